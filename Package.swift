@@ -1,0 +1,107 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
+// Dispatch or Concurrency, and links libpam, libcrypto and json-c only. libcurl belongs to iampass-https alone.
+
+/// `SANITIZE=1` builds the tests with a sanitizer, whose symbols `-z defs` would not find.
+let sanitizing = Context.environment["SANITIZE"] != nil
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let moduleLinkerFlags: [String] =
+  [
+    "-static-stdlib",
+    // pam_end would unload a live Swift runtime.
+    "-Xlinker", "-z", "-Xlinker", "nodelete",
+    "-Xlinker", "--version-script=pam/pam_iampass.map",
+  ]
+  // A missing static library shows at link time, not at dlopen inside sudo.
+  + (sanitizing ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+
+let package = Package(
+  name: "iampass",
+  products: [
+    .library(name: "pam_iampass", type: .dynamic, targets: ["pam_iampass"]),
+    .executable(name: "iampass-https", targets: ["iampass-https"]),
+    .executable(name: "iampassctl", targets: ["iampassctl"]),
+    .executable(name: "iampass-server", targets: ["iampass-server"]),
+    .executable(name: "iampass-phone", targets: ["iampass-phone"]),
+  ],
+  dependencies: [
+    // The commands' options, help and exit codes.
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    // The service's HTTP/1.1 and HTTP/2 over TLS.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    // The service's TLS contexts, which Hummingbird takes.
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    // The service's storage: SQLite with migrations.
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    // The service's log.
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    .systemLibrary(name: "CPAM", path: "Sources/CPAM", providers: [.apt(["libpam0g-dev"])]),
+    .systemLibrary(
+      name: "CLibcrypto", path: "Sources/CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CJSON", path: "Sources/CJSON", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
+    .systemLibrary(
+      name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CHost", path: "Sources/CHost"),
+
+    .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: strict),
+    .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: strict),
+    .target(name: "HostState", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "CHost"], swiftSettings: strict),
+    .target(
+      name: "LoginModule", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CPAM", "CHost"],
+      swiftSettings: strict),
+    .target(
+      name: "pam_iampass", dependencies: ["LoginModule"], path: "pam",
+      exclude: ["pam_iampass.map", "check-load"],
+      sources: ["pam_iampass.c"], publicHeadersPath: "include",
+      linkerSettings: [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
+
+    .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
+    .target(
+      name: "IAMPASSServer",
+      dependencies: [
+        "IAMPASSProtocol", "DeviceProtocol",
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdTLS", package: "hummingbird"),
+        .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+
+    .executableTarget(
+      name: "iampass-https", dependencies: ["CCurl", "CHost", "IAMPASSClient"], swiftSettings: strict),
+    .executableTarget(
+      name: "iampassctl",
+      dependencies: [
+        "IAMPASSProtocol", "IAMPASSClient", "HostState",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "iampass-server",
+      dependencies: [
+        "IAMPASSServer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "iampass-phone",
+      dependencies: [
+        "IAMPASSProtocol", "DeviceProtocol", "IAMPASSClient",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+
+    .testTarget(
+      name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"],
+      resources: [.copy("signing-vectors.json")], swiftSettings: strict),
+    .testTarget(name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], swiftSettings: strict),
+    .testTarget(name: "HostStateTests", dependencies: ["HostState"], swiftSettings: strict),
+    .testTarget(name: "LoginModuleTests", dependencies: ["LoginModule"], swiftSettings: strict),
+    .testTarget(name: "IAMPASSServerTests", dependencies: ["IAMPASSServer", "DeviceProtocol"], swiftSettings: strict),
+  ]
+)

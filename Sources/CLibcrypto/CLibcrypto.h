@@ -1,0 +1,21 @@
+// Why this shim: OpenSSL spells several calls as macros, which Swift does not see.
+#ifndef IAMPASS_CLIBCRYPTO_H
+#define IAMPASS_CLIBCRYPTO_H
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <openssl/x509.h>
+
+/// Starts libcrypto without openssl.cnf: the caller's OPENSSL_CONF must not choose what runs inside sudo.
+static inline int iampass_crypto_start(void) {
+  return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+}
+#endif

@@ -1,0 +1,85 @@
+/// One HTTP request, ready to send: headers are complete, the address is checked.
+public struct HTTPRequest: Sendable {
+  public enum Method: String, Sendable { case get = "GET", post = "POST" }
+
+  public let method: Method
+  /// An absolute address of the configured service.
+  public let url: String
+  public let headers: [(name: String, value: String)]
+  public let body: [UInt8]
+
+  public init(method: Method, url: String, headers: [(name: String, value: String)], body: [UInt8] = []) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+  }
+}
+
+/// A complete reply. An incomplete one is a ``TransportError``.
+public struct HTTPReply: Sendable {
+  public let status: Int
+  public let headers: [(name: String, value: String)]
+  /// 64 KiB at most.
+  public let body: [UInt8]
+
+  public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The first header of this name, ignoring case (RFC 9110 §5.1).
+  public func header(_ name: String) -> String? {
+    let lower = name.lowercased()
+    return headers.first { $0.name.lowercased() == lower }?.value
+  }
+}
+
+/// Why there is no reply.
+public struct TransportError: Error, Sendable, Equatable {
+  /// Raw values are part of the worker's frames.
+  public enum Code: UInt8, Sendable, CaseIterable {
+    case nameNotFound = 1
+    case nameLookupTimedOut
+    case connectionRefused
+    case connectTimedOut
+    case networkUnreachable
+    case tlsTimedOut
+    /// The peer closed or refused during the handshake.
+    case tlsRefused
+    case tlsTooOld
+    case certificateExpired
+    case certificateNotYetValid
+    case certificateForAnotherHost
+    case certificateUntrusted
+    /// Connected, then nothing within the time allowed.
+    case silent
+    case connectionLost
+    case replyTooLarge
+    case notHTTP
+    /// The worker could not be started, is unsafe, or left before it was ready.
+    case workerFailed
+    /// The worker left, was killed, or wrote what is no frame.
+    case workerDied
+    /// The caller asked to stop.
+    case interrupted
+  }
+
+  public let code: Code
+  /// What the system said, for the log; may be empty. From outside: sanitize before showing.
+  public let detail: String
+
+  public init(_ code: Code, detail: String = "") {
+    self.code = code
+    self.detail = detail
+  }
+}
+
+/// Sends requests to the configured service over one kept connection.
+public protocol HTTPTransport: AnyObject {
+  /// One request and its whole reply, or the error, by `deadline`.
+  ///
+  /// A second call may come while a first was interrupted: its late reply is dropped.
+  func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply
+}

@@ -1,0 +1,76 @@
+/// Whose header names are spoken. The two services are one product under two names.
+public enum Dialect: String, Sendable, CaseIterable {
+  case iampass
+  case activeconnect
+
+  /// The protocol version that these requests follow.
+  public static let protocolVersion = "1"
+
+  /// Headers that carry the Unix time in seconds. The documentation's spelling stands first (its typing errors are
+  /// part of the wire format), the published client's second; a client sends both.
+  public var timestampHeaders: [String] {
+    switch self {
+    case .iampass: ["X-IAMPASS-Authentiaction-Timestamp", "X-IAMPASS-Authentication-Timestamp"]
+    case .activeconnect: ["X-Activeconnect-Authenticiation-Timestamp", "X-Sonikpass-Authentication-Timestamp"]
+    }
+  }
+
+  /// Headers that carry the protocol's version, in the same order.
+  public var versionHeaders: [String] {
+    switch self {
+    case .iampass:
+      [
+        "X-IAMPASS-Authentiaction-Version", "X-IAMPASS-Authentication-Version",
+        // The published client writes IAMOASS.
+        "X-IAMOASS-Authentication-Version",
+      ]
+    case .activeconnect: ["X-Activeconnect-Authenticiation-Version", "X-Sonikpass-Authentication-Version"]
+    }
+  }
+
+  public static let authenticationHeader = "Authentication"
+}
+
+extension RequestSigner {
+  /// All headers that sign a request.
+  ///
+  /// - Parameters:
+  ///   - nonce: 64 random bits, used once.
+  ///   - timestamp: Unix time in seconds.
+  ///   - uri: the full request URI, as it will be sent.
+  public func headers(nonce: UInt64, timestamp: Int64, uri: String, dialect: Dialect) -> [(name: String, value: String)] {
+    guard let authentication = authentication(nonce: String(nonce), timestamp: String(timestamp), uri: uri) else {
+      preconditionFailure("a UInt64 is always a nonce")
+    }
+    return [(Dialect.authenticationHeader, authentication)]
+      + dialect.timestampHeaders.map { ($0, String(timestamp)) }
+      + dialect.versionHeaders.map { ($0, Dialect.protocolVersion) }
+  }
+}
+
+/// The `Authentication` header's parts, as received: nothing is verified yet.
+public struct UnverifiedAuthentication: Sendable, Equatable {
+  public let clientID: String
+  /// 1–20 digits below 2^64.
+  public let nonce: String
+  public let signature: String
+
+  /// Nil where the header has another form. The client's id may itself have colons.
+  public init?(header: String) {
+    let words = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+    guard words.count == 2, words[0] == "hmac" else { return nil }
+    let parts = words[1].split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count >= 3, let signature = parts.last, RequestSigner.nonceValue(String(parts[parts.count - 2])) != nil
+    else { return nil }
+    clientID = parts.dropLast(2).joined(separator: ":")
+    nonce = String(parts[parts.count - 2])
+    self.signature = String(signature)
+    guard !clientID.isEmpty else { return nil }
+  }
+
+  /// Whether `signer` made this signature over these; in constant time.
+  public func isMade(by signer: RequestSigner, timestamp: String, uri: String) -> Bool {
+    guard let expected = signer.signature(nonce: nonce, timestamp: timestamp, uri: uri) else { return false }
+    return Digest.areEqual(Array(expected.utf8), Array(signature.utf8))
+  }
+}

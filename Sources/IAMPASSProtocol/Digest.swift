@@ -1,0 +1,78 @@
+import CLibcrypto
+
+/// SHA-256, HMAC-SHA-256, comparison and random bytes, by OpenSSL's libcrypto.
+public enum Digest {
+  private static let started: Bool = iampass_crypto_start() == 1
+
+  /// The 32 bytes of SHA-256 (FIPS 180-4).
+  public static func sha256(_ message: [UInt8]) -> [UInt8] {
+    precondition(started, "libcrypto did not start")
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    var length: UInt32 = 0
+    let done = EVP_Digest(message, message.count, &digest, &length, EVP_sha256(), nil)
+    precondition(done == 1 && length == 32, "libcrypto has no SHA-256")
+    return digest
+  }
+
+  /// The 32 bytes of HMAC-SHA-256 (RFC 2104).
+  public static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+    precondition(started, "libcrypto did not start")
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    var length: UInt32 = 0
+    let done = HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &digest, &length)
+    precondition(done != nil && length == 32, "libcrypto has no HMAC-SHA-256")
+    return digest
+  }
+
+  /// Whether both are the same bytes, in a time that does not depend on where they differ.
+  public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+  }
+
+  /// `count` bytes from the system's generator; nil where it has none to give.
+  public static func randomBytes(_ count: Int) -> [UInt8]? {
+    guard started else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    return RAND_bytes(&bytes, Int32(count)) == 1 ? bytes : nil
+  }
+
+  /// 64 random bits for a request's nonce.
+  public static func randomNonce() -> UInt64? {
+    randomBytes(8).map { $0.reduce(0) { $0 << 8 | UInt64($1) } }
+  }
+
+  /// 128 random bits as 32 hexadecimal digits: an identifier that nobody guesses.
+  public static func randomIdentifier() -> String? {
+    randomBytes(16).map(hexadecimal)
+  }
+
+  /// Lower-case hexadecimal digits.
+  public static func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}
+
+/// Base64 (RFC 4648 §4), strict: padding is needed, and nothing beside the alphabet is taken.
+public enum Base64 {
+  public static func encode(_ bytes: [UInt8]) -> String {
+    var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+    let length = EVP_EncodeBlock(&text, bytes, Int32(bytes.count))
+    return String(decoding: text.prefix(Int(length)), as: UTF8.self)
+  }
+
+  /// The bytes, or nil where `text` is not the encoding of any.
+  public static func decode(_ text: String) -> [UInt8]? {
+    let source = Array(text.utf8)
+    guard source.count % 4 == 0 else { return nil }
+    if source.isEmpty { return [] }
+    var bytes = [UInt8](repeating: 0, count: source.count / 4 * 3)
+    let length = EVP_DecodeBlock(&bytes, source, Int32(source.count))
+    guard length >= 0 else { return nil }
+    // EVP_DecodeBlock counts the padding as zero bytes.
+    let padding = source.suffix(2).count { $0 == UInt8(ascii: "=") }
+    let decoded = Array(bytes.prefix(Int(length) - padding))
+    // It also skips white space and takes stray bits: only the canonical spelling comes back the same.
+    return encode(decoded) == text ? decoded : nil
+  }
+}

@@ -1,0 +1,189 @@
+import CJSON
+
+/// A JSON value (RFC 8259), read strictly and written compactly by json-c.
+///
+/// Reading refuses what two readers could understand differently: a member named twice, a NUL in a string, invalid
+/// UTF-8, text after the value, NaN and infinities.
+public enum JSON: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([JSON])
+  /// Members in the order of the text; no name stands twice.
+  case object([Member])
+
+  public struct Member: Sendable, Equatable {
+    public let name: String
+    public let value: JSON
+
+    public init(_ name: String, _ value: JSON) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Nesting past this is refused; no message of the service needs a quarter of it.
+  public static let greatestDepth: Int32 = 16
+
+  /// The members, unless nil: for building messages whose parts are optional.
+  public static func object(_ members: KeyValuePairs<String, JSON?>) -> JSON {
+    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+  }
+
+  public subscript(name: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.name == name }?.value
+  }
+
+  public var string: String? { if case .string(let value) = self { value } else { nil } }
+  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+  public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
+}
+
+/// Why a text is not taken as JSON.
+public enum JSONError: Error, Equatable, Sendable {
+  case notJSON
+  case memberNamedTwice
+  case nulInString
+  case numberOutOfRange
+}
+
+extension JSON {
+  /// Reads a whole text. The caller bounds its size.
+  public init(parsing text: [UInt8]) throws(JSONError) {
+    let outline = try Outline(of: text)
+    guard !text.isEmpty, text.count < Int(Int32.max), let reader = json_tokener_new_ex(JSON.greatestDepth) else {
+      throw .notJSON
+    }
+    defer { json_tokener_free(reader) }
+    json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8)
+    // A number at the end is complete only when the reader sees what follows; the NUL says that nothing does.
+    let terminated = text + [0]
+    // SAFETY: the array lives through the call, which copies what it keeps.
+    let parsed = terminated.withUnsafeBytes {
+      json_tokener_parse_ex(reader, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(terminated.count))
+    }
+    defer { if let parsed { json_object_put(parsed) } }
+    guard json_tokener_get_error(reader) == json_tokener_success,
+      json_tokener_get_parse_end(reader) >= text.count
+    else { throw .notJSON }
+    self = try JSON.value(parsed)
+    // json-c keeps the last of two members with one name, and says nothing.
+    guard memberCount == outline.memberCount else { throw .memberNamedTwice }
+  }
+
+  private var memberCount: Int {
+    switch self {
+    case .object(let members): members.reduce(members.count) { $0 + $1.value.memberCount }
+    case .array(let items): items.reduce(0) { $0 + $1.memberCount }
+    case .null, .bool, .integer, .number, .string: 0
+    }
+  }
+
+  private static func value(_ object: OpaquePointer?) throws(JSONError) -> JSON {
+    guard let object else { return .null }
+    switch json_object_get_type(object) {
+    case json_type_boolean: return .bool(json_object_get_boolean(object) != 0)
+    case json_type_int: return .integer(json_object_get_int64(object))
+    case json_type_double:
+      let number = json_object_get_double(object)
+      guard number.isFinite else { throw .numberOutOfRange }
+      return .number(number)
+    case json_type_string: return .string(string(object))
+    case json_type_array:
+      var items: [JSON] = []
+      for index in 0..<json_object_array_length(object) {
+        items.append(try value(json_object_array_get_idx(object, index)))
+      }
+      return .array(items)
+    case json_type_object:
+      var members: [Member] = []
+      var entry = iampass_json_first(object)
+      while let current = entry {
+        members.append(Member(String(cString: iampass_json_key(current)), try value(iampass_json_value(current))))
+        entry = iampass_json_next(current)
+      }
+      return .object(members)
+    case json_type_null: return .null
+    default: throw .notJSON
+    }
+  }
+
+  private static func string(_ object: OpaquePointer) -> String {
+    let count = Int(json_object_get_string_len(object))
+    guard count > 0, let start = json_object_get_string(object) else { return "" }
+    // SAFETY: json-c keeps `count` bytes at `start` while the object lives, which the caller holds.
+    return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  /// What can be told of a text without reading it: how many members it must have if it is JSON.
+  private struct Outline {
+    var memberCount = 0
+
+    init(of text: [UInt8]) throws(JSONError) {
+      var inString = false
+      var index = 0
+      while index < text.count {
+        switch text[index] {
+        case 0: throw .nulInString
+        case UInt8(ascii: "\""): inString.toggle()
+        case UInt8(ascii: "\\") where inString:
+          // json-c ends a member's name at an escaped NUL, so that "status\u0000x" would be read as "status".
+          if text[index...].starts(with: Array("\\u0000".utf8)) { throw .nulInString }
+          index += 1
+        case UInt8(ascii: ":") where !inString: memberCount += 1
+        default: break
+        }
+        index += 1
+      }
+    }
+  }
+}
+
+extension JSON {
+  /// The value as compact text.
+  public func encoded() -> [UInt8] {
+    let object = cObject()
+    defer { if let object { json_object_put(object) } }
+    var length = 0
+    let flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE
+    guard let text = json_object_to_json_string_length(object, flags, &length) else { return [] }
+    // SAFETY: json-c keeps `length` bytes at `text` until the object goes, which is after the copy.
+    return Array(UnsafeRawBufferPointer(start: text, count: length))
+  }
+
+  /// The value as canonical text: members sorted by name. With ASCII names and no numbers but small integers this is
+  /// RFC 8785's form, which a browser makes with `JSON.stringify` over sorted names.
+  public func canonicallyEncoded() -> [UInt8] { sorted.encoded() }
+
+  private var sorted: JSON {
+    switch self {
+    case .object(let members):
+      .object(members.map { Member($0.name, $0.value.sorted) }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+    case .array(let items): .array(items.map(\.sorted))
+    case .null, .bool, .integer, .number, .string: self
+    }
+  }
+
+  /// A new reference, or nil for null, as json-c has it.
+  private func cObject() -> OpaquePointer? {
+    switch self {
+    case .null: return nil
+    case .bool(let value): return json_object_new_boolean(value ? 1 : 0)
+    case .integer(let value): return json_object_new_int64(value)
+    case .number(let value): return json_object_new_double(value)
+    case .string(let value): return json_object_new_string_len(value, Int32(value.utf8.count))
+    case .array(let items):
+      let array = json_object_new_array()
+      for item in items { json_object_array_add(array, item.cObject()) }
+      return array
+    case .object(let members):
+      let object = json_object_new_object()
+      for member in members { json_object_object_add(object, member.name, member.value.cObject()) }
+      return object
+    }
+  }
+}

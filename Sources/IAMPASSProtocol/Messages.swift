@@ -1,0 +1,408 @@
+// The service's messages, both directions, all in this file. Reading is for clients, writing for the server.
+
+/// Why a reply is not understood. Never taken as an answer.
+public enum MessageError: Error, Equatable, Sendable {
+  case json(JSONError)
+  /// A member is missing or of another type.
+  case member(String)
+  /// The flat and the nested form of one reply say different things.
+  case contradiction(String)
+  /// The service says that it did not do it, and why.
+  case refused(reason: String?)
+}
+
+/// What the phone may show of a sign-in (an addition of `iampass-server`). Up to ten name–value pairs.
+public struct SignInContext: Sendable, Equatable {
+  /// Order and names on the wire.
+  public static let names = ["host", "service", "user", "tty", "remote_host", "command"]
+  /// Longer values are cut, in characters.
+  public static let greatestValueLength = 200
+
+  public var host: String?
+  public var service: String?
+  public var user: String?
+  public var tty: String?
+  public var remoteHost: String?
+  public var command: String?
+
+  public init(
+    host: String? = nil, service: String? = nil, user: String? = nil, tty: String? = nil, remoteHost: String? = nil,
+    command: String? = nil
+  ) {
+    self.host = host
+    self.service = service
+    self.user = user
+    self.tty = tty
+    self.remoteHost = remoteHost
+    self.command = command
+  }
+
+  /// The values in the order of ``names``.
+  public var pairs: [(name: String, value: String)] {
+    zip(Self.names, [host, service, user, tty, remoteHost, command]).compactMap { name, value in
+      value.map { (name, $0) }
+    }
+  }
+
+  public var json: JSON {
+    .object(
+      pairs.map {
+        JSON.Member($0.name, .string(DisplayText.sanitized($0.value, limit: Self.greatestValueLength)))
+      })
+  }
+
+  /// Unknown names are left out, values of another type refused.
+  public init(_ json: JSON) throws(MessageError) {
+    func text(_ name: String) throws(MessageError) -> String? {
+      guard let value = json[name], value != .null else { return nil }
+      guard let string = value.string else { throw .member("context.\(name)") }
+      return DisplayText.sanitized(string, limit: Self.greatestValueLength)
+    }
+    guard case .object = json else { throw .member("context") }
+    self.init(
+      host: try text("host"), service: try text("service"), user: try text("user"), tty: try text("tty"),
+      remoteHost: try text("remote_host"), command: try text("command"))
+  }
+}
+
+/// The body of `authenticate_user`.
+public struct StartRequest: Sendable, Equatable {
+  public var context: SignInContext?
+
+  public init(context: SignInContext?) { self.context = context }
+
+  public func encoded() -> [UInt8] { JSON.object(["context": context?.json]).encoded() }
+
+  /// An empty body is an empty request.
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    if body.isEmpty {
+      self.init(context: nil)
+      return
+    }
+    let json = try JSON.reading(body)
+    guard case .object = json else { throw .member("body") }
+    if let value = json["context"] { self.init(context: try SignInContext(value)) } else { self.init(context: nil) }
+  }
+}
+
+/// The reply to `authenticate_user`.
+public enum StartReply: Sendable, Equatable {
+  /// The phone is asked. This is not an approval, whatever `authenticated` says.
+  case started(StartedSession)
+  case notStarted(reason: String?)
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    let reply = json["authentication_status"] ?? json
+    guard let authenticated = reply["authenticated"]?.bool else { throw .member("authenticated") }
+    guard authenticated else {
+      self = .notStarted(reason: reply["reason"]?.string)
+      return
+    }
+    self = .started(try StartedSession(reply))
+  }
+
+  public func encoded() -> [UInt8] {
+    let reply: JSON =
+      switch self {
+      case .started(let session): session.json
+      case .notStarted(let reason):
+        .object([
+          "authenticated": .bool(false), "session_status": .string(SessionStatus.failed.word),
+          "reason": reason.map { .string($0) } ?? .null, "status_url": .null, "logout_url": .null,
+          "session_token": .null, "session_secret": .null,
+        ])
+      }
+    return JSON.object(["authentication_status": reply]).encoded()
+  }
+}
+
+/// What a started session is asked and ended by. The addresses are as received: nobody compared their origin yet.
+public struct StartedSession: Sendable, Equatable {
+  public let status: SessionStatus
+  public let statusURL: String
+  public let logoutURL: String
+  public let token: Secret
+  public let secret: Secret
+  /// Two digits that the terminal shows and the phone asks for.
+  public let matchCode: String?
+
+  public init(
+    status: SessionStatus, statusURL: String, logoutURL: String, token: Secret, secret: Secret, matchCode: String?
+  ) {
+    self.status = status
+    self.statusURL = statusURL
+    self.logoutURL = logoutURL
+    self.token = token
+    self.secret = secret
+    self.matchCode = matchCode
+  }
+
+  fileprivate init(_ reply: JSON) throws(MessageError) {
+    func text(_ name: String) throws(MessageError) -> String {
+      guard let value = reply[name]?.string, !value.isEmpty else { throw .member(name) }
+      return value
+    }
+    status = SessionStatus(word: try text("session_status"))
+    statusURL = try text("status_url")
+    logoutURL = try text("logout_url")
+    token = Secret(try text("session_token"))
+    secret = Secret(try text("session_secret"))
+    switch reply["match_code"] {
+    case nil, .null: matchCode = nil
+    case .string(let digits) where digits.utf8.count == 2 && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }:
+      matchCode = digits
+    default: throw .member("match_code")
+    }
+  }
+
+  fileprivate var json: JSON {
+    .object([
+      "authenticated": .bool(true), "session_status": .string(status.word), "reason": .null,
+      "status_url": .string(statusURL), "logout_url": .string(logoutURL),
+      "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
+      "match_code": matchCode.map { .string($0) },
+    ])
+  }
+}
+
+/// The reply of `status_url`: flat in the documentation, nested in the published client. Both are read; where a reply
+/// has both, they must agree.
+public struct StatusReply: Sendable, Equatable {
+  public let status: SessionStatus
+  public let authenticated: Bool?
+  public let reason: String?
+
+  public init(status: SessionStatus, authenticated: Bool?, reason: String?) {
+    self.status = status
+    self.authenticated = authenticated
+    self.reason = reason
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    let nested = try json["authentication_status"].map { (value) throws(MessageError) in try StatusReply(value) }
+    let flat = json["session_status"] == nil ? nil : try StatusReply(json)
+    switch (nested, flat) {
+    case (let nested?, let flat?):
+      guard nested.status == flat.status, nested.authenticated ?? flat.authenticated == flat.authenticated ?? nested.authenticated
+      else { throw .contradiction("session_status") }
+      self.init(
+        status: nested.status, authenticated: nested.authenticated ?? flat.authenticated,
+        reason: nested.reason ?? flat.reason)
+    case (let reply?, nil), (nil, let reply?): self = reply
+    case (nil, nil): throw .member("session_status")
+    }
+  }
+
+  private init(_ reply: JSON) throws(MessageError) {
+    guard let word = reply["session_status"]?.string else { throw .member("session_status") }
+    status = SessionStatus(word: word)
+    switch reply["authenticated"] {
+    case nil, .null: authenticated = nil
+    case .bool(let value): authenticated = value
+    default: throw .member("authenticated")
+    }
+    switch reply["reason"] {
+    case nil, .null: reason = nil
+    case .string(let text): reason = text
+    default: throw .member("reason")
+    }
+  }
+
+  /// Both forms at once.
+  public func encoded() -> [UInt8] {
+    func members() -> KeyValuePairs<String, JSON?> {
+      [
+        "authenticated": authenticated.map { .bool($0) }, "session_status": .string(status.word),
+        "reason": reason.map { .string($0) } ?? .null,
+      ]
+    }
+    guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
+    return JSON.object(flat + [JSON.Member("authentication_status", .object(flat))]).encoded()
+  }
+}
+
+/// A reply that says no more than whether it was done: `logout_url`, `delete_users`, `send_registration_sms`, and
+/// every refusal.
+public struct AcknowledgementReply: Sendable, Equatable {
+  public let done: Bool
+  public let reason: String?
+
+  public init(done: Bool, reason: String? = nil) {
+    self.done = done
+    self.reason = reason
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    guard let status = json["status"]?.bool else { throw .member("status") }
+    self.init(done: status, reason: json["reason"]?.string)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["status": .bool(done), "reason": reason.map { .string($0) }]).encoded()
+  }
+}
+
+/// The body of `add_users` and `delete_users`.
+public struct UsersRequest: Sendable, Equatable {
+  public let users: [String]
+
+  public init(users: [String]) { self.users = users }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    guard let items = try JSON.reading(body)["users"]?.array else { throw .member("users") }
+    var users: [String] = []
+    for item in items {
+      guard let user = item.string else { throw .member("users") }
+      users.append(user)
+    }
+    self.init(users: users)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["users": .array(users.map { .string($0) })]).encoded()
+  }
+}
+
+/// The reply of `add_users`.
+public struct AddUsersReply: Sendable, Equatable {
+  public let created: [String]
+  public let existing: [String]
+
+  public init(created: [String], existing: [String]) {
+    self.created = created
+    self.existing = existing
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.acknowledged(body)
+    guard let users = json["users"] else { throw .member("users") }
+    func names(_ name: String) throws(MessageError) -> [String] {
+      guard let value = users[name], value != .null else { return [] }
+      guard let items = value.array else { throw .member(name) }
+      return items.compactMap(\.string)
+    }
+    self.init(created: try names("created"), existing: try names("existing"))
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "status": .bool(true),
+      "users": .object([
+        "created": .array(created.map { .string($0) }), "existing": .array(existing.map { .string($0) }),
+      ]),
+    ]).encoded()
+  }
+}
+
+/// The reply of `device_registration_link` and `lost_user_mobile_device`.
+public struct RegistrationLinkReply: Sendable, Equatable {
+  public let registerURL: String
+
+  public init(registerURL: String) { self.registerURL = registerURL }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    guard let link = try JSON.acknowledged(body)["register_url"]?.string else { throw .member("register_url") }
+    self.init(registerURL: link)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["status": .bool(true), "register_url": .string(registerURL)]).encoded()
+  }
+}
+
+/// The reply of `has_registered_mobile_device`.
+public struct DeviceRegisteredReply: Sendable, Equatable {
+  public let isRegistered: Bool
+
+  public init(isRegistered: Bool) { self.isRegistered = isRegistered }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    guard let value = try JSON.acknowledged(body)["device_registered"]?.bool else { throw .member("device_registered") }
+    self.init(isRegistered: value)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["status": .bool(true), "device_registered": .bool(isRegistered)]).encoded()
+  }
+}
+
+/// The body of `send_registration_sms` (published client only).
+public struct RegistrationMessageRequest: Sendable, Equatable {
+  public let phoneNumber: String
+  public let displayName: String?
+  public let message: String?
+
+  public init(phoneNumber: String, displayName: String? = nil, message: String? = nil) {
+    self.phoneNumber = phoneNumber
+    self.displayName = displayName
+    self.message = message
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    guard let number = json["phone_number"]?.string else { throw .member("phone_number") }
+    self.init(
+      phoneNumber: number, displayName: json["display_name"]?.string, message: json["message"]?.string)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "phone_number": .string(phoneNumber), "display_name": displayName.map { .string($0) },
+      "message": message.map { .string($0) },
+    ]).encoded()
+  }
+}
+
+/// What `GET /.well-known/iampass` announces. All false for a service that has no such page.
+public struct ServiceAnnouncement: Sendable, Equatable {
+  public static let path = "/.well-known/iampass"
+
+  public var signedReplies: Bool
+  public var context: Bool
+  public var preferWait: Bool
+  public var matchCode: Bool
+  public var hostCredentials: Bool
+
+  public init(
+    signedReplies: Bool = false, context: Bool = false, preferWait: Bool = false, matchCode: Bool = false,
+    hostCredentials: Bool = false
+  ) {
+    self.signedReplies = signedReplies
+    self.context = context
+    self.preferWait = preferWait
+    self.matchCode = matchCode
+    self.hostCredentials = hostCredentials
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    func has(_ name: String) -> Bool { json[name]?.bool ?? false }
+    self.init(
+      signedReplies: has("signed_replies"), context: has("context"), preferWait: has("prefer_wait"),
+      matchCode: has("match_code"), hostCredentials: has("host_credentials"))
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "signed_replies": .bool(signedReplies), "context": .bool(context), "prefer_wait": .bool(preferWait),
+      "match_code": .bool(matchCode), "host_credentials": .bool(hostCredentials),
+    ]).encoded()
+  }
+}
+
+extension JSON {
+  fileprivate static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
+    do { return try JSON(parsing: body) } catch { throw .json(error) }
+  }
+
+  /// A reply whose `status` is true.
+  fileprivate static func acknowledged(_ body: [UInt8]) throws(MessageError) -> JSON {
+    let json = try reading(body)
+    guard let status = json["status"]?.bool else { throw .member("status") }
+    guard status else { throw .refused(reason: json["reason"]?.string) }
+    return json
+  }
+}

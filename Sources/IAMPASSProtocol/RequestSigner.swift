@@ -1,0 +1,100 @@
+/// How a request's signature is made: the documentation and the published clients differ.
+public enum SigningScheme: String, Sendable, CaseIterable {
+  /// As the documentation's text says.
+  case documented
+  /// As the published Python clients do.
+  case client
+}
+
+/// Why a signer cannot be made.
+public enum SigningError: Error, Equatable, Sendable {
+  /// The documented scheme needs 24 bytes: 24 characters, or 32 base64 characters.
+  case secretIsNot24Bytes
+}
+
+/// Signs requests of protocol 1 for one identity: an application, a host credential, or a session.
+public struct RequestSigner: Sendable {
+  /// The signature's left part of SHA-256 and HMAC-SHA-256, in bytes.
+  private static let signatureLength = 16
+  /// The documented scheme's secret, in bytes.
+  private static let documentedSecretLength = 24
+
+  public let clientID: String
+  public let scheme: SigningScheme
+  /// The secret as the scheme puts it into the token's hash.
+  private let keyMaterial: Secret
+
+  public init(clientID: String, secret: Secret, scheme: SigningScheme) throws(SigningError) {
+    self.clientID = clientID
+    self.scheme = scheme
+    switch scheme {
+    case .client: keyMaterial = secret
+    case .documented: keyMaterial = Secret(bytes: try RequestSigner.documentedKey(secret))
+    }
+  }
+
+  /// The `Authentication` header's value for a request.
+  ///
+  /// - Parameters:
+  ///   - nonce: the nonce's decimal text, as sent.
+  ///   - timestamp: the Unix time in seconds, as sent.
+  ///   - uri: the full request URI with scheme and query.
+  public func authentication(nonce: String, timestamp: String, uri: String) -> String? {
+    signature(nonce: nonce, timestamp: timestamp, uri: uri).map { "hmac \(clientID):\(nonce):\($0)" }
+  }
+
+  /// The base64 of the signature; nil where the nonce is not 1–20 digits below 2^64.
+  public func signature(nonce: String, timestamp: String, uri: String) -> String? {
+    guard let token = token(nonce: nonce) else { return nil }
+    let text = nonce + signedURI(uri) + timestamp
+    return Base64.encode(Array(Digest.hmacSHA256(key: token, Array(text.utf8)).prefix(Self.signatureLength)))
+  }
+
+  /// The left 16 bytes of the hash over nonce and secret.
+  func token(nonce: String) -> [UInt8]? {
+    guard let number = RequestSigner.nonceValue(nonce) else { return nil }
+    let head: [UInt8] =
+      switch scheme {
+      case .documented: (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+      case .client: Array(nonce.utf8)
+      }
+    return Array(Digest.sha256(head + keyMaterial.exposedBytes).prefix(Self.signatureLength))
+  }
+
+  /// 1–20 decimal digits below 2^64, else nil.
+  public static func nonceValue(_ text: String) -> UInt64? {
+    guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return UInt64(text)
+  }
+
+  private func signedURI(_ uri: String) -> String {
+    guard scheme == .client else { return uri }
+    // The clients' `re.sub(".*://", "")` is greedy: the last "://" counts, wherever it stands.
+    let bytes = Array(uri.utf8)
+    let marker = Array("://".utf8)
+    guard bytes.count >= marker.count,
+      let last = (0...(bytes.count - marker.count)).last(where: { bytes[$0...].starts(with: marker) })
+    else { return uri }
+    return String(decoding: bytes[(last + marker.count)...], as: UTF8.self)
+  }
+
+  private static func documentedKey(_ secret: Secret) throws(SigningError) -> [UInt8] {
+    let text = secret.exposedBytes
+    if text.count == documentedSecretLength { return text }
+    if let decoded = Base64.decode(secret.exposedValue), decoded.count == documentedSecretLength { return decoded }
+    throw .secretIsNot24Bytes
+  }
+}
+
+/// The service's own signature over a reply (an addition of `iampass-server`).
+public enum ReplySignature {
+  public static let header = "X-IAMPASS-Reply-Signature"
+
+  /// - Parameters:
+  ///   - secret: of the application or host credential that started the session, never the session's own.
+  ///   - nonce: the request's nonce, as sent.
+  public static func signature(secret: Secret, nonce: String, status: Int, body: [UInt8]) -> String {
+    let key = Digest.sha256(Array("reply".utf8) + secret.exposedBytes)
+    return Base64.encode(Digest.hmacSHA256(key: key, Array((nonce + String(status)).utf8) + body))
+  }
+}

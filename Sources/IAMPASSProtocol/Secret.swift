@@ -1,0 +1,45 @@
+import CLibcrypto
+
+/// Text that must not be shown: an application's or session's secret, a user's token.
+///
+/// Prints as `<redacted>`; reading it needs ``exposedValue``, so that a search finds each exposure. The one heap copy
+/// held here is wiped when the last reference goes.
+public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  private let storage: Storage
+
+  public init(_ text: String) { storage = Storage(Array(text.utf8)) }
+
+  public init(bytes: [UInt8]) { storage = Storage(bytes) }
+
+  /// The secret's text. Copies of it are the caller's to keep short-lived.
+  public var exposedValue: String { String(decoding: exposedBytes, as: UTF8.self) }
+
+  /// The secret's UTF-8 bytes.
+  public var exposedBytes: [UInt8] { Array(UnsafeRawBufferPointer(storage.bytes)) }
+
+  public var description: String { "<redacted>" }
+  public var debugDescription: String { "<redacted>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+
+  public static func == (left: Secret, right: Secret) -> Bool {
+    Digest.areEqual(left.exposedBytes, right.exposedBytes)
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(exposedBytes) }
+
+  /// SAFETY: the buffer is written in `init` only, so that sharing it between threads is safe.
+  private final class Storage: @unchecked Sendable {
+    let bytes: UnsafeMutableBufferPointer<UInt8>
+
+    init(_ source: [UInt8]) {
+      bytes = .allocate(capacity: source.count)
+      _ = bytes.initialize(from: source)
+    }
+
+    deinit {
+      // SAFETY: base and count are this buffer's own; an empty buffer may have no base.
+      if let base = bytes.baseAddress { OPENSSL_cleanse(base, bytes.count) }
+      bytes.deallocate()
+    }
+  }
+}

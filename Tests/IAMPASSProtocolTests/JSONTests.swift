@@ -1,0 +1,40 @@
+import IAMPASSProtocol
+import Testing
+
+@Suite struct JSONTests {
+  @Test(arguments: [
+    "", " ", "{", "{}x", "{\"a\":1}{\"b\":2}", "[1,]", "NaN", "[1e999]", "{\"a\":NaN}", "\u{FEFF}{}", "{'a':1}",
+    "{\"a\":1,\"a\":1}", "[{\"x\":{\"b\":1,\"b\":2}}]", "{\"a\\u0000b\":1}", "{\"a\":\"\\u0000\"}", "\"a",
+  ])
+  func refusesWhatTwoReadersCouldReadDifferently(_ text: String) {
+    #expect(throws: JSONError.self) { try JSON(parsing: Array(text.utf8)) }
+  }
+
+  @Test func refusesInvalidUTF8() {
+    #expect(throws: JSONError.self) { try JSON(parsing: [0x22, 0xC3, 0x28, 0x22]) }
+  }
+
+  @Test func refusesDeepNestingWithoutOverflow() {
+    let deep = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
+    #expect(throws: JSONError.self) { try JSON(parsing: deep) }
+  }
+
+  @Test func colonsAndQuotesInStringsAreNoMembers() throws {
+    let json = try JSON(parsing: Array(#"{"a:\"b\":":"c:\\"}"#.utf8))
+    #expect(json["a:\"b\":"]?.string == "c:\\")
+  }
+
+  @Test func anEscapedBackslashBeforeU0000IsNoNUL() throws {
+    #expect(try JSON(parsing: Array(#"["\\u0000"]"#.utf8)) == .array([.string("\\u0000")]))
+  }
+
+  @Test func writesWhatItReads() throws {
+    let text = Array(#"{"a":[1,true,null,"é/\n"],"b":{"c":"😀"}}"#.utf8)
+    #expect(try JSON(parsing: text).encoded() == text)
+  }
+
+  @Test func canonicalFormSortsByName() {
+    let json = JSON.object(["b": .string("1"), "a": .object(["d": .null, "c": .bool(true)])])
+    #expect(String(decoding: json.canonicallyEncoded(), as: UTF8.self) == #"{"a":{"c":true,"d":null},"b":"1"}"#)
+  }
+}

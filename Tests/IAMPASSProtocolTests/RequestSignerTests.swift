@@ -1,0 +1,72 @@
+import Foundation
+import IAMPASSProtocol
+import Testing
+
+/// One case of signing-vectors.json.
+struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
+  let scheme: String
+  let client_id: String
+  let secret: String
+  let nonce: String
+  let timestamp: Int64
+  let uri: String
+  let authentication: String
+
+  var testDescription: String { "\(scheme) \(nonce) \(uri)" }
+
+  static func all() throws -> [SigningVector] {
+    let file = try #require(Bundle.module.url(forResource: "signing-vectors", withExtension: "json"))
+    return try JSONDecoder().decode([SigningVector].self, from: Data(contentsOf: file))
+  }
+}
+
+@Suite struct RequestSignerTests {
+  @Test func vectorsAreThereForBothSchemes() throws {
+    let schemes = Set(try SigningVector.all().map(\.scheme))
+    #expect(schemes == ["documented", "client"])
+  }
+
+  @Test(arguments: try SigningVector.all())
+  func signsAsTheVectorsSay(_ vector: SigningVector) throws {
+    let scheme = try #require(SigningScheme(rawValue: vector.scheme))
+    let signer = try RequestSigner(clientID: vector.client_id, secret: Secret(vector.secret), scheme: scheme)
+    let header = signer.authentication(nonce: vector.nonce, timestamp: String(vector.timestamp), uri: vector.uri)
+    #expect(header == vector.authentication)
+  }
+
+  @Test(arguments: try SigningVector.all())
+  func refusesASignatureOverAnotherTime(_ vector: SigningVector) throws {
+    let scheme = try #require(SigningScheme(rawValue: vector.scheme))
+    let signer = try RequestSigner(clientID: vector.client_id, secret: Secret(vector.secret), scheme: scheme)
+    let received = try #require(UnverifiedAuthentication(header: vector.authentication))
+    #expect(received.isMade(by: signer, timestamp: String(vector.timestamp), uri: vector.uri))
+    #expect(!received.isMade(by: signer, timestamp: String(vector.timestamp + 1), uri: vector.uri))
+  }
+
+  @Test(arguments: ["", "18446744073709551616", "-1", "1 ", "٣", "000000000000000000001"])
+  func refusesWhatIsNoNonce(_ text: String) {
+    #expect(RequestSigner.nonceValue(text) == nil)
+  }
+
+  @Test func documentedSchemeNeeds24Bytes() {
+    #expect(throws: SigningError.secretIsNot24Bytes) {
+      try RequestSigner(clientID: "a", secret: Secret("short"), scheme: .documented)
+    }
+  }
+
+  @Test func sendsEachSpellingOfItsDialect() throws {
+    let signer = try RequestSigner(clientID: "a", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"), scheme: .client)
+    let names = signer.headers(nonce: 1, timestamp: 2, uri: "https://h/", dialect: .activeconnect).map(\.name)
+    #expect(names.contains("X-Activeconnect-Authenticiation-Timestamp"))
+    #expect(names.contains("X-Sonikpass-Authentication-Timestamp"))
+    #expect(!names.contains { $0.contains("IAMPASS") })
+  }
+
+  @Test func aSecretPrintsAsRedacted() {
+    let secret = Secret("canary")
+    #expect("\(secret) \(String(reflecting: secret)) \(String(describing: [secret]))".contains("canary") == false)
+    var dumped = ""
+    dump(secret, to: &dumped)
+    #expect(!dumped.contains("canary"))
+  }
+}
