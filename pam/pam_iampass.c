@@ -17,8 +17,7 @@
 
 extern char **environ;
 
-/// More variables than this are more than anyone sets by accident; the rest is then hidden from nobody but the runtime,
-/// since loading goes on only with all of them hidden.
+/// More than anyone sets by accident. Variables past this number stay hidden for good, also from the host.
 enum { GREATEST_HIDDEN_COUNT = 256 };
 
 static char *hidden[GREATEST_HIDDEN_COUNT];

@@ -48,7 +48,7 @@ struct PAMHost {
   }
 
   /// Keeps an object with the handle, instead of what was kept under this name.
-  func keep(_ object: AnyObject, as name: String, cleanUp: @escaping @convention(c) PAMCleanUp) -> Bool {
+  func keep(_ object: AnyObject, as name: String, cleanUp: @escaping PAMCleanUp) -> Bool {
     let retained = Unmanaged.passRetained(object)
     guard pam_set_data(handle, name, retained.toOpaque(), cleanUp) == PAM_SUCCESS else {
       retained.release()
@@ -66,4 +66,4 @@ struct PAMHost {
 }
 
 /// What libpam calls when data goes: handle, data, and a status with flags.
-typealias PAMCleanUp = (OpaquePointer?, UnsafeMutableRawPointer?, Int32) -> Void
+typealias PAMCleanUp = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int32) -> Void

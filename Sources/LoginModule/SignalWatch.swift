@@ -18,7 +18,7 @@ final class SignalWatch: Interruption {
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&watched, signal) }
     pthread_sigmask(SIG_BLOCK, &watched, &before)
     // Without a descriptor (EMFILE) ``isPending()`` still tells, a little later.
-    let made = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK)
+    let made = signalfd(-1, &watched, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
     // A host with stdin, stdout or stderr closed would find our descriptor there.
     descriptor = made < 0 ? -1 : iampass_duplicate_above(made, 10)
     if made >= 0 { close(made) }
