@@ -32,9 +32,16 @@ public struct UserTokens: Sendable {
 
   /// Reads the file as it is now.
   public init(path: String) throws(UserTokensError) {
+    let bytes: [UInt8]
     do {
       bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize)
     } catch { throw .file(error) }
+    try self.init(parsing: bytes)
+  }
+
+  /// Takes a file's text.
+  public init(parsing bytes: [UInt8]) throws(UserTokensError) {
+    self.bytes = bytes
     if let line = Self.lineThatIsNoText(bytes) { throw .notText(line: line) }
   }
 

@@ -28,7 +28,7 @@ struct AuthenticateCall {
     _ arguments: ModuleArguments, _ service: String, _ answer: PAMAnswer
   ) throws(Misconfiguration) -> Int32 {
     for word in arguments.unknown { host.log(LOG_WARNING, "unknown module argument \(word)") }
-    let setup = try ModuleSetup(path: arguments.configurationPath)
+    let setup = try HostSetup(path: arguments.configurationPath)
     for key in setup.configuration.unknownKeys { host.log(LOG_WARNING, "\(setup.configurationPath): unknown key \(key)") }
     guard setup.configuration.services.contains(service) else {
       debug(arguments, "service \(service) is not listed")
@@ -102,7 +102,7 @@ struct AuthenticateCall {
 
 extension AuthenticateCall {
   /// What a request earlier on this ssh connection ended as. Where that cannot be known, no more are sent on it.
-  private func codeOfEarlierTry(_ setup: ModuleSetup) -> Int32? {
+  private func codeOfEarlierTry(_ setup: HostSetup) -> Int32? {
     guard let connection = ProcessIdentity.parent() else { return PAM_AUTHINFO_UNAVAIL }
     do {
       guard let text = try ConnectionMemory(run: setup.run).ending(on: connection) else { return nil }
@@ -115,7 +115,7 @@ extension AuthenticateCall {
     }
   }
 
-  private func rememberOnConnection(_ code: Int32, _ setup: ModuleSetup) {
+  private func rememberOnConnection(_ code: Int32, _ setup: HostSetup) {
     guard let connection = ProcessIdentity.parent() else { return }
     do { try ConnectionMemory(run: setup.run).remember(String(code), on: connection) } catch {
       // The attempts file still counts the request; it is full after a few of them.
@@ -130,7 +130,7 @@ struct Attempt {
   private static let nobodysName = UnixUsername(validating: "unknown")
 
   let host: PAMHost
-  let setup: ModuleSetup
+  let setup: HostSetup
   let arguments: ModuleArguments
   let service: String
   /// PAM_USER as the host has it.

@@ -60,7 +60,7 @@ final class KeptSession {
     guard getpid() == owner, !hasEnded else { return }
     hasEnded = true
     do throws(Misconfiguration) {
-      let setup = try ModuleSetup(path: configurationPath)
+      let setup = try HostSetup(path: configurationPath)
       let service = try setup.service(interruption: nil)
       do throws(ServiceError) {
         try service.end(remote, deadline: MonotonicInstant.now().advanced(milliseconds: Self.endMilliseconds))
@@ -69,7 +69,7 @@ final class KeptSession {
     } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
   }
 
-  private func forgetRecord(_ setup: ModuleSetup, _ host: PAMHost) {
+  private func forgetRecord(_ setup: HostSetup, _ host: PAMHost) {
     guard let recordID else { return }
     do { try setup.ledger.remove(recordID) } catch {
       host.log(LOG_WARNING, "record \(recordID) not removed: \(error.explanation)")

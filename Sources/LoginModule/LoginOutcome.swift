@@ -44,32 +44,6 @@ public enum Refusal: Error, Sendable, Equatable {
   case promptNotAnswered
 }
 
-/// What an administrator must mend.
-public enum Misconfiguration: Error, Sendable, Equatable {
-  /// Nothing was set up yet: the module stands aside without a word.
-  case noServer
-  case badArgument(String)
-  case configuration(ConfigurationError, path: String)
-  case credentials(CredentialsError, path: String)
-  case users(UserTokensError, path: String)
-  case authority(FileError)
-  case signing(SigningError)
-
-  /// What, and where; for the log.
-  public var explanation: String {
-    switch self {
-    case .noServer: "no server is set"
-    case .badArgument(let argument): "bad module argument \(DisplayText.sanitized(argument))"
-    case .configuration(let error, let path): error.explanation(path: path)
-    case .credentials(let error, let path): error.explanation(path: path)
-    case .users(let error, let path): error.explanation(path: path)
-    case .authority(let error): "ca_file: \(error.explanation)"
-    case .signing(.secretIsNot24Bytes):
-      "application_secret has not the 24 bytes that signing = documented needs; set signing = client"
-    }
-  }
-}
-
 extension Refusal {
   /// Whether the phone was asked before this ending: one request is enough for a connection.
   var followsARequest: Bool {

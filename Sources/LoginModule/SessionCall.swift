@@ -57,7 +57,7 @@ struct SessionCall {
     } catch { return fail("record cannot be used", kept) }
   }
 
-  private func keep(_ record: SessionRecord, _ kept: KeptSession?, _ setup: ModuleSetup, _ session: String) -> Int32 {
+  private func keep(_ record: SessionRecord, _ kept: KeptSession?, _ setup: HostSetup, _ session: String) -> Int32 {
     if kept == nil {
       guard let mine = keptSession(record, setup), KeptSession.keep(mine, with: host) else {
         return fail("record \(record.id) cannot be kept", kept, record, setup)
@@ -69,7 +69,7 @@ struct SessionCall {
 
   /// No unwatched session: the sign-in is ended at the service too.
   private func fail(
-    _ reason: String, _ kept: KeptSession?, _ record: SessionRecord? = nil, _ setup: ModuleSetup? = nil
+    _ reason: String, _ kept: KeptSession?, _ record: SessionRecord? = nil, _ setup: HostSetup? = nil
   ) -> Int32 {
     host.log(LOG_ERR, "session refused: \(reason)")
     let ending = kept ?? setup.flatMap { setup in record.flatMap { keptSession($0, setup) } }
@@ -77,13 +77,13 @@ struct SessionCall {
     return PAM_SESSION_ERR
   }
 
-  private func keptSession(_ record: SessionRecord, _ setup: ModuleSetup) -> KeptSession? {
+  private func keptSession(_ record: SessionRecord, _ setup: HostSetup) -> KeptSession? {
     guard let settings = try? setup.serviceSettings(), let remote = try? record.remoteSession(settings) else { return nil }
     return KeptSession(remote: remote, recordID: record.id, configurationPath: setup.configurationPath)
   }
 
-  private func setup() throws(Misconfiguration) -> ModuleSetup {
-    try ModuleSetup(path: try ModuleArguments(words).configurationPath)
+  private func setup() throws(Misconfiguration) -> HostSetup {
+    try HostSetup(path: try ModuleArguments(words).configurationPath)
   }
 }
 
