@@ -74,8 +74,15 @@ public struct HTTPServer: Sendable {
       },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), backlog: 1_024),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
-      logger: logger)
+      logger: frameworkLogger)
     try await application.run()
+  }
+
+  /// The framework's own words about each start and connection are for developers.
+  private var frameworkLogger: Logger {
+    var logger = logger
+    if logger.logLevel > .debug { logger.logLevel = max(logger.logLevel, .warning) }
+    return logger
   }
 
   /// Lets the requests at work finish, held ones at once; `seconds` at most.

@@ -15,7 +15,7 @@ final class Interrupt: Interruption {
     sigaddset(&signals, SIGINT)
     sigaddset(&signals, SIGTERM)
     sigprocmask(SIG_BLOCK, &signals, nil)
-    descriptor = signalfd(-1, &signals, Int32(SFD_CLOEXEC.rawValue))
+    descriptor = signalfd(-1, &signals, Int32(SFD_CLOEXEC))
     // A reader of our output that goes away is no reason to leave a request half answered.
     signal(SIGPIPE, SIG_IGN)
   }

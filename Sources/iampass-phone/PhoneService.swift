@@ -61,7 +61,9 @@ final class PhoneService {
   /// Beside this program, else where the package puts it.
   private static func installedWorker() -> String {
     var buffer = [UInt8](repeating: 0, count: 4_096)
-    let count = buffer.withUnsafeMutableBytes { readlink("/proc/self/exe", $0.baseAddress, $0.count) }
+    let count = buffer.withUnsafeMutableBytes { bytes in
+      bytes.baseAddress.map { readlink("/proc/self/exe", $0, bytes.count) } ?? -1
+    }
     if count > 0, let own = String(validating: buffer.prefix(count), as: UTF8.self),
       let slash = own.lastIndex(of: "/")
     {
