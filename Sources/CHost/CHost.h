@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <grp.h>
 #include <spawn.h>
 #include <string.h>
