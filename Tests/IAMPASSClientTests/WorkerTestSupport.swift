@@ -5,8 +5,13 @@ import IAMPASSProtocol
 
 /// The services of Tests/HostileService, started once for all tests.
 struct HostileServices: Decodable, Sendable {
-  private let ca_file: String
+  private let certificatesFile: String
   private let ports: [String: Int]
+
+  private enum CodingKeys: String, CodingKey {
+    case certificatesFile = "ca_file"
+    case ports
+  }
 
   static let shared = start()
   // Its standard input ends with this process, and with it the services.
@@ -34,7 +39,7 @@ struct HostileServices: Decodable, Sendable {
 
   var authorities: [UInt8] {
     // Tests are read as the user that runs them; the worker gets bytes.
-    FileManager.default.contents(atPath: ca_file).map(Array.init) ?? []
+    FileManager.default.contents(atPath: certificatesFile).map(Array.init) ?? []
   }
 
   /// `host` replaces localhost in the address.
@@ -77,7 +82,13 @@ struct Recorded: Decodable {
   let path: String
   let headers: [[String]]
   let body: String
-  let on_connection: Int
+  /// Counts from 1 on each connection.
+  let numberOnConnection: Int
+
+  private enum CodingKeys: String, CodingKey {
+    case method, path, headers, body
+    case numberOnConnection = "on_connection"
+  }
 
   static func requests(of service: String, path: String) throws -> [Recorded] {
     let reply = try get(HostileServices.shared.transport(service), HostileServices.shared.url(service) + "/recorded")

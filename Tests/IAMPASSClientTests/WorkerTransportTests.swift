@@ -26,7 +26,7 @@ struct WorkerTests {
       let transport = services.transport()
       for round in 1...4 {
         let reply = try get(transport, services.url("good") + "/fault/echo")
-        #expect(try JSONDecoder().decode(Recorded.self, from: Data(reply.body)).on_connection == round)
+        #expect(try JSONDecoder().decode(Recorded.self, from: Data(reply.body)).numberOnConnection == round)
       }
     }
 
