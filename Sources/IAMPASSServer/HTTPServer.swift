@@ -41,8 +41,8 @@ public struct HTTPServer: Sendable {
   private static let bodyTime: Int64 = 10
   /// Seconds a connection may be idle between requests, and that a request's headers may take.
   private static let idleTime: Int64 = 30
-  /// Seconds for the TLS handshake.
-  private static let handshakeTime: Int64 = 10
+  /// Seconds from the connection to the first bytes within TLS.
+  private static let silenceTime: Int64 = 15
 
   private let service: Service
   private let logger: Logger
@@ -68,9 +68,9 @@ public struct HTTPServer: Sendable {
     let application = Hummingbird.Application(
       responder: CallbackResponder<ConnectionContext> { request, context in await reply(to: request, context) },
       server: HTTPServerBuilder { responder in
-        BoundedHandshake(
+        BoundedSilence(
           base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
-          time: .seconds(Self.handshakeTime))
+          time: .seconds(Self.silenceTime))
       },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), backlog: 1_024),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },

@@ -118,7 +118,8 @@ final class Fixture: Sendable {
 
   func status(of session: StartedSession, wait: Int? = nil) async throws -> StatusReply {
     let headers = wait.map { [(name: "Prefer", value: "wait=\($0)")] } ?? []
-    return try StatusReply(parsing: await respond(try signed("GET", session.statusURL, by: session, headers: headers)).body)
+    let reply = await respond(try signed("GET", session.statusURL, by: session, headers: headers))
+    return try StatusReply(parsing: reply.body)
   }
 
   func logOut(_ session: StartedSession) async throws -> ServiceReply {

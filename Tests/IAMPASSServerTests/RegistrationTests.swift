@@ -14,7 +14,8 @@ import Testing
 
   private func hasDevice(_ fixture: Fixture) async throws -> Bool {
     let target = "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
-    return try DeviceRegisteredReply(parsing: await fixture.respond(try fixture.signed("GET", target)).body).isRegistered
+    let reply = await fixture.respond(try fixture.signed("GET", target))
+    return try DeviceRegisteredReply(parsing: reply.body).isRegistered
   }
 
   private func show(_ code: Secret, _ fixture: Fixture) async -> ServiceReply {

@@ -4,7 +4,9 @@ import Testing
 @testable import IAMPASSServer
 
 @Suite struct SignatureTests {
-  private func target(_ fixture: Fixture) -> String { "/management/has_registered_mobile_device/\(fixture.application.id)/alice" }
+  private func target(_ fixture: Fixture) -> String {
+    "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
+  }
 
   @Test(arguments: SigningScheme.allCases)
   func takesBothSchemes(_ scheme: SigningScheme) async throws {
@@ -115,7 +117,8 @@ import Testing
 
   @Test func anUnknownApplicationIsNotFound() async throws {
     let fixture = try await Fixture()
-    let reply = await fixture.respond(try fixture.signed("GET", "/management/has_registered_mobile_device/nobody/alice"))
+    let target = "/management/has_registered_mobile_device/nobody/alice"
+    let reply = await fixture.respond(try fixture.signed("GET", target))
     #expect(reply.status == 404)
     #expect(reply.reason == "UNKNOWN_APPLICATION")
   }
@@ -148,7 +151,8 @@ import Testing
   @Test(arguments: [
     ("https://public.test", "https://public.test", ""),
     // The proxy passes the path on, or takes its own part of it away.
-    ("https://public.test/iam", "https://public.test", "/iam"), ("https://public.test/iam", "https://public.test/iam", ""),
+    ("https://public.test/iam", "https://public.test", "/iam"),
+    ("https://public.test/iam", "https://public.test/iam", ""), ("https://public.test", "https://public.test:443", ""),
   ])
   func checksAgainstThePublicAddress(_ configured: String, _ origin: String, _ prefix: String) async throws {
     let fixture = try await Fixture(publicURL: configured)
