@@ -124,10 +124,10 @@ extension Service {
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
     let (application, sessions) = try await storage.read { db in
-      let name = try String.fetchOne(
-        db, sql: "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?",
-        arguments: [verified.user])
-      return (name ?? "", try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) })
+      return (
+        try Application.name(of: verified.user, in: db),
+        try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) }
+      )
     }
     let reply = DeviceStatusReply(
       application: application, user: verified.phone.displayName, presence: presence, sessions: sessions)

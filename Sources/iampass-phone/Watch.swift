@@ -63,7 +63,7 @@ private final class Watcher {
     while true {
       guard let requests = try list() else { continue }
       for request in requests where !known.contains(request.session) {
-        Terminal.say(request.description)
+        Terminal.say(request.description(application: phone.state.application))
         try settle(request)
         if once { return }
       }
