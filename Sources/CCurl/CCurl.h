@@ -1,5 +1,75 @@
-// Why this shim: curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call.
+// Why this shim: curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call; one wrapper for each
+// kind of value keeps the compiler's type checks. And libcurl leaves two rules about certificates to OpenSSL's context.
 #ifndef IAMPASS_CCURL_H
 #define IAMPASS_CCURL_H
 #include <curl/curl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#if LIBCURL_VERSION_NUM < 0x075700
+#error "libcurl 7.87 or later: before CURLOPT_QUICK_EXIT a silent name server holds up everything"
+#endif
+
+static inline CURLcode iampass_curl_number(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode iampass_curl_size(CURL *easy, CURLoption option, long long value) {
+  return curl_easy_setopt(easy, option, (curl_off_t)value);
+}
+static inline CURLcode iampass_curl_text(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode iampass_curl_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode iampass_curl_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+/// libcurl copies the bytes.
+static inline CURLcode iampass_curl_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(easy, option, &blob);
+}
+/// CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+typedef size_t (*iampass_curl_taker)(char *bytes, size_t size, size_t count, void *owner);
+static inline CURLcode iampass_curl_on_bytes(CURL *easy, CURLoption option, iampass_curl_taker taker) {
+  return curl_easy_setopt(easy, option, taker);
+}
+typedef int (*iampass_curl_socket)(void *owner, curl_socket_t socket, curlsocktype purpose);
+static inline CURLcode iampass_curl_on_socket(CURL *easy, iampass_curl_socket call) {
+  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, call);
+}
+typedef CURLcode (*iampass_curl_context)(CURL *easy, void *context, void *owner);
+static inline CURLcode iampass_curl_on_context(CURL *easy, iampass_curl_context call) {
+  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, call);
+}
+typedef int (*iampass_curl_ready)(void *owner, char *peer, char *own, int peer_port, int own_port);
+static inline CURLcode iampass_curl_on_ready(CURL *easy, iampass_curl_ready call) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, call);
+}
+/// For the CURLINFO values that are long.
+static inline long iampass_curl_info(CURL *easy, CURLINFO info) {
+  long value = 0;
+  return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+/// The transfer that ended, its result in `result`, or NULL.
+static inline CURL *iampass_curl_finished(CURLM *multi, CURLcode *result) {
+  int left;
+  CURLMsg *message;
+  while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *result = message->data.result;
+    return message->easy_handle;
+  }
+  return NULL;
+}
+
+/// libcurl takes the subject's CN where a certificate has no alternative names (RFC 9110 §4.3.4 forbids it), and the
+/// system's openssl.cnf may lower the security level. True if the context now has neither.
+static inline int iampass_tls_restrict(void *context, const char *host, int is_address) {
+  X509_VERIFY_PARAM *checks = SSL_CTX_get0_param((SSL_CTX *)context);
+  X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (SSL_CTX_get_security_level((SSL_CTX *)context) < 2) SSL_CTX_set_security_level((SSL_CTX *)context, 2);
+  return is_address ? X509_VERIFY_PARAM_set1_ip_asc(checks, host) : X509_VERIFY_PARAM_set1_host(checks, host, 0);
+}
 #endif

@@ -1,15 +1,15 @@
 // Why this shim: variadic calls (open, fcntl, prctl), macros and GNU extensions that Swift's Glibc module leaves out.
 #ifndef IAMPASS_CHOST_H
 #define IAMPASS_CHOST_H
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+// Without _GNU_SOURCE, with which glibc names fields differently than in Swift's Glibc module and no file could import
+// both; the few GNU extensions stand here by hand, as the Linux ABI has them.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <grp.h>
 #include <spawn.h>
 #include <string.h>
@@ -23,6 +23,20 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef O_PATH
+#define O_PATH 010000000
+#endif
+#ifndef POSIX_SPAWN_SETSID
+#define POSIX_SPAWN_SETSID 0x80
+#endif
+#ifndef _GNU_SOURCE
+extern int ppoll(struct pollfd *entries, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
+extern int setresuid(uid_t real, uid_t effective, uid_t saved);
+extern int setresgid(gid_t real, gid_t effective, gid_t saved);
+extern int getresuid(uid_t *real, uid_t *effective, uid_t *saved);
+extern int getresgid(gid_t *real, gid_t *effective, gid_t *saved);
+#endif
 
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int iampass_openat(int folder, const char *path, int flags, mode_t mode) {
@@ -45,6 +59,25 @@ static inline int iampass_spawn_chdir(posix_spawn_file_actions_t *actions, const
 }
 static inline int iampass_spawn_closefrom(posix_spawn_file_actions_t *actions, int from) {
   return posix_spawn_file_actions_addclosefrom_np(actions, from);
+}
+/// P_PIDFD is in glibc 2.36 but not in every libc this builds with.
+static inline int iampass_pidfd_wait(int pidfd, int options) {
+  siginfo_t info;
+  return waitid((idtype_t)3, (id_t)pidfd, &info, options);
+}
+/// SO_PEERCRED: who made the socket pair, as `struct ucred` has it.
+static inline pid_t iampass_peer_pid(int socket) {
+  struct { pid_t pid; uid_t uid; gid_t gid; } peer = {-1, 0, 0};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
+}
+/// SOCK_STREAM and the resources are enumerations in glibc, which Swift imports as types of their own.
+static inline int iampass_socket_pair(int ends[2]) {
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
+}
+static inline int iampass_limit(int resource, unsigned long value) {
+  struct rlimit limit = {value, value};
+  return setrlimit(resource, &limit);
 }
 static inline void iampass_wipe(void *bytes, size_t count) { explicit_bzero(bytes, count); }
 #endif

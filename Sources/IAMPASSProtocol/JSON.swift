@@ -135,6 +135,8 @@ extension JSON {
           if text[index...].starts(with: Array("\\u0000".utf8)) { throw .nulInString }
           index += 1
         case UInt8(ascii: ":") where !inString: memberCount += 1
+        // json-c takes 'text' for a string even when strict.
+        case UInt8(ascii: "'") where !inString: throw .notJSON
         default: break
         }
         index += 1

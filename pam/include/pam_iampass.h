@@ -1,1 +1,11 @@
-// none
+// What Sources/LoginModule/ModuleEntry.swift gives the shim.
+#ifndef IAMPASS_PAM_IAMPASS_H
+#define IAMPASS_PAM_IAMPASS_H
+
+#include <security/_pam_types.h>
+
+int iampass_authenticate(pam_handle_t *handle, int count, const char **words);
+int iampass_open_session(pam_handle_t *handle, int count, const char **words);
+int iampass_close_session(pam_handle_t *handle, int count, const char **words);
+
+#endif

@@ -1,0 +1,164 @@
+import CLibcrypto
+import IAMPASSProtocol
+
+/// Why a phone's key is not taken, made or used.
+public enum DeviceKeyError: Error, Equatable, Sendable {
+  /// libcrypto gave none.
+  case notMade
+  /// Not the base64 of a P-256 key's `SubjectPublicKeyInfo`, or of the private key.
+  case notAKey
+  case notSigned
+}
+
+/// A phone's private key: ECDSA over P-256 (FIPS 186-5), as WebCrypto's `ECDSA` with `P-256` and `SHA-256`.
+///
+/// SAFETY of `@unchecked Sendable`: libcrypto's key is written by `init` only, and counts its references atomically.
+public final class DeviceKey: @unchecked Sendable {
+  private let key: OpaquePointer
+
+  private init(adopting key: OpaquePointer) { self.key = key }
+
+  deinit { EVP_PKEY_free(key) }
+
+  /// A new key from the system's generator.
+  public static func generate() throws(DeviceKeyError) -> DeviceKey {
+    // Also starts libcrypto without its configuration file.
+    guard Digest.randomBytes(1) != nil, let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw .notMade }
+    defer { EVP_PKEY_CTX_free(context) }
+    var made: OpaquePointer?
+    guard EVP_PKEY_keygen_init(context) == 1,
+      EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
+      EVP_PKEY_keygen(context, &made) == 1, let made
+    else { throw .notMade }
+    return DeviceKey(adopting: made)
+  }
+
+  /// A key as ``exported()`` wrote it.
+  public convenience init(exported: Secret) throws(DeviceKeyError) {
+    guard let bytes = Base64.decode(exported.exposedValue), !bytes.isEmpty else { throw .notAKey }
+    let read: OpaquePointer? = bytes.withUnsafeBufferPointer {
+      var start = $0.baseAddress
+      return d2i_AutoPrivateKey(nil, &start, bytes.count)
+    }
+    guard let read else { throw .notAKey }
+    self.init(adopting: read)
+    // Refuses a key of another kind, with which every signature would be refused later.
+    _ = try publicKey
+  }
+
+  /// The base64 of the DER form (RFC 5915): for the phone's state file and nothing else.
+  public func exported() throws(DeviceKeyError) -> Secret {
+    Secret(Base64.encode(try Self.der { i2d_PrivateKey(key, $0) }))
+  }
+
+  public var publicKey: DevicePublicKey {
+    get throws(DeviceKeyError) { try DevicePublicKey(Base64.encode(try Self.der { i2d_PUBKEY(key, $0) })) }
+  }
+
+  /// 64 bytes, r then s, over the SHA-256 of `message`: the form that WebCrypto makes.
+  public func signature(over message: [UInt8]) throws(DeviceKeyError) -> [UInt8] {
+    guard let context = EVP_MD_CTX_new() else { throw .notSigned }
+    defer { EVP_MD_CTX_free(context) }
+    var length = 0
+    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
+      EVP_DigestSign(context, nil, &length, message, message.count) == 1
+    else { throw .notSigned }
+    var encoded = [UInt8](repeating: 0, count: length)
+    guard EVP_DigestSign(context, &encoded, &length, message, message.count) == 1 else { throw .notSigned }
+    guard let raw = ECDSASignature.raw(der: Array(encoded.prefix(length))) else { throw .notSigned }
+    return raw
+  }
+
+  /// What one of libcrypto's `i2d` functions writes.
+  private static func der(
+    _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
+  ) throws(DeviceKeyError) -> [UInt8] {
+    let length = write(nil)
+    guard length > 0 else { throw .notMade }
+    var bytes = [UInt8](repeating: 0, count: Int(length))
+    let written = bytes.withUnsafeMutableBufferPointer { buffer in
+      var start = buffer.baseAddress
+      return write(&start)
+    }
+    guard written == length else { throw .notMade }
+    return bytes
+  }
+}
+
+/// A phone's public key: the base64 of its `SubjectPublicKeyInfo` (RFC 5480), as WebCrypto exports it as `spki`.
+///
+/// SAFETY of `@unchecked Sendable`: libcrypto's key is written by `init` only.
+public final class DevicePublicKey: @unchecked Sendable {
+  /// What stands before the point in every P-256 key with a named curve and an uncompressed point: all that is taken.
+  private static let prefix: [UInt8] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
+    0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+  ]
+  private static let length = 91
+
+  public let text: String
+  private let key: OpaquePointer
+
+  public init(_ text: String) throws(DeviceKeyError) {
+    guard let bytes = Base64.decode(text), bytes.count == Self.length, bytes.starts(with: Self.prefix) else {
+      throw .notAKey
+    }
+    let read: OpaquePointer? = bytes.withUnsafeBufferPointer {
+      var start = $0.baseAddress
+      return d2i_PUBKEY(nil, &start, bytes.count)
+    }
+    // libcrypto refuses a point that is not on the curve.
+    guard let read else { throw .notAKey }
+    self.text = text
+    key = read
+  }
+
+  deinit { EVP_PKEY_free(key) }
+
+  /// Whether `signature`, 64 bytes r then s, is this key's over the SHA-256 of `message`.
+  public func verifies(_ signature: [UInt8], over message: [UInt8]) -> Bool {
+    guard let encoded = ECDSASignature.der(raw: signature), let context = EVP_MD_CTX_new() else { return false }
+    defer { EVP_MD_CTX_free(context) }
+    guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1 else { return false }
+    // 0 is a wrong signature, below it is an error: only 1 counts.
+    return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1
+  }
+}
+
+/// Between the raw form of WebCrypto and the DER form of libcrypto.
+enum ECDSASignature {
+  /// Bytes of r, and of s.
+  private static let half = 32
+
+  static func raw(der: [UInt8]) -> [UInt8]? {
+    let read: OpaquePointer? = der.withUnsafeBufferPointer {
+      var start = $0.baseAddress
+      return d2i_ECDSA_SIG(nil, &start, der.count)
+    }
+    guard let read else { return nil }
+    defer { ECDSA_SIG_free(read) }
+    var r = [UInt8](repeating: 0, count: half)
+    var s = r
+    guard BN_bn2binpad(ECDSA_SIG_get0_r(read), &r, Int32(half)) == half,
+      BN_bn2binpad(ECDSA_SIG_get0_s(read), &s, Int32(half)) == half
+    else { return nil }
+    return r + s
+  }
+
+  static func der(raw: [UInt8]) -> [UInt8]? {
+    guard raw.count == 2 * half, let signature = ECDSA_SIG_new() else { return nil }
+    defer { ECDSA_SIG_free(signature) }
+    guard let r = BN_bin2bn(Array(raw.prefix(half)), Int32(half), nil),
+      let s = BN_bin2bn(Array(raw.suffix(half)), Int32(half), nil),
+      ECDSA_SIG_set0(signature, r, s) == 1
+    else { return nil }
+    let length = i2d_ECDSA_SIG(signature, nil)
+    guard length > 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(length))
+    let written = bytes.withUnsafeMutableBufferPointer { buffer in
+      var start = buffer.baseAddress
+      return i2d_ECDSA_SIG(signature, &start)
+    }
+    return written == length ? bytes : nil
+  }
+}

@@ -1,0 +1,212 @@
+import IAMPASSProtocol
+
+// The messages under /device/v1/, both directions. What a phone asks and answers stands in DeviceStatements.swift.
+
+/// Paths of the phone's protocol, below the service's address.
+public enum DeviceRoute {
+  public static let register = ["device", "v1", "register"]
+  public static let requests = ["device", "v1", "requests"]
+  public static let answer = ["device", "v1", "answer"]
+  public static let presence = ["device", "v1", "presence"]
+  public static let status = ["device", "v1", "status"]
+}
+
+/// The body of `POST /device/v1/register`.
+public struct RegisterRequest: Sendable, Equatable {
+  /// From the registration link.
+  public let code: Secret
+  /// ``DevicePublicKey/text``.
+  public let publicKey: String
+
+  public init(code: Secret, publicKey: String) {
+    self.code = code
+    self.publicKey = publicKey
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.readingMessage(body)
+    self.init(code: Secret(try json.text("code")), publicKey: try json.text("public_key"))
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["code": .string(code.exposedValue), "public_key": .string(publicKey)]).encoded()
+  }
+}
+
+/// The reply to a registration.
+public struct RegisterReply: Sendable, Equatable {
+  /// The phone's id from now on.
+  public let device: String
+  public let application: String
+  /// How the application calls the user, or "user".
+  public let user: String
+
+  public init(device: String, application: String, user: String) {
+    self.device = device
+    self.application = application
+    self.user = user
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.readingMessage(body)
+    self.init(
+      device: try json.text("device"), application: try json.text("application"), user: try json.text("user"))
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "status": .bool(true), "device": .string(device), "application": .string(application), "user": .string(user),
+    ]).encoded()
+  }
+}
+
+/// What `GET /register/CODE` says: whose phone the link would make.
+public struct LinkReply: Sendable, Equatable {
+  public let application: String
+  public let user: String
+  public let secondsLeft: Int64
+
+  public init(application: String, user: String, secondsLeft: Int64) {
+    self.application = application
+    self.user = user
+    self.secondsLeft = secondsLeft
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.readingMessage(body)
+    self.init(
+      application: try json.text("application"), user: try json.text("user"),
+      secondsLeft: try json.number("seconds_left"))
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "status": .bool(true), "application": .string(application), "user": .string(user),
+      "seconds_left": .integer(secondsLeft),
+    ]).encoded()
+  }
+}
+
+/// A sign-in that waits for this phone's answer.
+public struct OpenRequest: Sendable, Equatable {
+  public let session: String
+  /// To be signed with the answer.
+  public let nonce: String
+  /// Unix time in seconds by the service's clock; to be signed with the answer.
+  public let expires: Int64
+  /// For showing: the phone's clock may differ from the service's.
+  public let secondsLeft: Int64
+  public let context: SignInContext
+
+  public init(session: String, nonce: String, expires: Int64, secondsLeft: Int64, context: SignInContext) {
+    self.session = session
+    self.nonce = nonce
+    self.expires = expires
+    self.secondsLeft = secondsLeft
+    self.context = context
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    guard let context = json["context"] else { throw .member("context") }
+    self.init(
+      session: try json.text("session"), nonce: try json.text("nonce"), expires: try json.number("expires"),
+      secondsLeft: try json.number("seconds_left"), context: try SignInContext(context))
+  }
+
+  var json: JSON {
+    .object([
+      "session": .string(session), "nonce": .string(nonce), "expires": .integer(expires),
+      "seconds_left": .integer(secondsLeft), "context": context.json,
+    ])
+  }
+}
+
+/// The reply to a listing.
+public struct RequestsReply: Sendable, Equatable {
+  /// The oldest first.
+  public let requests: [OpenRequest]
+
+  public init(requests: [OpenRequest]) { self.requests = requests }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    guard let items = try JSON.readingMessage(body)["requests"]?.array else { throw .member("requests") }
+    var requests: [OpenRequest] = []
+    for item in items { requests.append(try OpenRequest(item)) }
+    self.init(requests: requests)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["status": .bool(true), "requests": .array(requests.map(\.json))]).encoded()
+  }
+}
+
+/// A session that this phone approved and that is still live.
+public struct LiveSession: Sendable, Equatable {
+  public let session: String
+  public let status: SessionStatus
+  /// Unix time in seconds of the approval.
+  public let since: Int64
+  /// Unix time in seconds at which it ends by itself.
+  public let expires: Int64
+  public let context: SignInContext
+
+  public init(session: String, status: SessionStatus, since: Int64, expires: Int64, context: SignInContext) {
+    self.session = session
+    self.status = status
+    self.since = since
+    self.expires = expires
+    self.context = context
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    guard let context = json["context"] else { throw .member("context") }
+    self.init(
+      session: try json.text("session"), status: SessionStatus(word: try json.text("session_status")),
+      since: try json.number("since"), expires: try json.number("expires"), context: try SignInContext(context))
+  }
+
+  public var json: JSON {
+    .object([
+      "session": .string(session), "session_status": .string(status.word), "since": .integer(since),
+      "expires": .integer(expires), "context": context.json,
+    ])
+  }
+}
+
+/// Whether the phone is with its user.
+public enum Presence: String, Sendable, CaseIterable {
+  case present
+  case away
+}
+
+/// The reply to `status` and to a change of presence.
+public struct DeviceStatusReply: Sendable, Equatable {
+  public let application: String
+  public let user: String
+  public let presence: Presence
+  public let sessions: [LiveSession]
+
+  public init(application: String, user: String, presence: Presence, sessions: [LiveSession]) {
+    self.application = application
+    self.user = user
+    self.presence = presence
+    self.sessions = sessions
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.readingMessage(body)
+    guard let items = json["sessions"]?.array else { throw .member("sessions") }
+    guard let presence = Presence(rawValue: try json.text("presence")) else { throw .member("presence") }
+    var sessions: [LiveSession] = []
+    for item in items { sessions.append(try LiveSession(item)) }
+    self.init(
+      application: try json.text("application"), user: try json.text("user"), presence: presence, sessions: sessions)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "status": .bool(true), "application": .string(application), "user": .string(user),
+      "presence": .string(presence.rawValue), "sessions": .array(sessions.map(\.json)),
+    ]).encoded()
+  }
+}

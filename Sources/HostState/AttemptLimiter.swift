@@ -1,0 +1,161 @@
+import CHost
+import Glibc
+import IAMPASSProtocol
+
+/// Who knocks: counted apart, so that a stranger's knocking never takes the owner's own way in.
+public enum AttemptSource: Sendable, Equatable {
+  /// The user's own sudo.
+  case own
+  case remoteHost(String)
+  /// Another local user, by uid.
+  case caller(uid: UInt32)
+
+  var folder: String {
+    switch self {
+    case .own: "own"
+    case .remoteHost: "remote"
+    case .caller: "local"
+    }
+  }
+
+  var detail: String {
+    switch self {
+    case .own: ""
+    case .remoteHost(let host): host
+    case .caller(let uid): String(uid)
+    }
+  }
+}
+
+/// Why no request may be sent.
+public enum AttemptRefusal: Error, Sendable, Equatable {
+  case tooMany
+  /// More sources than are kept, or a file that cannot be used: refused, since nothing could be counted.
+  case broken(FileError)
+}
+
+/// Counts requests that were not answered, or denied, by user and source.
+public struct AttemptLimiter: Sendable {
+  /// Sources kept in each folder; the oldest that no longer count make room.
+  static let greatestFileCount = 4_096
+  private static let greatestFileSize = 1_024
+
+  private let run: RunFolder
+  private let greatestCount: Int
+  private let window: Int64
+  private let now: @Sendable () -> Int64
+
+  /// - Parameters:
+  ///   - window: in seconds.
+  ///   - now: seconds after boot.
+  public init(
+    run: RunFolder, greatestCount: Int, window: Int64, now: @escaping @Sendable () -> Int64 = BootTime.seconds
+  ) {
+    self.run = run
+    self.greatestCount = greatestCount
+    self.window = window
+    self.now = now
+  }
+
+  /// Counts one request, before it is sent: requests side by side count each other.
+  public func admit(_ user: UnixUsername, from source: AttemptSource) throws(AttemptRefusal) {
+    let admitted = try update(user, source) { times in
+      guard times.count < greatestCount else { return false }
+      times.append(now())
+      return true
+    }
+    guard admitted else { throw .tooMany }
+  }
+
+  /// Takes the newest request back: it was approved.
+  public func forgive(_ user: UnixUsername, from source: AttemptSource) throws(AttemptRefusal) {
+    _ = try update(user, source) { times in
+      _ = times.popLast()
+      return true
+    }
+  }
+
+  private func update(
+    _ user: UnixUsername, _ source: AttemptSource, _ change: (inout [Int64]) -> Bool
+  ) throws(AttemptRefusal) -> Bool {
+    do throws(FileError) {
+      let path = try file(user, source)
+      let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+      guard descriptor >= 0 else { throw SecureFile.openError(path) }
+      defer { close(descriptor) }
+      try FileLock.take(descriptor, path: path)
+      let size = try SecureFile.check(descriptor, path: path, privacy: .secret, limit: Self.greatestFileSize)
+      let bytes = try SecureFile.readAll(descriptor, path: path, expecting: size, limit: Self.greatestFileSize)
+      guard var times = stillCounting(bytes) else { throw FileError(.system(EBADMSG), path: path) }
+      guard change(&times) else { return false }
+      try store(times, in: descriptor, path: path, oldSize: size)
+      return true
+    } catch { throw .broken(error) }
+  }
+
+  /// The times inside the window; nil where a line is no number.
+  private func stillCounting(_ bytes: [UInt8]) -> [Int64]? {
+    let limit = now() - window
+    var times: [Int64] = []
+    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      guard let time = Int64(String(decoding: line, as: UTF8.self).drop { $0 == " " }) else { return nil }
+      if time > limit { times.append(time) }
+    }
+    return times
+  }
+
+  /// Written in place and padded to the old size, so that a full /run takes nothing away that was counted.
+  private func store(_ times: [Int64], in descriptor: Int32, path: String, oldSize: Int) throws(FileError) {
+    var text = Array(times.map { String($0) + "\n" }.joined().utf8)
+    let length = text.count
+    text += [UInt8](repeating: UInt8(ascii: "\n"), count: max(0, oldSize - length))
+    guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
+    try AtomicFile.writeAll(text, to: descriptor, path: path)
+    guard ftruncate(descriptor, length) == 0 else { throw FileError(.system(errno), path: path) }
+  }
+
+  private func file(_ user: UnixUsername, _ source: AttemptSource) throws(FileError) -> String {
+    _ = try run.folder("attempts")
+    let folder = try run.folder("attempts/" + source.folder)
+    // A name made by a hash: neither a user nor a host name ever becomes part of a path.
+    let name = Digest.hexadecimal(Digest.sha256(Array((user.text + "\0" + source.detail).utf8)))
+    let path = folder + "/" + name
+    if access(path, F_OK) != 0 {
+      try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestFileCount) { age in age > window }
+    }
+    return path
+  }
+}
+
+/// A folder that strangers can cause files in, kept to a number of them.
+enum BoundedFolder {
+  /// Removes files that no longer matter once the folder is full.
+  ///
+  /// - Parameter isStale: told a file's age in seconds.
+  /// - Throws: `ENOSPC` where it stays full.
+  static func makeRoom(in folder: String, greatestCount: Int, isStale: (Int64) -> Bool) throws(FileError) {
+    let names = try self.names(in: folder)
+    guard names.count >= greatestCount else { return }
+    var left = names.count
+    for name in names {
+      var found = stat()
+      guard lstat(folder + "/" + name, &found) == 0 else { continue }
+      if isStale(Int64(time(nil)) - Int64(found.st_mtim.tv_sec)), unlink(folder + "/" + name) == 0 { left -= 1 }
+    }
+    guard left < greatestCount else { throw FileError(.system(ENOSPC), path: folder) }
+  }
+
+  static func names(in folder: String) throws(FileError) -> [String] {
+    guard let stream = opendir(folder) else { throw FileError(.system(errno), path: folder) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      // SAFETY: readdir's entry holds a terminated name until the next call.
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+  }
+}

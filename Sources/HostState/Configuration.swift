@@ -1,0 +1,175 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Why `iampass.conf` is not used.
+public enum ConfigurationError: Error, Sendable, Equatable {
+  case keyValue(KeyValueError)
+  /// Key, the line it stands at, and what it takes.
+  case badValue(String, line: Int, takes: String)
+
+  public func explanation(path: String) -> String {
+    switch self {
+    case .keyValue(let error): error.explanation(path: path)
+    case .badValue(let key, let line, let takes): "\(path):\(line): bad \(key): takes \(takes)"
+    }
+  }
+}
+
+/// `/etc/iampass/iampass.conf`. A value that is not understood refuses the whole file.
+public struct Configuration: Sendable, Equatable {
+  public static let path = "/etc/iampass/iampass.conf"
+  public static let programFolder = "/usr/libexec/iampass"
+
+  /// When sign-in context goes to the service.
+  public enum ContextPolicy: String, Sendable, CaseIterable { case auto, yes, no }
+
+  /// What the helper does when a session leaves, ends, expires or cannot be asked for.
+  public enum EndAction: String, Sendable, CaseIterable { case logout, lock, ignore }
+
+  /// Nil: not set up yet, the module stands aside.
+  public var server: ServerURL?
+  public var signing = SigningScheme.documented
+  public var dialect = Dialect.iampass
+  public var caFile: String?
+  public var proxy: String?
+  /// PAM services that the module answers; in any other it stands aside.
+  public var services = ["sudo", "sudo-i", "login", "sshd"]
+  public var requiresSignedReplies = false
+  /// Seconds; the service's own default of an hour would end a working day's session.
+  public var sessionDuration: Int64 = 12 * 3600
+  /// Seconds. Shorter than sshd's LoginGraceTime of 120 s and login's LOGIN_TIMEOUT of 60 s.
+  public var approvalTimeout: Int64 = 30
+  public var sendContext = ContextPolicy.auto
+  public var sendsCommand = false
+  public var onWalkaway = EndAction.logout
+  /// Seconds.
+  public var walkawayGrace: Int64 = 0
+  public var onEnd = EndAction.logout
+  public var onExpiry = EndAction.lock
+  /// Nil: locks graphical sessions at a local seat, ignores others.
+  public var onUnreachable: EndAction?
+  /// Seconds.
+  public var unreachableGrace: Int64 = 15 * 60
+  /// Unanswered or denied requests in ``requestWindow`` before no more are sent.
+  public var maxRequests = 5
+  /// Seconds.
+  public var requestWindow: Int64 = 10 * 60
+  public var runFolder = "/run/iampass"
+  public var worker = Configuration.programFolder + "/iampass-https"
+  public var workerUser = "_iampass"
+  /// Keys that this version does not know, for a warning.
+  public var unknownKeys: [String] = []
+
+  public init() {}
+
+  /// Reads the file, which others may read but not write.
+  public init(path: String) throws(ConfigurationError) {
+    let file: KeyValueFile
+    do { file = try KeyValueFile(path: path, privacy: .readableByAll) } catch { throw .keyValue(error) }
+    try self.init(file)
+  }
+
+  /// Reads a file's text.
+  public init(parsing text: [UInt8]) throws(ConfigurationError) {
+    let file: KeyValueFile
+    do { file = try KeyValueFile(parsing: text) } catch { throw .keyValue(error) }
+    try self.init(file)
+  }
+
+  private init(_ file: KeyValueFile) throws(ConfigurationError) {
+    for entry in file.entries {
+      guard let reader = Self.readers[entry.key] else {
+        unknownKeys.append(entry.key)
+        continue
+      }
+      guard reader.read(entry.value, &self) else {
+        throw .badValue(entry.key, line: entry.line, takes: reader.takes)
+      }
+    }
+  }
+}
+
+extension Configuration {
+  /// Reads one key's value; false where it is bad.
+  private struct Reader: Sendable {
+    let takes: String
+    let read: @Sendable (String, inout Configuration) -> Bool
+  }
+
+  private static func reader<Value>(
+    _ field: WritableKeyPath<Configuration, Value> & Sendable, _ takes: String,
+    _ convert: @escaping @Sendable (String) -> Value?
+  ) -> Reader {
+    Reader(takes: takes) { text, configuration in
+      guard let value = convert(text) else { return false }
+      configuration[keyPath: field] = value
+      return true
+    }
+  }
+
+  private static func choice<Value: RawRepresentable & CaseIterable & Sendable>(
+    _ field: WritableKeyPath<Configuration, Value> & Sendable
+  ) -> Reader where Value.RawValue == String {
+    reader(field, Value.allCases.map(\.rawValue).joined(separator: ", ")) { Value(rawValue: $0) }
+  }
+
+  private static func seconds(
+    _ field: WritableKeyPath<Configuration, Int64> & Sendable, _ bounds: ClosedRange<Int64>, _ takes: String
+  ) -> Reader {
+    reader(field, takes) { TimeSpan.seconds($0).flatMap { bounds.contains($0) ? $0 : nil } }
+  }
+
+  private static func absolutePath(_ text: String) -> String? {
+    text.hasPrefix("/") && text.utf8.count < 1024 && !text.utf8.contains(0) ? text : nil
+  }
+
+  private static let readers: [String: Reader] = [
+    "server": reader(\.server, "an https address") { try? ServerURL($0) },
+    "signing": choice(\.signing),
+    "dialect": choice(\.dialect),
+    "ca_file": reader(\.caFile, "an absolute path") { absolutePath($0) },
+    "proxy": reader(\.proxy, "an http or https address") {
+      $0.hasPrefix("http://") || $0.hasPrefix("https://") ? $0 : nil
+    },
+    "services": reader(\.services, "names of PAM services") { serviceNames($0) },
+    "signed_replies": reader(\.requiresSignedReplies, "required, off") {
+      ["required": true, "off": false][$0]
+    },
+    "session_duration": seconds(\.sessionDuration, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h"),
+    "approval_timeout": seconds(\.approvalTimeout, 5...90, "a duration from 5s to 90s"),
+    "send_context": choice(\.sendContext),
+    "send_command": reader(\.sendsCommand, "yes, no") { ["yes": true, "no": false][$0] },
+    "on_walkaway": choice(\.onWalkaway),
+    "walkaway_grace": seconds(\.walkawayGrace, 0...86_400, "a duration from 0s to 24h"),
+    "on_end": choice(\.onEnd),
+    "on_expiry": choice(\.onExpiry),
+    "on_unreachable": reader(\.onUnreachable, "logout, lock, ignore") { EndAction(rawValue: $0) },
+    "unreachable_grace": seconds(\.unreachableGrace, 0...30 * 86_400, "a duration from 0s to 720h"),
+    "max_requests": reader(\.maxRequests, "a number from 1 to 20") {
+      Int($0).flatMap { (1...20).contains($0) ? $0 : nil }
+    },
+    "request_window": seconds(\.requestWindow, 60...86_400, "a duration from 1m to 24h"),
+    "run_dir": reader(\.runFolder, "an absolute path") { absolutePath($0) },
+    "worker": reader(\.worker, "an absolute path") { absolutePath($0) },
+    "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
+  ]
+
+  private static func serviceNames(_ text: String) -> [String]? {
+    let names = text.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "," }).map(String.init)
+    return names.contains { $0.hasPrefix("/") } ? nil : names
+  }
+}
+
+/// A time span as the configuration writes it.
+public enum TimeSpan {
+  /// Seconds of `45s`, `15m`, `12h` or a plain number of seconds; nil for anything else.
+  public static func seconds(_ text: String) -> Int64? {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
+    guard let last = text.last else { return nil }
+    let digits = units[last] == nil ? text[...] : text.dropLast()
+    guard !digits.isEmpty, digits.utf8.count <= 9, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let number = Int64(digits)
+    else { return nil }
+    return number * (units[last] ?? 1)
+  }
+}

@@ -1,0 +1,96 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What an administrator must mend.
+public enum Misconfiguration: Error, Sendable, Equatable {
+  /// Nothing was set up yet: the module stands aside without a word.
+  case noServer
+  case badArgument(String)
+  case configuration(ConfigurationError, path: String)
+  case credentials(CredentialsError, path: String)
+  case users(UserTokensError, path: String)
+  case authority(FileError)
+  case signing(SigningError)
+
+  /// What, and where; for the log.
+  public var explanation: String {
+    switch self {
+    case .noServer: "no server is set"
+    case .badArgument(let argument): "bad module argument \(DisplayText.sanitized(argument))"
+    case .configuration(let error, let path): error.explanation(path: path)
+    case .credentials(let error, let path): error.explanation(path: path)
+    case .users(let error, let path): error.explanation(path: path)
+    case .authority(let error): "ca_file: \(error.explanation)"
+    case .signing(.secretIsNot24Bytes):
+      "application_secret has not the 24 bytes that signing = documented needs; set signing = client"
+    }
+  }
+
+  /// The command or line that mends it, where there is one.
+  public var hint: String? {
+    switch self {
+    case .noServer: "set server = https://…"
+    case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),
+      .users(.file(let error), _), .authority(let error):
+      error.hint
+    case .badArgument, .configuration, .credentials, .users, .signing: nil
+    }
+  }
+}
+
+/// What the files say: read anew in each call, so that a change needs no restart.
+public struct HostSetup {
+  /// Greatest size of a `ca_file`, in bytes.
+  private static let greatestAuthoritySize = 1024 * 1024
+
+  public let configuration: Configuration
+  public let configurationPath: String
+
+  public init(path: String) throws(Misconfiguration) {
+    configurationPath = path
+    do { configuration = try Configuration(path: path) } catch {
+      // Nothing was ever set up: as without the module.
+      if case .keyValue(.file(let file)) = error, file.code == .missing { throw .noServer }
+      throw .configuration(error, path: path)
+    }
+  }
+
+  public var run: RunFolder { RunFolder(path: configuration.runFolder) }
+  public var ledger: SessionLedger { SessionLedger(run: run) }
+
+  /// Credentials and users stand beside the configuration.
+  public var credentialsPath: String { folder + "/credentials" }
+  public var usersPath: String { folder + "/users" }
+
+  private var folder: String {
+    configurationPath.lastIndex(of: "/").map { String(configurationPath[..<$0]) } ?? ""
+  }
+
+  public func serviceSettings() throws(Misconfiguration) -> ServiceSettings {
+    guard let server = configuration.server else { throw .noServer }
+    return ServiceSettings(
+      server: server, scheme: configuration.signing, dialect: configuration.dialect,
+      signedReplies: configuration.requiresSignedReplies)
+  }
+
+  public func credential() throws(Misconfiguration) -> ServiceCredential {
+    do { return try ServiceCredential(path: credentialsPath) } catch {
+      throw .credentials(error, path: credentialsPath)
+    }
+  }
+
+  /// A connection to the service, not yet started.
+  public func transport(interruption: (any Interruption)?) throws(Misconfiguration) -> WorkerTransport {
+    guard let server = configuration.server else { throw .noServer }
+    var authorities: [UInt8]?
+    if let path = configuration.caFile {
+      do {
+        authorities = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestAuthoritySize)
+      } catch { throw .authority(error) }
+    }
+    let settings = WorkerSettings(
+      server: server, caCertificates: authorities, proxy: configuration.proxy, worker: configuration.worker,
+      workerUser: configuration.workerUser)
+    return WorkerTransport(settings: settings, interruption: interruption)
+  }
+}

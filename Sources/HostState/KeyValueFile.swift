@@ -1,0 +1,75 @@
+/// Why a `key = value` file is not used.
+public enum KeyValueError: Error, Sendable, Equatable {
+  case file(FileError)
+  /// The line is no `key = value`, or not clean UTF-8 text.
+  case badLine(Int)
+  case keyTwice(String, line: Int)
+
+  public func explanation(path: String) -> String {
+    switch self {
+    case .file(let error): error.explanation
+    case .badLine(let line): "\(path):\(line): not a line of the form key = value"
+    case .keyTwice(let key, let line): "\(path):\(line): \(key) is set twice"
+    }
+  }
+}
+
+/// A file of `key = value` lines, with `#` comments on lines of their own.
+struct KeyValueFile {
+  /// Greatest size in bytes.
+  static let greatestSize = 64 * 1024
+
+  struct Entry: Equatable {
+    let key: String
+    let value: String
+    /// Counted from 1.
+    let line: Int
+  }
+
+  let entries: [Entry]
+
+  init(path: String, privacy: SecureFile.Privacy) throws(KeyValueError) {
+    let bytes: [UInt8]
+    do {
+      bytes = try SecureFile.read(path, privacy: privacy, limit: Self.greatestSize)
+    } catch { throw .file(error) }
+    try self.init(parsing: bytes)
+  }
+
+  init(parsing bytes: [UInt8]) throws(KeyValueError) {
+    var entries: [Entry] = []
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      guard let text = String(validating: line, as: UTF8.self), text.unicodeScalars.allSatisfy(Self.isText) else {
+        throw .badLine(number)
+      }
+      let trimmed = Self.trimmed(text[...])
+      if trimmed.isEmpty || trimmed.hasPrefix("#") { continue }
+      guard let equals = trimmed.firstIndex(of: "=") else { throw .badLine(number) }
+      let key = String(Self.trimmed(trimmed[..<equals]))
+      let value = String(Self.trimmed(trimmed[trimmed.index(after: equals)...]))
+      guard !key.isEmpty, key.utf8.allSatisfy(Self.isKeyCharacter) else { throw .badLine(number) }
+      guard !entries.contains(where: { $0.key == key }) else { throw .keyTwice(key, line: number) }
+      entries.append(Entry(key: key, value: value, line: number))
+    }
+    self.entries = entries
+  }
+
+  subscript(key: String) -> Entry? { entries.first { $0.key == key } }
+
+  private static func isText(_ scalar: Unicode.Scalar) -> Bool {
+    (scalar.value >= 0x20 && scalar.value != 0x7F || scalar == "\t") && scalar != "\u{FEFF}"
+  }
+
+  private static func isKeyCharacter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+  }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    var text = text
+    while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+    return text
+  }
+}

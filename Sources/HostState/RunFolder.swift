@@ -1,0 +1,68 @@
+import CHost
+import Glibc
+
+/// `/run/iampass` and the folders in it: root's alone, made when first needed.
+public struct RunFolder: Sendable {
+  public let path: String
+
+  public init(path: String) { self.path = path }
+
+  /// The path of a folder below, made and looked at: a folder that someone else made first is refused.
+  public func folder(_ name: String) throws(FileError) -> String {
+    try Self.make(path)
+    let full = path + "/" + name
+    try Self.make(full)
+    return full
+  }
+
+  private static func make(_ path: String) throws(FileError) {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(.system(errno), path: path) }
+    var found = stat()
+    guard lstat(path, &found) == 0 else { throw FileError(.system(errno), path: path) }
+    let mode = found.st_mode & 0o7777
+    guard found.st_mode & S_IFMT != S_IFLNK else { throw FileError(.symbolicLink, path: path, mode: mode) }
+    guard found.st_mode & S_IFMT == S_IFDIR else { throw FileError(.notRegular, path: path, mode: mode) }
+    guard found.st_uid == 0 else { throw FileError(.notOwnedByRoot, path: path, mode: mode) }
+    guard mode & 0o022 == 0 else { throw FileError(.writableByOthers, path: path, mode: mode) }
+    guard mode & 0o077 == 0 else { throw FileError(.readableByOthers, path: path, mode: mode) }
+  }
+}
+
+/// Writes a whole file, or leaves the old one: written beside it, synchronised, renamed.
+public enum AtomicFile {
+  /// - Parameter mode: permission bits of the new file.
+  public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(FileError) {
+    let temporary = path + ".new"
+    _ = unlink(temporary)
+    let descriptor = iampass_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+    guard descriptor >= 0 else { throw FileError(.system(errno), path: temporary) }
+    do throws(FileError) {
+      try writeAll(bytes, to: descriptor, path: temporary)
+      // The host's umask is not ours to rely on.
+      guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
+        throw FileError(.system(errno), path: temporary)
+      }
+      guard rename(temporary, path) == 0 else { throw FileError(.system(errno), path: path) }
+      close(descriptor)
+    } catch {
+      close(descriptor)
+      unlink(temporary)
+      throw error
+    }
+  }
+
+  static func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        // SAFETY: `written` is less than the count, so that the pointer stays inside.
+        Glibc.write(descriptor, buffer.baseAddress! + written, buffer.count - written)
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw FileError(.system(errno), path: path)
+      }
+      written += count
+    }
+  }
+}

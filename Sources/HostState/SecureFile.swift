@@ -1,0 +1,143 @@
+import CHost
+import Glibc
+
+/// What is wrong with a file, which one, and as what mode it was found.
+public struct FileError: Error, Sendable, Equatable {
+  public enum Code: Sendable, Equatable {
+    case missing
+    case notRegular
+    case symbolicLink
+    case notOwnedByRoot
+    case writableByOthers
+    case readableByOthers
+    case folderWritableByOthers
+    case tooLarge
+    case empty
+    /// Reading, writing, locking or renaming failed, with errno.
+    case system(Int32)
+  }
+
+  public let code: Code
+  public let path: String
+  /// Permission bits, where the file was opened.
+  public let mode: UInt32?
+
+  public init(_ code: Code, path: String, mode: UInt32? = nil) {
+    self.code = code
+    self.path = path
+    self.mode = mode
+  }
+
+  /// What, where and what next, e.g. `/etc/iampass/users is readable by group or others (mode 0644)`.
+  public var explanation: String {
+    let found = mode.map { " (mode 0" + String($0, radix: 8) + ")" } ?? ""
+    switch code {
+    case .missing: return "\(path) is missing"
+    case .notRegular: return "\(path) is not a regular file"
+    case .symbolicLink: return "\(path) is a symbolic link"
+    case .notOwnedByRoot: return "\(path) is not owned by root"
+    case .writableByOthers: return "\(path) is writable by group or others" + found
+    case .readableByOthers: return "\(path) is readable by group or others" + found
+    case .folderWritableByOthers: return "the folder of \(path) is not root's alone to write" + found
+    case .tooLarge: return "\(path) is too large"
+    case .empty: return "\(path) is empty"
+    case .system(let number): return "\(path): \(String(cString: strerror(number)))"
+    }
+  }
+
+  /// The command that mends it, where there is one.
+  public var hint: String? {
+    switch code {
+    case .writableByOthers: "chmod go-w \(path)"
+    case .readableByOthers: "chmod 600 \(path)"
+    case .notOwnedByRoot: "chown root:root \(path)"
+    case .missing, .notRegular, .symbolicLink, .folderWritableByOthers, .tooLarge, .empty, .system: nil
+    }
+  }
+}
+
+/// Reads files that decide who gets in: opened without following links, looked at by fstat, read whole or not at all.
+public enum SecureFile {
+  /// Who else may read the file.
+  public enum Privacy: Sendable { case secret, readableByAll }
+
+  /// The file's bytes. Regular, owned by root, not writable by others, in a folder that is root's alone to write.
+  ///
+  /// - Parameter limit: greatest size in bytes.
+  public static func read(_ path: String, privacy: Privacy, limit: Int) throws(FileError) -> [UInt8] {
+    try checkFolder(of: path)
+    // A FIFO must not block, a terminal must not become ours.
+    let descriptor = iampass_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
+    guard descriptor >= 0 else { throw openError(path) }
+    defer { close(descriptor) }
+    let size = try check(descriptor, path: path, privacy: privacy, limit: limit)
+    return try readAll(descriptor, path: path, expecting: size, limit: limit)
+  }
+
+  static func openError(_ path: String) -> FileError {
+    switch errno {
+    case ENOENT, ENOTDIR: FileError(.missing, path: path)
+    case ELOOP: FileError(.symbolicLink, path: path)
+    case ENXIO, EISDIR: FileError(.notRegular, path: path)
+    case let number: FileError(.system(number), path: path)
+    }
+  }
+
+  /// Looks at an open file; returns its size.
+  static func check(_ descriptor: Int32, path: String, privacy: Privacy, limit: Int) throws(FileError) -> Int {
+    var found = stat()
+    guard fstat(descriptor, &found) == 0 else { throw FileError(.system(errno), path: path) }
+    let mode = found.st_mode & 0o7777
+    guard found.st_mode & S_IFMT == S_IFREG else { throw FileError(.notRegular, path: path, mode: mode) }
+    guard found.st_uid == 0 else { throw FileError(.notOwnedByRoot, path: path, mode: mode) }
+    guard mode & 0o022 == 0 else { throw FileError(.writableByOthers, path: path, mode: mode) }
+    guard privacy == .readableByAll || mode & 0o077 == 0 else {
+      throw FileError(.readableByOthers, path: path, mode: mode)
+    }
+    guard found.st_size <= limit else { throw FileError(.tooLarge, path: path, mode: mode) }
+    return Int(found.st_size)
+  }
+
+  private static func checkFolder(of path: String) throws(FileError) {
+    let end = path.lastIndex(of: "/") ?? path.startIndex
+    let folder = end == path.startIndex ? "/" : String(path[..<end])
+    var found = stat()
+    guard stat(folder, &found) == 0 else {
+      throw errno == ENOENT || errno == ENOTDIR
+        ? FileError(.missing, path: path) : FileError(.system(errno), path: folder)
+    }
+    guard found.st_uid == 0, found.st_mode & 0o022 == 0 else {
+      throw FileError(.folderWritableByOthers, path: path, mode: found.st_mode & 0o7777)
+    }
+  }
+
+  /// Reads to the end; a file that grows past the limit meanwhile is refused.
+  static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: size + 1)
+    var filled = 0
+    while true {
+      if filled == bytes.count {
+        guard filled <= limit else { throw FileError(.tooLarge, path: path) }
+        bytes.append(contentsOf: repeatElement(0, count: min(65_536, limit - filled + 1)))
+      }
+      let count = bytes.withUnsafeMutableBytes { buffer in
+        // SAFETY: the rest of the buffer begins at `filled`, which is inside it.
+        read_bytes(descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw FileError(.system(errno), path: path)
+      }
+      if count == 0 { break }
+      filled += count
+    }
+    guard filled <= limit else { throw FileError(.tooLarge, path: path) }
+    bytes.removeLast(bytes.count - filled)
+    return bytes
+  }
+}
+
+/// `read(2)` under a name that does not hide behind ``SecureFile/read(_:privacy:limit:)``.
+private func read_bytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  Glibc.read(descriptor, buffer, count)
+}

@@ -1,0 +1,129 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// One approved sign-in: whose it is, who may claim it, and how the service is asked about it.
+public struct SessionRecord: Sendable, Equatable {
+  /// Records of another version are left aside.
+  static let version: Int64 = 1
+
+  /// What a claimed record is bound to.
+  public struct Binding: Sendable, Equatable {
+    /// logind's session id.
+    public let logindSession: String
+    public let leader: ProcessIdentity
+
+    public init(logindSession: String, leader: ProcessIdentity) {
+      self.logindSession = logindSession
+      self.leader = leader
+    }
+  }
+
+  /// 128 random bits in hexadecimal; the file's name.
+  public let id: String
+  public let user: UnixUsername
+  public let uid: UInt32
+  public let service: String
+  public let remoteHost: String?
+  public let tty: String?
+  public let statusURL: String
+  public let logoutURL: String
+  public let token: Secret
+  public let secret: Secret
+  /// The process that authenticated, and its parent: one of them may claim the record.
+  public let process: ProcessIdentity
+  public let parent: ProcessIdentity
+  /// Seconds after boot.
+  public let created: Int64
+  /// Seconds that the service was asked to keep the session at most.
+  public let duration: Int64
+  /// Nil until a session was opened.
+  public var binding: Binding?
+  /// Claimed by `open_session`; nobody else may.
+  public var isClaimed = false
+  /// The host has closed its session.
+  public var isReleased = false
+
+  public init(
+    id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
+    session: RemoteSession, process: ProcessIdentity, parent: ProcessIdentity, created: Int64, duration: Int64
+  ) {
+    self.id = id
+    self.user = user
+    self.uid = uid
+    self.service = service
+    self.remoteHost = remoteHost
+    self.tty = tty
+    statusURL = session.statusURL
+    logoutURL = session.logoutURL
+    token = session.token
+    secret = session.secret
+    self.process = process
+    self.parent = parent
+    self.created = created
+    self.duration = duration
+  }
+
+  /// The session at the service, its addresses looked at again: the file is root's, the configuration may have changed.
+  public func remoteSession(_ settings: ServiceSettings) throws(ServiceError) -> RemoteSession {
+    try RemoteSession(
+      statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, settings: settings)
+  }
+}
+
+extension SessionRecord {
+  func encoded() -> [UInt8] {
+    func process(_ identity: ProcessIdentity) -> JSON {
+      .object(["pid": .integer(Int64(identity.pid)), "start": .string(String(identity.startTime))])
+    }
+    return JSON.object([
+      "version": .integer(Self.version), "id": .string(id), "user": .string(user.text), "uid": .integer(Int64(uid)),
+      "service": .string(service), "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
+      "status_url": .string(statusURL), "logout_url": .string(logoutURL),
+      "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
+      "process": process(self.process), "parent": process(parent), "created": .integer(created),
+      "duration": .integer(duration), "claimed": .bool(isClaimed), "released": .bool(isReleased),
+      "logind_session": binding.map { .string($0.logindSession) }, "leader": binding.map { process($0.leader) },
+    ]).encoded()
+  }
+
+  /// Nil for what is no record of this version.
+  init?(parsing bytes: [UInt8]) {
+    guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version,
+      let id = json["id"]?.string, let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),
+      let uid = json["uid"]?.integer.flatMap({ UInt32(exactly: $0) }), let service = json["service"]?.string,
+      let statusURL = json["status_url"]?.string, let logoutURL = json["logout_url"]?.string,
+      let token = json["session_token"]?.string, let secret = json["session_secret"]?.string,
+      let process = json["process"].flatMap(Self.identity), let parent = json["parent"].flatMap(Self.identity),
+      let created = json["created"]?.integer, let duration = json["duration"]?.integer,
+      let isClaimed = json["claimed"]?.bool, let isReleased = json["released"]?.bool
+    else { return nil }
+    self.id = id
+    self.user = user
+    self.uid = uid
+    self.service = service
+    remoteHost = json["remote_host"]?.string
+    tty = json["tty"]?.string
+    self.statusURL = statusURL
+    self.logoutURL = logoutURL
+    self.token = Secret(token)
+    self.secret = Secret(secret)
+    self.process = process
+    self.parent = parent
+    self.created = created
+    self.duration = duration
+    self.isClaimed = isClaimed
+    self.isReleased = isReleased
+    switch (json["logind_session"]?.string, json["leader"].flatMap(Self.identity)) {
+    case (let session?, let leader?): binding = Binding(logindSession: session, leader: leader)
+    case (nil, nil): binding = nil
+    case (_?, nil), (nil, _?): return nil
+    }
+  }
+
+  private static func identity(_ json: JSON) -> ProcessIdentity? {
+    guard let pid = json["pid"]?.integer.flatMap({ Int32(exactly: $0) }), pid > 0,
+      let start = json["start"]?.string.flatMap({ UInt64($0) })
+    else { return nil }
+    return ProcessIdentity(pid: pid, startTime: start)
+  }
+}

@@ -1,0 +1,108 @@
+import CHost
+import Glibc
+import IAMPASSProtocol
+
+/// Why the users file is not used.
+public enum UserTokensError: Error, Sendable, Equatable {
+  case file(FileError)
+  /// Not text: a NUL, a carriage return or a byte order mark, at this line.
+  case notText(line: Int)
+  /// The user's line, at this number, has no token or one with characters that a token cannot have.
+  case badToken(line: Int)
+  case userNamedTwice(line: Int)
+
+  public func explanation(path: String) -> String {
+    switch self {
+    case .file(let error): error.explanation
+    case .notText(let line): "\(path):\(line): not a line of text (NUL, carriage return or byte order mark)"
+    case .badToken(let line): "\(path):\(line): no usable token"
+    case .userNamedTwice(let line): "\(path):\(line): user named twice"
+    }
+  }
+}
+
+/// `/etc/iampass/users`: a line `username:token` a user.
+public struct UserTokens: Sendable {
+  /// Greatest size of the file in bytes.
+  public static let greatestSize = 16 * 1024 * 1024
+  /// Greatest length of a token in bytes.
+  static let greatestTokenLength = 512
+
+  private let bytes: [UInt8]
+
+  /// Reads the file as it is now.
+  public init(path: String) throws(UserTokensError) {
+    let bytes: [UInt8]
+    do {
+      bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize)
+    } catch { throw .file(error) }
+    try self.init(parsing: bytes)
+  }
+
+  /// Takes a file's text.
+  public init(parsing bytes: [UInt8]) throws(UserTokensError) {
+    self.bytes = bytes
+    if let line = Self.lineThatIsNoText(bytes) { throw .notText(line: line) }
+  }
+
+  /// The user's token; nil where the file has none for this user.
+  public func token(of user: UnixUsername) throws(UserTokensError) -> Secret? {
+    let key = Array(user.text.utf8) + [UInt8(ascii: ":")]
+    var token: Secret?
+    var line = 0
+    var start = 0
+    while start < bytes.count {
+      line += 1
+      let end = Self.endOfLine(bytes, from: start)
+      defer { start = end + 1 }
+      guard Self.has(bytes, key, at: start, before: end) else { continue }
+      guard token == nil else { throw .userNamedTwice(line: line) }
+      let value = Array(bytes[(start + key.count)..<end])
+      guard Self.isToken(value) else { throw .badToken(line: line) }
+      token = Secret(bytes: value)
+    }
+    return token
+  }
+
+  /// All users, in the file's order. Empty lines and lines that begin with `#` are passed over.
+  public func users() -> [String] {
+    bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      guard line.first != UInt8(ascii: "#"), let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      return String(decoding: line[..<colon], as: UTF8.self)
+    }
+  }
+
+  /// Printable ASCII without space, quote, colon or backslash: it stands in a line and in an address.
+  public static func isToken(_ bytes: [UInt8]) -> Bool {
+    (1...greatestTokenLength).contains(bytes.count)
+      && bytes.allSatisfy { (0x21...0x7E).contains($0) && !Array(":\"\\".utf8).contains($0) }
+  }
+
+  private static func lineThatIsNoText(_ bytes: [UInt8]) -> Int? {
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return 1 }
+    guard let index = position(of: 0, in: bytes, from: 0) ?? position(of: UInt8(ascii: "\r"), in: bytes, from: 0)
+    else { return nil }
+    return bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1
+  }
+
+  private static func has(_ bytes: [UInt8], _ key: [UInt8], at start: Int, before end: Int) -> Bool {
+    guard end - start >= key.count else { return false }
+    // SAFETY: both ranges were just seen to lie in their arrays.
+    return bytes.withUnsafeBytes { memcmp($0.baseAddress! + start, key, key.count) == 0 }
+  }
+
+  private static func endOfLine(_ bytes: [UInt8], from start: Int) -> Int {
+    position(of: UInt8(ascii: "\n"), in: bytes, from: start) ?? bytes.count
+  }
+
+  /// memchr(3): a sign-in searches a file of 100,000 users.
+  private static func position(of byte: UInt8, in bytes: [UInt8], from start: Int) -> Int? {
+    guard start < bytes.count else { return nil }
+    return bytes.withUnsafeBytes { buffer in
+      // SAFETY: `start` is inside the buffer, and the search ends at its end.
+      memchr(buffer.baseAddress! + start, Int32(byte), buffer.count - start).map {
+        UnsafeRawPointer($0) - buffer.baseAddress!
+      }
+    }
+  }
+}

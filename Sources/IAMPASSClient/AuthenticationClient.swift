@@ -1,0 +1,82 @@
+import IAMPASSProtocol
+
+/// The service's `authentication/*` routes, for one credential.
+public final class AuthenticationClient {
+  private let channel: SignedChannel
+  private let signer: RequestSigner
+  private let applicationID: String
+
+  /// - Parameter unixTime: the wall clock in seconds, for the requests' timestamps.
+  /// - Throws: where the secret does not fit the signing scheme.
+  public init(
+    settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
+    unixTime: @escaping () -> Int64
+  ) throws(SigningError) {
+    channel = SignedChannel(settings: settings, credential: credential, transport: transport, unixTime: unixTime)
+    signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
+    applicationID = credential.applicationID
+  }
+
+  /// Asks the phone of the user that `token` stands for.
+  ///
+  /// - Parameters:
+  ///   - methods: none leaves the choice to the service.
+  ///   - durationSeconds: the session's greatest length; the service's own default is an hour.
+  public func start(
+    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
+    deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer {
+    var query: [(String, String)] = []
+    if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
+    query.append(("duration_seconds", String(durationSeconds)))
+    let url = channel.settings.server.route(
+      ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
+    let body = StartRequest(context: context).encoded()
+    let reply = try channel.send(.post, url, by: signer, body: body, deadline: deadline)
+    switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
+    case .notStarted(let reason): return .notStarted(reason: reason)
+    case .started(let started):
+      let remote = try RemoteSession(
+        statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
+        settings: channel.settings)
+      return .pending(PendingSession(remote: remote, matchCode: started.matchCode))
+    }
+  }
+
+  /// Asks whether the session was approved.
+  ///
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at once.
+  public func approval(
+    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> ApprovalAnswer {
+    let reply = try channel.send(
+      .get, session.remote.statusURL, by: session.remote.signer, preferWait: waitSeconds, deadline: deadline)
+    guard reply.status == 200 else { throw .unexpectedStatus(reply.status) }
+    let status = try understood { () throws(MessageError) in try StatusReply(parsing: reply.body) }
+    let held = reply.header("Preference-Applied")?.hasPrefix("wait") ?? false
+    return try ApprovalAnswer(status, for: session, held: held)
+  }
+
+  /// What the service says of a session that was approved.
+  public func status(of session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) -> StatusReply {
+    let reply = try channel.send(.get, session.statusURL, by: session.signer, deadline: deadline)
+    guard reply.status == 200 else { throw .unexpectedStatus(reply.status) }
+    return try understood { () throws(MessageError) in try StatusReply(parsing: reply.body) }
+  }
+
+  /// Ends the session at the service, or cancels its request. A session that is gone already counts as ended.
+  public func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
+    do throws(ServiceError) {
+      let reply = try channel.send(.post, session.logoutURL, by: session.signer, deadline: deadline)
+      let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
+      guard answer.done else { throw .badReply(.refused(reason: answer.reason)) }
+    } catch {
+      guard error == .notFound else { throw error }
+    }
+  }
+}
+
+/// Turns what a message's reader throws into the service's error.
+func understood<Message>(_ read: () throws(MessageError) -> Message) throws(ServiceError) -> Message {
+  do { return try read() } catch { throw .badReply(error) }
+}

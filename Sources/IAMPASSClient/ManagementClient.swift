@@ -1,0 +1,76 @@
+import IAMPASSProtocol
+
+/// The service's `management/*` routes, for an application's own credential.
+public final class ManagementClient {
+  private let channel: SignedChannel
+  private let signer: RequestSigner
+  private let applicationID: String
+
+  /// - Throws: where the secret does not fit the signing scheme.
+  public init(
+    settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
+    unixTime: @escaping () -> Int64
+  ) throws(SigningError) {
+    channel = SignedChannel(settings: settings, credential: credential, transport: transport, unixTime: unixTime)
+    signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
+    applicationID = credential.applicationID
+  }
+
+  /// Makes the service know these tokens. Those it knew are named in `existing`.
+  public func addUsers(_ tokens: [Secret], deadline: MonotonicInstant) throws(ServiceError) -> AddUsersReply {
+    let body = UsersRequest(users: tokens.map(\.exposedValue)).encoded()
+    let reply = try channel.send(.post, route("add_users"), by: signer, body: body, deadline: deadline)
+    return try understood { () throws(MessageError) in try AddUsersReply(parsing: reply.body) }
+  }
+
+  public func deleteUsers(_ tokens: [Secret], deadline: MonotonicInstant) throws(ServiceError) {
+    let body = UsersRequest(users: tokens.map(\.exposedValue)).encoded()
+    try acknowledge(try channel.send(.post, route("delete_users"), by: signer, body: body, deadline: deadline))
+  }
+
+  /// A link by which one phone registers for this user, once.
+  public func deviceRegistrationLink(
+    token: Secret, displayName: String?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> String {
+    try link("device_registration_link", token, displayName, deadline)
+  }
+
+  /// Cuts the user's phone off and gives the link for a new one.
+  public func lostUserMobileDevice(
+    token: Secret, displayName: String?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> String {
+    try link("lost_user_mobile_device", token, displayName, deadline)
+  }
+
+  public func hasRegisteredMobileDevice(token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> Bool {
+    let url = route("has_registered_mobile_device", token)
+    let reply = try channel.send(.get, url, by: signer, deadline: deadline)
+    return try understood { () throws(MessageError) in try DeviceRegisteredReply(parsing: reply.body) }.isRegistered
+  }
+
+  /// Has the service send the registration link by SMS, to a number with country code.
+  public func sendRegistrationSMS(
+    token: Secret, message: RegistrationMessageRequest, deadline: MonotonicInstant
+  ) throws(ServiceError) {
+    let url = route("send_registration_sms", token)
+    try acknowledge(try channel.send(.post, url, by: signer, body: message.encoded(), deadline: deadline))
+  }
+
+  private func link(
+    _ name: String, _ token: Secret, _ displayName: String?, _ deadline: MonotonicInstant
+  ) throws(ServiceError) -> String {
+    let query = displayName.map { [("display_name", PercentEncoding.encode($0))] } ?? []
+    let reply = try channel.send(.get, route(name, token, query: query), by: signer, deadline: deadline)
+    return try understood { () throws(MessageError) in try RegistrationLinkReply(parsing: reply.body) }.registerURL
+  }
+
+  private func route(_ name: String, _ token: Secret? = nil, query: [(String, String)] = []) -> String {
+    let segments = ["management", name, applicationID] + (token.map { [$0.exposedValue] } ?? [])
+    return channel.settings.server.route(segments, query: query)
+  }
+
+  private func acknowledge(_ reply: HTTPReply) throws(ServiceError) {
+    let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
+    guard answer.done else { throw .badReply(.refused(reason: answer.reason)) }
+  }
+}

@@ -1,0 +1,77 @@
+import IAMPASSProtocol
+
+/// A session at the service whose addresses are known to be the service's own, and whose secret can sign.
+public struct RemoteSession: Sendable {
+  public let statusURL: String
+  public let logoutURL: String
+  public let token: Secret
+  public let secret: Secret
+  let signer: RequestSigner
+
+  /// - Throws: ``ServiceError/foreignAddress``, ``ServiceError/badSessionSecret``.
+  public init(
+    statusURL: String, logoutURL: String, token: Secret, secret: Secret, settings: ServiceSettings
+  ) throws(ServiceError) {
+    do {
+      self.statusURL = try settings.server.ownAddress(statusURL)
+      self.logoutURL = try settings.server.ownAddress(logoutURL)
+    } catch { throw .foreignAddress }
+    // The token stands in a header: nothing that could end it, or be another client's id, is taken.
+    guard token.exposedBytes.allSatisfy({ (0x21...0x7E).contains($0) }), token.exposedBytes.count <= 512 else {
+      throw .badReply(.member("session_token"))
+    }
+    self.token = token
+    self.secret = secret
+    do {
+      signer = try RequestSigner(clientID: token.exposedValue, secret: secret, scheme: settings.scheme)
+    } catch { throw .badSessionSecret }
+  }
+}
+
+/// A session whose phone was asked. Not approved.
+public struct PendingSession: Sendable {
+  public let remote: RemoteSession
+  /// Two digits to show, where the service wants them typed on the phone.
+  public let matchCode: String?
+}
+
+/// A session that the service confirmed by 200 from its own `status_url` with exactly `active`.
+///
+/// Only ``AuthenticationClient`` makes one, so that recording an unconfirmed sign-in does not compile.
+public struct ActiveSession: Sendable {
+  public let remote: RemoteSession
+
+  fileprivate init(confirmed pending: PendingSession) { remote = pending.remote }
+}
+
+/// What `authenticate_user` answered.
+public enum StartAnswer: Sendable {
+  case pending(PendingSession)
+  /// Not started, with the service's reason as received, e.g. `NO_MOBILE_DEVICE`.
+  case notStarted(reason: String?)
+}
+
+/// What `status_url` answered while an approval is awaited.
+public enum ApprovalAnswer: Sendable {
+  case approved(ActiveSession)
+  /// `pending` or `identifying`; `held` where the service waited with its reply until something changed.
+  case waiting(SessionStatus, held: Bool)
+  /// Any other status: there will be no approval.
+  case ended(SessionStatus, reason: String?)
+}
+
+extension ApprovalAnswer {
+  /// The one place where a reply becomes an approval.
+  ///
+  /// - Throws: ``ServiceError/badReply(_:)`` where the reply says `active` and not authenticated at once.
+  init(_ reply: StatusReply, for session: PendingSession, held: Bool) throws(ServiceError) {
+    switch reply.status {
+    case .active:
+      guard reply.authenticated != false else { throw .badReply(.contradiction("authenticated")) }
+      self = .approved(ActiveSession(confirmed: session))
+    case .pending, .identifying: self = .waiting(reply.status, held: held)
+    case .walkaway, .timeout, .closed, .failed, .cancelled, .unknown:
+      self = .ended(reply.status, reason: reply.reason)
+    }
+  }
+}

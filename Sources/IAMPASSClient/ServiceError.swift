@@ -1,0 +1,99 @@
+import IAMPASSProtocol
+
+/// Why the service gave no answer that counts. None of these is ever an approval, or the end of a session.
+public enum ServiceError: Error, Sendable, Equatable {
+  /// No complete reply.
+  case transport(TransportError)
+  /// 401 or 403: the credential or the signature is not accepted.
+  case notAccepted(status: Int)
+  /// Not accepted, and the service's clock is this many minutes away from ours.
+  case clockDiffers(minutes: Int64)
+  /// 404 or 410.
+  case notFound
+  /// 429, with the seconds the service asks to wait, where it says so.
+  case tooManyRequests(retryAfter: Int64?)
+  /// 5xx.
+  case serverFailed(status: Int)
+  /// 3xx: never followed, since a signature would be carried elsewhere.
+  case redirected(status: Int)
+  case unexpectedStatus(Int)
+  case badReply(MessageError)
+  /// Signed replies are required, and this one has no signature or a wrong one.
+  case replyNotSigned
+  /// `status_url` or `logout_url` is not the configured service's.
+  case foreignAddress
+  /// The session's secret has no form that the signing scheme takes.
+  case badSessionSecret
+  /// The system gave no random bytes.
+  case noRandomness
+
+  /// Whether asking again may help: the network, the service's load, a restart.
+  public var isPassing: Bool {
+    switch self {
+    case .transport(let error): error.code.isOutage || error.code.isBrokenOff
+    case .tooManyRequests, .serverFailed: true
+    case .notAccepted, .clockDiffers, .notFound, .redirected, .unexpectedStatus, .badReply, .replyNotSigned,
+      .foreignAddress, .badSessionSecret, .noRandomness:
+      false
+    }
+  }
+
+  /// A few words for the user and the log: why, never with an address or a secret.
+  public var explanation: String {
+    switch self {
+    case .transport(let error): error.code.explanation
+    case .notAccepted: "this computer is not enrolled any more; ask your administrator"
+    case .clockDiffers(let minutes): "clock differs from the server by \(minutes) min"
+    case .notFound: "request expired"
+    case .tooManyRequests: "server has too many requests"
+    case .serverFailed(let status): "server error \(status)"
+    case .redirected: "redirect refused"
+    case .unexpectedStatus(let status): "unexpected answer \(status)"
+    case .badReply(.refused(let reason?)): DisplayText.sanitized(reason, limit: 100)
+    case .badReply: "answer not understood"
+    case .replyNotSigned: "answer is not signed"
+    case .foreignAddress: "server sent a foreign address"
+    case .badSessionSecret: "answer not understood"
+    case .noRandomness: "no random numbers"
+    }
+  }
+}
+
+extension TransportError.Code {
+  /// The network said no or nothing: all that `fail=open` may open on, when a worker that ran reports it.
+  public var isOutage: Bool {
+    switch self {
+    case .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
+      .tlsRefused:
+      true
+    case .tlsTooOld, .certificateExpired, .certificateNotYetValid, .certificateForAnotherHost, .certificateUntrusted,
+      .silent, .connectionLost, .replyTooLarge, .notHTTP, .workerFailed, .workerDied, .interrupted:
+      false
+    }
+  }
+
+  /// A connection that was there and broke: a running wait may go on over a new one.
+  var isBrokenOff: Bool { self == .silent || self == .connectionLost }
+
+  var explanation: String {
+    switch self {
+    case .nameNotFound: "name not found"
+    case .nameLookupTimedOut: "name lookup timed out"
+    case .connectionRefused: "refused"
+    case .connectTimedOut: "no answer"
+    case .networkUnreachable: "network unreachable"
+    case .tlsTimedOut, .silent: "server silent"
+    case .tlsRefused: "TLS refused"
+    case .tlsTooOld: "TLS too old"
+    case .certificateExpired: "server certificate expired — check this computer's clock"
+    case .certificateNotYetValid: "server certificate not yet valid — check this computer's clock"
+    case .certificateForAnotherHost: "certificate is for another host"
+    case .certificateUntrusted: "certificate is not trusted"
+    case .connectionLost: "connection lost"
+    case .replyTooLarge: "answer too large"
+    case .notHTTP: "answer is not HTTP"
+    case .workerFailed, .workerDied: "helper failed"
+    case .interrupted: "interrupted"
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import IAMPASSProtocol
+
+/// Who asks: an application's own credential, or a host's.
+public struct ServiceCredential: Sendable {
+  public let applicationID: String
+  public let secret: Secret
+
+  public init(applicationID: String, secret: Secret) {
+    self.applicationID = applicationID
+    self.secret = secret
+  }
+}
+
+/// Which service, and how it is spoken to.
+public struct ServiceSettings: Sendable {
+  public let server: ServerURL
+  public let scheme: SigningScheme
+  public let dialect: Dialect
+  /// Refuse replies that do not carry the service's own signature.
+  public let signedReplies: Bool
+
+  public init(server: ServerURL, scheme: SigningScheme, dialect: Dialect, signedReplies: Bool) {
+    self.server = server
+    self.scheme = scheme
+    self.dialect = dialect
+    self.signedReplies = signedReplies
+  }
+}
+
+/// Signs requests, sends them, and gives back replies whose status and signature were looked at.
+final class SignedChannel {
+  /// Requests older or younger than this many seconds are refused by the service.
+  static let clockWindow: Int64 = 300
+
+  let settings: ServiceSettings
+  private let credential: ServiceCredential
+  private let transport: any HTTPTransport
+  private let unixTime: () -> Int64
+
+  init(
+    settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
+    unixTime: @escaping () -> Int64
+  ) {
+    self.settings = settings
+    self.credential = credential
+    self.transport = transport
+    self.unixTime = unixTime
+  }
+
+  /// Sends one request and returns its 2xx reply.
+  func send(
+    _ method: HTTPRequest.Method, _ url: String, by signer: RequestSigner, preferWait: Int64? = nil,
+    body: [UInt8] = [], deadline: MonotonicInstant
+  ) throws(ServiceError) -> HTTPReply {
+    guard let nonce = Digest.randomNonce() else { throw .noRandomness }
+    var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: settings.dialect)
+    headers.append(("Content-Type", "application/json"))
+    if let preferWait { headers.append(("Prefer", "wait=\(preferWait)")) }
+    let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
+    let reply: HTTPReply
+    do { reply = try transport.exchange(request, deadline: deadline) } catch { throw .transport(error) }
+    try checkStatus(reply)
+    try checkSignature(reply, nonce: String(nonce))
+    return reply
+  }
+
+  /// Only a 2xx reply is read. A refusal needs no signature: it opens nothing.
+  private func checkStatus(_ reply: HTTPReply) throws(ServiceError) {
+    switch reply.status {
+    case 200..<300: return
+    case 300..<400: throw .redirected(status: reply.status)
+    case 401, 403:
+      if let minutes = clockDifference(reply) { throw .clockDiffers(minutes: minutes) }
+      throw .notAccepted(status: reply.status)
+    case 404, 410: throw .notFound
+    case 429: throw .tooManyRequests(retryAfter: reply.header("Retry-After").flatMap(SignedChannel.seconds))
+    case 500..<600: throw .serverFailed(status: reply.status)
+    default: throw .unexpectedStatus(reply.status)
+    }
+  }
+
+  private func checkSignature(_ reply: HTTPReply, nonce: String) throws(ServiceError) {
+    guard settings.signedReplies else { return }
+    let expected = ReplySignature.signature(
+      secret: credential.secret, nonce: nonce, status: reply.status, body: reply.body)
+    guard let received = reply.header(ReplySignature.header),
+      Digest.areEqual(Array(expected.utf8), Array(received.utf8))
+    else { throw .replyNotSigned }
+  }
+
+  /// Whole minutes, where the clocks are further apart than the service allows.
+  private func clockDifference(_ reply: HTTPReply) -> Int64? {
+    guard let theirs = reply.header("Date").flatMap(HTTPDate.unixTime) else { return nil }
+    let difference = (theirs - unixTime()).magnitude
+    return difference > Self.clockWindow ? Int64(difference / 60) : nil
+  }
+
+  /// `Retry-After` in seconds; its date form is not used by any IAMPASS service and is left aside.
+  private static func seconds(_ text: String) -> Int64? {
+    Int64(text).flatMap { $0 >= 0 ? $0 : nil }
+  }
+}

@@ -1,0 +1,156 @@
+import CHost
+import Glibc
+
+/// A started worker: its end of the socket, and a descriptor of the process, which no stranger can take over as
+/// a process number could be.
+final class WorkerProcess {
+  /// Non-blocking and closed on exec.
+  let socket: Int32
+  private let process: Int32
+  /// PAM data is cleaned up in children of the host too; these must not end the parent's worker.
+  private let owner = getpid()
+
+  /// A worker killed while the kernel waits for a disk cannot go; its parent does not wait for that.
+  private static let longestFarewell: Int32 = 50
+  /// Hosts run with 0–2 closed and open files by number; above these nothing collides.
+  private static let leastDescriptor: Int32 = 10
+
+  /// Starts `path` for `user` (nil: keep the caller's).
+  init(path: String, user: String?) throws(TransportError) {
+    try WorkerFile.check(path)
+    var ends: [Int32] = [-1, -1]
+    guard iampass_socket_pair(&ends) == 0 else { throw .start("socketpair") }
+    let lifted = ends.map { iampass_duplicate_above($0, Self.leastDescriptor) }
+    ends.forEach { close($0) }
+    guard !lifted.contains(-1) else {
+      let failure = TransportError.start("fcntl")
+      lifted.filter { $0 >= 0 }.forEach { close($0) }
+      throw failure
+    }
+    defer { close(lifted[1]) }
+    do throws(TransportError) {
+      process = try Self.start(path, user ?? "-", socket: lifted[1])
+    } catch {
+      close(lifted[0])
+      throw error
+    }
+    socket = lifted[0]
+  }
+
+  /// Whether the worker has left. Only the process that started it may ask.
+  var hasLeft: Bool {
+    var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, 0) != 0
+  }
+
+  deinit { end() }
+
+  private func end() {
+    close(socket)
+    defer { close(process) }
+    guard owner == getpid() else { return }
+    // A host that has given up root may not send this; the closed socket ends the worker then.
+    _ = iampass_pidfd_kill(process, SIGKILL)
+    var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    _ = poll(&entry, 1, Self.longestFarewell)
+    // ECHILD where the host ignores SIGCHLD: the kernel has reaped it.
+    _ = iampass_pidfd_wait(process, WEXITED | WNOHANG)
+  }
+
+  private static func start(_ path: String, _ user: String, socket: Int32) throws(TransportError) -> Int32 {
+    var child: pid_t = 0
+    let failure = spawn(path, user, socket, &child)
+    guard failure == 0 else { throw .start(path, failure) }
+    let process = iampass_pidfd_open(child)
+    guard process >= 0 else {
+      // The socket closes with this error, which ends the worker; waiting for an own child hits no stranger.
+      let failure = TransportError.start("pidfd_open")
+      waitpid(child, nil, 0)
+      throw failure
+    }
+    // Not our child: the worker died at once, the kernel reaped it, and the number is somebody else's.
+    guard iampass_pidfd_wait(process, WEXITED | WNOHANG | WNOWAIT) == 0 else {
+      close(process)
+      throw TransportError(.workerFailed, detail: "\(path) left at once")
+    }
+    return process
+  }
+
+  private static func spawn(_ path: String, _ user: String, _ socket: Int32, _ child: inout pid_t) -> Int32 {
+    var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+    var none = sigset_t()
+    var all = sigset_t()
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    // A session of its own: Ctrl-C must not end the worker before it has sent the cancellation.
+    posix_spawnattr_setflags(&attributes, iampass_spawn_flags())
+    let steps = [
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0),
+      posix_spawn_file_actions_adddup2(&actions, 0, 1),
+      posix_spawn_file_actions_adddup2(&actions, 0, 2),
+      posix_spawn_file_actions_adddup2(&actions, socket, WorkerProcess.workerSocket),
+      iampass_spawn_closefrom(&actions, WorkerProcess.workerSocket + 1),
+      iampass_spawn_chdir(&actions, "/"),
+    ]
+    if let failed = steps.first(where: { $0 != 0 }) { return failed }
+    return "iampass-https".withCString { name in
+      user.withCString { user in
+        // SAFETY: posix_spawn reads the strings during the call only, and does not write to them.
+        var arguments = [UnsafeMutablePointer(mutating: name), UnsafeMutablePointer(mutating: user), nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+        return posix_spawn(&child, path, &actions, &attributes, &arguments, &environment)
+      }
+    }
+  }
+
+  /// Where the worker finds its socket.
+  package static let workerSocket: Int32 = 3
+}
+
+/// What is started with the network in its hands must be what the administrator installed.
+private enum WorkerFile {
+  static func check(_ path: String) throws(TransportError) {
+    guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/") else {
+      throw TransportError(.workerFailed, detail: "\(path) is not an absolute path")
+    }
+    let folder = slash == path.startIndex ? "/" : String(path[..<slash])
+    try check(folder, flags: O_DIRECTORY, kind: S_IFDIR)
+    try check(path, flags: O_NOFOLLOW, kind: S_IFREG)
+  }
+
+  private static func check(_ path: String, flags: Int32, kind: mode_t) throws(TransportError) {
+    let descriptor = iampass_open(path, O_PATH | O_CLOEXEC | flags, 0)
+    guard descriptor >= 0 else { throw .start(path) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw .start(path) }
+    guard status.st_mode & S_IFMT == kind else {
+      throw TransportError(.workerFailed, detail: "\(path) is no regular file")
+    }
+    guard status.st_uid == 0 || status.st_uid == geteuid() else {
+      throw TransportError(.workerFailed, detail: "\(path) belongs to another user")
+    }
+    // In a folder like /tmp others can add files but not replace ours.
+    let isShared = kind == S_IFDIR && status.st_mode & S_ISVTX != 0
+    guard status.st_mode & 0o022 == 0 || isShared else {
+      throw TransportError(.workerFailed, detail: "\(path) is writable by others")
+    }
+  }
+}
+
+extension TransportError {
+  /// The worker could not be started; `subject` is the file or call at fault.
+  fileprivate static func start(_ subject: String, _ code: Int32 = errno) -> TransportError {
+    // SAFETY: strerror's text is copied before any other call.
+    TransportError(.workerFailed, detail: "\(subject): \(String(cString: strerror(code)))")
+  }
+}

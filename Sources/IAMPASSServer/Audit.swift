@@ -1,0 +1,36 @@
+import IAMPASSProtocol
+import Logging
+
+/// One line for each thing that an administrator may be asked about later. No secret, token, user id or link.
+struct Audit: Sendable {
+  let logger: Logger
+
+  func started(_ session: Session) { record("session started", session) }
+
+  func answered(_ session: Session, by phone: Phone) {
+    record("session answered", session, ["phone": "\(phone.id)"])
+  }
+
+  /// `session` has just ended, by time or by someone.
+  func closed(_ session: Session) {
+    record("session closed", session, ["reason": "\(session.lifecycle.ending?.rawValue ?? "")"])
+  }
+
+  func registered(phone: String, user: Int64) {
+    logger.info("phone registered", metadata: ["phone": "\(phone)", "user": "\(user)"])
+  }
+
+  func cutOff(phone: String, user: Int64) {
+    logger.info("phone cut off", metadata: ["phone": "\(phone)", "user": "\(user)"])
+  }
+
+  private func record(_ event: Logger.Message, _ session: Session, _ more: Logger.Metadata = [:]) {
+    var metadata = more
+    metadata["session"] = "\(session.id)"
+    metadata["status"] = "\(session.lifecycle.status.word)"
+    metadata["user"] = session.user.map { "\($0)" }
+    metadata["host"] = session.context.host.map { "\(DisplayText.sanitized($0))" }
+    metadata["service"] = session.context.service.map { "\(DisplayText.sanitized($0))" }
+    logger.info(event, metadata: metadata)
+  }
+}

@@ -1,0 +1,177 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+
+// The service as the phone sees it.
+
+extension Service {
+  /// The open requests, or, with `Prefer: wait`, the next change of them. Listed is seen.
+  func listRequests(_ call: Call) async throws -> ServiceReply {
+    switch try await deviceCheck.ask(in: call, purposes: [.requests]) {
+    case .refused(let reply): return reply
+    case .verified(let (verified, ask)):
+      let wait = call.request.preferredWait
+      let end = clock().advanced(seconds: wait ?? 0)
+      let watch = board.watch(.user(verified.user))
+      call.request.onDeparture { [weak watch] in watch?.abandon() }
+      while true {
+        let now = clock()
+        guard let open = try await openRequests(of: verified, at: now) else { return .refused(403, .deviceCutOff) }
+        let patience = end.milliseconds(since: now)
+        let isNews = open.map(\.session) != ask.known
+        guard !isNews, patience > 0 else { return try await show(open, of: verified.user, applied: wait, at: now) }
+        let untilDeadline = open.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
+        guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
+          return ServiceReply(200, RequestsReply(requests: open).encoded())
+        }
+      }
+    }
+  }
+
+  /// Takes the user's answer to a request of this phone's, in time, once.
+  func takeAnswer(_ call: Call) async throws -> ServiceReply {
+    let verified: VerifiedStatement
+    switch try await deviceCheck.statement(in: call) {
+    case .refused(let reply): return reply
+    case .verified(let statement): verified = statement
+    }
+    guard let answer = try? AnswerStatement(verified.statement) else { return .refused(400, .badRequest) }
+    let now = clock()
+    let outcome = try await storage.write { db -> Result<Session, AnswerRefusal> in
+      // Read again: the phone may have been cut off since its signature was checked.
+      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else {
+        return .failure(AnswerRefusal(status: 403, reason: .deviceCutOff))
+      }
+      guard var session = try Session.find(id: answer.session, in: db), session.user == verified.user else {
+        return .failure(AnswerRefusal(status: 404, reason: .unknownRequest))
+      }
+      if let refusal = session.take(answer, at: now) { return .failure(refusal) }
+      try session.update(in: db)
+      return .success(session)
+    }
+    switch outcome {
+    case .failure(let refusal): return .refused(refusal.status, refusal.reason)
+    case .success(let session):
+      audit.answered(session, by: verified.phone)
+      announceChange(of: session)
+      return .done
+    }
+  }
+
+  /// The phone leaves or comes back, and its sessions with it.
+  func changePresence(_ call: Call) async throws -> ServiceReply {
+    switch try await deviceCheck.ask(in: call, purposes: [.leave, .return]) {
+    case .refused(let reply): return reply
+    case .verified(let (verified, ask)):
+      let now = clock()
+      let presence: Presence = ask.purpose == .leave ? .away : .present
+      let changed = try await storage.write { db in
+        try verified.phone.set(presence, in: db)
+        var changed: [Session] = []
+        for var session in try Session.unended(of: verified.user, in: db) {
+          let before = session.lifecycle.status
+          if presence == .away { session.lifecycle.leave(at: now) } else { session.lifecycle.comeBack(at: now) }
+          guard session.lifecycle.status != before else { continue }
+          try session.update(in: db)
+          changed.append(session)
+        }
+        return changed
+      }
+      for session in changed { announceChange(of: session) }
+      return try await describe(verified, presence: presence, at: now)
+    }
+  }
+
+  func deviceStatus(_ call: Call) async throws -> ServiceReply {
+    switch try await deviceCheck.ask(in: call, purposes: [.status]) {
+    case .refused(let reply): return reply
+    case .verified(let (verified, _)):
+      return try await describe(verified, presence: verified.phone.presence, at: clock())
+    }
+  }
+
+  private var deviceCheck: DeviceCheck { DeviceCheck(storage: storage, clock: clock) }
+
+  /// The user's open requests; nil where the phone was cut off meanwhile.
+  private func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
+    try await storage.read { db in
+      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return nil }
+      return try Session.unended(of: verified.user, in: db).compactMap { $0.openRequest(at: now) }
+    }
+  }
+
+  /// Marks the requests as seen before they are shown, so that their clients say "identifying".
+  private func show(
+    _ open: [OpenRequest], of user: Int64, applied wait: Int64?, at now: UnixTime
+  ) async throws -> ServiceReply {
+    let ids = Set(open.map(\.session))
+    let seen = try await storage.write { db in
+      var seen: [Session] = []
+      for var session in try Session.unended(of: user, in: db)
+      where ids.contains(session.id) && session.lifecycle.status == .pending {
+        session.lifecycle.seen(at: now)
+        try session.update(in: db)
+        seen.append(session)
+      }
+      return seen
+    }
+    for session in seen { board.changed(.session(session.id)) }
+    let reply = ServiceReply(200, RequestsReply(requests: open).encoded())
+    return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
+  }
+
+  private func describe(
+    _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
+  ) async throws -> ServiceReply {
+    let (application, sessions) = try await storage.read { db in
+      let name = try String.fetchOne(
+        db, sql: "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?",
+        arguments: [verified.user])
+      return (name ?? "", try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) })
+    }
+    let reply = DeviceStatusReply(
+      application: application, user: verified.phone.displayName, presence: presence, sessions: sessions)
+    return ServiceReply(200, reply.encoded())
+  }
+}
+
+/// Why an answer changes nothing.
+private struct AnswerRefusal: Error {
+  let status: Int
+  let reason: Reason
+}
+
+extension Session {
+  fileprivate func openRequest(at now: UnixTime) -> OpenRequest? {
+    var current = lifecycle
+    current.settle(at: now)
+    guard current.isUnanswered else { return nil }
+    return OpenRequest(
+      session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
+      secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context)
+  }
+
+  fileprivate func liveSession(at now: UnixTime) -> LiveSession? {
+    var current = lifecycle
+    current.settle(at: now)
+    guard current.isApproved, let since = current.approvedAt, let expiry = current.expiry else { return nil }
+    return LiveSession(
+      session: id, status: current.status, since: since.seconds, expires: expiry.seconds, context: context)
+  }
+
+  /// Takes the answer, or says why not.
+  fileprivate mutating func take(_ answer: AnswerStatement, at now: UnixTime) -> AnswerRefusal? {
+    guard Digest.areEqual(Array(answer.nonce.utf8), Array(answerNonce.utf8)),
+      answer.expires == lifecycle.answerDeadline.seconds
+    else { return AnswerRefusal(status: 400, reason: .wrongNonce) }
+    // What the user saw must be what is approved.
+    guard answer.contextHash == ShownContext.hash(context) else {
+      return AnswerRefusal(status: 400, reason: .wrongContext)
+    }
+    switch lifecycle.answer(answer.answer, at: now) {
+    case .taken: return nil
+    case .alreadyAnswered: return AnswerRefusal(status: 409, reason: .alreadyAnswered)
+    case .tooLate: return AnswerRefusal(status: 410, reason: .tooLate)
+    }
+  }
+}

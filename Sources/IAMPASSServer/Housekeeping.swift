@@ -1,0 +1,41 @@
+import GRDB
+
+extension Service {
+  /// How often time is looked at when nobody asks, in seconds. Those who ask do not wait for it.
+  private static let interval = 20
+
+  /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
+  public func keepHouse() async {
+    while !Task.isCancelled {
+      do { try await tidy() } catch { logger.error("housekeeping failed", metadata: ["error": "\(error)"]) }
+      try? await Task.sleep(for: .seconds(Self.interval))
+    }
+  }
+
+  /// One round.
+  func tidy() async throws {
+    let now = clock()
+    _ = try await closeOverdue(at: now)
+    try await storage.write { db in
+      try SpentNonces.prune(at: now, in: db)
+      try Link.prune(at: now, in: db)
+      try Session.prune(at: now, in: db)
+    }
+  }
+
+  /// Stores the end of every session whose time has come, and tells who waits.
+  func closeOverdue(at now: UnixTime) async throws -> [Session] {
+    let closed = try await storage.write { db in
+      var closed: [Session] = []
+      for var session in try Session.unended(in: db) {
+        guard let deadline = session.lifecycle.deadline, now >= deadline else { continue }
+        session.lifecycle.settle(at: now)
+        try session.update(in: db)
+        closed.append(session)
+      }
+      return closed
+    }
+    announceEnd(of: closed)
+    return closed
+  }
+}

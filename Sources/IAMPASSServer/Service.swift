@@ -1,0 +1,132 @@
+import IAMPASSProtocol
+import Logging
+
+/// The service without sockets: a request in, a reply out.
+public struct Service: Sendable {
+  let storage: Storage
+  let board = ChangeBoard()
+  let publicURL: ServerURL?
+  let clock: @Sendable () -> UnixTime
+  let audit: Audit
+  let logger: Logger
+
+  /// - Parameters:
+  ///   - publicURL: as clients know the service; without it each request's own authority counts.
+  ///   - clock: Unix time, for tests.
+  public init(
+    storage: Storage, publicURL: ServerURL?, logger: Logger, clock: @escaping @Sendable () -> UnixTime = UnixTime.now
+  ) {
+    self.storage = storage
+    self.publicURL = publicURL
+    self.clock = clock
+    self.logger = logger
+    audit = Audit(logger: logger)
+  }
+
+  /// Answers every held request, and those to come at once.
+  public func stopHolding() { board.stop() }
+
+  /// The reply to a request. Failures of the storage are replies too.
+  public func respond(to request: ServiceRequest) async -> ServiceReply {
+    guard let address = PublicAddress(configured: publicURL, authority: request.authority),
+      let target = Target(address.routed(request.target))
+    else { return .refused(400, .badRequest) }
+    guard let route = Route(path: target.path) else { return .refused(404, .notFound) }
+    guard request.method == route.method else {
+      return .refused(405, .methodNotAllowed).adding("Allow", route.method)
+    }
+    let call = Call(request: request, address: address, target: target)
+    return await replyingWhenStorageFails { try await reply(to: route, call) }
+  }
+
+  private func reply(to route: Route, _ call: Call) async throws -> ServiceReply {
+    switch route {
+    case .announcement: Service.announcement
+    case .addUsers(let id): try await signed(application: id, call) { try await addUsers(to: $0, call) }
+    case .deleteUsers(let id): try await signed(application: id, call) { try await deleteUsers(of: $0, call) }
+    case .registrationLink(let id, let user):
+      try await signed(application: id, call) { try await makeLink(for: user, of: $0, call) }
+    case .hasDevice(let id, let user):
+      try await signed(application: id, call) { try await hasDevice(user, of: $0) }
+    case .lostDevice(let id, let user):
+      try await signed(application: id, call) { try await loseDevice(of: user, of: $0, call) }
+    case .registrationMessage(let id, let user):
+      try await signed(application: id, call) { try await sendMessage(to: user, of: $0) }
+    case .authenticate(let id, let user):
+      try await signed(application: id, call) { try await startSession(for: user, of: $0, call) }
+    case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
+    case .sessionLogout(let id): try await signed(session: id, call) { try await logOut($0) }
+    case .showLink(let code): try await showLink(Secret(code))
+    case .registerDevice: try await registerDevice(call)
+    case .deviceRequests: try await listRequests(call)
+    case .deviceAnswer: try await takeAnswer(call)
+    case .devicePresence: try await changePresence(call)
+    case .deviceStatus: try await deviceStatus(call)
+    }
+  }
+
+  private static let announcement = ServiceReply(
+    200, ServiceAnnouncement(signedReplies: true, context: true, preferWait: true).encoded())
+
+  /// A reply for an application's own request, signed; refused where the signature is not its own.
+  private func signed(
+    application id: String, _ call: Call, _ work: @Sendable (Application) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    guard let application = try await storage.read({ try Application.find(id, in: $0) }) else {
+      return .refused(404, .unknownApplication)
+    }
+    switch try await check.application(application, signed: call.request, uri: call.signedURI) {
+    case .refused(let reason): return .refused(401, reason)
+    case .verified(let client):
+      return await replyingWhenStorageFails { try await work(application) }.signed(for: client)
+    }
+  }
+
+  /// A reply for a request that a session signed.
+  private func signed(
+    session id: String, _ call: Call, _ work: @Sendable (Session) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    let found = try await storage.read { db -> (Session, Application)? in
+      guard let session = try Session.find(id: id, in: db),
+        let application = try Application.find(session.application, in: db)
+      else { return nil }
+      return (session, application)
+    }
+    guard let (session, application) = found else { return .refused(404, .unknownSession) }
+    switch try await check.session(session, of: application, signed: call.request, uri: call.signedURI) {
+    case .refused(let reason): return .refused(401, reason)
+    case .verified(let client):
+      return await replyingWhenStorageFails { try await work(session) }.signed(for: client)
+    }
+  }
+
+  private var check: SignatureCheck { SignatureCheck(storage: storage, clock: clock) }
+
+  /// A full disk or a locked database is for the client to try again, and for the log to tell.
+  private func replyingWhenStorageFails(_ work: () async throws -> ServiceReply) async -> ServiceReply {
+    do {
+      return try await work()
+    } catch {
+      logger.error("the storage does not work", metadata: ["error": "\(DisplayText.sanitized("\(error)"))"])
+      return .refused(503, .storageUnavailable).adding("Retry-After", "2")
+    }
+  }
+}
+
+/// A request with what was read from it.
+struct Call: Sendable {
+  let request: ServiceRequest
+  let address: PublicAddress
+  let target: Target
+
+  var signedURI: String { address.signedURI(request.target) }
+}
+
+extension ServiceReply {
+  /// With this service's own signature, for who verified.
+  fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
+    adding(
+      ReplySignature.header,
+      ReplySignature.signature(secret: client.application.secret, nonce: client.nonce, status: status, body: body))
+  }
+}

@@ -1,0 +1,132 @@
+import IAMPASSProtocol
+
+/// A request as received, whole; nothing in it is verified.
+public struct ServiceRequest: Sendable {
+  public let method: String
+  /// Path and query, byte for byte as sent: signatures are over this.
+  public let target: String
+  /// From `:authority` or `Host`.
+  public let authority: String?
+  public let headers: [(name: String, value: String)]
+  public let body: [UInt8]
+  /// Calls back once the client has gone; for requests that are held.
+  public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  public init(
+    method: String, target: String, authority: String?, headers: [(name: String, value: String)] = [],
+    body: [UInt8] = [], onDeparture: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in }
+  ) {
+    self.method = method
+    self.target = target
+    self.authority = authority
+    self.headers = headers
+    self.body = body
+    self.onDeparture = onDeparture
+  }
+
+  /// All values of headers with one of these names, ignoring case.
+  func values(of names: [String]) -> [String] {
+    let wanted = Set(names.map { $0.lowercased() })
+    return headers.filter { wanted.contains($0.name.lowercased()) }.map(\.value)
+  }
+
+  /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3), 20 at most; nil without a usable one.
+  var preferredWait: Int64? {
+    for preference in values(of: ["Prefer"]).flatMap({ $0.split(separator: ",") }) {
+      let parts = preference.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1).map {
+        $0.trimming(" \t\"")
+      }
+      guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Int64(parts[1]), seconds > 0 else {
+        continue
+      }
+      return min(seconds, Self.greatestWait)
+    }
+    return nil
+  }
+
+  /// Seconds. Shorter than the time after which middle boxes forget an idle connection.
+  private static let greatestWait: Int64 = 20
+}
+
+extension Substring {
+  fileprivate func trimming(_ unwanted: String) -> Substring {
+    var text = drop { unwanted.contains($0) }
+    while let last = text.last, unwanted.contains(last) { text.removeLast() }
+    return text
+  }
+}
+
+/// Why a request is not done: the `reason` of the reply.
+public enum Reason: String, Sendable, CaseIterable {
+  case badRequest = "BAD_REQUEST"
+  case bodyTooLarge = "BODY_TOO_LARGE"
+  case requestTooSlow = "REQUEST_TOO_SLOW"
+  case notFound = "NOT_FOUND"
+  case methodNotAllowed = "METHOD_NOT_ALLOWED"
+  case storageUnavailable = "STORAGE_UNAVAILABLE"
+
+  case authenticationMissing = "AUTHENTICATION_MISSING"
+  case timestampMissing = "TIMESTAMP_MISSING"
+  case timestampOutsideWindow = "TIMESTAMP_OUTSIDE_WINDOW"
+  case signatureRefused = "SIGNATURE_REFUSED"
+  case nonceReplayed = "NONCE_REPLAYED"
+
+  case unknownApplication = "UNKNOWN_APPLICATION"
+  case unknownUser = "UNKNOWN_USER"
+  case unknownSession = "UNKNOWN_SESSION"
+  case badUserID = "BAD_USER_ID"
+  case noUsers = "NO_USERS"
+  case noTextMessages = "SMS_NOT_CONFIGURED"
+
+  case noMobileDevice = "NO_MOBILE_DEVICE"
+  case unknownMethod = "UNKNOWN_METHOD"
+  case methodNotAvailable = "METHOD_NOT_AVAILABLE"
+  case requestPending = "REQUEST_PENDING"
+  case badDuration = "BAD_DURATION"
+
+  case unknownLink = "UNKNOWN_LINK"
+  case linkUsed = "LINK_USED"
+  case linkExpired = "LINK_EXPIRED"
+  case hasMobileDevice = "HAS_MOBILE_DEVICE"
+  case badPublicKey = "BAD_PUBLIC_KEY"
+  case unknownDevice = "UNKNOWN_DEVICE"
+  case deviceCutOff = "DEVICE_CUT_OFF"
+  case wrongOrigin = "WRONG_ORIGIN"
+  case unknownRequest = "UNKNOWN_REQUEST"
+  case alreadyAnswered = "ALREADY_ANSWERED"
+  case tooLate = "TOO_LATE"
+  case wrongContext = "WRONG_CONTEXT"
+  case wrongNonce = "WRONG_NONCE"
+}
+
+/// A reply, whole: always JSON.
+public struct ServiceReply: Sendable {
+  public let status: Int
+  public private(set) var headers: [(name: String, value: String)]
+  public let body: [UInt8]
+
+  init(_ status: Int, _ body: [UInt8]) {
+    self.status = status
+    self.body = body
+    headers = [
+      ("Content-Type", "application/json"),
+      // Replies are about one moment and one client.
+      ("Cache-Control", "no-store"),
+      ("X-Content-Type-Options", "nosniff"),
+    ]
+  }
+
+  /// `{"status":false,"reason":…}`.
+  public static func refused(_ status: Int, _ reason: Reason) -> ServiceReply {
+    ServiceReply(status, AcknowledgementReply(done: false, reason: reason.rawValue).encoded())
+  }
+
+  /// `{"status":true}`.
+  static var done: ServiceReply { ServiceReply(200, AcknowledgementReply(done: true).encoded()) }
+
+  func adding(_ name: String, _ value: String) -> ServiceReply {
+    var reply = self
+    reply.headers.append((name, value))
+    return reply
+  }
+}

@@ -1,0 +1,135 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// What a session is, from the request on the phone to its end. Pure: time is an argument, nothing is stored here.
+///
+/// `pending → identifying → active → walkaway ⇄ active → closed`; unanswered `timeout`, denied `cancelled`.
+public struct SessionLifecycle: Sendable, Equatable {
+  /// How long a request waits for its answer, in seconds.
+  public static let answerTime: Int64 = 60
+  /// How long an approval waits for somebody to fetch it, in seconds: who asked may be gone without a word.
+  public static let collectionTime: Int64 = 30
+  /// The greatest length of a session where its client names none, in seconds: the published service's.
+  public static let usualDuration: Int64 = 3_600
+  /// 30 days, in seconds.
+  public static let durations: ClosedRange<Int64> = 1...2_592_000
+
+  /// Why a session ended; the status reply's `reason`.
+  public enum Ending: String, Sendable, CaseIterable {
+    case denied = "DENIED"
+    case notAnswered = "NOT_ANSWERED"
+    case notCollected = "NOT_COLLECTED"
+    case loggedOut = "LOGGED_OUT"
+    case expired = "EXPIRED"
+    case userDeleted = "USER_DELETED"
+    case phoneLost = "PHONE_LOST"
+  }
+
+  /// What became of an answer.
+  public enum AnswerOutcome: Sendable, Equatable {
+    case taken
+    case alreadyAnswered
+    /// The request ended before: timed out, or its client gave up.
+    case tooLate
+  }
+
+  public private(set) var status: SessionStatus
+  public private(set) var ending: Ending?
+  public let startedAt: UnixTime
+  /// Seconds from the approval.
+  public let duration: Int64
+  public private(set) var approvedAt: UnixTime?
+  public private(set) var collectedAt: UnixTime?
+  public private(set) var endedAt: UnixTime?
+
+  /// A new request.
+  public init(startedAt: UnixTime, duration: Int64 = usualDuration) {
+    self.init(status: .pending, ending: nil, startedAt: startedAt, duration: duration)
+  }
+
+  /// As stored.
+  init(
+    status: SessionStatus, ending: Ending?, startedAt: UnixTime, duration: Int64, approvedAt: UnixTime? = nil,
+    collectedAt: UnixTime? = nil, endedAt: UnixTime? = nil
+  ) {
+    self.status = status
+    self.ending = ending
+    self.startedAt = startedAt
+    self.duration = duration
+    self.approvedAt = approvedAt
+    self.collectedAt = collectedAt
+    self.endedAt = endedAt
+  }
+
+  public var isUnanswered: Bool { status == .pending || status == .identifying }
+  public var isApproved: Bool { status == .active || status == .walkaway }
+
+  public var answerDeadline: UnixTime { startedAt.advanced(seconds: Self.answerTime) }
+  public var expiry: UnixTime? { approvedAt?.advanced(seconds: duration) }
+
+  /// When time alone ends this session; nil once it has ended.
+  public var deadline: UnixTime? {
+    if isUnanswered { return answerDeadline }
+    guard isApproved, let approvedAt, let expiry else { return nil }
+    return collectedAt == nil ? min(expiry, approvedAt.advanced(seconds: Self.collectionTime)) : expiry
+  }
+
+  /// Ends what time has ended. To be called before any other step.
+  public mutating func settle(at now: UnixTime) {
+    guard let deadline, now >= deadline else { return }
+    if isUnanswered {
+      end(.timeout, .notAnswered, at: deadline)
+    } else {
+      end(.closed, deadline == expiry ? .expired : .notCollected, at: deadline)
+    }
+  }
+
+  /// The phone shows the request.
+  public mutating func seen(at now: UnixTime) {
+    settle(at: now)
+    if status == .pending { status = .identifying }
+  }
+
+  /// The phone's answer.
+  public mutating func answer(_ answer: DeviceAnswer, at now: UnixTime) -> AnswerOutcome {
+    settle(at: now)
+    guard isUnanswered else { return approvedAt != nil || ending == .denied ? .alreadyAnswered : .tooLate }
+    switch answer {
+    case .approve:
+      status = .active
+      approvedAt = now
+    case .deny: end(.cancelled, .denied, at: now)
+    }
+    return .taken
+  }
+
+  /// The client fetches the status.
+  public mutating func collect(at now: UnixTime) {
+    settle(at: now)
+    if isApproved, collectedAt == nil { collectedAt = now }
+  }
+
+  /// The phone leaves.
+  public mutating func leave(at now: UnixTime) {
+    settle(at: now)
+    if status == .active { status = .walkaway }
+  }
+
+  /// The phone comes back.
+  public mutating func comeBack(at now: UnixTime) {
+    settle(at: now)
+    if status == .walkaway { status = .active }
+  }
+
+  /// Ends a live session for good: logged out, or its user or phone is gone. A second call changes nothing.
+  public mutating func close(_ ending: Ending, at now: UnixTime) {
+    settle(at: now)
+    if status.isLive { end(.closed, ending, at: now) }
+  }
+
+  private mutating func end(_ status: SessionStatus, _ ending: Ending, at time: UnixTime) {
+    self.status = status
+    self.ending = ending
+    endedAt = time
+  }
+}

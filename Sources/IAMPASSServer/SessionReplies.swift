@@ -1,0 +1,163 @@
+import GRDB
+import IAMPASSProtocol
+
+// A session as its client sees it: started, asked, ended.
+
+extension Service {
+  func startSession(for name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+    if let refusal = StartOptions.refusal(of: call.target) { return refusal }
+    guard let duration = StartOptions.duration(of: call.target) else { return .refused(400, .badDuration) }
+    guard let start = try? StartRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
+    let now = clock()
+    let outcome = try await storage.write { db -> StartOutcome in
+      guard let user = try User.find(name, application: application.id, in: db) else { return .unknownUser }
+      guard try Phone.live(of: user.id, in: db) != nil else { return .notStarted(.noMobileDevice) }
+      let session = try Session(
+        application: application.id, user: user.id, context: start.context ?? SignInContext(), duration: duration,
+        at: now)
+      let isPending = try Session.unended(of: user.id, in: db).contains { other in
+        var lifecycle = other.lifecycle
+        lifecycle.settle(at: now)
+        return lifecycle.isUnanswered && other.source == session.source
+      }
+      guard !isPending else { return .notStarted(.requestPending) }
+      try session.insert(in: db)
+      return .started(session)
+    }
+    switch outcome {
+    case .unknownUser: return .refused(404, .unknownUser)
+    case .notStarted(let reason): return .notStarted(reason)
+    case .started(let session):
+      audit.started(session)
+      announceChange(of: session)
+      return ServiceReply(202, StartReply.started(session.started(at: call.address.url)).encoded())
+    }
+  }
+
+  /// The status, or, with `Prefer: wait`, the next one.
+  func status(of session: Session, _ call: Call) async throws -> ServiceReply {
+    let wait = call.request.preferredWait
+    let arrival = clock()
+    let watch = board.watch(.session(session.id))
+    call.request.onDeparture { [weak watch] in watch?.abandon() }
+    while true {
+      let now = clock()
+      guard let current = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
+      let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
+      if current.isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
+      let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
+      // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
+      guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
+        return current.statusReply(applied: wait)
+      }
+    }
+  }
+
+  /// Ends the session. A second call changes nothing, and succeeds.
+  func logOut(_ session: Session) async throws -> ServiceReply {
+    let now = clock()
+    let closed = try await storage.write { db -> Session? in
+      guard var current = try Session.find(id: session.id, in: db), current.lifecycle.endedAt == nil else { return nil }
+      current.lifecycle.close(.loggedOut, at: now)
+      try current.update(in: db)
+      return current
+    }
+    if let closed { announceEnd(of: [closed]) }
+    return .done
+  }
+
+  /// The session as it is now; what time has ended is stored as ended.
+  private func settled(_ id: String, at now: UnixTime) async throws -> Session? {
+    guard let read = try await storage.read({ try Session.find(id: id, in: $0) }) else { return nil }
+    guard let deadline = read.lifecycle.deadline, now >= deadline else { return read }
+    _ = try await closeOverdue(at: now)
+    return try await storage.read { try Session.find(id: id, in: $0) }
+  }
+
+  /// Tells the client the status, and remembers that it knows.
+  private func deliver(_ id: String, applied wait: Int64?, at now: UnixTime) async throws -> ServiceReply {
+    let told = try await storage.write { db -> Session? in
+      guard var current = try Session.find(id: id, in: db) else { return nil }
+      let before = current.lifecycle
+      current.lifecycle.collect(at: now)
+      if current.lifecycle != before || current.isNews {
+        current.markDelivered(at: now)
+        try current.update(in: db)
+      }
+      return current
+    }
+    guard let told else { return .refused(404, .unknownSession) }
+    return told.statusReply(applied: wait)
+  }
+
+  private enum StartOutcome: Sendable {
+    case unknownUser
+    case notStarted(Reason)
+    case started(Session)
+  }
+}
+
+extension Session {
+  /// A reply may be lost on the way: for this long after a change, in milliseconds, …
+  private static let freshTime: Int64 = 5_000
+  /// … a client that asks again is held no longer than this, in milliseconds.
+  private static let freshHold: Int64 = 1_000
+
+  /// Whether the client has not been told yet.
+  var isNews: Bool { lifecycle.status != delivered }
+
+  /// Until when a client that knows the status is held.
+  func holdEnd(arrival: UnixTime, wait: Int64) -> UnixTime {
+    let usual = arrival.advanced(seconds: wait)
+    let isFresh = !lifecycle.isUnanswered && arrival.milliseconds(since: deliveredAt) < Self.freshTime
+    return isFresh ? min(usual, UnixTime(milliseconds: arrival.milliseconds + Self.freshHold)) : usual
+  }
+
+  mutating func markDelivered(at now: UnixTime) {
+    guard isNews else { return }
+    delivered = lifecycle.status
+    deliveredAt = now
+  }
+
+  func statusReply(applied wait: Int64?) -> ServiceReply {
+    let body = StatusReply(
+      status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue
+    ).encoded()
+    let reply = ServiceReply(200, body)
+    return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
+  }
+
+  fileprivate func started(at url: ServerURL) -> StartedSession {
+    StartedSession(
+      status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
+      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret, matchCode: nil)
+  }
+}
+
+/// The query of `authenticate_user`.
+private enum StartOptions {
+  /// Why the methods cannot be had; nil where `acceptance` will do.
+  static func refusal(of target: Target) -> ServiceReply? {
+    guard target.has("methods") else { return nil }
+    guard let text = target.value("methods") else { return .refused(400, .badRequest) }
+    let words = text.split(separator: ",").map(String.init)
+    let methods = words.compactMap(AuthenticationMethod.init(rawValue:))
+    guard methods.count == words.count else { return .notStarted(.unknownMethod) }
+    return methods.isEmpty || methods.contains(.acceptance) ? nil : .notStarted(.methodNotAvailable)
+  }
+
+  /// Seconds; nil where it is no number within bounds.
+  static func duration(of target: Target) -> Int64? {
+    guard target.has("duration_seconds") else { return SessionLifecycle.usualDuration }
+    guard let seconds = target.value("duration_seconds").flatMap({ Int64($0) }),
+      SessionLifecycle.durations.contains(seconds)
+    else { return nil }
+    return seconds
+  }
+}
+
+extension ServiceReply {
+  fileprivate static func notStarted(_ reason: Reason) -> ServiceReply {
+    ServiceReply(200, StartReply.notStarted(reason: reason.rawValue).encoded())
+  }
+}

@@ -1,0 +1,58 @@
+import GRDB
+import IAMPASSProtocol
+
+/// A registration link, used once within its time. Its code is stored as a hash only.
+struct Link: Sendable {
+  /// Seconds.
+  static let lifetime: Int64 = 900
+
+  let codeHash: String
+  let user: Int64
+  let displayName: String
+  /// Made by `lost_user_mobile_device`: takes the place of whatever phone the user has.
+  let replacesPhone: Bool
+  let expiresAt: UnixTime
+  let isUsed: Bool
+
+  init(row: Row) {
+    codeHash = row["code_hash"]
+    user = row["user"]
+    displayName = row["display_name"]
+    replacesPhone = row["replaces_phone"]
+    expiresAt = UnixTime(milliseconds: row["expires_at"])
+    isUsed = row["used_at"] != nil
+  }
+
+  static func hash(of code: Secret) -> String { Digest.hexadecimal(Digest.sha256(code.exposedBytes)) }
+
+  static func find(code: Secret, in db: Database) throws -> Link? {
+    try Row.fetchOne(db, sql: "SELECT * FROM link WHERE code_hash = ?", arguments: [hash(of: code)])
+      .map(Link.init(row:))
+  }
+
+  static func create(
+    code: Secret, user: Int64, displayName: String, replacesPhone: Bool, at now: UnixTime, in db: Database
+  ) throws {
+    try db.execute(
+      sql: "INSERT INTO link (code_hash, user, display_name, replaces_phone, expires_at) VALUES (?, ?, ?, ?, ?)",
+      arguments: [
+        hash(of: code), user, displayName, replacesPhone, now.advanced(seconds: lifetime).milliseconds,
+      ])
+  }
+
+  /// A lost phone's finder may hold a link that was never used.
+  static func revokeAll(of user: Int64, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM link WHERE user = ? AND used_at IS NULL", arguments: [user])
+  }
+
+  func markUsed(at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "UPDATE link SET used_at = ? WHERE code_hash = ?", arguments: [now.milliseconds, codeHash])
+  }
+
+  /// Forgets links a day after their time; until then their refusal says why.
+  static func prune(at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM link WHERE expires_at < ?", arguments: [now.advanced(seconds: -86_400).milliseconds])
+  }
+}

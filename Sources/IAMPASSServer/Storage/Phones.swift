@@ -1,0 +1,57 @@
+import DeviceProtocol
+import GRDB
+
+/// A registered phone. A user has one live phone at most.
+struct Phone: Sendable {
+  let id: String
+  /// Nil where the user was deleted.
+  let user: Int64?
+  let publicKey: String
+  let displayName: String
+  let presence: Presence
+  let isCutOff: Bool
+
+  init(row: Row) {
+    id = row["id"]
+    user = row["user"]
+    publicKey = row["public_key"]
+    displayName = row["display_name"]
+    presence = Presence(rawValue: row["presence"]) ?? .present
+    isCutOff = row["cut_off_at"] != nil
+  }
+
+  static func find(_ id: String, in db: Database) throws -> Phone? {
+    try Row.fetchOne(db, sql: "SELECT * FROM phone WHERE id = ?", arguments: [id]).map(Phone.init(row:))
+  }
+
+  /// The user's live phone.
+  static func live(of user: Int64, in db: Database) throws -> Phone? {
+    try Row.fetchOne(db, sql: "SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL", arguments: [user])
+      .map(Phone.init(row:))
+  }
+
+  /// Registers a phone; the user must have no live one.
+  static func register(
+    id: String, user: Int64, publicKey: String, displayName: String, at now: UnixTime, in db: Database
+  ) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO phone (id, user, public_key, display_name, presence, registered_at) VALUES (?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds])
+  }
+
+  /// From now on the user's phone is refused. Returns its id, if there was one.
+  @discardableResult
+  static func cutOff(user: Int64, at now: UnixTime, in db: Database) throws -> String? {
+    let phone = try live(of: user, in: db)
+    try db.execute(
+      sql: "UPDATE phone SET cut_off_at = ? WHERE user = ? AND cut_off_at IS NULL",
+      arguments: [now.milliseconds, user])
+    return phone?.id
+  }
+
+  func set(_ presence: Presence, in db: Database) throws {
+    try db.execute(sql: "UPDATE phone SET presence = ? WHERE id = ?", arguments: [presence.rawValue, id])
+  }
+}

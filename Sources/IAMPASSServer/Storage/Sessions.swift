@@ -1,0 +1,143 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+
+/// A stored session: its lifecycle, and who may ask for it.
+struct Session: Sendable {
+  /// Part of its addresses; no secret.
+  let id: String
+  /// The client id that signs for it.
+  let token: Secret
+  let secret: Secret
+  let application: String
+  let user: Int64?
+  /// Where it comes from: host, service and remote host. One unanswered request a user and source.
+  let source: String
+  let context: SignInContext
+  let answerNonce: String
+  var lifecycle: SessionLifecycle
+  /// What its client was told last, and since when.
+  var delivered: SessionStatus
+  var deliveredAt: UnixTime
+
+  /// A new session, not yet stored.
+  init(application: String, user: Int64, context: SignInContext, duration: Int64, at now: UnixTime) throws {
+    id = try Fresh.identifier()
+    token = Secret(try Fresh.identifier())
+    secret = try Fresh.secret()
+    self.application = application
+    self.user = user
+    source = Session.source(of: context)
+    self.context = context
+    answerNonce = try Fresh.identifier()
+    lifecycle = SessionLifecycle(startedAt: now, duration: duration)
+    delivered = lifecycle.status
+    deliveredAt = now
+  }
+
+  init(row: Row) throws {
+    id = row["id"]
+    token = Secret(row["token"])
+    secret = Secret(row["secret"])
+    application = row["application"]
+    user = row["user"]
+    source = row["source"]
+    context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
+    answerNonce = row["answer_nonce"]
+    lifecycle = SessionLifecycle(row: row)
+    delivered = SessionStatus(word: row["delivered"])
+    deliveredAt = UnixTime(milliseconds: row["delivered_at"])
+  }
+
+  /// Unambiguous: the values are JSON strings.
+  static func source(of context: SignInContext) -> String {
+    let parts = [context.host, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
+    return String(decoding: JSON.array(parts).encoded(), as: UTF8.self)
+  }
+}
+
+extension SessionLifecycle {
+  init(row: Row) {
+    func time(_ column: String) -> UnixTime? { (row[column] as Int64?).map(UnixTime.init(milliseconds:)) }
+    self.init(
+      status: SessionStatus(word: row["status"]), ending: (row["ending"] as String?).flatMap(Ending.init(rawValue:)),
+      startedAt: UnixTime(milliseconds: row["started_at"]), duration: row["duration"],
+      approvedAt: time("approved_at"), collectedAt: time("collected_at"), endedAt: time("ended_at"))
+  }
+}
+
+extension Session {
+  static func find(id: String, in db: Database) throws -> Session? {
+    try Row.fetchOne(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id]).map(Session.init(row:))
+  }
+
+  static func find(token: String, in db: Database) throws -> Session? {
+    try Row.fetchOne(db, sql: "SELECT * FROM session WHERE token = ?", arguments: [token]).map(Session.init(row:))
+  }
+
+  /// The user's sessions that had not ended when last stored, the oldest first.
+  static func unended(of user: Int64, in db: Database) throws -> [Session] {
+    try Row.fetchAll(
+      db, sql: "SELECT * FROM session WHERE user = ? AND ended_at IS NULL ORDER BY started_at, rowid",
+      arguments: [user]
+    ).map(Session.init(row:))
+  }
+
+  /// Every session whose time may have come.
+  static func unended(in db: Database) throws -> [Session] {
+    try Row.fetchAll(db, sql: "SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
+  }
+
+  func insert(in db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
+          duration, delivered, delivered_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        id, token.exposedValue, secret.exposedValue, application, user, source,
+        String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
+        lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
+      ])
+  }
+
+  /// Stores what changes in a session's life.
+  func update(in db: Database) throws {
+    try db.execute(
+      sql: """
+        UPDATE session SET status = ?, ending = ?, approved_at = ?, collected_at = ?, ended_at = ?, delivered = ?,
+          delivered_at = ? WHERE id = ?
+        """,
+      arguments: [
+        lifecycle.status.word, lifecycle.ending?.rawValue, lifecycle.approvedAt?.milliseconds,
+        lifecycle.collectedAt?.milliseconds, lifecycle.endedAt?.milliseconds, delivered.word,
+        deliveredAt.milliseconds, id,
+      ])
+  }
+
+  /// Which of a user's sessions are meant.
+  enum Selection: Sendable { case live, unanswered }
+
+  /// Closes a user's sessions and returns those that this closed.
+  static func close(
+    all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: Database
+  ) throws -> [Session] {
+    var closed: [Session] = []
+    for var session in try unended(of: user, in: db) where selection == .live || session.lifecycle.isUnanswered {
+      session.lifecycle.close(ending, at: now)
+      try session.update(in: db)
+      closed.append(session)
+    }
+    return closed
+  }
+
+  /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.
+  private static let keptAfterEnd: Int64 = 31 * 86_400
+
+  static func prune(at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM session WHERE ended_at < ?",
+      arguments: [now.advanced(seconds: -keptAfterEnd).milliseconds])
+  }
+}

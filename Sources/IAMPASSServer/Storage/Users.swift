@@ -1,0 +1,45 @@
+import GRDB
+import IAMPASSProtocol
+
+/// A user of one application, known by the id that the application chose.
+struct User: Sendable {
+  /// Characters of an id.
+  static let greatestNameLength = 1_000
+
+  let id: Int64
+  let application: String
+  let name: String
+
+  init(row: Row) {
+    id = row["id"]
+    application = row["application"]
+    name = row["name"]
+  }
+
+  static func isFit(_ name: String) -> Bool {
+    !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")
+  }
+
+  static func find(_ name: String, application: String, in db: Database) throws -> User? {
+    try Row.fetchOne(
+      db, sql: "SELECT * FROM user WHERE application = ? AND name = ?", arguments: [application, name]
+    ).map(User.init(row:))
+  }
+
+  /// Whether the user is new.
+  static func add(_ name: String, application: String, in db: Database) throws -> Bool {
+    try db.execute(
+      sql: "INSERT OR IGNORE INTO user (application, name) VALUES (?, ?)", arguments: [application, name])
+    return db.changesCount == 1
+  }
+
+  /// Removes the user with phone and links, and closes the sessions.
+  ///
+  /// - Returns: the sessions that were live.
+  func delete(at now: UnixTime, in db: Database) throws -> [Session] {
+    let closed = try Session.close(all: .live, of: id, .userDeleted, at: now, in: db)
+    try Phone.cutOff(user: id, at: now, in: db)
+    try db.execute(sql: "DELETE FROM user WHERE id = ?", arguments: [id])
+    return closed
+  }
+}

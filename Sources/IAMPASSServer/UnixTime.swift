@@ -1,0 +1,25 @@
+import Glibc
+
+/// A point in time that outlives a restart: milliseconds since 1970.
+public struct UnixTime: Sendable, Comparable, Hashable {
+  public let milliseconds: Int64
+
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+  public init(seconds: Int64) { milliseconds = seconds * 1_000 }
+
+  /// Rounded down, as in the signed time stamps.
+  public var seconds: Int64 { milliseconds / 1_000 }
+
+  public func advanced(seconds: Int64) -> UnixTime { UnixTime(milliseconds: milliseconds + seconds * 1_000) }
+
+  /// Milliseconds from `earlier` to here; negative where `earlier` is later.
+  public func milliseconds(since earlier: UnixTime) -> Int64 { milliseconds - earlier.milliseconds }
+
+  public static func now() -> UnixTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UnixTime(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+
+  public static func < (left: UnixTime, right: UnixTime) -> Bool { left.milliseconds < right.milliseconds }
+}

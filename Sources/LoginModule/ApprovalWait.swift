@@ -1,0 +1,90 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// ④ Asks `status_url` until the phone has answered or the time is up.
+struct ApprovalWait {
+  /// Longest time that one reply is held, in seconds (`Prefer: wait`).
+  static let longestHold: Int64 = 20
+  /// What a held reply may be late, in milliseconds, before the connection counts as dead.
+  static let holdSlack: Int64 = 5_000
+  /// Steps between polls, in milliseconds, while nobody touched the phone; the last one repeats.
+  static let pollSteps: [Int64] = [500, 750, 1_000, 1_500, 2_000]
+  /// While the user is at the phone.
+  static let identifyingStep: Int64 = 250
+  /// After a fault: at most a request a second, apart from other hosts'.
+  static let faultStep: Int64 = 1_000
+  static let faultSpread: Int64 = 500
+
+  let service: any AuthenticationService
+  let conversation: any Conversation
+  let clock: any LoginClock
+  let deadline: MonotonicInstant
+
+  func approval(of pending: PendingSession) throws(Refusal) -> ActiveSession {
+    var polls = 0
+    var faults = 0
+    var shown = SessionStatus.pending
+    while true {
+      let remaining = deadline.milliseconds(since: clock.now())
+      guard remaining > 0 else { throw .notAnswered }
+      let pause: Int64
+      switch try ask(pending, remaining: remaining) {
+      case .approved(let session): return session
+      case .ended(let status, let reason): throw Self.refusal(for: status, reason: reason)
+      case .waiting(let status, let held):
+        faults = 0
+        try show(status, after: &shown)
+        pause = held ? 0 : Self.step(status, polls)
+        polls += 1
+      case nil:
+        if faults == 0 { try say("waiting for the server…") }
+        faults += 1
+        pause = Self.faultStep + Int64.random(in: 0...Self.faultSpread)
+      }
+      let left = max(0, deadline.milliseconds(since: clock.now()))
+      if clock.pause(milliseconds: min(pause, left)) { throw .interrupted }
+    }
+  }
+
+  /// The service's answer; nil for a fault that may pass.
+  private func ask(_ pending: PendingSession, remaining: Int64) throws(Refusal) -> ApprovalAnswer? {
+    // A hold that reaches the deadline would end as a silent server: it stops a second earlier.
+    let hold = min(Self.longestHold, remaining / 1_000 - 1)
+    let patience = max(hold, 0) * 1_000 + Self.holdSlack
+    do {
+      return try service.approval(
+        of: pending, waitSeconds: hold > 0 ? hold : nil,
+        deadline: clock.now().advanced(milliseconds: min(remaining, patience)))
+    } catch {
+      // The time ran out while the service was asked: the phone was not answered, whatever became of this poll.
+      if error.isPassing {
+        if clock.now() >= deadline { throw .notAnswered }
+        return nil
+      }
+      throw LoginModule.refusal(for: error)
+    }
+  }
+
+  private func show(_ status: SessionStatus, after shown: inout SessionStatus) throws(Refusal) {
+    guard status != shown else { return }
+    shown = status
+    if status == .identifying { try say("Your phone was opened: answer there") }
+  }
+
+  private func say(_ text: String) throws(Refusal) {
+    do { try conversation.say(text) } catch { throw .terminalGone }
+  }
+
+  private static func step(_ status: SessionStatus, _ polls: Int) -> Int64 {
+    status == .identifying ? identifyingStep : pollSteps[min(polls, pollSteps.count - 1)]
+  }
+
+  private static func refusal(for status: SessionStatus, reason: String?) -> Refusal {
+    switch status {
+    case .cancelled: .denied
+    case .timeout: .notAnswered
+    case .failed, .closed, .walkaway, .unknown, .pending, .identifying, .active:
+      .endedWhileWaiting(status, reason: reason)
+    }
+  }
+}

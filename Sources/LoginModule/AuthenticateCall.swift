@@ -1,0 +1,192 @@
+import CHost
+import CPAM
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// One call of `pam_sm_authenticate`: reads what the host and the files say, runs ``LoginAttempt``, and tells host, user
+/// and log how it ended.
+struct AuthenticateCall {
+  let host: PAMHost
+  let words: [String]
+
+  func run() -> Int32 {
+    let service = host.service
+    var answer = PAMAnswer(isSSH: service == "sshd", failsOpen: false)
+    do throws(Misconfiguration) {
+      let arguments = try ModuleArguments(words)
+      answer = PAMAnswer(isSSH: answer.isSSH, failsOpen: arguments.failsOpen)
+      return try authenticate(arguments, service, answer)
+    } catch {
+      // `fail=open` never opens on a broken configuration.
+      return refuse(.misconfigured(error), user: nil, answer, remembering: false)
+    }
+  }
+
+  private func authenticate(
+    _ arguments: ModuleArguments, _ service: String, _ answer: PAMAnswer
+  ) throws(Misconfiguration) -> Int32 {
+    for word in arguments.unknown { host.log(LOG_WARNING, "unknown module argument \(word)") }
+    let setup = try HostSetup(path: arguments.configurationPath)
+    for key in setup.configuration.unknownKeys { host.log(LOG_WARNING, "\(setup.configurationPath): unknown key \(key)") }
+    guard setup.configuration.services.contains(service) else {
+      debug(arguments, "service \(service) is not listed")
+      return answer.code(for: .serviceNotListed)
+    }
+    _ = try setup.serviceSettings()
+    guard let name = host.user() else { return refuse(.noToken, user: nil, answer, remembering: false) }
+    if let kept = host.kept(KeptEnding.name, as: KeptEnding.self), kept.user == name { return kept.laterCode }
+    if answer.isSSH, let code = codeOfEarlierTry(setup) { return code }
+    return try attempt(Attempt(host: host, setup: setup, arguments: arguments, service: service, name: name), answer)
+  }
+
+  private func attempt(_ attempt: Attempt, _ answer: PAMAnswer) throws(Misconfiguration) -> Int32 {
+    let signals = SignalWatch()
+    defer { signals.end() }
+    let outcome = try attempt.outcome(signals)
+    switch outcome {
+    case .refused(let refusal):
+      if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), attempt.setup) }
+      return refuse(refusal, user: attempt.name, answer, remembering: true)
+    case .approved(let signIn): return approve(signIn, attempt, answer)
+    }
+  }
+
+  /// The one place that returns PAM_SUCCESS for a sign-in.
+  private func approve(_ signIn: SignIn, _ attempt: Attempt, _ answer: PAMAnswer) -> Int32 {
+    let kept = KeptSession(
+      remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: attempt.setup.configurationPath)
+    // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
+    let isHandedOver =
+      answer.isSSH
+      ? signIn.record.map { host.setEnvironment(SessionCall.variable, $0.id) } ?? false
+      : KeptSession.keep(kept, with: host)
+    guard isHandedOver else {
+      kept.end(for: host)
+      return refuse(.recordNotKept(.notYours), user: attempt.name, answer, remembering: true)
+    }
+    log(LOG_NOTICE, "approved", user: attempt.name, "record=\(signIn.record?.id ?? "none")")
+    return PAM_SUCCESS
+  }
+
+  private func refuse(_ refusal: Refusal, user: String?, _ answer: PAMAnswer, remembering: Bool) -> Int32 {
+    if let message = refusal.message { iampass_pam_say(host.handle, PAM_TEXT_INFO, message) }
+    log(priority(of: refusal), "refused", user: user, "reason=\(refusal.explanation)")
+    if remembering, let user {
+      let ending = KeptEnding(user: user, laterCode: answer.laterCode(for: refusal))
+      // Without the memory sudo would ring three times: then nothing more is answered on this handle.
+      guard KeptEnding.keep(ending, with: host) else { return PAM_ABORT }
+    }
+    return answer.code(for: refusal)
+  }
+
+  private func priority(of refusal: Refusal) -> Int32 {
+    switch refusal {
+    case .misconfigured(.noServer), .serviceNotListed, .noToken, .passwordTyped: LOG_DEBUG
+    case .misconfigured, .limiterBroken, .recordNotKept, .unavailable(.notAccepted), .unavailable(.clockDiffers): LOG_ERR
+    default: LOG_NOTICE
+    }
+  }
+
+  /// One line an ending: who, through what, from where, how, and which record.
+  private func log(_ priority: Int32, _ outcome: String, user: String?, _ detail: String) {
+    let remote = host.item(PAM_RHOST) ?? "-"
+    host.log(priority, "\(outcome) user=\(user ?? "-") service=\(host.service) rhost=\(remote) \(detail)")
+  }
+
+  private func debug(_ arguments: ModuleArguments, _ text: String) {
+    if arguments.isDebugging { host.log(LOG_DEBUG, text) }
+  }
+}
+
+extension AuthenticateCall {
+  /// What a request earlier on this ssh connection ended as. Where that cannot be known, no more are sent on it.
+  private func codeOfEarlierTry(_ setup: HostSetup) -> Int32? {
+    guard let connection = ProcessIdentity.parent() else { return PAM_AUTHINFO_UNAVAIL }
+    do {
+      guard let text = try ConnectionMemory(run: setup.run).ending(on: connection) else { return nil }
+      let code = Int32(text) ?? PAM_AUTHINFO_UNAVAIL
+      // Whatever the file holds, it never signs anyone in or steps aside.
+      return [PAM_AUTH_ERR, PAM_AUTHINFO_UNAVAIL, PAM_MAXTRIES].contains(code) ? code : PAM_AUTHINFO_UNAVAIL
+    } catch {
+      host.log(LOG_ERR, "cannot look up this connection's requests: \(error.explanation)")
+      return PAM_AUTHINFO_UNAVAIL
+    }
+  }
+
+  private func rememberOnConnection(_ code: Int32, _ setup: HostSetup) {
+    guard let connection = ProcessIdentity.parent() else { return }
+    do { try ConnectionMemory(run: setup.run).remember(String(code), on: connection) } catch {
+      // The attempts file still counts the request; it is full after a few of them.
+      host.log(LOG_ERR, "cannot note this connection's request: \(error.explanation)")
+    }
+  }
+}
+
+/// The parts of one attempt, put together.
+struct Attempt {
+  /// Stands for names that no user can have, so that sshd's prompt is the same for all.
+  private static let nobodysName = UnixUsername(validating: "unknown")
+
+  let host: PAMHost
+  let setup: HostSetup
+  let arguments: ModuleArguments
+  let service: String
+  /// PAM_USER as the host has it.
+  let name: String
+
+  func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> LoginOutcome {
+    let valid = UnixUsername(validating: name)
+    let known = valid.flatMap { SystemUser(named: $0) }
+    guard let user = known?.name ?? valid ?? Self.nobodysName else { return .refused(.noToken) }
+    let request = request(user)
+    let connection = try setup.service(interruption: signals)
+    let attempt = LoginAttempt(
+      request: request, policy: policy, tokens: FileTokenLookup(path: setup.usersPath, isKnownUser: known != nil),
+      service: connection, conversation: HostConversation(host: host, signals: signals),
+      limit: HostRequestLimit(limiter: limiter, user: user, source: request.source),
+      recorder: HostSessionRecorder(
+        ledger: setup.ledger, user: known ?? SystemUser(name: user, uid: UInt32.max), request: request,
+        duration: setup.configuration.sessionDuration),
+      clock: HostClock(signals: signals))
+    return attempt.run()
+  }
+
+  private var limiter: AttemptLimiter {
+    AttemptLimiter(
+      run: setup.run, greatestCount: setup.configuration.maxRequests, window: setup.configuration.requestWindow)
+  }
+
+  private func request(_ user: UnixUsername) -> LoginRequest {
+    LoginRequest(
+      user: user, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
+      remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
+      command: setup.configuration.sendsCommand ? ProcessFile.commandLine() : nil, hostName: HostName.current())
+  }
+
+  private var policy: LoginPolicy {
+    let configuration = setup.configuration
+    return LoginPolicy(
+      prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
+      sessionDuration: configuration.sessionDuration, sendsContext: sendsContext,
+      mustWatch: !UnwatchedServices.contains(service))
+  }
+
+  /// `auto`: `setup` requires signed replies where the service announced our additions, context among them.
+  private var sendsContext: Bool {
+    switch setup.configuration.sendContext {
+    case .yes: true
+    case .no: false
+    case .auto: setup.configuration.requiresSignedReplies
+    }
+  }
+}
+
+enum HostName {
+  static func current() -> String? {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return nil }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

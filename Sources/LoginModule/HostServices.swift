@@ -1,0 +1,46 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Which PAM services' sessions are never watched: they authenticate one user and open for another, and have no logind
+/// session of their own.
+enum UnwatchedServices {
+  static let names: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
+
+  static func contains(_ service: String) -> Bool { names.contains(service) }
+}
+
+/// The users file, beside the configuration.
+struct FileTokenLookup: TokenLookup {
+  let path: String
+  /// A name that the system does not know has no token, whatever the file says.
+  let isKnownUser: Bool
+
+  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? {
+    let token: Secret?
+    do { token = try UserTokens(path: path).token(of: user) } catch { throw .users(error, path: path) }
+    return isKnownUser ? token : nil
+  }
+}
+
+struct HostRequestLimit: RequestLimit {
+  let limiter: AttemptLimiter
+  let user: UnixUsername
+  let source: AttemptSource
+
+  func admit() throws(AttemptRefusal) { try limiter.admit(user, from: source) }
+  func forgive() throws(AttemptRefusal) { try limiter.forgive(user, from: source) }
+}
+
+struct HostSessionRecorder: SessionRecorder {
+  let ledger: SessionLedger
+  let user: SystemUser
+  let request: LoginRequest
+  let duration: Int64
+
+  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
+    try ledger.record(
+      session, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,
+      duration: duration)
+  }
+}

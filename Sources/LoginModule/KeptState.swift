@@ -1,0 +1,78 @@
+import CPAM
+import Glibc
+import HostState
+import IAMPASSClient
+
+/// How an attempt on this handle ended, for the user it was for: login reuses the handle for the next name.
+final class KeptEnding {
+  static let name = "iampass_ending"
+
+  let user: String
+  /// What later calls for this user return.
+  let laterCode: Int32
+
+  init(user: String, laterCode: Int32) {
+    self.user = user
+    self.laterCode = laterCode
+  }
+
+  static func keep(_ ending: KeptEnding, with host: PAMHost) -> Bool {
+    host.keep(ending, as: name) { _, data, _ in
+      // SAFETY: `keep` retained this object once; libpam calls the clean-up once for it.
+      if let data { Unmanaged<KeptEnding>.fromOpaque(data).release() }
+    }
+  }
+}
+
+/// A session that the phone opened through this handle, and that the module ends as long as no helper does.
+final class KeptSession {
+  static let name = "iampass_session"
+  /// For telling the service, in milliseconds: logging out is not slow.
+  private static let endMilliseconds: Int64 = 2_000
+
+  let remote: RemoteSession
+  let recordID: String?
+  private let configurationPath: String
+  private let owner = getpid()
+  private var hasEnded = false
+
+  init(remote: RemoteSession, recordID: String?, configurationPath: String) {
+    self.remote = remote
+    self.recordID = recordID
+    self.configurationPath = configurationPath
+  }
+
+  static func keep(_ session: KeptSession, with host: PAMHost) -> Bool {
+    host.keep(session, as: name) { handle, data, status in
+      guard let data else { return }
+      // SAFETY: `keep` retained this object once; libpam calls the clean-up once for it.
+      let session = Unmanaged<KeptSession>.fromOpaque(data).takeRetainedValue()
+      // pam_set_data calls this for what it replaces.
+      guard let handle, status & PAM_DATA_REPLACE == 0 else { return }
+      session.end(for: PAMHost(handle: handle))
+    }
+  }
+
+  /// Ends the session at the service and forgets its record, once.
+  ///
+  /// login and su run the clean-up in the user's own child: only the process that authenticated acts.
+  func end(for host: PAMHost) {
+    guard getpid() == owner, !hasEnded else { return }
+    hasEnded = true
+    do throws(Misconfiguration) {
+      let setup = try HostSetup(path: configurationPath)
+      let service = try setup.service(interruption: nil)
+      do throws(ServiceError) {
+        try service.end(remote, deadline: MonotonicInstant.now().advanced(milliseconds: Self.endMilliseconds))
+        forgetRecord(setup, host)
+      } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
+    } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
+  }
+
+  private func forgetRecord(_ setup: HostSetup, _ host: PAMHost) {
+    guard let recordID else { return }
+    do { try setup.ledger.remove(recordID) } catch {
+      host.log(LOG_WARNING, "record \(recordID) not removed: \(error.explanation)")
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// ② The token that stands for a user at the service.
+public protocol TokenLookup {
+  /// Nil where the user has none.
+  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret?
+}
+
+/// ③ ④ The service, as one sign-in needs it.
+public protocol AuthenticationService {
+  /// Gets ready while the user still reads: nothing is sent.
+  func prepare()
+  func start(
+    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
+    deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer
+  func approval(
+    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> ApprovalAnswer
+  /// Cancels a request or ends a session. Works after an interruption too.
+  func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError)
+}
+
+/// Why a conversation failed: there is nobody at the other end.
+public enum ConversationError: Error, Sendable, Equatable { case gone }
+
+/// The user at the terminal.
+public protocol Conversation {
+  func say(_ text: String) throws(ConversationError)
+  /// What was typed, empty for Enter alone; nil where the host answered with nothing.
+  func ask(_ prompt: String) throws(ConversationError) -> Secret?
+  /// Hands a typed password to the next module.
+  func keepPassword(_ password: Secret) throws(ConversationError)
+}
+
+/// ⑥ Remembers sessions that the phone opened.
+public protocol SessionRecorder {
+  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord
+}
+
+/// Counts requests.
+public protocol RequestLimit {
+  func admit() throws(AttemptRefusal)
+  /// The admitted request was approved.
+  func forgive() throws(AttemptRefusal)
+}
+
+/// The clock of one attempt.
+public protocol LoginClock {
+  func now() -> MonotonicInstant
+  /// Waits; true where the user interrupted.
+  func pause(milliseconds: Int64) -> Bool
+}
+
+/// One sign-in by phone, from the user's name to the record of an active session.
+///
+/// Knows nothing of PAM, of the network or of files, so that it can run for callers who may not reach them.
+public struct LoginAttempt {
+  let request: LoginRequest
+  let policy: LoginPolicy
+  let tokens: any TokenLookup
+  let service: any AuthenticationService
+  let conversation: any Conversation
+  let limit: any RequestLimit
+  let recorder: any SessionRecorder
+  let clock: any LoginClock
+
+  public init(
+    request: LoginRequest, policy: LoginPolicy, tokens: any TokenLookup, service: any AuthenticationService,
+    conversation: any Conversation, limit: any RequestLimit, recorder: any SessionRecorder, clock: any LoginClock
+  ) {
+    self.request = request
+    self.policy = policy
+    self.tokens = tokens
+    self.service = service
+    self.conversation = conversation
+    self.limit = limit
+    self.recorder = recorder
+    self.clock = clock
+  }
+
+  public func run() -> LoginOutcome {
+    var outcome = LoginOutcome.refused(.notDecided)
+    do throws(Refusal) {
+      let token = try lookUpToken()
+      try askBeforeRinging()
+      let known = try requireToken(token)
+      try countRequest()
+      let began = clock.now()
+      let pending = try start(known)
+      let active = try approvalOrCancel(pending, deadline: began.advanced(milliseconds: policy.timeout * 1_000))
+      outcome = .approved(SignIn(session: active, record: try record(active)))
+    } catch { outcome = .refused(error) }
+    return outcome
+  }
+}
+
+extension LoginAttempt {
+  /// A user without a token is told nothing here, but in sshd, where a missing prompt would tell who has one.
+  private func lookUpToken() throws(Refusal) -> Secret? {
+    let token: Secret?
+    do { token = try tokens.token(of: request.user) } catch { throw .misconfigured(error) }
+    if token == nil, !request.isSSH { throw .noToken }
+    return token
+  }
+
+  private func requireToken(_ token: Secret?) throws(Refusal) -> Secret {
+    guard let token else { throw .noToken }
+    return token
+  }
+
+  private func askBeforeRinging() throws(Refusal) {
+    guard let prompt = policy.promptBeforeRinging(request) else {
+      service.prepare()
+      return
+    }
+    let typed: Secret?
+    do { typed = try conversation.ask(prompt) } catch { throw .terminalGone }
+    guard let typed else { throw .promptNotAnswered }
+    guard typed.exposedBytes.isEmpty else {
+      // With a first factor's password at hand, taking text would let anything through as the second.
+      if request.hasPassword { throw .textAtSecondFactor }
+      do { try conversation.keepPassword(typed) } catch { throw .terminalGone }
+      throw .passwordTyped
+    }
+    service.prepare()
+  }
+
+  private func countRequest() throws(Refusal) {
+    do { try limit.admit() } catch {
+      switch error {
+      case .tooMany: throw .tooManyRequests
+      case .broken(let file): throw .limiterBroken(file)
+      }
+    }
+  }
+
+  private func start(_ token: Secret) throws(Refusal) -> PendingSession {
+    let allowed = min(policy.timeout, LoginPolicy.greatestStartSeconds)
+    do {
+      let answer = try service.start(
+        token: token, methods: policy.methods, durationSeconds: policy.sessionDuration,
+        context: policy.sendsContext ? request.context : nil,
+        deadline: clock.now().advanced(milliseconds: allowed * 1_000))
+      switch answer {
+      case .pending(let session): return session
+      case .notStarted("NO_MOBILE_DEVICE"): throw Refusal.noPhone
+      case .notStarted(let reason): throw Refusal.notStarted(reason: reason)
+      }
+    } catch let refusal as Refusal { throw refusal } catch let error as ServiceError { throw refusal(for: error) } catch {
+      throw .notDecided
+    }
+  }
+
+  /// Waits for the approval. Every other ending cancels the request at the service.
+  private func approvalOrCancel(_ pending: PendingSession, deadline: MonotonicInstant) throws(Refusal) -> ActiveSession {
+    do {
+      try announce(pending)
+      return try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)
+        .approval(of: pending)
+    } catch {
+      cancel(pending.remote)
+      throw error
+    }
+  }
+
+  private func announce(_ pending: PendingSession) throws(Refusal) {
+    do {
+      guard let code = pending.matchCode else {
+        try conversation.say("Approve the sign-in on your phone")
+        return
+      }
+      guard request.isSSH else {
+        try conversation.say("Approve the sign-in on your phone: code \(code)")
+        return
+      }
+      // OpenSSH up to 10.2 holds information back until the next prompt.
+      guard try conversation.ask("Code \(code): approve on your phone, then press Enter: ") != nil else {
+        throw Refusal.promptNotAnswered
+      }
+    } catch let refusal as Refusal { throw refusal } catch { throw .terminalGone }
+  }
+
+  /// A session that must be watched and cannot be recorded is not opened.
+  private func record(_ active: ActiveSession) throws(Refusal) -> SessionRecord? {
+    // The request was answered: not taking it back only counts it, which errs on the narrow side.
+    try? limit.forgive()
+    do { return try recorder.record(active) } catch {
+      if !policy.mustWatch { return nil }
+      cancel(active.remote)
+      throw .recordNotKept(error)
+    }
+  }
+
+  /// Tells the service; where it cannot be told, the request expires there by itself.
+  private func cancel(_ session: RemoteSession) {
+    try? service.end(session, deadline: clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
+  }
+}
+
+/// What a failed request means for the user: an interruption is not the service's fault.
+func refusal(for error: ServiceError) -> Refusal {
+  if case .transport(let transport) = error, transport.code == .interrupted { return .interrupted }
+  return .unavailable(error)
+}

@@ -1,0 +1,30 @@
+import CPAM
+
+// The functions that the shim in pam/ calls. Everything that PAM hands over is turned into values here.
+
+@c(iampass_authenticate)
+public func iampassAuthenticate(
+  _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
+) -> Int32 {
+  AuthenticateCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).run()
+}
+
+@c(iampass_open_session)
+public func iampassOpenSession(
+  _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
+) -> Int32 {
+  SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).open()
+}
+
+@c(iampass_close_session)
+public func iampassCloseSession(
+  _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
+) -> Int32 {
+  SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).close()
+}
+
+private func moduleWords(_ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?) -> [String] {
+  guard let words, count > 0 else { return [] }
+  // SAFETY: PAM owns the words and keeps them through this call.
+  return (0..<Int(count)).compactMap { words[$0].map { String(cString: $0) } }
+}

@@ -1,0 +1,40 @@
+import CPAM
+import IAMPASSClient
+
+/// The one table from endings to PAM codes.
+struct PAMAnswer {
+  /// sshd takes PAM_ABORT for a failure of its own; only PAM_MAXTRIES ends its asking.
+  let isSSH: Bool
+  /// `fail=open`.
+  let failsOpen: Bool
+
+  /// What the module returns for a refusal.
+  func code(for refusal: Refusal) -> Int32 {
+    switch refusal {
+    case .denied: PAM_MAXTRIES
+    case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
+    case .noToken: PAM_USER_UNKNOWN
+    case .passwordTyped, .noPhone, .notStarted, .tooManyRequests, .limiterBroken, .serviceNotListed, .recordNotKept:
+      PAM_AUTHINFO_UNAVAIL
+    case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
+    case .misconfigured: PAM_SERVICE_ERR
+    case .interrupted, .terminalGone, .promptNotAnswered: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    }
+  }
+
+  /// What later calls for the same user return: nothing more is sent.
+  func laterCode(for refusal: Refusal) -> Int32 {
+    switch refusal {
+    case .denied: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .textAtSecondFactor, .noToken, .noPhone,
+      .notStarted, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable, .recordNotKept, .misconfigured,
+      .interrupted, .terminalGone, .promptNotAnswered:
+      code(for: refusal)
+    }
+  }
+
+  /// Only what a worker that ran reports of the network.
+  private func isOutage(_ error: ServiceError) -> Bool {
+    if case .transport(let transport) = error { transport.code.isOutage } else { false }
+  }
+}

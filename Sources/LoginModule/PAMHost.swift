@@ -1,0 +1,69 @@
+import CHost
+import CPAM
+import Glibc
+import HostState
+import IAMPASSProtocol
+
+/// The PAM host behind a handle: items, data, environment and log. All calls into libpam stand here and in
+/// `HostConversation.swift`.
+struct PAMHost {
+  /// SAFETY: libpam owns the handle and keeps it through the module's call, which every use of this value is inside.
+  let handle: OpaquePointer
+
+  var service: String { item(PAM_SERVICE) ?? "" }
+
+  /// PAM_USER, asked for where the host has not set it; nil where it cannot be had.
+  func user() -> String? {
+    var name: UnsafePointer<CChar>?
+    guard pam_get_user(handle, &name, nil) == PAM_SUCCESS, let name else { return nil }
+    return String(cString: name)
+  }
+
+  /// A text item; nil where it is not set or empty.
+  func item(_ item: Int32) -> String? {
+    guard let value = iampass_pam_item(handle, item) else { return nil }
+    let text = String(cString: value)
+    return text.isEmpty ? nil : text
+  }
+
+  /// An empty password counts: the module before us took one.
+  var hasPassword: Bool { iampass_pam_item(handle, PAM_AUTHTOK) != nil }
+
+  func setPassword(_ password: Secret) -> Bool {
+    var text = password.exposedBytes + [0]
+    defer { iampass_wipe(&text, text.count) }
+    // SAFETY: libpam copies the terminated text.
+    return text.withUnsafeBytes { pam_set_item(handle, PAM_AUTHTOK, $0.baseAddress) } == PAM_SUCCESS
+  }
+
+  func environment(_ name: String) -> String? { pam_getenv(handle, name).map { String(cString: $0) } }
+
+  func setEnvironment(_ name: String, _ value: String) -> Bool { pam_putenv(handle, "\(name)=\(value)") == PAM_SUCCESS }
+
+  func removeEnvironment(_ name: String) { pam_putenv(handle, name) }
+
+  /// One line to authpriv, its control characters replaced.
+  func log(_ priority: Int32, _ text: String) {
+    iampass_pam_log(handle, priority, DisplayText.sanitized(text, limit: 1_000))
+  }
+
+  /// Keeps an object with the handle, instead of what was kept under this name.
+  func keep(_ object: AnyObject, as name: String, cleanUp: @escaping PAMCleanUp) -> Bool {
+    let retained = Unmanaged.passRetained(object)
+    guard pam_set_data(handle, name, retained.toOpaque(), cleanUp) == PAM_SUCCESS else {
+      retained.release()
+      return false
+    }
+    return true
+  }
+
+  func kept<Object: AnyObject>(_ name: String, as type: Object.Type) -> Object? {
+    var data: UnsafeRawPointer?
+    guard pam_get_data(handle, name, &data) == PAM_SUCCESS, let data else { return nil }
+    // SAFETY: only `keep` stores under our names, one type a name, and libpam still holds the reference.
+    return Unmanaged<Object>.fromOpaque(data).takeUnretainedValue()
+  }
+}
+
+/// What libpam calls when data goes: handle, data, and a status with flags.
+typealias PAMCleanUp = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int32) -> Void

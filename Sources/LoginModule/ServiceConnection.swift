@@ -1,0 +1,54 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+extension HostSetup {
+  /// The service, over a worker that is not yet started.
+  func service(interruption: (any Interruption)?) throws(Misconfiguration) -> ServiceConnection {
+    let transport = try transport(interruption: interruption)
+    do {
+      let client = try AuthenticationClient(
+        settings: try serviceSettings(), credential: try credential(), transport: transport,
+        unixTime: { Int64(time(nil)) })
+      return ServiceConnection(client: client, transport: transport)
+    } catch let error as SigningError { throw .signing(error) } catch let error as Misconfiguration { throw error } catch {
+      throw .noServer
+    }
+  }
+}
+
+/// The service, over one worker.
+final class ServiceConnection: AuthenticationService {
+  private let client: AuthenticationClient
+  private let transport: WorkerTransport
+
+  init(client: AuthenticationClient, transport: WorkerTransport) {
+    self.client = client
+    self.transport = transport
+  }
+
+  deinit { transport.stop() }
+
+  /// A worker that does not start is reported by the request that needs it.
+  func prepare() { try? transport.prepare() }
+
+  func start(
+    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
+    deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer {
+    try client.start(
+      token: token, methods: methods, durationSeconds: durationSeconds, context: context, deadline: deadline)
+  }
+
+  func approval(
+    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> ApprovalAnswer {
+    try client.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
+  }
+
+  func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
+    transport.ignoreInterruption()
+    try client.end(session, deadline: deadline)
+  }
+}

@@ -1,0 +1,121 @@
+import CHost
+import CPAM
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// `pam_sm_open_session` and `pam_sm_close_session`: ⑦ binds the record of an approved sign-in to the logind session
+/// that was opened for it, and ends the session at the service when the host closes it.
+struct SessionCall {
+  /// Carries the record's id, never a secret, from sshd's child to its parent, which takes it out again.
+  static let variable = "IAMPASS_SESSION"
+
+  let host: PAMHost
+  let words: [String]
+
+  /// PAM_SUCCESS where nobody signed in by phone, or the session needs no watching.
+  func open() -> Int32 {
+    let service = host.service
+    guard !UnwatchedServices.contains(service) else { return PAM_SUCCESS }
+    let kept = host.kept(KeptSession.name, as: KeptSession.self)
+    let handedOver = service == "sshd" ? host.environment(Self.variable) : nil
+    if handedOver != nil { host.removeEnvironment(Self.variable) }
+    guard kept != nil || handedOver != nil else { return PAM_SUCCESS }
+    guard let id = handedOver ?? kept?.recordID else { return fail("no record of this sign-in", kept) }
+    return bind(id, service, kept)
+  }
+
+  /// Never fails: the session is over, whatever the service says.
+  func close() -> Int32 {
+    guard !UnwatchedServices.contains(host.service),
+      let kept = host.kept(KeptSession.name, as: KeptSession.self)
+    else { return PAM_SUCCESS }
+    if let id = kept.recordID, let setup = try? setup() {
+      do { try setup.ledger.release(id) } catch {
+        host.log(LOG_WARNING, "record \(id) not marked as closed: \(error.explanation)")
+      }
+    }
+    kept.end(for: host)
+    return PAM_SUCCESS
+  }
+
+  private func bind(_ id: String, _ service: String, _ kept: KeptSession?) -> Int32 {
+    do {
+      let setup = try setup()
+      guard let user = host.user().flatMap({ UnixUsername(validating: $0) }), let claimer = ProcessIdentity.current()
+      else { return fail("no user", kept) }
+      let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
+      guard let session = LogindSession(id: host.environment("XDG_SESSION_ID") ?? ""),
+        session.leader == claimer.pid, session.uid == record.uid
+      else { return fail("logind has no session of this process (is the line after pam_systemd's?)", kept, record, setup) }
+      let binding = SessionRecord.Binding(logindSession: session.id, leader: claimer)
+      try setup.ledger.bind(id, to: binding)
+      return keep(record, kept, setup, session.id)
+    } catch let error as Misconfiguration { return fail(error.explanation, kept) } catch let error as LedgerError {
+      return fail(error.explanation, kept)
+    } catch { return fail("record cannot be used", kept) }
+  }
+
+  private func keep(_ record: SessionRecord, _ kept: KeptSession?, _ setup: HostSetup, _ session: String) -> Int32 {
+    if kept == nil {
+      guard let mine = keptSession(record, setup), KeptSession.keep(mine, with: host) else {
+        return fail("record \(record.id) cannot be kept", kept, record, setup)
+      }
+    }
+    host.log(LOG_INFO, "session opened user=\(record.user) record=\(record.id) logind_session=\(session)")
+    return PAM_SUCCESS
+  }
+
+  /// No unwatched session: the sign-in is ended at the service too.
+  private func fail(
+    _ reason: String, _ kept: KeptSession?, _ record: SessionRecord? = nil, _ setup: HostSetup? = nil
+  ) -> Int32 {
+    host.log(LOG_ERR, "session refused: \(reason)")
+    let ending = kept ?? setup.flatMap { setup in record.flatMap { keptSession($0, setup) } }
+    ending?.end(for: host)
+    return PAM_SESSION_ERR
+  }
+
+  private func keptSession(_ record: SessionRecord, _ setup: HostSetup) -> KeptSession? {
+    guard let settings = try? setup.serviceSettings(), let remote = try? record.remoteSession(settings) else { return nil }
+    return KeptSession(remote: remote, recordID: record.id, configurationPath: setup.configurationPath)
+  }
+
+  private func setup() throws(Misconfiguration) -> HostSetup {
+    try HostSetup(path: try ModuleArguments(words).configurationPath)
+  }
+}
+
+/// What logind wrote of a session (the file that sd_session_get_leader(3) reads; libsystemd is not loaded into sshd).
+struct LogindSession {
+  let id: String
+  let leader: Int32
+  let uid: UInt32
+
+  init?(id: String, folder: String = "/run/systemd/sessions") {
+    guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy(Self.isIDCharacter),
+      let bytes = ProcessFile.read("\(folder)/\(id)", limit: 16_384)
+    else { return nil }
+    var values: [String: String] = [:]
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
+    }
+    guard let leader = values["LEADER"].flatMap({ Int32($0) }), let uid = values["UID"].flatMap({ UInt32($0) }) else {
+      return nil
+    }
+    self.id = id
+    self.leader = leader
+    self.uid = uid
+  }
+
+  private static func isIDCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: false
+    }
+  }
+}

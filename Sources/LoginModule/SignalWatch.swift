@@ -1,0 +1,70 @@
+import CHost
+import Glibc
+import IAMPASSClient
+
+/// Notices Ctrl-C and its like while the module waits, without a handler: the signals are blocked in this thread, seen
+/// by a descriptor, and left pending for the host, which gets them when the module returns.
+///
+/// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
+/// cancelled at the service. A signal that the host ignores is never pending.
+final class SignalWatch: Interruption {
+  let descriptor: Int32
+  private var watched = sigset_t()
+  private var before = sigset_t()
+  private var hasEnded = false
+
+  init() {
+    sigemptyset(&watched)
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&watched, signal) }
+    pthread_sigmask(SIG_BLOCK, &watched, &before)
+    // Without a descriptor (EMFILE) ``isPending()`` still tells, a little later.
+    let made = signalfd(-1, &watched, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
+    // A host with stdin, stdout or stderr closed would find our descriptor there.
+    descriptor = made < 0 ? -1 : iampass_duplicate_above(made, 10)
+    if made >= 0 { close(made) }
+  }
+
+  deinit { end() }
+
+  func isPending() -> Bool {
+    var pending = sigset_t()
+    guard sigpending(&pending) == 0 else { return false }
+    return [SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains { sigismember(&pending, $0) == 1 }
+  }
+
+  /// Runs `body` with the host's own mask.
+  func released<Result>(_ body: () -> Result) -> Result {
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    defer { pthread_sigmask(SIG_BLOCK, &watched, nil) }
+    return body()
+  }
+
+  /// Gives the mask back; what is pending reaches the host now.
+  func end() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    if descriptor >= 0 { close(descriptor) }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+}
+
+/// The monotonic clock, and pauses that an interruption ends.
+struct HostClock: LoginClock {
+  /// Looks at the pending signals at least this often, in milliseconds, where the descriptor is missing.
+  private static let slice: Int64 = 100
+
+  let signals: SignalWatch
+
+  func now() -> MonotonicInstant { .now() }
+
+  func pause(milliseconds: Int64) -> Bool {
+    let end = now().advanced(milliseconds: milliseconds)
+    while true {
+      if signals.isPending() { return true }
+      let left = end.milliseconds(since: now())
+      guard left > 0 else { return false }
+      var watched = pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)
+      _ = poll(&watched, 1, Int32(min(left, Self.slice)))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import CHost
+import Glibc
+
+/// Gives up what the worker does not need, before it reads a byte from anybody.
+enum Confinement {
+  /// Why there is no worker; raw values are exit statuses.
+  enum Failure: Int32, Error {
+    case badArguments = 64
+    case unknownUser, stillPrivileged, notConfined, parentGone, noNetworkLibrary
+  }
+
+  /// Where the parent put the socket.
+  static let parentSocket: Int32 = 3
+
+  /// Enough for the libraries and a thread of the resolver, too little to take the machine along. Bytes.
+  private static let memory: UInt = 512 * 1024 * 1024
+  private static let openFiles: UInt = 256
+
+  /// `user` is a name, or "-" for a caller that is not root.
+  static func enter(user: String) throws(Failure) {
+    guard !user.isEmpty else { throw .badArguments }
+    let parent = iampass_peer_pid(parentSocket)
+    guard parent > 0 else { throw .badArguments }
+    clearenv()
+    if user != "-" { try become(user) }
+    try refusePrivilege()
+    guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0, iampass_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0,
+      iampass_limit(Int32(RLIMIT_CORE.rawValue), 0) == 0, iampass_limit(Int32(RLIMIT_FSIZE.rawValue), 0) == 0,
+      iampass_limit(Int32(RLIMIT_AS.rawValue), memory) == 0,
+      iampass_limit(Int32(RLIMIT_NOFILE.rawValue), openFiles) == 0
+    else { throw .notConfined }
+    // After the change of user, which clears it; and the parent may have gone before it was set.
+    guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0 else { throw .notConfined }
+    guard getppid() == parent else { throw .parentGone }
+  }
+
+  private static func become(_ name: String) throws(Failure) {
+    guard let (user, group) = identity(of: name) else { throw .unknownUser }
+    guard setgroups(0, nil) == 0, setresgid(group, group, group) == 0, setresuid(user, user, user) == 0
+    else { throw .stillPrivileged }
+  }
+
+  private static func refusePrivilege() throws(Failure) {
+    var users: (uid_t, uid_t, uid_t) = (0, 0, 0)
+    var groups: (gid_t, gid_t, gid_t) = (0, 0, 0)
+    guard getresuid(&users.0, &users.1, &users.2) == 0, getresgid(&groups.0, &groups.1, &groups.2) == 0,
+      users.0 != 0, users.0 == users.1, users.1 == users.2, groups.0 == groups.1, groups.1 == groups.2
+    else { throw .stillPrivileged }
+  }
+
+  /// From /etc/passwd where the name is there: other sources can load code into a process that is root still, and
+  /// wait for a directory that is down.
+  private static func identity(of name: String) -> (uid_t, gid_t)? {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+      if let file = fopen("/etc/passwd", "re") {
+        defer { fclose(file) }
+        while fgetpwent_r(file, &entry, buffer.baseAddress!, buffer.count, &found) == 0 {
+          // SAFETY: on success the name points into `buffer`, and ends with a zero.
+          if strcmp(entry.pw_name, name) == 0 { return (entry.pw_uid, entry.pw_gid) }
+        }
+      }
+      guard getpwnam_r(name, &entry, buffer.baseAddress!, buffer.count, &found) == 0, found != nil else { return nil }
+      return (entry.pw_uid, entry.pw_gid)
+    }
+  }
+}

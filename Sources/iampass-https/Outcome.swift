@@ -1,0 +1,93 @@
+import CCurl
+import CHost
+import IAMPASSClient
+
+/// How a transfer ended, in the words that the module knows.
+extension Transfer {
+  /// The complete reply, or why there is none.
+  func reply(_ result: CURLcode) throws(TransportError) -> HTTPReply {
+    guard result == CURLE_OK else { throw TransportError(code(of: result), detail: detail) }
+    let status = iampass_curl_info(easy, CURLINFO_RESPONSE_CODE)
+    guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
+    return HTTPReply(status: status, headers: replyHeaders(), body: body)
+  }
+
+  /// The time for what is going on is over.
+  var overdue: TransportError {
+    switch phase {
+    case .lookup: TransportError(.nameLookupTimedOut)
+    case .connect: TransportError(.connectTimedOut)
+    case .handshake: TransportError(.tlsTimedOut)
+    case .exchange: TransportError(.silent)
+    }
+  }
+
+  /// Of the final reply only: libcurl keeps trailers and interim replies apart.
+  private func replyHeaders() -> [(name: String, value: String)] {
+    var headers: [(name: String, value: String)] = []
+    var last: UnsafeMutablePointer<curl_header>?
+    while let header = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), -1, last) {
+      // SAFETY: libcurl keeps a header's texts until the handle's next transfer.
+      headers.append((name: String(cString: header.pointee.name), value: String(cString: header.pointee.value)))
+      last = header
+    }
+    return headers
+  }
+
+  private func code(of result: CURLcode) -> TransportError.Code {
+    if isTooLarge { return .replyTooLarge }
+    switch result {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .nameNotFound
+    case CURLE_COULDNT_CONNECT: return refusal(errno: Int32(iampass_curl_info(easy, CURLINFO_OS_ERRNO)))
+    case CURLE_PEER_FAILED_VERIFICATION: return certificateFault()
+    case CURLE_FILESIZE_EXCEEDED: return .replyTooLarge
+    // A single header line beyond libcurl's own bound.
+    case CURLE_OUT_OF_MEMORY where phase == .exchange: return .replyTooLarge
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: return phase == .exchange ? .notHTTP : .workerFailed
+    case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
+      CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT, CURLE_PROXY:
+      return lost()
+    // The worker's own settings, certificates or memory.
+    default: return .workerFailed
+    }
+  }
+
+  private func lost() -> TransportError.Code {
+    switch phase {
+    case .lookup: .nameLookupTimedOut
+    // A proxy that does not let this through.
+    case .connect: .connectionRefused
+    case .handshake: isTooOld() ? .tlsTooOld : .tlsRefused
+    case .exchange: .connectionLost
+    }
+  }
+
+  private func refusal(errno: Int32) -> TransportError.Code {
+    switch errno {
+    case ECONNREFUSED: .connectionRefused
+    case ETIMEDOUT: .connectTimedOut
+    case ECONNRESET: .connectionLost
+    default: .networkUnreachable
+    }
+  }
+
+  /// OpenSSL's own refusal of an old peer, and the alerts of one that offers only what is refused here. libcurl passes
+  /// on no code for these, only OpenSSL's text.
+  private func isTooOld() -> Bool {
+    let signs = [
+      "unsupported protocol", "protocol version", "handshake failure", "insufficient security", "dh key too small",
+    ]
+    return signs.contains { sign in strstr(message, sign) != nil }
+  }
+
+  /// Codes of X509_V_ERR, x509_vfy.h.
+  private func certificateFault() -> TransportError.Code {
+    switch Int32(iampass_curl_info(easy, CURLINFO_SSL_VERIFYRESULT)) {
+    case X509_V_ERR_CERT_HAS_EXPIRED: .certificateExpired
+    case X509_V_ERR_CERT_NOT_YET_VALID: .certificateNotYetValid
+    // Zero: the chain is good, libcurl's own comparison of names is not.
+    case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificateForAnotherHost
+    default: .certificateUntrusted
+    }
+  }
+}

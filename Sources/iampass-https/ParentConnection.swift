@@ -1,0 +1,61 @@
+import CHost
+import Glibc
+import IAMPASSClient
+
+/// The worker's end of the socket. It never blocks: a parent that does not read must not hold up other requests.
+final class ParentConnection {
+  let descriptor: Int32
+  private var incoming = FrameBuffer(greatest: FrameBuffer.greatestRequest)
+  private var outgoing: ArraySlice<UInt8> = []
+  /// The parent has left, or writes what is no frame.
+  private(set) var isOver = false
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  var wantsToSend: Bool { !outgoing.isEmpty }
+
+  func send(_ frame: WorkerFrame) {
+    outgoing.append(contentsOf: frame.encoded())
+    flush()
+  }
+
+  func flush() {
+    while !outgoing.isEmpty {
+      let sent = outgoing.withUnsafeBytes {
+        CHost.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if sent < 0, errno == EINTR { continue }
+      if sent < 0 {
+        isOver = errno != EAGAIN
+        return
+      }
+      outgoing.removeFirst(sent)
+    }
+  }
+
+  /// The next frame that has come; nil where there is none yet.
+  func next() -> WorkerFrame? {
+    while !isOver {
+      do {
+        if let frame = try incoming.next() { return frame }
+      } catch {
+        isOver = true
+      }
+      guard !isOver, receive() else { return nil }
+    }
+    return nil
+  }
+
+  private func receive() -> Bool {
+    withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { chunk in
+      // SAFETY: recv writes at most the chunk's size and says how much it wrote.
+      let count = recv(descriptor, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
+      if count > 0 {
+        incoming.append(chunk[..<count])
+        return true
+      }
+      isOver = count == 0 || errno != EAGAIN && errno != EINTR
+      return false
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import CHost
+import Glibc
+import IAMPASSClient
+
+/// Ctrl-C and SIGTERM as something that waits can look at; the worker would otherwise be left in the middle.
+final class Interrupt: Interruption {
+  /// 128 + SIGINT, as shells say it.
+  static let exitCode: Int32 = 130
+
+  let descriptor: Int32
+
+  init() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGINT)
+    sigaddset(&signals, SIGTERM)
+    sigprocmask(SIG_BLOCK, &signals, nil)
+    descriptor = signalfd(-1, &signals, Int32(SFD_CLOEXEC))
+    // A reader of our output that goes away is no reason to leave a request half answered.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  deinit { close(descriptor) }
+
+  func isPending() -> Bool { wait(milliseconds: 0) == .interrupted }
+
+  enum Event { case timeOver, interrupted, input }
+
+  /// Waits for a signal, for input where `input` is a descriptor, or for the time.
+  func wait(milliseconds: Int64, input: Int32 = -1) -> Event {
+    let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
+    while true {
+      let left = max(0, end.milliseconds(since: .now()))
+      var entries = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: input, events: Int16(POLLIN), revents: 0),
+      ]
+      let count = poll(&entries, 2, Int32(min(left, 3_600_000)))
+      if entries[0].revents != 0 { return .interrupted }
+      if count > 0, entries[1].revents != 0 { return .input }
+      if left == 0 { return .timeOver }
+    }
+  }
+}

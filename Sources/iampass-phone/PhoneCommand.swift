@@ -1,0 +1,30 @@
+import ArgumentParser
+
+@main
+struct PhoneCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "iampass-phone",
+    abstract: "The phone's side of IAMPASS as a command: register, answer, leave, return.",
+    subcommands: [Register.self, Watch.self, Leave.self, Return.self, Status.self])
+
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let problem as PhoneProblem {
+      Terminal.complain("iampass-phone: \(problem.message)\nhint: \(problem.hint)")
+      exit(withError: ExitCode(problem.exitCode))
+    } catch {
+      exit(withError: error)
+    }
+  }
+}
+
+/// What every command but `register` needs.
+struct StateOption: ParsableArguments {
+  @Option(help: ArgumentHelp("The file that holds this phone's key.", valueName: "file"))
+  var state: String
+
+  @Option(help: .hidden)
+  var worker: String?
+}

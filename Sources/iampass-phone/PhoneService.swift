@@ -1,0 +1,132 @@
+import ArgumentParser
+import CHost
+import DeviceProtocol
+import Glibc
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// The service, as the phone talks to it.
+final class PhoneService {
+  /// Milliseconds for a request that is not held.
+  private static let usualTime: Int64 = 15_000
+  /// Seconds that the service may hold a listing.
+  static let holdTime: Int64 = 20
+
+  private let server: ServerURL
+  private let transport: any HTTPTransport
+
+  init(server: ServerURL, transport: any HTTPTransport) {
+    self.server = server
+    self.transport = transport
+  }
+
+  /// By the worker program that does the network's work.
+  convenience init(server: ServerURL, authority: String?, worker: String?, interrupt: Interrupt) {
+    let settings = WorkerSettings(
+      server: server, caCertificates: authority.map { Array($0.utf8) }, worker: worker ?? Self.installedWorker(),
+      // root may not be a worker.
+      workerUser: geteuid() == 0 ? "nobody" : nil, lifetime: 0)
+    self.init(server: server, transport: WorkerTransport(settings: settings, interruption: interrupt))
+  }
+
+  func get(_ path: [String]) throws -> [UInt8] {
+    try exchange(HTTPRequest(method: .get, url: server.route(path), headers: []), for: "the link")
+  }
+
+  /// - Parameter wait: seconds that the service may hold the request.
+  func post(_ path: [String], _ body: [UInt8], wait: Int64 = 0) throws -> [UInt8] {
+    var headers = [(name: "Content-Type", value: "application/json")]
+    if wait > 0 { headers.append(("Prefer", "wait=\(wait)")) }
+    let request = HTTPRequest(method: .post, url: server.route(path), headers: headers, body: body)
+    return try exchange(request, for: path.last ?? "", extraTime: wait * 1_000)
+  }
+
+  private func exchange(_ request: HTTPRequest, for what: String, extraTime: Int64 = 0) throws -> [UInt8] {
+    let reply: HTTPReply
+    do {
+      reply = try transport.exchange(
+        request, deadline: .now().advanced(milliseconds: Self.usualTime + extraTime))
+    } catch {
+      if error.code == .interrupted { throw ExitCode(Interrupt.exitCode) }
+      throw error
+    }
+    if (200..<300).contains(reply.status) { return reply.body }
+    guard let refusal = try? AcknowledgementReply(parsing: reply.body), let reason = refusal.reason else {
+      throw ServiceAway(status: reply.status)
+    }
+    if reply.status >= 500 { throw ServiceAway(status: reply.status) }
+    throw ServiceRefusal(status: reply.status, reason: reason)
+  }
+
+  /// Beside this program, else where the package puts it.
+  private static func installedWorker() -> String {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = buffer.withUnsafeMutableBytes { bytes in
+      bytes.baseAddress.map { readlink("/proc/self/exe", $0, bytes.count) } ?? -1
+    }
+    if count > 0, let own = String(validating: buffer.prefix(count), as: UTF8.self),
+      let slash = own.lastIndex(of: "/")
+    {
+      let beside = own[..<slash] + "/iampass-https"
+      if access(String(beside), X_OK) == 0 { return String(beside) }
+    }
+    return "/usr/libexec/iampass/iampass-https"
+  }
+}
+
+/// The service understood, and says no.
+struct ServiceRefusal: Error {
+  let status: Int
+  let reason: String
+}
+
+/// Something answered, but not now, or not in the service's name.
+struct ServiceAway: Error {
+  let status: Int
+}
+
+/// A registered phone and its service.
+struct RegisteredPhone {
+  let state: PhoneState
+  let service: PhoneService
+
+  init(_ option: StateOption, interrupt: Interrupt) throws {
+    state = try StateFile(path: option.state).read()
+    service = PhoneService(
+      server: state.server, authority: state.authority, worker: option.worker, interrupt: interrupt)
+  }
+
+  func ask(_ purpose: DevicePurpose, _ path: [String], known: [String] = [], wait: Int64 = 0) throws -> [UInt8] {
+    guard let nonce = Digest.randomIdentifier() else { throw PhoneProblem.noKey }
+    let ask = DeviceAsk(
+      origin: state.server.origin, device: state.device, purpose: purpose, timestamp: Int64(time(nil)), nonce: nonce,
+      known: known)
+    return try service.post(path, try UnverifiedStatement.body(signing: ask.json, with: state.key), wait: wait)
+  }
+
+  func send(_ answer: DeviceAnswer, to request: OpenRequest) throws {
+    let statement = AnswerStatement(
+      origin: state.server.origin, device: state.device, session: request.session, answer: answer,
+      contextHash: ShownContext.hash(request.context), nonce: request.nonce, expires: request.expires)
+    _ = try service.post(
+      DeviceRoute.answer, try UnverifiedStatement.body(signing: statement.json, with: state.key))
+  }
+}
+
+/// Runs `work` with the service's failures made fit for a person.
+func explaining<Value>(_ work: () throws -> Value) throws -> Value {
+  do {
+    return try work()
+  } catch let error as TransportError {
+    throw PhoneProblem(error)
+  } catch let refusal as ServiceRefusal {
+    throw PhoneProblem(status: refusal.status, reason: refusal.reason)
+  } catch let away as ServiceAway {
+    throw PhoneProblem(
+      message: "the service does not answer as one (\(away.status))", hint: "try again later", exitCode: 69)
+  } catch is MessageError {
+    throw PhoneProblem.brokenReply("this")
+  } catch is DeviceKeyError {
+    throw PhoneProblem.noKey
+  }
+}

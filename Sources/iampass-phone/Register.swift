@@ -1,0 +1,62 @@
+import ArgumentParser
+import DeviceProtocol
+import IAMPASSProtocol
+
+struct Register: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Make this the phone of the user whose link it is.")
+
+  @Argument(help: "The registration link, as given by the administrator.")
+  var link: String
+
+  @OptionGroup var options: StateOption
+
+  @Option(help: ArgumentHelp("Certificates to trust instead of the system's, in PEM.", valueName: "file"))
+  var ca: String?
+
+  @Flag(help: "Forget the phone that the state file holds.")
+  var force = false
+
+  func run() throws {
+    guard let link = RegistrationLink(link) else { throw PhoneProblem.notALink(link) }
+    let file = StateFile(path: options.state)
+    guard force || !file.exists else { throw PhoneProblem.registeredAlready(options.state) }
+    let authority = try ca.map { String(decoding: try FileText.read(path: $0), as: UTF8.self) }
+    let service = PhoneService(
+      server: link.server, authority: authority, worker: options.worker, interrupt: Interrupt())
+    try explaining {
+      let shown = try LinkReply(parsing: try service.get(["register", link.code.exposedValue]))
+      let draft = try file.prepare()
+      let key = try DeviceKey.generate()
+      let request = RegisterRequest(code: link.code, publicKey: try key.publicKey.text)
+      let reply = try RegisterReply(parsing: try service.post(DeviceRoute.register, request.encoded()))
+      let state = PhoneState(
+        server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
+        authority: authority)
+      try draft.commit(try state.encoded())
+      Terminal.say(
+        "registered: this is now the phone of \(DisplayText.sanitized(shown.user)) "
+          + "for \(DisplayText.sanitized(shown.application))")
+    }
+  }
+}
+
+/// `https://…/register/CODE`, in parts.
+struct RegistrationLink {
+  let server: ServerURL
+  let code: Secret
+
+  init?(_ text: String) {
+    let marker = "/register/"
+    let bytes = Array(text.utf8)
+    let pattern = Array(marker.utf8)
+    guard bytes.count > pattern.count,
+      let start = (0...(bytes.count - pattern.count)).last(where: { bytes[$0...].starts(with: pattern) })
+    else { return nil }
+    let code = bytes[(start + pattern.count)...]
+    guard code.count == 32, code.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
+      let server = try? ServerURL(String(decoding: bytes[..<start], as: UTF8.self))
+    else { return nil }
+    self.server = server
+    self.code = Secret(bytes: Array(code))
+  }
+}

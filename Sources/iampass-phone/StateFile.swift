@@ -1,0 +1,121 @@
+import DeviceProtocol
+import Glibc
+import IAMPASSProtocol
+
+/// What a registered phone keeps.
+struct PhoneState {
+  let server: ServerURL
+  let device: String
+  let key: DeviceKey
+  let application: String
+  let user: String
+  /// The authority's certificates that were given when registering, in PEM.
+  let authority: String?
+
+  func encoded() throws(DeviceKeyError) -> [UInt8] {
+    JSON.object([
+      "server": .string(server.description), "device": .string(device),
+      "private_key": .string(try key.exported().exposedValue), "application": .string(application),
+      "user": .string(user), "ca": authority.map { .string($0) },
+    ]).encoded()
+  }
+
+  /// Nil where the text is no state.
+  init?(parsing text: [UInt8]) {
+    guard let json = try? JSON(parsing: text), let server = json["server"]?.string.flatMap({ try? ServerURL($0) }),
+      let device = json["device"]?.string, let exported = json["private_key"]?.string,
+      let key = try? DeviceKey(exported: Secret(exported))
+    else { return nil }
+    self.init(
+      server: server, device: device, key: key, application: json["application"]?.string ?? "",
+      user: json["user"]?.string ?? "user", authority: json["ca"]?.string)
+  }
+
+  init(server: ServerURL, device: String, key: DeviceKey, application: String, user: String, authority: String?) {
+    self.server = server
+    self.device = device
+    self.key = key
+    self.application = application
+    self.user = user
+    self.authority = authority
+  }
+}
+
+/// The file of a phone's state: 0600, and whole or not there.
+struct StateFile {
+  /// Bytes.
+  private static let greatestSize = 1 << 20
+
+  let path: String
+
+  var exists: Bool { access(path, F_OK) == 0 }
+
+  func read() throws(PhoneProblem) -> PhoneState {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .notReadable(path, String(cString: strerror(errno))) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & 0o077 == 0 else { throw .unsafeState(path) }
+    guard let text = FileText.read(descriptor, atMost: Self.greatestSize), let state = PhoneState(parsing: text) else {
+      throw .brokenState(path)
+    }
+    return state
+  }
+
+  /// A place for a new state, made before the link is spent: a full disk must not cost the link.
+  func prepare() throws(PhoneProblem) -> Draft {
+    let draft = path + ".\(getpid()).new"
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .notWritable(path, String(cString: strerror(errno))) }
+    return Draft(target: path, path: draft, descriptor: descriptor)
+  }
+
+  /// A file beside the state's, which takes its place when it is whole.
+  struct Draft: ~Copyable {
+    private let target: String
+    private let path: String
+    private let descriptor: Int32
+
+    fileprivate init(target: String, path: String, descriptor: Int32) {
+      self.target = target
+      self.path = path
+      self.descriptor = descriptor
+    }
+
+    deinit {
+      close(descriptor)
+      // After `commit` it has another name, and this finds nothing.
+      unlink(path)
+    }
+
+    consuming func commit(_ text: [UInt8]) throws(PhoneProblem) {
+      guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0, rename(path, target) == 0 else {
+        throw .notWritable(target, String(cString: strerror(errno)))
+      }
+    }
+  }
+}
+
+/// Whole files, of bounded size.
+enum FileText {
+  /// Nil where it cannot be read, or is larger.
+  static func read(_ descriptor: Int32, atMost limit: Int) -> [UInt8]? {
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = Glibc.read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0, text.count + count <= limit else { return nil }
+      if count == 0 { return text }
+      text += buffer.prefix(count)
+    }
+  }
+
+  static func read(path: String, atMost limit: Int = 1 << 20) throws(PhoneProblem) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .notReadable(path, String(cString: strerror(errno))) }
+    defer { close(descriptor) }
+    guard let text = read(descriptor, atMost: limit) else { throw .notReadable(path, "not a file of a usual size") }
+    return text
+  }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import DeviceProtocol
+import Glibc
+import IAMPASSProtocol
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show whose phone this is, and what it is signed in to.")
+
+  @OptionGroup var options: StateOption
+
+  @Flag(help: "Print one line of JSON.")
+  var json = false
+
+  func run() throws {
+    let phone = try RegisteredPhone(options, interrupt: Interrupt())
+    try explaining {
+      let reply = try DeviceStatusReply(parsing: try phone.ask(.status, DeviceRoute.status))
+      Terminal.say(json ? asJSON(reply, phone.state) : asText(reply, phone.state, now: Int64(time(nil))))
+    }
+  }
+
+  private func asJSON(_ reply: DeviceStatusReply, _ state: PhoneState) -> String {
+    let members: JSON = .object([
+      "server": .string(state.server.description), "application": .string(reply.application),
+      "user": .string(reply.user), "presence": .string(reply.presence.rawValue),
+      "sessions": .array(reply.sessions.map(\.json)),
+    ])
+    return String(decoding: members.encoded(), as: UTF8.self)
+  }
+
+  private func asText(_ reply: DeviceStatusReply, _ state: PhoneState, now: Int64) -> String {
+    let head = Terminal.table([
+      ("user", reply.user), ("application", reply.application), ("service", state.server.description),
+      ("presence", reply.presence.rawValue),
+      ("sessions", reply.sessions.isEmpty ? "none" : "\(reply.sessions.count)"),
+    ])
+    let sessions = reply.sessions.map { session in
+      "    \(DisplayText.sanitized(session.status.word)): \(session.context.summary), "
+        + "since \(Terminal.duration(now - session.since)), ends in \(Terminal.duration(session.expires - now))"
+    }
+    return (["this phone", head] + sessions).joined(separator: "\n")
+  }
+}

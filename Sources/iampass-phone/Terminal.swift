@@ -1,0 +1,71 @@
+import DeviceProtocol
+import Glibc
+import IAMPASSProtocol
+
+/// What is printed: at once, also into a pipe.
+enum Terminal {
+  static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+  static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+
+  /// A question, whose answer stands on the same line.
+  static func ask(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 {
+        // A reader that is gone cannot be told so.
+        guard errno == EINTR else { return }
+      } else {
+        rest = rest.dropFirst(count)
+      }
+    }
+  }
+
+  /// "45 s", "12 min", "3 h 5 min", "2 d 4 h".
+  static func duration(_ seconds: Int64) -> String {
+    let seconds = max(seconds, 0)
+    switch seconds {
+    case ..<60: return "\(seconds) s"
+    case ..<3_600: return "\(seconds / 60) min"
+    case ..<86_400: return "\(seconds / 3_600) h" + (seconds / 60 % 60 == 0 ? "" : " \(seconds / 60 % 60) min")
+    default: return "\(seconds / 86_400) d" + (seconds / 3_600 % 24 == 0 ? "" : " \(seconds / 3_600 % 24) h")
+    }
+  }
+
+  /// Lines of a name and a value, the values below each other.
+  static func table(_ rows: [(String, String)]) -> String {
+    let width = 14
+    return rows.map { name, value in
+      "  " + name + String(repeating: " ", count: max(1, width - name.count)) + DisplayText.sanitized(value)
+    }.joined(separator: "\n")
+  }
+}
+
+extension SignInContext {
+  /// As a person reads it; nothing left out.
+  var rows: [(String, String)] {
+    pairs.map { name, value in
+      switch name {
+      case "tty": ("terminal", value)
+      case "remote_host": ("from", value)
+      default: (name, value)
+      }
+    }
+  }
+
+  /// In a few words, for one line.
+  var summary: String {
+    let what = DisplayText.sanitized(service ?? "a sign-in")
+    return what + (host.map { " on " + DisplayText.sanitized($0) } ?? "")
+      + (user.map { " as " + DisplayText.sanitized($0) } ?? "")
+  }
+}
+
+extension OpenRequest {
+  var description: String {
+    "sign-in request\n"
+      + Terminal.table(context.rows + [("time left", Terminal.duration(secondsLeft))])
+  }
+}

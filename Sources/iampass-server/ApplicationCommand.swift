@@ -1,0 +1,47 @@
+import ArgumentParser
+import IAMPASSProtocol
+import IAMPASSServer
+
+struct ApplicationCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "application", abstract: "Manage the applications of the service.",
+    subcommands: [ApplicationCreate.self])
+}
+
+struct ApplicationCreate: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create", abstract: "Make an application and print its credentials, this one time.",
+    discussion: """
+      The two lines are fit for /etc/iampass/credentials. The secret is not shown again. The service may be running.
+      """)
+
+  @Argument(help: "What phones show as the one who asks.")
+  var name: String
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  var data: String
+
+  @Flag(help: "Print one line of JSON.")
+  var json = false
+
+  func run() async throws {
+    let application = try await explaining {
+      let storage = try Storage(folder: data)
+      do {
+        return try await storage.createApplication(named: name, at: .now())
+      } catch let refusal as ApplicationRefusal {
+        throw Problem(refusal, name: DisplayText.sanitized(name))
+      }
+    }
+    // The one place where an application's secret is shown.
+    let secret = application.secret.exposedValue
+    if json {
+      let members: JSON = .object([
+        "application_id": .string(application.id), "application_secret": .string(secret),
+      ])
+      print(String(decoding: members.encoded(), as: UTF8.self))
+    } else {
+      print("application_id = \(application.id)\napplication_secret = \(secret)")
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import IAMPASSServer
+
+/// What went wrong, for the person at the terminal: what, where, and what next.
+struct Problem: Error {
+  let message: String
+  let hint: String
+  /// Of sysexits.h.
+  let exitCode: Int32
+
+  func report() {
+    let text = Array("iampass-server: \(message)\nhint: \(hint)\n".utf8)
+    // A terminal that is gone cannot be told so.
+    _ = write(STDERR_FILENO, text, text.count)
+  }
+}
+
+extension Problem {
+  private static let usage: Int32 = 64
+  private static let badInput: Int32 = 65
+  private static let noInput: Int32 = 66
+  private static let unavailable: Int32 = 69
+  private static let cannotCreate: Int32 = 73
+  private static let ioError: Int32 = 74
+  private static let badConfiguration: Int32 = 78
+
+  static func badListen(_ text: String) -> Problem {
+    Problem(
+      message: "\(text) is no address and port to listen on", hint: "for example 127.0.0.1:8443 or [::]:443",
+      exitCode: usage)
+  }
+
+  static func badPublicURL(_ text: String) -> Problem {
+    Problem(
+      message: "\(text) is no public address", hint: "for example https://iampass.example.org", exitCode: usage)
+  }
+
+  static func badLogLevel(_ text: String) -> Problem {
+    Problem(
+      message: "there is no log level \(text)",
+      hint: "use one of trace, debug, info, notice, warning, error, critical", exitCode: usage)
+  }
+
+  init(_ error: StorageError) {
+    switch error.code {
+    case .folderNotMade:
+      self.init(
+        message: "\(error.path) cannot be the data directory: \(error.detail)",
+        hint: "make its parent directory, and run this as the user that owns it", exitCode: Self.cannotCreate)
+    case .folderWritableByOthers:
+      self.init(
+        message: "\(error.path) is writable by others", hint: "chmod 700 \(error.path)",
+        exitCode: Self.badConfiguration)
+    case .databaseNotOpened:
+      self.init(
+        message: "\(error.path) cannot be opened: \(error.detail)",
+        hint: "look at its owner, its mode and the space on its disk", exitCode: Self.ioError)
+    case .noRandomBytes:
+      self.init(
+        message: "the system gives no random bytes", hint: "look at the kernel's log", exitCode: Self.unavailable)
+    }
+  }
+
+  init(_ error: ServerError) {
+    switch error.code {
+    case .certificateUnreadable:
+      self.init(
+        message: "\(error.subject) has no certificate: \(error.detail)",
+        hint: "name a readable PEM file with --tls-cert", exitCode: Self.noInput)
+    case .keyUnreadable:
+      self.init(
+        message: "\(error.subject) has no private key: \(error.detail)",
+        hint: "name a readable PEM file with --tls-key", exitCode: Self.noInput)
+    case .certificateRefused:
+      self.init(
+        message: "\(error.subject) cannot be used with the key: \(error.detail)",
+        hint: "certificate and key must belong together", exitCode: Self.badInput)
+    case .addressRefused:
+      self.init(
+        message: "cannot listen on \(error.subject): \(error.detail)",
+        hint: "look for another program on that port, or choose another with --listen",
+        exitCode: Self.unavailable)
+    }
+  }
+
+  init(_ refusal: ApplicationRefusal, name: String) {
+    switch refusal {
+    case .nameTaken:
+      self.init(
+        message: "there is an application \(name) already", hint: "choose another name", exitCode: Self.badInput)
+    case .nameNotFit:
+      self.init(
+        message: "this is no name for an application",
+        hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
+    }
+  }
+
+  /// Anything else that the storage said.
+  init(unexpected error: any Error) {
+    self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: Self.ioError)
+  }
+}
+
+/// Runs `work` with its failures made fit for a person.
+func explaining<Value>(_ work: () async throws -> Value) async throws -> Value {
+  do {
+    return try await work()
+  } catch let error as StorageError {
+    throw Problem(error)
+  } catch let error as ServerError {
+    throw Problem(error)
+  } catch let problem as Problem {
+    throw problem
+  } catch {
+    throw Problem(unexpected: error)
+  }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import IAMPASSServer
+
+@main
+struct ServerCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "iampass-server",
+    abstract: "An IAMPASS-compatible sign-in service of your own.",
+    subcommands: [Serve.self, ApplicationCommand.self])
+
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+    } catch let problem as Problem {
+      problem.report()
+      Self.exit(withError: ExitCode(problem.exitCode))
+    } catch {
+      Self.exit(withError: error)
+    }
+  }
+}

@@ -1,0 +1,10 @@
+import ArgumentParser
+
+@main
+struct IAMPASSControl: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "iampassctl",
+    abstract: "Sets up sign-in by phone on this computer.",
+    discussion: "Keep a root shell open while you change how this computer signs people in.",
+    subcommands: [UserCommand.self, EnrollCommand.self])
+}

@@ -1,0 +1,189 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+/// These run as root, as the module does.
+@Suite struct SecureFileTests {
+  private func code(_ path: String, privacy: SecureFile.Privacy = .secret, limit: Int = 64) -> FileError.Code? {
+    do throws(FileError) {
+      _ = try SecureFile.read(path, privacy: privacy, limit: limit)
+      return nil
+    } catch { return error.code }
+  }
+
+  @Test func readsWhatOnlyRootCanRead() throws {
+    let folder = try TemporaryFolder()
+    #expect(try SecureFile.read(folder.write("a", "text"), privacy: .secret, limit: 4) == Array("text".utf8))
+  }
+
+  @Test(arguments: [
+    (UInt32(0o644), FileError.Code.readableByOthers), (0o620, .writableByOthers), (0o602, .writableByOthers),
+    (0o640, .readableByOthers),
+  ])
+  func refusesASecretThatOthersReach(_ mode: UInt32, _ expected: FileError.Code) throws {
+    let folder = try TemporaryFolder()
+    #expect(code(try folder.write("a", "text", mode: mode)) == expected)
+  }
+
+  @Test func refusesAnotherOwner() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("a", "text")
+    chown(path, 65_534, 65_534)
+    #expect(code(path) == .notOwnedByRoot)
+  }
+
+  @Test func refusesLinksFoldersAndPipes() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("a", "text")
+    symlink(file, folder.path + "/link")
+    symlink("/nowhere", folder.path + "/dangling")
+    mkdir(folder.path + "/folder", 0o700)
+    mkfifo(folder.path + "/pipe", 0o600)
+    #expect(code(folder.path + "/link") == .symbolicLink)
+    #expect(code(folder.path + "/dangling") == .symbolicLink)
+    #expect(code(folder.path + "/folder") == .notRegular)
+    #expect(code(folder.path + "/pipe") == .notRegular)
+    #expect(code("/dev/zero") == .notRegular)
+    #expect(code(folder.path + "/missing") == .missing)
+  }
+
+  @Test func refusesAFolderThatOthersWrite() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("a", "text")
+    chmod(folder.path, 0o777)
+    #expect(code(path) == .folderWritableByOthers)
+  }
+
+  @Test func refusesMoreThanItsLimit() throws {
+    let folder = try TemporaryFolder()
+    #expect(code(try folder.write("a", "12345"), limit: 4) == .tooLarge)
+  }
+
+  @Test func namesPathAndModeAndTheCommandThatMends() {
+    let error = FileError(.readableByOthers, path: "/etc/iampass/users", mode: 0o644)
+    #expect(error.explanation == "/etc/iampass/users is readable by group or others (mode 0644)")
+    #expect(error.hint == "chmod 600 /etc/iampass/users")
+  }
+}
+
+@Suite struct UserTokensTests {
+  private let alice = UnixUsername(validating: "alice")!
+
+  private func token(_ text: String) throws -> String? {
+    try UserTokens(parsing: Array(text.utf8)).token(of: alice)?.exposedValue
+  }
+
+  @Test func findsTheUsersOwnLine() throws {
+    #expect(try token("# people\nmalice:1\nalice2:2\n\nalice:3\nbob:4") == "3")
+    #expect(try token("alic:1\nalicee:2\n") == nil)
+    #expect(try token("") == nil)
+    #expect(try token("alice:last-without-newline") == "last-without-newline")
+  }
+
+  @Test(arguments: [
+    ("alice:1\nalice:2\n", UserTokensError.userNamedTwice(line: 2)), ("alice:\n", .badToken(line: 1)),
+    ("bob:1\nalice:a b\n", .badToken(line: 2)), ("alice:a:b\n", .badToken(line: 1)),
+    ("bob:1\r\nalice:2\r\n", .notText(line: 1)), ("bob:1\nalice:2\0\n", .notText(line: 2)),
+    ("\u{FEFF}alice:1\n", .notText(line: 1)), ("alice:é\n", .badToken(line: 1)),
+  ])
+  func refusesALineItCannotTrust(_ text: String, _ expected: UserTokensError) {
+    #expect(throws: expected) { try token(text) }
+  }
+
+  @Test(arguments: [
+    "", "-rf", "a b", "a\nb", "a:b", "../../etc", "root\n", String(repeating: "x", count: 257), "a\u{7F}", "\u{FFFD}",
+  ])
+  func refusesWhatIsNoUsername(_ text: String) {
+    #expect(UnixUsername(validating: text) == nil)
+  }
+
+  @Test func canonicalNameComesFromTheSystem() throws {
+    let root = try #require(UnixUsername(validating: "root"))
+    #expect(SystemUser(named: root)?.uid == 0)
+    #expect(SystemUser(named: try #require(UnixUsername(validating: "nobody-has-this-name"))) == nil)
+  }
+
+  @Test func editorKeepsWhatIsThereAndAddsOnce() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("users", "bob:1\n# kept")
+    let editor = UserTokensEditor(path: path)
+    #expect(try editor.token(of: alice, orAdd: Secret("new")) == Secret("new"))
+    #expect(try editor.token(of: alice, orAdd: Secret("newer")) == Secret("new"))
+    let text = try SecureFile.read(path, privacy: .secret, limit: 100)
+    #expect(String(decoding: text, as: UTF8.self) == "bob:1\n# kept\nalice:new\n")
+    try editor.remove(alice, token: Secret("new"))
+    #expect(try UserTokens(path: path).users() == ["bob"])
+  }
+}
+
+@Suite struct ConfigurationTests {
+  private func read(_ text: String) throws -> Configuration { try Configuration(parsing: Array(text.utf8)) }
+
+  @Test func emptyFileHasTheDocumentedDefaults() throws {
+    let configuration = try read("")
+    #expect(configuration.server == nil)
+    #expect(configuration.services == ["sudo", "sudo-i", "login", "sshd"])
+    #expect(configuration.approvalTimeout == 30)
+    #expect(configuration.sessionDuration == 43_200)
+    #expect(configuration.workerUser == "_iampass")
+  }
+
+  @Test func readsValuesAndKeepsUnknownKeys() throws {
+    let configuration = try read("server = https://h:8443/x\n  session_duration=45m\n"
+      + "future = 1\nservices = sudo, su\n# comment\nsigned_replies = required")
+    #expect(configuration.server?.description == "https://h:8443/x")
+    #expect(configuration.sessionDuration == 2_700)
+    #expect(configuration.unknownKeys == ["future"])
+    #expect(configuration.services == ["sudo", "su"])
+    #expect(configuration.requiresSignedReplies)
+  }
+
+  @Test(arguments: [
+    "server = http://example.com", "server = x", "approval_timeout = 0", "approval_timeout = -1",
+    "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000", "signing = maybe",
+    "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "send_command = true", "signed_replies =",
+  ])
+  func aBadValueRefusesTheWholeFile(_ line: String) {
+    let key = String(line.prefix { $0 != " " })
+    #expect { try read("dialect = iampass\n" + line) } throws: { error in
+      guard case ConfigurationError.badValue(key, line: 2, takes: _) = error else { return false }
+      return true
+    }
+  }
+
+  @Test(arguments: [
+    "server", "= x", "a b = c", "server = https://h\r", "x\0 = 1", "\u{FEFF}server = https://h", "Server = https://h",
+  ])
+  func refusesWhatIsNoLine(_ line: String) {
+    #expect(throws: ConfigurationError.keyValue(.badLine(1))) { try read(line) }
+  }
+
+  @Test func refusesAKeyThatStandsTwice() {
+    #expect(throws: ConfigurationError.keyValue(.keyTwice("signing", line: 2))) {
+      try read("signing = client\nsigning = documented")
+    }
+  }
+
+  @Test(arguments: [("45s", 45), ("15m", 900), ("12h", 43_200), ("7", 7)])
+  func readsTimeSpans(_ text: String, _ seconds: Int64) {
+    #expect(TimeSpan.seconds(text) == seconds)
+  }
+
+  @Test(arguments: ["", "s", "1d", "-1s", "1.5h", "９s", "99999999999h"])
+  func refusesWhatIsNoTimeSpan(_ text: String) {
+    #expect(TimeSpan.seconds(text) == nil)
+  }
+
+  @Test(arguments: [
+    ("application_id = a", CredentialsError.missing("application_secret")),
+    ("application_id = a\napplication_secret =", .missing("application_secret")),
+    ("application_id = a b\napplication_secret = c", .badValue("application_id", line: 1)),
+  ])
+  func refusesIncompleteCredentials(_ text: String, _ expected: CredentialsError) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("credentials", text)
+    #expect(throws: expected) { try ServiceCredential(path: path) }
+  }
+}

@@ -1,0 +1,167 @@
+import Glibc
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+@testable import HostState
+
+@Suite struct AttemptLimiterTests {
+  private let alice = UnixUsername(validating: "alice")!
+  private let bob = UnixUsername(validating: "bob")!
+
+  private func limiter(_ folder: TemporaryFolder, now: Int64 = 1_000) -> AttemptLimiter {
+    AttemptLimiter(run: RunFolder(path: folder.path + "/run"), greatestCount: 2, window: 600, now: { now })
+  }
+
+  @Test func refusesPastItsNumber() throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .own)
+    try limiter(folder).admit(alice, from: .own)
+    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .own) }
+  }
+
+  @Test func forgetsAfterItsWindow() throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .own)
+    try limiter(folder).admit(alice, from: .own)
+    try limiter(folder, now: 1_601).admit(alice, from: .own)
+  }
+
+  @Test func anApprovedRequestDoesNotCount() throws {
+    let folder = try TemporaryFolder()
+    for _ in 0..<5 {
+      try limiter(folder).admit(alice, from: .own)
+      try limiter(folder).forgive(alice, from: .own)
+    }
+  }
+
+  @Test func aStrangersKnockingLeavesTheOwnersWayIn() throws {
+    let folder = try TemporaryFolder()
+    for _ in 0..<2 {
+      try limiter(folder).admit(alice, from: .remoteHost("192.0.2.1"))
+      try limiter(folder).admit(alice, from: .caller(uid: 1_001))
+    }
+    try limiter(folder).admit(alice, from: .own)
+    try limiter(folder).admit(alice, from: .remoteHost("192.0.2.2"))
+    try limiter(folder).admit(bob, from: .remoteHost("192.0.2.1"))
+  }
+
+  @Test(arguments: ["nonsense\n", "-\n", String(repeating: "1\n", count: 600)])
+  func refusesWhenItsFileIsDamaged(_ text: String) throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .own)
+    let names = try BoundedFolder.names(in: folder.path + "/run/attempts/own")
+    try folder.write("run/attempts/own/" + (try #require(names.first)), text)
+    #expect(throws: AttemptRefusal.self) { try limiter(folder).admit(alice, from: .own) }
+  }
+
+  @Test func refusesAFolderThatSomeoneElseMade() throws {
+    let folder = try TemporaryFolder()
+    mkdir(folder.path + "/run", 0o700)
+    chown(folder.path + "/run", 65_534, 65_534)
+    #expect(throws: AttemptRefusal.self) { try limiter(folder).admit(alice, from: .own) }
+  }
+
+  @Test func remembersHowAConnectionEnded() throws {
+    let folder = try TemporaryFolder()
+    let memory = ConnectionMemory(run: RunFolder(path: folder.path + "/run"))
+    let connection = ProcessIdentity(pid: 7, startTime: 8)
+    #expect(try memory.ending(on: connection) == nil)
+    try memory.remember("11", on: connection)
+    #expect(try memory.ending(on: connection) == "11")
+    #expect(try memory.ending(on: ProcessIdentity(pid: 7, startTime: 9)) == nil)
+  }
+}
+
+@Suite struct SessionLedgerTests {
+  private let alice = UnixUsername(validating: "alice")!
+
+  /// A record of this very process, written down.
+  private func record(_ folder: TemporaryFolder, service: String = "login") throws -> (SessionLedger, SessionRecord) {
+    let settings = ServiceSettings(
+      server: try ServerURL("https://h"), scheme: .client, dialect: .iampass, signedReplies: false)
+    let remote = try RemoteSession(
+      statusURL: "/s", logoutURL: "/l", token: Secret("t"), secret: Secret("s"), settings: settings)
+    let record = SessionRecord(
+      id: "0123456789abcdef0123456789abcdef", user: alice, uid: 1_000, service: service, remoteHost: "192.0.2.1",
+      tty: nil, session: remote, process: try #require(ProcessIdentity.current()),
+      parent: try #require(ProcessIdentity.parent()), created: 1, duration: 60)
+    let run = RunFolder(path: folder.path + "/run")
+    let path = try run.folder("sessions") + "/" + record.id
+    try AtomicFile.write(record.encoded(), to: path, mode: 0o600)
+    return (SessionLedger(run: run), record)
+  }
+
+  @Test func aRecordReadsBackAsItWasWritten() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    #expect(try ledger.read(record.id) == record)
+  }
+
+  @Test func isClaimedOnce() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    _ = try ledger.claim(record.id, user: alice, service: "login", by: record.process)
+    #expect(throws: LedgerError.notYours) {
+      try ledger.claim(record.id, user: alice, service: "login", by: record.process)
+    }
+  }
+
+  @Test func theParentMayClaim() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    #expect(try ledger.claim(record.id, user: alice, service: "login", by: record.parent).isClaimed)
+  }
+
+  @Test func anotherUserServiceOrProcessMayNotClaim() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let bob = try #require(UnixUsername(validating: "bob"))
+    let reused = ProcessIdentity(pid: record.process.pid, startTime: record.process.startTime + 1)
+    #expect(throws: LedgerError.notYours) {
+      try ledger.claim(record.id, user: bob, service: "login", by: record.process)
+    }
+    #expect(throws: LedgerError.notYours) {
+      try ledger.claim(record.id, user: alice, service: "sshd", by: record.process)
+    }
+    #expect(throws: LedgerError.notYours) { try ledger.claim(record.id, user: alice, service: "login", by: reused) }
+  }
+
+  @Test(arguments: ["../../etc/passwd", "", "0123456789ABCDEF0123456789ABCDEF", "0123456789abcdef0123456789abcdef.new"])
+  func anIDNeverNamesAnotherFile(_ id: String) throws {
+    let folder = try TemporaryFolder()
+    let (ledger, _) = try record(folder)
+    #expect(throws: LedgerError.badID) { try ledger.read(id) }
+  }
+
+  @Test(arguments: [(#""version":1"#, #""version":2"#), (#""pid""#, #""p""#), ("}", "")])
+  func leavesADamagedOrNewerRecordAside(_ from: String, _ to: String) throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let text = String(decoding: record.encoded(), as: UTF8.self).replacing(from, with: to)
+    try folder.write("run/sessions/" + record.id, text)
+    #expect(throws: LedgerError.notARecord) { try ledger.read(record.id) }
+  }
+
+  @Test func refusesAPlantedLink() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let path = folder.path + "/run/sessions/" + record.id
+    rename(path, folder.path + "/elsewhere")
+    symlink(folder.path + "/elsewhere", path)
+    #expect(throws: LedgerError.self) { try ledger.read(record.id) }
+  }
+
+  @Test func aBoundRecordReadsBack() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let binding = SessionRecord.Binding(logindSession: "c1", leader: record.process)
+    try ledger.bind(record.id, to: binding)
+    try ledger.release(record.id)
+    let read = try ledger.read(record.id)
+    #expect(read.binding == binding)
+    #expect(read.isReleased)
+    try ledger.remove(record.id)
+    #expect(throws: LedgerError.self) { try ledger.read(record.id) }
+  }
+}

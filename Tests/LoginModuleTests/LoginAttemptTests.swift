@@ -1,0 +1,261 @@
+import CPAM
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+@testable import LoginModule
+
+/// One attempt over scripts, with the sudo of a user for himself as the usual case.
+struct Scene {
+  let clock = ScriptedClock()
+  let transport: ScriptedTransport
+  let terminal: ScriptedTerminal
+  let limit = ScriptedLimit()
+  var recorder = ScriptedRecorder()
+  var tokens = ScriptedTokens()
+  var request: LoginRequest
+  var policy = LoginPolicy(
+    prompt: .auto, methods: [], timeout: 30, sessionDuration: 43_200, sendsContext: false, mustWatch: false)
+
+  init(_ steps: [ScriptedTransport.Step], user: String = "alice", answers: [String?] = []) throws {
+    transport = ScriptedTransport(steps, clock: clock)
+    terminal = ScriptedTerminal(answers: answers)
+    request = LoginRequest(
+      user: try #require(UnixUsername(validating: user)), service: "sudo", tty: "/dev/pts/1", remoteUser: user,
+      callingUID: 1_000)
+  }
+
+  /// Runs to the end, with every step of the scripts used up.
+  func run() throws -> LoginOutcome {
+    let attempt = LoginAttempt(
+      request: request, policy: policy, tokens: tokens, service: try ScriptedService(transport),
+      conversation: terminal, limit: limit, recorder: recorder, clock: clock)
+    let outcome = attempt.run()
+    #expect(transport.isFinished, "the service was to be asked more")
+    #expect(terminal.answers.isEmpty, "the user was to be asked more")
+    return outcome
+  }
+
+  func refusal() throws -> Refusal? {
+    if case .refused(let refusal) = try run() { refusal } else { nil }
+  }
+
+  func isApproved() throws -> Bool {
+    if case .approved = try run() { true } else { false }
+  }
+}
+
+@Suite struct LoginAttemptTests {
+  typealias Step = ScriptedTransport.Step
+  let started = Step.start(202, ScriptedTransport.started)
+
+  private func status(_ word: String) -> Step { .status(200, ScriptedTransport.word(word)) }
+
+  @Test func approvesWhenTheStatusIsActive() throws {
+    let scene = try Scene([started, status("pending"), status("identifying"), status("active")])
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.shown == ["Approve the sign-in on your phone", "Your phone was opened: answer there"])
+    #expect(scene.limit.count == 0)
+  }
+
+  @Test func neverApprovesFromTheStartReplyAlone() throws {
+    let body = ScriptedTransport.started.replacing("pending", with: "active")
+    #expect(try Scene([.start(202, body), status("cancelled"), .logout]).refusal() == .denied)
+  }
+
+  @Test func deniesOnCancelledAndSaysSoToTheService() throws {
+    let scene = try Scene([started, status("cancelled"), .logout])
+    #expect(try scene.refusal() == .denied)
+    #expect(scene.limit.count == 1)
+  }
+
+  @Test(arguments: ["failed", "closed", "walkaway", "Active", "maybe", ""])
+  func refusesEveryOtherEndAndUnknownWord(_ word: String) throws {
+    let expected = Refusal.endedWhileWaiting(SessionStatus(word: word), reason: nil)
+    #expect(try Scene([started, status(word), .logout]).refusal() == expected)
+  }
+
+  @Test(arguments: [
+    #"{"session_status":"active","authenticated":false}"#, #"{"session_status":"active","session_status":"active"}"#,
+    #"{"session_status":"active"} x"#, #"{"session_status":["active"]}"#, "", "<html>",
+  ])
+  func refusesAReplyThatOnlyLooksActive(_ body: String) throws {
+    guard case .unavailable = try Scene([started, .status(200, body), .logout]).refusal() else {
+      Issue.record("not refused as unavailable")
+      return
+    }
+  }
+
+  @Test(arguments: [201, 202, 204, 206])
+  func refusesActiveWithAnotherStatusThan200(_ code: Int) throws {
+    let scene = try Scene([started, .status(code, ScriptedTransport.word("active")), .logout])
+    #expect(try scene.refusal() == .unavailable(.unexpectedStatus(code)))
+  }
+
+  @Test func endsAtItsTimeoutAndCancels() throws {
+    var scene = try Scene([started, status("pending"), status("pending"), status("pending"), .logout])
+    scene.policy.timeout = 2
+    #expect(try scene.refusal() == .notAnswered)
+    #expect(scene.clock.now() == MonotonicInstant(nanoseconds: 2_000_000_000))
+  }
+
+  @Test func asksAgainAtOnceWhereTheServiceHolds() throws {
+    let held = Step.heldStatus(milliseconds: 10_000, ScriptedTransport.word("pending"))
+    let active = Step.heldStatus(milliseconds: 1, ScriptedTransport.word("active"))
+    #expect(try Scene([started, held, held, active]).isApproved())
+  }
+
+  @Test func waitsThroughAFaultThatPasses() throws {
+    let scene = try Scene([started, .status(503, ""), .failure(.connectionLost), .status(429, ""), status("active")])
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.shown.last == "waiting for the server…")
+    #expect(scene.clock.now() >= MonotonicInstant(nanoseconds: 3_000_000_000))
+  }
+
+  @Test(arguments: [
+    (401, ServiceError.notAccepted(status: 401)), (404, .notFound), (302, .redirected(status: 302)),
+  ])
+  func doesNotAskAgainWhereThatCannotHelp(_ code: Int, _ error: ServiceError) throws {
+    #expect(try Scene([started, .status(code, ""), .logout]).refusal() == .unavailable(error))
+  }
+
+  @Test func cancelsWhenInterrupted() throws {
+    let scene = try Scene([started, status("pending"), .logout])
+    scene.clock.interruptedPause = 1
+    #expect(try scene.refusal() == .interrupted)
+  }
+
+  @Test func cancelsWhenTheTerminalIsGone() throws {
+    let scene = try Scene([started, .logout])
+    scene.terminal.isGone = true
+    #expect(try scene.refusal() == .terminalGone)
+  }
+
+  @Test func sendsNothingForAUserWithoutToken() throws {
+    #expect(try Scene([], user: "bob").refusal() == .noToken)
+  }
+
+  @Test func sendsNothingPastTheLimit() throws {
+    let scene = try Scene([])
+    scene.limit.refusal = .tooMany
+    #expect(try scene.refusal() == .tooManyRequests)
+  }
+
+  @Test func saysThatNoPhoneIsRegistered() throws {
+    let body = #"{"authentication_status":{"authenticated":false,"reason":"NO_MOBILE_DEVICE"}}"#
+    #expect(try Scene([.start(200, body)]).refusal() == .noPhone)
+  }
+
+  @Test func refusesAForeignStatusAddress() throws {
+    let body = ScriptedTransport.started.replacing("https://iam.example/s/1", with: "https://iam.example.evil/s/1")
+    #expect(try Scene([.start(202, body)]).refusal() == .unavailable(.foreignAddress))
+  }
+
+  @Test func refusesASessionThatMustBeWatchedAndCannotBeRecorded() throws {
+    var scene = try Scene([started, status("active"), .logout])
+    scene.recorder.error = .notARecord
+    scene.policy.mustWatch = true
+    #expect(try scene.refusal() == .recordNotKept(.notARecord))
+  }
+
+  @Test func approvesSudoWithoutARecord() throws {
+    var scene = try Scene([started, status("active")])
+    scene.recorder.error = .notARecord
+    #expect(try scene.isApproved())
+  }
+}
+
+@Suite struct PromptTests {
+  let approving: [ScriptedTransport.Step] = [
+    .start(202, ScriptedTransport.started), .status(200, ScriptedTransport.word("active")),
+  ]
+
+  @Test func enterRingsThePhone() throws {
+    var scene = try Scene(approving, answers: [""])
+    scene.request.remoteUser = "mallory"
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.asked == ["Password, or Enter to approve on your phone: "])
+  }
+
+  @Test func aTypedPasswordGoesToTheNextModule() throws {
+    var scene = try Scene([], answers: ["hunter2"])
+    scene.policy.prompt = .choose
+    #expect(try scene.refusal() == .passwordTyped)
+    #expect(scene.terminal.password == Secret("hunter2"))
+  }
+
+  @Test func theSecondFactorTakesEnterOnly() throws {
+    var scene = try Scene([], answers: ["anything"])
+    scene.policy.prompt = .choose
+    scene.request.hasPassword = true
+    #expect(try scene.refusal() == .textAtSecondFactor)
+    #expect(scene.terminal.password == nil)
+    #expect(scene.terminal.asked == ["Enter to approve on your phone: "])
+  }
+
+  @Test func anAnswerOfNothingIsNoEnter() throws {
+    var scene = try Scene([], answers: [nil])
+    scene.policy.prompt = .choose
+    #expect(try scene.refusal() == .promptNotAnswered)
+  }
+
+  @Test func sshAsksEveryNameTheSame() throws {
+    var scene = try Scene([], user: "bob", answers: [""])
+    scene.request.service = "sshd"
+    scene.request.remoteUser = nil
+    #expect(try scene.refusal() == .noToken)
+  }
+
+  @Test(arguments: ["tty", "remoteUser", "remoteHost"])
+  func autoRingsOnlyForOneselfAtATerminal(_ missing: String) throws {
+    var scene = try Scene([], answers: ["typed"])
+    switch missing {
+    case "tty": scene.request.tty = nil
+    case "remoteUser": scene.request.remoteUser = "mallory"
+    default: scene.request.remoteHost = "192.0.2.1"
+    }
+    #expect(try scene.refusal() == .passwordTyped)
+  }
+
+  @Test func sshShowsTheMatchCodeInAPrompt() throws {
+    let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
+    var scene = try Scene([.start(202, body), approving[1]], answers: [""])
+    scene.request.service = "sshd"
+    scene.policy.prompt = .push
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.asked == ["Code 47: approve on your phone, then press Enter: "])
+  }
+}
+
+@Suite struct PAMAnswerTests {
+  private let closed = PAMAnswer(isSSH: false, failsOpen: false)
+  private let open = PAMAnswer(isSSH: false, failsOpen: true)
+  private let ssh = PAMAnswer(isSSH: true, failsOpen: false)
+
+  @Test func aDenialIsAskedOnceAndThenAborts() {
+    #expect(closed.code(for: .denied) == PAM_MAXTRIES)
+    #expect(closed.laterCode(for: .denied) == PAM_ABORT)
+    #expect(ssh.laterCode(for: .denied) == PAM_MAXTRIES)
+  }
+
+  @Test func interruptionAborts() {
+    #expect(closed.code(for: .interrupted) == PAM_ABORT)
+    #expect(ssh.code(for: .interrupted) == PAM_MAXTRIES)
+  }
+
+  @Test(arguments: TransportError.Code.allCases)
+  func failOpenOpensOnOutagesAlone(_ code: TransportError.Code) {
+    let outages: [TransportError.Code] = [
+      .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
+      .tlsRefused,
+    ]
+    let refusal = Refusal.unavailable(.transport(TransportError(code)))
+    #expect(open.code(for: refusal) == (outages.contains(code) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL))
+    #expect(closed.code(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+  }
+
+  @Test func failOpenNeverOpensOnABrokenConfiguration() {
+    #expect(open.code(for: .misconfigured(.noServer)) == PAM_SERVICE_ERR)
+  }
+}

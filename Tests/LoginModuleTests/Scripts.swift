@@ -1,0 +1,176 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import LoginModule
+import Testing
+
+/// A clock that only the script moves.
+final class ScriptedClock: LoginClock {
+  private(set) var time = MonotonicInstant(nanoseconds: 0)
+  /// The pause, counted from 1, in which the user interrupts.
+  var interruptedPause: Int?
+  private var pauses = 0
+
+  func now() -> MonotonicInstant { time }
+
+  func advance(milliseconds: Int64) { time = time.advanced(milliseconds: milliseconds) }
+
+  func pause(milliseconds: Int64) -> Bool {
+    pauses += 1
+    advance(milliseconds: milliseconds)
+    return pauses == interruptedPause
+  }
+}
+
+/// A service whose answers are written down beforehand. An unexpected request fails the test, and so does a step that
+/// was not reached.
+final class ScriptedTransport: HTTPTransport {
+  enum Step {
+    case start(Int, String)
+    case status(Int, String)
+    /// A status reply that the service held for so long.
+    case heldStatus(milliseconds: Int64, String)
+    case logout
+    case failure(TransportError.Code)
+  }
+
+  static let started = """
+    {"authentication_status":{"authenticated":true,"session_status":"pending","reason":null,\
+    "status_url":"https://iam.example/s/1","logout_url":"https://iam.example/l/1","session_token":"t",\
+    "session_secret":"yNGfB51YbmwxAscRuzOl8G5U"}}
+    """
+
+  static func word(_ word: String) -> String { #"{"session_status":"\#(word)","authenticated":true}"# }
+
+  private var steps: [Step]
+  private let clock: ScriptedClock
+  private(set) var urls: [String] = []
+
+  init(_ steps: [Step], clock: ScriptedClock) {
+    self.steps = steps
+    self.clock = clock
+  }
+
+  var isFinished: Bool { steps.isEmpty }
+
+  func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
+    urls.append(request.url)
+    guard !steps.isEmpty else {
+      Issue.record("unexpected request \(request.method) \(request.url)")
+      throw TransportError(.workerDied)
+    }
+    switch steps.removeFirst() {
+    case .start(let status, let body):
+      #expect(request.method == .post && request.url.contains("/authenticate_user/"))
+      return reply(status, body)
+    case .status(let status, let body):
+      #expect(request.method == .get && request.url == "https://iam.example/s/1")
+      return reply(status, body)
+    case .heldStatus(let milliseconds, let body):
+      clock.advance(milliseconds: milliseconds)
+      return HTTPReply(status: 200, headers: [("Preference-Applied", "wait=20")], body: Array(body.utf8))
+    case .logout:
+      #expect(request.method == .post && request.url == "https://iam.example/l/1")
+      return reply(200, #"{"status":true}"#)
+    case .failure(let code):
+      throw TransportError(code)
+    }
+  }
+
+  private func reply(_ status: Int, _ body: String) -> HTTPReply {
+    HTTPReply(status: status, headers: [], body: Array(body.utf8))
+  }
+}
+
+/// The real client over a scripted transport.
+struct ScriptedService: AuthenticationService {
+  let client: AuthenticationClient
+
+  init(_ transport: ScriptedTransport) throws {
+    let settings = ServiceSettings(
+      server: try ServerURL("https://iam.example"), scheme: .documented, dialect: .iampass, signedReplies: false)
+    let credential = ServiceCredential(applicationID: "app", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"))
+    client = try AuthenticationClient(
+      settings: settings, credential: credential, transport: transport, unixTime: { 1_700_000_000 })
+  }
+
+  func prepare() {}
+
+  func start(
+    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
+    deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer {
+    try client.start(
+      token: token, methods: methods, durationSeconds: durationSeconds, context: context, deadline: deadline)
+  }
+
+  func approval(
+    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> ApprovalAnswer {
+    try client.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
+  }
+
+  func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
+    try client.end(session, deadline: deadline)
+  }
+}
+
+/// A terminal whose user types what was written down beforehand.
+final class ScriptedTerminal: Conversation {
+  /// What is typed at each prompt; nil is an answer of nothing.
+  var answers: [String?]
+  private(set) var shown: [String] = []
+  private(set) var asked: [String] = []
+  private(set) var password: Secret?
+  var isGone = false
+
+  init(answers: [String?] = []) { self.answers = answers }
+
+  func say(_ text: String) throws(ConversationError) {
+    if isGone { throw .gone }
+    shown.append(text)
+  }
+
+  func ask(_ prompt: String) throws(ConversationError) -> Secret? {
+    if isGone { throw .gone }
+    asked.append(prompt)
+    guard !answers.isEmpty else {
+      Issue.record("unexpected prompt \(prompt)")
+      return nil
+    }
+    return answers.removeFirst().map { Secret($0) }
+  }
+
+  func keepPassword(_ password: Secret) throws(ConversationError) { self.password = password }
+}
+
+struct ScriptedTokens: TokenLookup {
+  var tokens = ["alice": "token-of-alice"]
+
+  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? { tokens[user.text].map { Secret($0) } }
+}
+
+final class ScriptedLimit: RequestLimit {
+  var refusal: AttemptRefusal?
+  private(set) var count = 0
+
+  func admit() throws(AttemptRefusal) {
+    if let refusal { throw refusal }
+    count += 1
+  }
+
+  func forgive() throws(AttemptRefusal) { count -= 1 }
+}
+
+struct ScriptedRecorder: SessionRecorder {
+  var error: LedgerError?
+
+  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
+    if let error { throw error }
+    guard let user = UnixUsername(validating: "alice") else { throw .badID }
+    let process = ProcessIdentity(pid: 1, startTime: 1)
+    return SessionRecord(
+      id: "record", user: user, uid: 1_000, service: "sudo", remoteHost: nil, tty: nil, session: session.remote,
+      process: process, parent: process, created: 0, duration: 60)
+  }
+}
