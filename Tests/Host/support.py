@@ -1,0 +1,96 @@
+"""The one booted host that all tests of this folder share."""
+
+import atexit
+import contextlib
+import os
+import pathlib
+import re
+import sys
+import time
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "packaging" / "test-host"))
+
+import testhost  # noqa: E402  (its folder is known only now)
+from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, Phone, password_of  # noqa: E402, F401
+
+_host = None
+_refusal = None
+
+
+def shared_host():
+    """Boots at the first call. Raises SkipTest where no host can be booted."""
+    global _host, _refusal
+    if _host is None and _refusal is None:
+        built = os.environ.get("IAMPASS_BIN", str(PROJECT / ".build" / "release"))
+        stack = contextlib.ExitStack()
+        atexit.register(stack.close)
+        try:
+            _host = stack.enter_context(testhost.Host(built))
+        except testhost.CannotBoot as error:
+            _refusal = str(error)
+    if _refusal:
+        raise unittest.SkipTest(_refusal)
+    return _host
+
+
+class HostTestCase(unittest.TestCase):
+    """Each test starts with no unanswered requests remembered."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.host = shared_host()
+
+    def setUp(self):
+        self.host.forget_attempts()
+        self.began = time.time()
+        # Lines of the same second belong to the test before.
+        self.mark = f"mark of {self.id()}"
+        self.host.run("logger", "--priority", "authpriv.info", "--tag", "test-host", self.mark)
+
+    # Commands at a terminal
+
+    def sudo(self, words="id -un", user="alice", **more):
+        return self.host.terminal(f"sudo {words}", user=user, **more)
+
+    def ssh(self, name="alice", options="", command="id -un", **more):
+        return self.host.terminal(f"ssh {options} {name}@localhost {command}", user="visitor", **more)
+
+    def phone(self, answer, after=None):
+        return Phone(self.host, answer, after)
+
+    # What was said and done
+
+    def journal(self):
+        """The host's log since this test began."""
+        return self.host.journal(int(self.began) - 1).split(self.mark, 1)[-1]
+
+    def module_lines(self):
+        return [line for line in self.journal().splitlines() if "pam_iampass" in line]
+
+    def requests_at_the_service(self):
+        """Started sessions in the service's own log."""
+        return len(re.findall(r"session started", self.journal()))
+
+    def press_enter_for_the_phone(self, child):
+        """Answers the choice with Enter, and the prompt that shows a code, where there is one."""
+        child.expect_exact(CHOOSE_PROMPT)
+        child.sendline("")
+        self.pass_code_prompt(child)
+
+    def pass_code_prompt(self, child):
+        if child.expect([CODE_PROMPT, r"\n"]) == 0:
+            child.sendline("")
+
+    def assert_eventually(self, claim, check, patience=5):
+        """`check` becomes true; what happens after a command's end has no other sign."""
+        deadline = time.monotonic() + patience
+        while not check():
+            self.assertLess(time.monotonic(), deadline, claim)
+            time.sleep(0.05)
+
+    def live_sessions(self):
+        """What `iampass-phone status` calls live."""
+        text = self.host.run("iampass-phone", "status", "--state", testhost.PHONE_STATE, user="phone")
+        return re.findall(r"^.*\b(?:active|walkaway|identifying|pending)\b.*$", text, re.MULTILINE)

@@ -1,0 +1,137 @@
+"""Real sudo at a terminal."""
+
+import time
+import unittest
+
+import pexpect
+
+from support import PUSH_LINE, HostTestCase, password_of
+
+PASSWORD = r"\[sudo\] password for alice: |Password: "
+
+
+class Approved(HostTestCase):
+    def test_an_approval_runs_the_command_and_asks_for_no_password(self):
+        with self.phone("approve"):
+            child = self.sudo()
+            self.assertEqual(child.finish(), 0)
+        self.assertIn(PUSH_LINE, child.screen)
+        self.assertIn("root", child.screen)
+        self.assertNotRegex(child.screen, PASSWORD)
+
+    def test_an_approval_opens_a_root_shell_with_sudo_i(self):
+        with self.phone("approve"):
+            child = self.sudo("-i id -un")
+            self.assertEqual(child.finish(), 0)
+        self.assertIn("root", child.screen)
+
+    def test_one_approval_is_one_request(self):
+        with self.phone("approve") as phone:
+            self.sudo().finish()
+            self.assertEqual(len(phone.requests()), 1, phone.printed)
+        self.assertEqual(self.requests_at_the_service(), 1)
+
+    def test_the_phone_is_told_host_service_and_user(self):
+        with self.phone("approve") as phone:
+            self.sudo().finish()
+        for word in ("workstation", "sudo", "alice"):
+            self.assertIn(word, phone.printed)
+
+    def test_the_command_gets_no_session_variable(self):
+        with self.phone("approve"):
+            child = self.sudo("env")
+            child.finish()
+        self.assertIn("SUDO_COMMAND", child.screen)
+        self.assertNotIn("IAMPASS", child.screen.replace(PUSH_LINE, ""))
+
+    def test_the_session_ends_with_sudo(self):
+        with self.phone("approve"):
+            self.sudo().finish()
+        self.assert_eventually("the session is still live", lambda: not self.live_sessions())
+
+
+class Denied(HostTestCase):
+    def test_a_denial_is_one_request_and_no_password_prompt(self):
+        with self.phone("deny") as phone:
+            child = self.sudo()
+            self.assertNotEqual(child.finish(), 0)
+            # Time for a second request to arrive, were one sent.
+            time.sleep(1)
+            self.assertEqual(len(phone.requests()), 1, phone.printed)
+        self.assertIn("denied on your phone", child.screen)
+        self.assertNotRegex(child.screen, PASSWORD)
+        self.assertEqual(self.requests_at_the_service(), 1)
+
+    def test_a_denial_is_said_once(self):
+        with self.phone("deny"):
+            child = self.sudo()
+            child.finish()
+        self.assertEqual(child.screen.count("denied on your phone"), 1, child.screen)
+
+
+class NotAnswered(HostTestCase):
+    def test_no_answer_falls_to_the_password(self):
+        with self.host.module_arguments("timeout=5s"), self.phone("ignore"):
+            began = time.monotonic()
+            child = self.sudo()
+            child.expect("not answered", timeout=10)
+            self.assertAlmostEqual(time.monotonic() - began, 5, delta=1.5)
+            child.expect(PASSWORD)
+            child.sendline(password_of("alice"))
+            self.assertEqual(child.finish(), 0)
+
+    def test_a_mistyped_password_asks_for_the_password_alone(self):
+        with self.host.module_arguments("timeout=5s"), self.phone("ignore") as phone:
+            child = self.sudo()
+            child.expect("not answered", timeout=10)
+            child.expect(PASSWORD)
+            child.sendline("wrong")
+            child.expect(PASSWORD)
+            child.sendline(password_of("alice"))
+            self.assertEqual(child.finish(), 0)
+            self.assertEqual(len(phone.requests()), 1, phone.printed)
+        self.assertEqual(child.screen.count(PUSH_LINE), 1)
+        self.assertEqual(self.requests_at_the_service(), 1)
+
+
+class Interrupted(HostTestCase):
+    def interrupt(self, phone):
+        child = self.sudo()
+        child.expect_exact(PUSH_LINE)
+        phone.wait_for_requests(1)
+        began = time.monotonic()
+        child.sendintr()
+        child.expect(pexpect.EOF, timeout=5)
+        return child, time.monotonic() - began
+
+    def test_control_c_ends_the_wait_at_once(self):
+        with self.phone("ignore") as phone:
+            child, took = self.interrupt(phone)
+        self.assertLess(took, 0.7)
+        self.assertNotRegex(child.screen, PASSWORD)
+
+    def test_control_c_cancels_the_one_request(self):
+        with self.phone("ignore") as phone:
+            self.interrupt(phone)
+            self.assertEqual(len(phone.requests()), 1, phone.printed)
+        self.assert_eventually("the request is still open", lambda: not self.live_sessions(), patience=3)
+        self.assertEqual(self.requests_at_the_service(), 1)
+
+
+class OtherWays(HostTestCase):
+    def test_a_user_without_a_token_gets_the_password_prompt_alone(self):
+        child = self.sudo(user="bob")
+        child.expect(r"password for bob: |Password: ")
+        child.sendline(password_of("bob"))
+        self.assertEqual(child.finish(), 0)
+        self.assertNotIn("phone", child.screen)
+
+    def test_sudo_n_rings_no_phone(self):
+        with self.phone("approve") as phone:
+            child = self.sudo("-n id -un")
+            self.assertNotEqual(child.finish(), 0)
+            self.assertEqual(phone.requests(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
