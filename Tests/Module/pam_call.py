@@ -11,8 +11,8 @@ import os
 import resource
 import signal
 import socket
+import subprocess
 import sys
-import threading
 import time
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -178,11 +178,12 @@ class Scene:
         name, _, flags = call.partition(":")
         interruption = None
         if self.scene.get("interrupt_after"):
-            interruption = threading.Timer(self.scene["interrupt_after"], os.kill, (os.getpid(), signal.SIGINT))
-            interruption.start()
+            # From a process of its own: a thread here would take the signal while the module has it blocked.
+            kill = f"sleep {self.scene['interrupt_after']}; kill -INT {os.getpid()}"
+            interruption = subprocess.Popen(["/bin/sh", "-c", kill])
         code = getattr(pam, "pam_" + name)(handle, int(flags or 0))
         if interruption:
-            interruption.join()
+            interruption.wait()
         return code
 
     @staticmethod
