@@ -54,6 +54,10 @@ final class Service {
   private func start(_ id: UInt32, _ deadline: MonotonicInstant, _ request: HTTPRequest) {
     guard let target else { return fail(id, TransportError(.workerFailed, detail: "request before settings")) }
     guard transfers[id] == nil else { return }
+    // Nothing was tried, so nothing may be said of the network.
+    guard MonotonicInstant.now() < deadline else {
+      return fail(id, TransportError(.workerFailed, detail: "the worker had no time left"))
+    }
     do throws(TransportError) {
       let transfer = try Transfer(request, target, deadline: deadline)
       guard curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
