@@ -37,8 +37,9 @@ final class WorkerProcess {
     socket = lifted[0]
   }
 
-  /// Whether the worker has left. Only the process that started it may ask.
+  /// Whether the worker has left, or belongs to the process this one was forked from.
   var hasLeft: Bool {
+    guard owner == getpid() else { return true }
     var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) != 0
   }

@@ -94,8 +94,7 @@ extension Transfer {
     switch Int32(iampass_curl_info(easy, CURLINFO_SSL_VERIFYRESULT)) {
     case X509_V_ERR_CERT_HAS_EXPIRED: .certificateExpired
     case X509_V_ERR_CERT_NOT_YET_VALID: .certificateNotYetValid
-    // Zero: the chain is good, libcurl's own comparison of names is not.
-    case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificateForAnotherHost
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificateForAnotherHost
     default: .certificateUntrusted
     }
   }

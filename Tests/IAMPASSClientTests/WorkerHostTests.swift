@@ -49,6 +49,31 @@ extension WorkerTests {
       #expect(try get(transport, services.url("good") + "/fault/whole").body == Array("whole".utf8))
     }
 
+    /// sudo and login clean up in children of the process that signed in.
+    @Test func leaveTheWorkerOfTheirParentAlone() throws {
+      let transport = services.transport()
+      let url = services.url("good") + "/fault/echo"
+      _ = try get(transport, url)
+      let child = iampass_fork()
+      if child == 0 {
+        let own = try? get(transport, services.url("good") + "/fault/whole")
+        transport.stop()
+        _exit(own?.body == Array("whole".utf8) ? 0 : 1)
+      }
+      var status: Int32 = -1
+      #expect(waitpid(child, &status, 0) == child && status == 0)
+      let reply = try get(transport, url)
+      #expect(try JSONDecoder().decode(Recorded.self, from: Data(reply.body)).numberOnConnection == 2)
+    }
+
+    @Test func leaveThingsAloneWhenNoTimeIsLeft() throws {
+      let transport = services.transport()
+      let code = failure { () throws(TransportError) in
+        try get(transport, services.url("good") + "/fault/ok", milliseconds: 0)
+      }
+      #expect(code == .silent && workers().isEmpty)
+    }
+
     /// In a child, because these hold for a whole process; the exit status tells.
     @Test func mayIgnoreChildrenAndCloseDescriptors() throws {
       let settings = services.settings()
