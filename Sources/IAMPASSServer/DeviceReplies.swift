@@ -18,7 +18,7 @@ extension Service {
         let now = clock()
         guard let open = try await openRequests(of: verified, at: now) else { return .refused(403, .deviceCutOff) }
         let patience = end.milliseconds(since: now)
-        let isNews = open.map(\.session) != ask.known
+        let isNews = Set(open.map(\.session)) != Set(ask.known)
         guard !isNews, patience > 0 else { return try await show(open, of: verified.user, applied: wait, at: now) }
         let untilDeadline = open.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
         guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {

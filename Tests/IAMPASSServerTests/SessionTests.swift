@@ -82,6 +82,27 @@ import Testing
     _ = try await fixture.started("alice")
   }
 
+  @Test func aUserHasTwentyOpenRequestsAtMost() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    for number in 0..<20 { _ = try await fixture.started("alice", context: SignInContext(host: "web-\(number)")) }
+    #expect(
+      try await fixture.start("alice", context: SignInContext(host: "web-20"))
+        == .notStarted(reason: "REQUEST_PENDING"))
+  }
+
+  /// The reply with the change may have been lost on the way.
+  @Test func whoAsksAgainRightAfterAChangeIsHeldForASecondAtMost() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    _ = try await fixture.status(of: session)
+    let stored = try await fixture.service.storage.read { try Session.find(token: session.token.exposedValue, in: $0) }
+    let now = fixture.clock.now
+    #expect(try #require(stored).holdEnd(arrival: now, wait: 20) == now.advanced(seconds: 1))
+    let later = now.advanced(seconds: 5)
+    #expect(try #require(stored).holdEnd(arrival: later, wait: 20) == later.advanced(seconds: 20))
+  }
+
   @Test func theStatusIsHeldUntilItChanges() async throws {
     let (fixture, phone, session) = try await waiting()
     async let status = fixture.status(of: session, wait: 20)
