@@ -248,7 +248,7 @@ class Phone:
 
 
 #: How `iampass-phone watch` begins the line of a request.
-REQUEST_LINE = r"^.*[Rr]equest.*$"
+REQUEST_LINE = r"^sign-in request$"
 
 
 def children_of(pid):
