@@ -251,5 +251,10 @@ class Phone:
 REQUEST_LINE = r"^sign-in request$"
 
 
+def without_escapes(text):
+    """Without the escape sequences of a shell's prompt."""
+    return re.sub(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)", "", text)
+
+
 def children_of(pid):
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
