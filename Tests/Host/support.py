@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -91,6 +92,6 @@ class HostTestCase(unittest.TestCase):
             time.sleep(0.05)
 
     def live_sessions(self):
-        """What `iampass-phone status` calls live."""
-        text = self.host.run("iampass-phone", "status", "--state", testhost.PHONE_STATE, user="phone")
-        return re.findall(r"^.*\b(?:active|walkaway|identifying|pending)\b.*$", text, re.MULTILINE)
+        """What the service calls alice's live sessions."""
+        text = self.host.run("iampass-phone", "status", "--json", "--state", testhost.PHONE_STATE, user="phone")
+        return json.loads(text)["sessions"]

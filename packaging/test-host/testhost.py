@@ -248,7 +248,12 @@ class Phone:
 
 
 #: How `iampass-phone watch` begins the line of a request.
-REQUEST_LINE = r"^.*[Rr]equest.*$"
+REQUEST_LINE = r"^sign-in request$"
+
+
+def without_escapes(text):
+    """Without the escape sequences of a shell's prompt."""
+    return re.sub(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)", "", text)
 
 
 def children_of(pid):

@@ -1,0 +1,209 @@
+"""The demo's acts, on a booted host with real sudo, sshd and login. usage: demo_acts.py BUILT"""
+
+import sys
+import time
+
+import testhost
+from testhost import CHOOSE_PROMPT, CODE_PROMPT, Phone, password_of
+
+WIDTH = 100
+
+
+def title(text):
+    print(f"\n\033[1m── {text} {'─' * max(0, WIDTH - len(text) - 4)}\033[0m" if sys.stdout.isatty()
+          else f"\n── {text} {'─' * max(0, WIDTH - len(text) - 4)}", flush=True)
+
+
+def note(text):
+    print(f"   # {text}", flush=True)
+
+
+class Screen:
+    """Prints what a terminal shows, indented below the command; keeps back what a line has not finished yet."""
+
+    def __init__(self, prompt, command):
+        print(f"   {prompt}$ {command}", flush=True)
+        self._line = ""
+
+    def __call__(self, text):
+        self._line += text.replace("\r\n", "\n").replace("\r", "")
+        *whole, self._line = self._line.split("\n")
+        for line in whole:
+            self._print(line)
+
+    def typed(self, what):
+        """What the actor types; the terminal shows none of it."""
+        self._line += f"«{what}»"
+
+    def close(self):
+        if self._line.strip():
+            self._print(self._line)
+        self._line = ""
+
+    @staticmethod
+    def _print(line):
+        # The shell's own escape sequences are for terminals.
+        shown = testhost.without_escapes(line)
+        if shown.strip():
+            print(f"   | {shown}", flush=True)
+
+
+class Failed(Exception):
+    """An act did not go as it must."""
+
+
+def claim(text, true):
+    print(f"   {'✔' if true else '✘'} {text}", flush=True)
+    if not true:
+        raise Failed(text)
+
+
+class Demo:
+    def __init__(self, host):
+        self.host = host
+
+    def terminal(self, command, user, show_prompt=None):
+        screen = Screen(show_prompt or f"{user}@workstation", command)
+        return self.host.terminal(command, user=user, show=screen, timeout=30), screen
+
+    @staticmethod
+    def enter(child, screen):
+        child.expect_exact(CHOOSE_PROMPT)
+        screen.typed("Enter")
+        child.sendline("")
+        if child.expect([CODE_PROMPT, r"\n"]) == 0:
+            screen.typed("Enter")
+            child.sendline("")
+
+    @staticmethod
+    def type_password(child, screen, user, prompt="assword[^\n]*: "):
+        child.expect(prompt)
+        screen.typed(f"{user}'s password")
+        child.sendline(password_of(user))
+
+    @staticmethod
+    def finish(child, screen):
+        status = child.finish(30)
+        screen.close()
+        return status
+
+    def show_phone(self, phone):
+        for line in phone.printed.splitlines():
+            if line.strip():
+                print(f"   phone | {line}", flush=True)
+
+    def sudo_approved(self):
+        title("1. sudo, approved on the phone")
+        with Phone(self.host, "approve", after=1) as phone:
+            child, screen = self.terminal("sudo id -un", "alice")
+            status = self.finish(child, screen)
+            phone.wait_for_requests(1)
+            time.sleep(0.2)
+            self.show_phone(phone)
+        claim("the command ran as root", status == 0 and "root" in child.screen)
+        claim("no password was asked for", "assword" not in child.screen)
+
+    def sudo_denied(self):
+        title("2. sudo, denied on the phone")
+        note("sudo tries up to three times; the phone must ring once.")
+        self.host.forget_attempts()
+        with Phone(self.host, "deny", after=1) as phone:
+            child, screen = self.terminal("sudo id -un", "alice")
+            status = self.finish(child, screen)
+            time.sleep(2)
+            rings = len(phone.requests())
+            self.show_phone(phone)
+        claim("sudo refused", status != 0 and "denied on your phone" in child.screen)
+        claim(f"the phone rang once ({rings})", rings == 1)
+
+    def ssh_approved(self):
+        title("3. ssh, approved without a password")
+        note("this act's PAM line says prompt=push: the phone rings as soon as ssh connects.")
+        with self.host.module_arguments("prompt=push"), Phone(self.host, "approve", after=1) as phone:
+            child, screen = self.terminal("ssh alice@localhost id -un", "visitor")
+            if child.expect([CODE_PROMPT, "(?m)^alice"]) == 0:
+                screen.typed("Enter")
+                child.sendline("")
+            status = self.finish(child, screen)
+            self.show_phone(phone)
+        claim("alice is signed in", status == 0)
+        claim("no password was asked for", "assword" not in child.screen)
+
+    def ssh_chosen(self):
+        title("4. ssh, with the choice between password and phone")
+        note("the default: a stranger's ssh does not ring the phone unless somebody presses Enter.")
+        with Phone(self.host, "approve", after=1):
+            child, screen = self.terminal("ssh alice@localhost id -un", "visitor")
+            self.enter(child, screen)
+            status = self.finish(child, screen)
+        claim("alice is signed in by Enter and the phone", status == 0)
+
+    def login_approved(self):
+        title("5. login on a terminal")
+        with Phone(self.host, "approve", after=1):
+            screen = Screen("tty", "(getty starts login)")
+            child = self.host.login_terminal(show=screen)
+            child.expect("login: ")
+            screen.typed("alice")
+            child.sendline("alice")
+            self.enter(child, screen)
+            child.expect(r"alice@workstation[^\n]*\$ ")
+            child.sendline("loginctl list-sessions --no-legend; exit")
+            self.finish(child, screen)
+        claim("logind has a session of alice", "alice" in child.screen.split("no-legend", 1)[-1])
+
+    def timed_out(self):
+        title("6. a request that nobody answers")
+        note("this act's PAM line says timeout=5s; the default is 30 s.")
+        self.host.forget_attempts()
+        with self.host.module_arguments("timeout=5s"), Phone(self.host, "ignore"):
+            child, screen = self.terminal("sudo id -un", "alice")
+            began = time.monotonic()
+            child.expect("not answered")
+            took = time.monotonic() - began
+            self.type_password(child, screen, "alice")
+            status = self.finish(child, screen)
+        claim(f"the wait ended after {took:.1f} s", 4 <= took <= 6.5)
+        claim("the password signed in", status == 0)
+
+    def service_down(self):
+        title("7. the service is down")
+        self.host.forget_attempts()
+        with self.host.service_down():
+            child, screen = self.terminal("sudo id -un", "alice")
+            self.type_password(child, screen, "alice")
+            status = self.finish(child, screen)
+        claim("one line says so", child.screen.count("server not reachable") == 1)
+        claim("the password signed in", status == 0)
+
+    def acts(self):
+        return [self.sudo_approved, self.sudo_denied, self.ssh_approved, self.ssh_chosen, self.login_approved,
+                self.timed_out, self.service_down]
+
+
+def play(built):
+    began = time.monotonic()
+    print("Booting a Debian of our own, with the service, and alice's phone registered …", flush=True)
+    with testhost.Host(built) as host:
+        print(f"ready after {time.monotonic() - began:.0f} s; «…» is what the person at the keyboard does.")
+        demo = Demo(host)
+        for act in demo.acts():
+            act()
+    title("done")
+    print("All seven acts went as they must. The host is gone; it lived in memory.")
+
+
+def main():
+    try:
+        play(sys.argv[1])
+    except testhost.CannotBoot as refusal:
+        print(f"No host can be booted on this machine:\n{refusal}")
+        import private_acts
+        private_acts.play(sys.argv[1])
+    except (Failed, testhost.pexpect.ExceptionPexpect) as failure:
+        print(f"\ndemo: {str(failure).splitlines()[0]}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
