@@ -1,6 +1,7 @@
 """Each ending of DESIGN's table through libpam, against the real service and a phone."""
 
 import os
+import re
 import time
 import unittest
 
@@ -148,6 +149,37 @@ class Endings(Case):
         timer.join()
         self.assertEqual(result["codes"], [SUCCESS], (result, phone.lines))
         self.assertEqual(phone.count("sign-in request"), 1)
+
+
+class Additions(Case):
+    def test_signed_replies_are_accepted_when_required(self):
+        self.phone("approve")
+        world.configure(signed_replies="required")
+        self.addCleanup(world.configure, signed_replies=None)
+        self.assertEqual(world.play()["codes"], [SUCCESS])
+
+    def test_the_phone_shows_who_asks_and_from_where(self):
+        phone = self.phone("deny")
+        world.configure(send_context="yes")
+        self.addCleanup(world.configure, send_context=None)
+        world.pam("su", "prompt=push timeout=5s")
+        world.play(service="su", items={"rhost": "192.0.2.5\x1b[2J"})
+        for shown in ("daemon", "su", "pts/7", "192.0.2.5?[2J"):
+            phone.wait_for(re.escape(shown), 5)
+
+    def test_no_context_is_sent_when_the_service_announced_nothing(self):
+        phone = self.phone("deny")
+        world.play()
+        phone.wait_for("denied", 5)
+        self.assertEqual(phone.count("pts/7"), 0)
+
+    def test_the_published_clients_scheme_works_too(self):
+        self.phone("approve")
+        for settings in ({"signing": "client"}, {"dialect": "activeconnect"}):
+            with self.subTest(settings=settings):
+                world.configure(**settings)
+                self.assertEqual(world.play()["codes"], [SUCCESS])
+                world.configure(**dict.fromkeys(settings))
 
 
 class Prompts(Case):
