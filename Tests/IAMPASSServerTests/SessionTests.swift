@@ -111,6 +111,16 @@ import Testing
     #expect(try await status.status == .identifying)
   }
 
+  @Test func everyHeldRequestLearnsOfAChange() async throws {
+    let (fixture, phone, session) = try await waiting()
+    async let first = fixture.status(of: session, wait: 20)
+    async let second = fixture.status(of: session, wait: 20)
+    try await untilHeld(fixture.service, count: 2)
+    fixture.clock.advance(seconds: 1)
+    _ = try await phone.list()
+    #expect(try await [first.status, second.status] == [.identifying, .identifying])
+  }
+
   @Test func aHeldStatusWakesWithinMilliseconds() async throws {
     let (fixture, phone, session) = try await waiting()
     async let status = fixture.status(of: session, wait: 20)
