@@ -13,7 +13,7 @@ extension Service {
       let wait = call.request.preferredWait
       let end = clock().advanced(seconds: wait ?? 0)
       let watch = board.watch(.user(verified.user))
-      call.request.onDeparture { [weak watch] in watch?.abandon() }
+      if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
       while true {
         let now = clock()
         guard let open = try await openRequests(of: verified, at: now) else { return .refused(403, .deviceCutOff) }

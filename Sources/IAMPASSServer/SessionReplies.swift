@@ -36,12 +36,14 @@ extension Service {
     let wait = call.request.preferredWait
     let arrival = clock()
     let watch = board.watch(.session(session.id))
-    call.request.onDeparture { [weak watch] in watch?.abandon() }
+    if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
     while true {
       let now = clock()
       guard let current = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
-      if current.isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
+      // Another request of this client may have been told the change while this one was held.
+      let isNews = current.isNews || current.deliveredAt > arrival
+      if isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
       guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {

@@ -161,8 +161,8 @@ import Testing
   }
 }
 
-/// Waits until the service holds a request, so that a change comes while it is held.
-func untilHeld(_ service: Service) async throws {
-  for _ in 0..<1_000 where service.board.heldCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
-  #expect(service.board.heldCount > 0)
+/// Waits until the service holds so many requests, so that a change comes while they are held.
+func untilHeld(_ service: Service, count: Int = 1) async throws {
+  for _ in 0..<1_000 where service.board.heldCount < count { try await Task.sleep(for: .milliseconds(5)) }
+  #expect(service.board.heldCount == count)
 }

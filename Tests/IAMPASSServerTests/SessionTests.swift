@@ -111,6 +111,16 @@ import Testing
     #expect(try await status.status == .identifying)
   }
 
+  @Test func everyHeldRequestLearnsOfAChange() async throws {
+    let (fixture, phone, session) = try await waiting()
+    async let first = fixture.status(of: session, wait: 20)
+    async let second = fixture.status(of: session, wait: 20)
+    try await untilHeld(fixture.service, count: 2)
+    fixture.clock.advance(seconds: 1)
+    _ = try await phone.list()
+    #expect(try await [first.status, second.status] == [.identifying, .identifying])
+  }
+
   @Test func aHeldStatusWakesWithinMilliseconds() async throws {
     let (fixture, phone, session) = try await waiting()
     async let status = fixture.status(of: session, wait: 20)
@@ -208,36 +218,6 @@ import Testing
       reply.header(ReplySignature.header)
         == ReplySignature.signature(
           secret: fixture.application.secret, nonce: claim.nonce, status: 200, body: reply.body))
-  }
-
-  @Test(arguments: ["a/b", "100%", "a b", "a+b", "smörgås 🎉", "..", ".", "?x=1", String(repeating: "é", count: 1_000)])
-  func takesAnyUserID(_ user: String) async throws {
-    let fixture = try await Fixture()
-    _ = try await TestPhone.registered(in: fixture, user: user)
-    _ = try await fixture.started(user)
-  }
-
-  @Test func readsAPlusInAUserIDAsASpace() async throws {
-    let fixture = try await Fixture()
-    try await fixture.addUser("a b")
-    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/a+b"
-    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 200)
-  }
-
-  @Test(arguments: ["", String(repeating: "x", count: 1_001)])
-  func refusesAUserIDOutsideItsBounds(_ user: String) async throws {
-    let fixture = try await Fixture()
-    let reply = await fixture.respond(
-      try fixture.signed(
-        "POST", "/management/add_users/\(fixture.application.id)", UsersRequest(users: [user]).encoded()))
-    #expect(reply.reason == "BAD_USER_ID")
-  }
-
-  @Test(arguments: ["%", "%zz", "%ff"])
-  func refusesABrokenPath(_ user: String) async throws {
-    let fixture = try await Fixture()
-    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/" + user
-    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 400)
   }
 
   @Test func textMessagesAreRefusedWithTheirReason() async throws {
