@@ -72,6 +72,17 @@ extension TransportError.Code {
     }
   }
 
+  /// Whether the request can have reached the service.
+  public var mayHaveArrived: Bool {
+    switch self {
+    case .silent, .connectionLost, .replyTooLarge, .notHTTP, .workerDied, .interrupted: true
+    case .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
+      .tlsRefused, .tlsTooOld, .certificateExpired, .certificateNotYetValid, .certificateForAnotherHost,
+      .certificateUntrusted, .workerFailed:
+      false
+    }
+  }
+
   /// A connection that was there and broke: a running wait may go on over a new one.
   var isBrokenOff: Bool { self == .silent || self == .connectionLost }
 

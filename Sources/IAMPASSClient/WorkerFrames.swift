@@ -45,7 +45,7 @@ package enum WorkerFrame: Sendable {
     switch self {
     case .settings(let origin):
       writer.number(UInt8(1))
-      [origin.origin, origin.userAgent, origin.proxy].forEach { writer.text($0) }
+      for text in [origin.origin, origin.userAgent, origin.proxy] { writer.text(text) }
       writer.bytes(origin.authorities)
       writer.number(origin.lifetime)
     case .request(let id, let deadline, let request):

@@ -21,10 +21,10 @@ final class WorkerProcess {
     var ends: [Int32] = [-1, -1]
     guard iampass_socket_pair(&ends) == 0 else { throw .start("socketpair") }
     let lifted = ends.map { iampass_duplicate_above($0, Self.leastDescriptor) }
-    ends.forEach { close($0) }
+    for end in ends { close(end) }
     guard !lifted.contains(-1) else {
       let failure = TransportError.start("fcntl")
-      lifted.filter { $0 >= 0 }.forEach { close($0) }
+      for end in lifted where end >= 0 { close(end) }
       throw failure
     }
     defer { close(lifted[1]) }
@@ -37,8 +37,9 @@ final class WorkerProcess {
     socket = lifted[0]
   }
 
-  /// Whether the worker has left. Only the process that started it may ask.
+  /// Whether the worker has left, or belongs to the process this one was forked from.
   var hasLeft: Bool {
+    guard owner == getpid() else { return true }
     var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) != 0
   }

@@ -62,11 +62,12 @@ public final class WorkerTransport: HTTPTransport {
   public func prepare() throws(TransportError) { _ = try runningWorker() }
 
   public func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
+    let now = MonotonicInstant.now()
+    guard now < deadline else { throw TransportError(.silent, detail: "no time left") }
     do throws(TransportError) {
       let worker = try runningWorker()
       lastID &+= 1
-      let now = MonotonicInstant.now()
-      let margin = min(Self.reportMargin, max(0, deadline.milliseconds(since: now) / 4))
+      let margin = min(Self.reportMargin, deadline.milliseconds(since: now) / 4)
       try worker.post(.request(id: lastID, deadline: deadline.advanced(milliseconds: -margin), request))
       return try worker.reply(to: lastID, deadline: deadline, interruption: interruption)
     } catch {

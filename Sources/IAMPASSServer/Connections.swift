@@ -3,7 +3,6 @@ import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
 import NIOCore
-import NIOSSL
 
 /// What a request knows of its connection.
 struct ConnectionContext: InitializableFromSource {
@@ -30,22 +29,41 @@ final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler, Se
   }
 }
 
-/// A child channel whose TLS handshake must be over in time: else who connects and says nothing holds a place for ever.
-struct BoundedHandshake<Base: ServerChildChannel>: ServerChildChannel {
+/// A child channel whose client must finish its handshake and say something in time: else who connects and is silent
+/// holds a place for ever.
+struct BoundedSilence<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
   let time: TimeAmount
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-    let value = base.setup(channel: channel, logger: logger)
-    let timer = channel.eventLoop.scheduleTask(in: time) {
-      channel.nioSSL_tlsVersion().whenComplete { result in
-        if case .success(.some) = result { return }
-        channel.close(promise: nil)
-      }
+    base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+      try channel.pipeline.syncOperations.addHandler(SilenceHandler(time: time))
+      return value
     }
-    channel.closeFuture.whenComplete { _ in timer.cancel() }
-    return value
   }
 
   func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+/// Stands behind TLS, so that the first bytes it sees are the client's own. Used on its channel's event loop only.
+private final class SilenceHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = NIOAny
+  typealias InboundOut = NIOAny
+
+  private let time: TimeAmount
+  private var timer: Scheduled<Void>?
+
+  init(time: TimeAmount) { self.time = time }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    timer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    timer?.cancel()
+    context.fireChannelRead(data)
+    context.pipeline.syncOperations.removeHandler(self, promise: nil)
+  }
 }

@@ -18,7 +18,7 @@ extension Service {
         let now = clock()
         guard let open = try await openRequests(of: verified, at: now) else { return .refused(403, .deviceCutOff) }
         let patience = end.milliseconds(since: now)
-        let isNews = open.map(\.session) != ask.known
+        let isNews = Set(open.map(\.session)) != Set(ask.known)
         guard !isNews, patience > 0 else { return try await show(open, of: verified.user, applied: wait, at: now) }
         let untilDeadline = open.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
         guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
@@ -124,10 +124,10 @@ extension Service {
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
     let (application, sessions) = try await storage.read { db in
-      let name = try String.fetchOne(
-        db, sql: "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?",
-        arguments: [verified.user])
-      return (name ?? "", try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) })
+      return (
+        try Application.name(of: verified.user, in: db),
+        try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) }
+      )
     }
     let reply = DeviceStatusReply(
       application: application, user: verified.phone.displayName, presence: presence, sessions: sessions)

@@ -41,8 +41,8 @@ public struct HTTPServer: Sendable {
   private static let bodyTime: Int64 = 10
   /// Seconds a connection may be idle between requests, and that a request's headers may take.
   private static let idleTime: Int64 = 30
-  /// Seconds for the TLS handshake.
-  private static let handshakeTime: Int64 = 10
+  /// Seconds from the connection to the first bytes within TLS.
+  private static let silenceTime: Int64 = 15
 
   private let service: Service
   private let logger: Logger
@@ -68,9 +68,9 @@ public struct HTTPServer: Sendable {
     let application = Hummingbird.Application(
       responder: CallbackResponder<ConnectionContext> { request, context in await reply(to: request, context) },
       server: HTTPServerBuilder { responder in
-        BoundedHandshake(
+        BoundedSilence(
           base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
-          time: .seconds(Self.handshakeTime))
+          time: .seconds(Self.silenceTime))
       },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), backlog: 1_024),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
@@ -78,15 +78,16 @@ public struct HTTPServer: Sendable {
     try await application.run()
   }
 
-  /// The framework's own words about each start and connection are for developers.
+  /// The framework's own words about starts, connections and stops are for developers; its failures are thrown too.
   private var frameworkLogger: Logger {
     var logger = logger
-    if logger.logLevel > .debug { logger.logLevel = max(logger.logLevel, .warning) }
+    if logger.logLevel > .debug { logger.logLevel = .critical }
     return logger
   }
 
   /// Lets the requests at work finish, held ones at once; `seconds` at most.
   public func drain(seconds: Double) async {
+    inFlight.drain()
     service.stopHolding()
     let end = ContinuousClock.now.advanced(by: .seconds(seconds))
     while inFlight.count > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
@@ -95,7 +96,11 @@ public struct HTTPServer: Sendable {
   }
 
   private func reply(to request: Request, _ context: ConnectionContext) async -> Response {
-    inFlight.enter()
+    // Whose held request was just answered would ask again at once, and again.
+    guard inFlight.enter() else {
+      let reply = ServiceReply.refused(503, .stopping).adding("Retry-After", "2").adding("Connection", "close")
+      return Response(reply, isHTTP2: context.isHTTP2)
+    }
     defer { inFlight.leave() }
     let reply: ServiceReply
     switch await body(of: request) {
@@ -146,10 +151,26 @@ public struct HTTPServer: Sendable {
 
 /// How many requests are at work.
 private final class InFlight: Sendable {
-  private let value = Mutex(0)
-  var count: Int { value.withLock { $0 } }
-  func enter() { value.withLock { $0 += 1 } }
-  func leave() { value.withLock { $0 -= 1 } }
+  private struct State {
+    var count = 0
+    var isDraining = false
+  }
+
+  private let state = Mutex(State())
+
+  var count: Int { state.withLock { $0.count } }
+
+  /// False once the service stops.
+  func enter() -> Bool {
+    state.withLock { state in
+      guard !state.isDraining else { return false }
+      state.count += 1
+      return true
+    }
+  }
+
+  func leave() { state.withLock { $0.count -= 1 } }
+  func drain() { state.withLock { $0.isDraining = true } }
 }
 
 extension ServiceRequest {

@@ -12,7 +12,8 @@ extension Service {
       var created: [String] = []
       var existing: [String] = []
       for user in users {
-        if try User.add(user, application: application.id, in: db) { created.append(user) } else { existing.append(user) }
+        let isNew = try User.add(user, application: application.id, in: db)
+        if isNew { created.append(user) } else { existing.append(user) }
       }
       return AddUsersReply(created: created, existing: existing)
     }

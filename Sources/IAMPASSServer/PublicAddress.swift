@@ -2,7 +2,12 @@ import IAMPASSProtocol
 
 /// Where clients see the service, for one request: what they signed, and where links lead.
 struct PublicAddress: Sendable {
+  /// The standard port of https, which some clients sign and others leave out.
+  private static let standardPort = ":443"
+
   let url: ServerURL
+  /// How clients may spell scheme, host and port: as sent, as usual, with the standard port.
+  private let origins: [String]
 
   /// Nil where the request names no host that could be one.
   ///
@@ -11,12 +16,15 @@ struct PublicAddress: Sendable {
   init?(configured: ServerURL?, authority: String?) {
     if let configured {
       url = configured
+      origins = PublicAddress.spellings(of: configured.origin)
       return
     }
     guard let authority, !authority.contains(where: { "/?#@".contains($0) }),
       let url = try? ServerURL("https://" + authority)
     else { return nil }
     self.url = url
+    let sent = "https://" + authority
+    origins = [sent] + PublicAddress.spellings(of: url.origin).filter { $0 != sent }
   }
 
   /// What of `target` is a route: below the public path, which a proxy may have taken away already.
@@ -24,10 +32,17 @@ struct PublicAddress: Sendable {
     isBelowBase(target) ? target.dropFirst(url.basePath.count) : target[...]
   }
 
-  /// The URI that the client signed.
-  func signedURI(_ target: String) -> String {
-    (isBelowBase(target) ? url.origin : url.description) + target
+  /// The URIs that the client may have signed: one place, differently spelled.
+  func signedURIs(_ target: String) -> [String] {
+    let base = isBelowBase(target) ? "" : url.basePath
+    return origins.map { $0 + base + target }
   }
 
   private func isBelowBase(_ target: String) -> Bool { target.hasPrefix(url.basePath + "/") }
+
+  private static func spellings(of origin: String) -> [String] {
+    let host = origin.drop { $0 != "/" }.dropFirst(2)
+    let hasPort = host.drop { $0 != "]" }.isEmpty ? host.contains(":") : !host.hasSuffix("]")
+    return hasPort || !origin.hasPrefix("https:") ? [origin] : [origin, origin + standardPort]
+  }
 }

@@ -13,7 +13,7 @@ extension Service {
       case .failure(let refusal): return refusal.reply
       case .success(let link):
         let reply = LinkReply(
-          application: try Registration.applicationName(of: link.user, in: db), user: link.displayName,
+          application: try Application.name(of: link.user, in: db), user: link.displayName,
           secondsLeft: link.expiresAt.milliseconds(since: now) / 1_000)
         return ServiceReply(200, reply.encoded())
       }
@@ -81,13 +81,8 @@ private enum Registration {
       id: phone, user: link.user, publicKey: publicKey, displayName: link.displayName, at: now, in: db)
     try link.markUsed(at: now, in: db)
     let reply = RegisterReply(
-      device: phone, application: try applicationName(of: link.user, in: db), user: link.displayName)
+      device: phone, application: try Application.name(of: link.user, in: db), user: link.displayName)
     return .success(Registered(user: link.user, replaced: replaced, closed: closed, reply: reply))
   }
 
-  static func applicationName(of user: Int64, in db: Database) throws -> String {
-    try String.fetchOne(
-      db, sql: "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?",
-      arguments: [user]) ?? ""
-  }
 }

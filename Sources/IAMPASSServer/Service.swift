@@ -75,7 +75,7 @@ public struct Service: Sendable {
     guard let application = try await storage.read({ try Application.find(id, in: $0) }) else {
       return .refused(404, .unknownApplication)
     }
-    switch try await check.application(application, signed: call.request, uri: call.signedURI) {
+    switch try await check.application(application, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await work(application) }.signed(for: client)
@@ -93,7 +93,7 @@ public struct Service: Sendable {
       return (session, application)
     }
     guard let (session, application) = found else { return .refused(404, .unknownSession) }
-    switch try await check.session(session, of: application, signed: call.request, uri: call.signedURI) {
+    switch try await check.session(session, of: application, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await work(session) }.signed(for: client)
@@ -119,7 +119,7 @@ struct Call: Sendable {
   let address: PublicAddress
   let target: Target
 
-  var signedURI: String { address.signedURI(request.target) }
+  var signedURIs: [String] { address.signedURIs(request.target) }
 }
 
 extension ServiceReply {

@@ -64,6 +64,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case notFound = "NOT_FOUND"
   case methodNotAllowed = "METHOD_NOT_ALLOWED"
   case storageUnavailable = "STORAGE_UNAVAILABLE"
+  case stopping = "STOPPING"
 
   case authenticationMissing = "AUTHENTICATION_MISSING"
   case timestampMissing = "TIMESTAMP_MISSING"

@@ -15,12 +15,9 @@ extension Service {
       let session = try Session(
         application: application.id, user: user.id, context: start.context ?? SignInContext(), duration: duration,
         at: now)
-      let isPending = try Session.unended(of: user.id, in: db).contains { other in
-        var lifecycle = other.lifecycle
-        lifecycle.settle(at: now)
-        return lifecycle.isUnanswered && other.source == session.source
-      }
-      guard !isPending else { return .notStarted(.requestPending) }
+      let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
+      guard unanswered.count < Session.greatestUnanswered, !unanswered.contains(where: { $0.source == session.source })
+      else { return .notStarted(.requestPending) }
       try session.insert(in: db)
       return .started(session)
     }
@@ -98,6 +95,15 @@ extension Service {
 }
 
 extension Session {
+  /// Open requests of a user from all sources together: more are no sign-ins, but somebody's hammering.
+  fileprivate static let greatestUnanswered = 20
+
+  fileprivate func isUnanswered(at now: UnixTime) -> Bool {
+    var current = lifecycle
+    current.settle(at: now)
+    return current.isUnanswered
+  }
+
   /// A reply may be lost on the way: for this long after a change, in milliseconds, …
   private static let freshTime: Int64 = 5_000
   /// … a client that asks again is held no longer than this, in milliseconds.

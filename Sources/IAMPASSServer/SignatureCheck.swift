@@ -25,24 +25,24 @@ struct SignatureCheck: Sendable {
   let clock: @Sendable () -> UnixTime
 
   /// Whether `application`'s own signature is on the request. Its nonce is spent, on disk, when this says yes.
-  func application(_ application: Application, signed request: ServiceRequest, uri: String) async throws -> Outcome {
+  func application(_ application: Application, signed request: ServiceRequest, uris: [String]) async throws -> Outcome {
     switch claim(in: request) {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
       guard claim.authentication.clientID == application.id else { return .refused(.signatureRefused) }
-      return try await verify(claim, VerifiedParty(application: application, session: nil), uri: uri)
+      return try await verify(claim, VerifiedParty(application: application, session: nil), uris: uris)
     }
   }
 
   /// Whether `session`'s token and secret signed the request.
   func session(
-    _ session: Session, of application: Application, signed request: ServiceRequest, uri: String
+    _ session: Session, of application: Application, signed request: ServiceRequest, uris: [String]
   ) async throws -> Outcome {
     switch claim(in: request) {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
       guard Secret(claim.authentication.clientID) == session.token else { return .refused(.signatureRefused) }
-      return try await verify(claim, VerifiedParty(application: application, session: session), uri: uri)
+      return try await verify(claim, VerifiedParty(application: application, session: session), uris: uris)
     }
   }
 
@@ -81,12 +81,12 @@ struct SignatureCheck: Sendable {
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
   }
 
-  private func verify(_ claim: Claim, _ party: VerifiedParty, uri: String) async throws -> Outcome {
+  private func verify(_ claim: Claim, _ party: VerifiedParty, uris: [String]) async throws -> Outcome {
     let isMade = SigningScheme.allCases.contains { scheme in
       guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
         return false
       }
-      return claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: uri)
+      return uris.contains { claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: $0) }
     }
     guard isMade else { return .refused(.signatureRefused) }
     // By value: "7" and "007" are one nonce to the documented scheme.

@@ -138,6 +138,14 @@ extension LoginAttempt {
   }
 
   private func start(_ token: Secret) throws(Refusal) -> PendingSession {
+    do { return try sendStart(token) } catch {
+      // An outage must not use up the requests that count for a phone that rang.
+      if !error.mayHaveRung { try? limit.forgive() }
+      throw error
+    }
+  }
+
+  private func sendStart(_ token: Secret) throws(Refusal) -> PendingSession {
     let allowed = min(policy.timeout, LoginPolicy.greatestStartSeconds)
     do {
       let answer = try service.start(

@@ -55,6 +55,18 @@ extension Refusal {
     }
   }
 
+  /// Whether the phone can have rung although the request did not start: where that is unclear, it counts as rung.
+  var mayHaveRung: Bool {
+    switch self {
+    case .noPhone, .notStarted: false
+    case .unavailable(.transport(let error)): error.code.mayHaveArrived
+    case .unavailable(.notAccepted), .unavailable(.clockDiffers), .unavailable(.notFound), .unavailable(.redirected),
+      .unavailable(.noRandomness):
+      false
+    default: true
+    }
+  }
+
   /// The line for the user; nil where there is nothing to say.
   public var message: String? {
     switch self {

@@ -22,6 +22,10 @@ enum Confinement {
     let parent = iampass_peer_pid(parentSocket)
     guard parent > 0 else { throw .badArguments }
     clearenv()
+    // The Swift runtime may have set handlers that start a debugger when the worker crashes.
+    for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(crash, SIG_DFL) }
+    // libcurl with CURLOPT_NOSIGNAL leaves this to the program.
+    signal(SIGPIPE, SIG_IGN)
     if user != "-" { try become(user) }
     try refusePrivilege()
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0, iampass_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0,

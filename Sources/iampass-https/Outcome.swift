@@ -9,7 +9,17 @@ extension Transfer {
     guard result == CURLE_OK else { throw TransportError(code(of: result), detail: detail) }
     let status = iampass_curl_info(easy, CURLINFO_RESPONSE_CODE)
     guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
-    return HTTPReply(status: status, headers: replyHeaders(), body: body)
+    let reply = HTTPReply(status: status, headers: replyHeaders(), body: body)
+    guard isWhole(reply) else { throw TransportError(.connectionLost, detail: "the reply has no length") }
+    return reply
+  }
+
+  /// A body that ends where the connection does may have been cut: libcurl 7.88 takes an end that TLS has not
+  /// confirmed for a good one. Errors of proxies come like that, and matter by their status only.
+  private func isWhole(_ reply: HTTPReply) -> Bool {
+    reply.body.isEmpty || reply.status >= 300
+      || iampass_curl_info(easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1)
+      || reply.header("Content-Length") != nil || reply.header("Transfer-Encoding") != nil
   }
 
   /// The time for what is going on is over.
@@ -64,9 +74,8 @@ extension Transfer {
 
   private func refusal(errno: Int32) -> TransportError.Code {
     switch errno {
-    case ECONNREFUSED: .connectionRefused
+    case ECONNREFUSED, ECONNRESET: .connectionRefused
     case ETIMEDOUT: .connectTimedOut
-    case ECONNRESET: .connectionLost
     default: .networkUnreachable
     }
   }
@@ -85,8 +94,7 @@ extension Transfer {
     switch Int32(iampass_curl_info(easy, CURLINFO_SSL_VERIFYRESULT)) {
     case X509_V_ERR_CERT_HAS_EXPIRED: .certificateExpired
     case X509_V_ERR_CERT_NOT_YET_VALID: .certificateNotYetValid
-    // Zero: the chain is good, libcurl's own comparison of names is not.
-    case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificateForAnotherHost
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificateForAnotherHost
     default: .certificateUntrusted
     }
   }

@@ -17,6 +17,9 @@ final class Service {
   /// Nothing is under way: the parent's next frame, or its end, wakes the loop.
   private static let idle: Int64 = 60_000
 
+  /// Of a worker for one login, in s. One that uses more than a few hundredths is looping.
+  private static let processorTime: UInt = 10
+
   /// Nil where libcurl or its TLS library cannot start.
   init?(parent: ParentConnection) {
     guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else { return nil }
@@ -43,7 +46,9 @@ final class Service {
     switch frame {
     case .settings(let origin):
       target = Target(origin)
-      end = origin.lifetime == 0 ? nil : .now().advanced(milliseconds: Int64(origin.lifetime) * 1000)
+      guard origin.lifetime > 0 else { return }
+      end = .now().advanced(milliseconds: Int64(origin.lifetime) * 1000)
+      _ = iampass_limit(Int32(RLIMIT_CPU.rawValue), Self.processorTime)
     case .request(let id, let deadline, let request): start(id, deadline, request)
     case .cancel(let id): drop(id)
     // Only workers write these.
@@ -54,6 +59,10 @@ final class Service {
   private func start(_ id: UInt32, _ deadline: MonotonicInstant, _ request: HTTPRequest) {
     guard let target else { return fail(id, TransportError(.workerFailed, detail: "request before settings")) }
     guard transfers[id] == nil else { return }
+    // Nothing was tried, so nothing may be said of the network.
+    guard MonotonicInstant.now() < deadline else {
+      return fail(id, TransportError(.workerFailed, detail: "the worker had no time left"))
+    }
     do throws(TransportError) {
       let transfer = try Transfer(request, target, deadline: deadline)
       guard curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {

@@ -46,7 +46,8 @@ struct PhoneProblem: Error {
   }
 
   static func brokenState(_ path: String) -> PhoneProblem {
-    PhoneProblem(message: "\(path) is no state file of a phone", hint: "register again with a new link", exitCode: badInput)
+    PhoneProblem(
+      message: "\(path) is no state file of a phone", hint: "register again with a new link", exitCode: badInput)
   }
 
   static func brokenReply(_ what: String) -> PhoneProblem {

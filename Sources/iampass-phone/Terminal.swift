@@ -64,8 +64,9 @@ extension SignInContext {
 }
 
 extension OpenRequest {
-  var description: String {
-    "sign-in request\n"
-      + Terminal.table(context.rows + [("time left", Terminal.duration(secondsLeft))])
+  /// Everything that the service knows of it.
+  func description(application: String) -> String {
+    let rows = [("application", application)] + context.rows + [("time left", Terminal.duration(secondsLeft))]
+    return "sign-in request\n" + Terminal.table(rows)
   }
 }

@@ -62,12 +62,14 @@ private final class Watcher {
         + "(\(DisplayText.sanitized(phone.state.application)))")
     while true {
       guard let requests = try list() else { continue }
+      known = known.filter { session in requests.contains { $0.session == session } }
       for request in requests where !known.contains(request.session) {
-        Terminal.say(request.description)
-        try settle(request)
+        Terminal.say(request.description(application: phone.state.application))
+        // What could not be delivered is still open, and comes again with the next list.
+        guard try settle(request) else { break }
         if once { return }
+        known.append(request.session)
       }
-      known = requests.map(\.session)
     }
   }
 
@@ -85,6 +87,9 @@ private final class Watcher {
       try pause("\(error.code)")
     } catch let away as ServiceAway {
       try pause("status \(away.status)")
+    } catch let refusal as ServiceRefusal where refusal.reason == "NONCE_REPLAYED" {
+      // The request was sent twice since its first connection broke; the next one has another nonce.
+      try pause("the connection broke")
     }
     return nil
   }
@@ -96,21 +101,27 @@ private final class Watcher {
     try sleep(pause)
   }
 
-  private func settle(_ request: OpenRequest) throws {
-    guard let decision = try decision(for: request) else { return }
+  /// Whether there is nothing more to do about the request.
+  private func settle(_ request: OpenRequest) throws -> Bool {
+    guard let decision = try decision(for: request) else { return true }
     do {
       try phone.send(decision, to: request)
       Terminal.say(decision == .approve ? "approved" : "denied")
+    } catch let refusal as ServiceRefusal where refusal.reason == "ALREADY_ANSWERED" {
+      Terminal.say("the request was answered before")
     } catch let refusal as ServiceRefusal where Self.overReasons.contains(refusal.reason) {
       Terminal.say("too late: the request is over")
     } catch let error as TransportError where error.code != .workerFailed {
-      Terminal.complain("the answer was not delivered: \(error.code)")
+      try pause("\(error.code)")
+      return false
     } catch let away as ServiceAway {
-      Terminal.complain("the answer was not delivered: status \(away.status)")
+      try pause("status \(away.status)")
+      return false
     }
+    return true
   }
 
-  private static let overReasons = ["TOO_LATE", "ALREADY_ANSWERED", "UNKNOWN_REQUEST"]
+  private static let overReasons = ["TOO_LATE", "UNKNOWN_REQUEST"]
 
   private func decision(for request: OpenRequest) throws -> DeviceAnswer? {
     if answer != .ignore { try sleep(delay) }

@@ -37,43 +37,52 @@ struct Serve: AsyncParsableCommand {
 
   func run() async throws {
     let logger = try makeLogger()
+    Limits.raiseDescriptors()
     let (host, port) = try ListenAddress.parts(of: listen)
     let publicURL = try publicURL.map { text in
       guard let url = try? ServerURL(text) else { throw Problem.badPublicURL(text) }
       return url
     }
     try await explaining {
-      let tls = try TLSFiles.configuration(certificate: tlsCert, key: tlsKey)
+      let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
       let service = Service(storage: storage, publicURL: publicURL, logger: logger)
       let server = HTTPServer(service: service, logger: logger)
-      let stop = StopSignals()
-      let shown = host.contains(":") ? "[\(host)]" : host
-      let serving = Task {
-        do {
-          try await server.run(host: host, port: port, tls: tls) { port in
-            logger.notice("listening on https://\(shown):\(port)")
-          }
-        } catch is CancellationError {
-          return
-        } catch {
-          throw ServerError(code: .addressRefused, subject: listen, detail: "\(error)")
-        }
+      let serving = Task { try await serve(server, host: host, port: port, tls: tls, logger: logger) }
+      let housekeeping = Task {
+        async let certificates: Void = tls.keepFresh(logger: logger)
+        await service.keepHouse()
+        await certificates
       }
-      let housekeeping = Task { await service.keepHouse() }
-      let stopping = Task {
-        await stop.first()
-        logger.notice("stopping")
-        await server.drain(seconds: Self.drainTime)
-        housekeeping.cancel()
-        serving.cancel()
-        // An idle client could hold the listener's end for seconds; everything said is on disk.
-        try? await Task.sleep(for: .milliseconds(Self.closeTime))
-        Glibc.exit(0)
-      }
+      stopOnSignal(server, [serving.cancel, housekeeping.cancel], logger: logger)
       try await serving.value
-      stopping.cancel()
       try? storage.close()
+    }
+  }
+
+  private func serve(_ server: HTTPServer, host: String, port: Int, tls: TLSFiles, logger: Logger) async throws {
+    let shown = host.contains(":") ? "[\(host)]" : host
+    do {
+      try await server.run(host: host, port: port, tls: tls.configuration) { port in
+        logger.notice("listening on https://\(shown):\(port)")
+      }
+    } catch is CancellationError {
+      return
+    } catch {
+      throw ServerError(code: .addressRefused, subject: listen, detail: "\(error)")
+    }
+  }
+
+  private func stopOnSignal(_ server: HTTPServer, _ cancels: [@Sendable () -> Void], logger: Logger) {
+    let signals = StopSignals()
+    Task {
+      await signals.first()
+      logger.notice("stopping")
+      await server.drain(seconds: Self.drainTime)
+      for cancel in cancels { cancel() }
+      // An idle client could hold the listener's end for seconds; everything said is on disk.
+      try? await Task.sleep(for: .milliseconds(Self.closeTime))
+      Glibc.exit(0)
     }
   }
 
@@ -124,5 +133,16 @@ struct StopSignals {
 
   func first() async {
     for await _ in signals { return }
+  }
+}
+
+/// The process's own limits.
+enum Limits {
+  /// As many descriptors as the system allows: each held request over HTTP/1.1 is a connection.
+  static func raiseDescriptors() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

@@ -147,6 +147,13 @@ struct Scene {
     #expect(try Scene([.start(200, body)]).refusal() == .noPhone)
   }
 
+  @Test(arguments: [(TransportError.Code.connectionRefused, 0), (.connectionLost, 1)])
+  func countsARequestThatMayHaveArrived(_ code: TransportError.Code, _ count: Int) throws {
+    let scene = try Scene([.failure(code)])
+    #expect(try scene.refusal() == .unavailable(.transport(TransportError(code))))
+    #expect(scene.limit.count == count)
+  }
+
   @Test func refusesAForeignStatusAddress() throws {
     let body = ScriptedTransport.started.replacing("https://iam.example/s/1", with: "https://iam.example.evil/s/1")
     #expect(try Scene([.start(202, body)]).refusal() == .unavailable(.foreignAddress))

@@ -22,6 +22,13 @@ extension Application {
     self.init(id: row["id"], name: row["name"], secret: Secret(row["secret"]))
   }
 
+  /// The name of a user's application; empty where there is no such user.
+  static func name(of user: Int64, in db: Database) throws -> String {
+    let sql =
+      "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?"
+    return try String.fetchOne(db, sql: sql, arguments: [user]) ?? ""
+  }
+
   static func find(_ id: String, in db: Database) throws -> Application? {
     try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [id]).map(Application.init(row:))
   }

@@ -66,7 +66,9 @@ public struct Storage: Sendable {
 
   private static func prepareFolder(_ path: String) throws(StorageError) {
     if mkdir(path, 0o700) == 0 { return }
-    guard errno == EEXIST else { throw StorageError(.folderNotMade, path: path, detail: String(cString: strerror(errno))) }
+    guard errno == EEXIST else {
+      throw StorageError(.folderNotMade, path: path, detail: String(cString: strerror(errno)))
+    }
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw StorageError(.folderNotMade, path: path, detail: String(cString: strerror(ENOTDIR)))

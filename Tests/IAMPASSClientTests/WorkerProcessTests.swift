@@ -1,0 +1,148 @@
+import Foundation
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSClient
+
+extension WorkerTests {
+  /// What the host that starts a worker may notice of it: nothing.
+  @Suite struct Processes {
+    @Test func haveNoPrivileges() throws {
+      let transport = services.transport()
+      _ = try get(transport, services.url("good") + "/fault/ok")
+      let worker = try #require(workers().first)
+      let status = processStatus(worker)
+
+      #expect(status["NoNewPrivs"] == "1")
+      #expect(status["CapEff"] == "0000000000000000" && status["CapPrm"] == "0000000000000000")
+      #expect(status["SigBlk"] == "0000000000000000")
+      #expect(getsid(worker) == worker)
+      if geteuid() == 0 {
+        #expect(status["Uid"] == "65534\t65534\t65534\t65534" && status["Groups"] == "")
+        // Belongs to root only where the process cannot be looked into by its own user.
+        #expect(try FileManager.default.attributesOfItem(atPath: "/proc/\(worker)/fd")[.ownerAccountID] as? Int == 0)
+      }
+      #expect(FileManager.default.contents(atPath: "/proc/\(worker)/environ") == Data())
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(worker)/cwd") == "/")
+      let limits = try String(contentsOfFile: "/proc/\(worker)/limits", encoding: .utf8)
+      #expect(limits.contains(/Max core file size +0 +0/))
+    }
+
+    @Test func startAheadAndLeaveNothing() throws {
+      let before = openDescriptors()
+      for _ in 1...20 {
+        let transport = services.transport()
+        try transport.prepare()
+        #expect(workers().count == 1)
+        _ = try get(transport, services.url("good") + "/fault/ok")
+        transport.stop()
+        transport.stop()
+        #expect(workers().isEmpty)
+      }
+      #expect(openDescriptors() == before)
+    }
+
+    @Test func leaveWithTheTransport() throws {
+      do {
+        let transport = services.transport()
+        try transport.prepare()
+        _ = transport
+      }
+      #expect(workers().isEmpty)
+    }
+
+    @Test func areReplacedWhenTheirLifeIsOver() throws {
+      let settings = services.settings()
+      let transport = WorkerTransport(
+        settings: WorkerSettings(
+          server: settings.server, caCertificates: settings.caCertificates, worker: settings.worker,
+          workerUser: settings.workerUser, lifetime: 1))
+      _ = try get(transport, services.url("good") + "/fault/ok")
+      let first = workers()
+      usleep(1_300_000)
+      #expect(try get(transport, services.url("good") + "/fault/ok").status == 200)
+      #expect(workers() != first)
+    }
+
+    @Test(arguments: [SIGKILL, SIGSTOP, SIGSEGV])
+    func thatDieAreNoReportOfTheNetwork(signal: Int32) throws {
+      let transport = services.transport()
+      _ = try get(transport, services.url("good") + "/fault/ok")
+      let worker = try #require(workers().first)
+      kill(worker, signal)
+      // A worker seen dead beforehand is replaced; one that is stopped looks alive.
+      let code = failure { () throws(TransportError) in
+        try get(transport, services.url("good") + "/fault/silent", milliseconds: 500)
+      }
+      #expect(code == (signal == SIGSTOP ? .workerDied : .silent) || code == .workerDied)
+      #expect(try get(transport, services.url("good") + "/fault/ok").status == 200)
+      #expect(!workers().contains(worker))
+    }
+
+    @Test func thatDieInTheMiddleAreNoticedAtOnce() throws {
+      let transport = services.transport()
+      try transport.prepare()
+      let worker = try #require(workers().first)
+      Thread.detachNewThread {
+        usleep(200_000)
+        kill(worker, SIGKILL)
+      }
+      let began = MonotonicInstant.now()
+      #expect(
+        failure { () throws(TransportError) in
+          try get(transport, services.url("good") + "/fault/silent")
+        } == .workerDied)
+      #expect(MonotonicInstant.now().milliseconds(since: began) < 1000)
+    }
+
+    @Test(
+      arguments: [
+        ("exit 0", .workerDied), ("printf '\\000\\000\\000\\002garbage' >&3; sleep 5", .workerDied),
+        ("printf '\\377\\377\\377\\377' >&3; sleep 5", .workerDied), ("sleep 5", .workerDied),
+      ] as [(String, TransportError.Code)])
+    func thatAreSomethingElseAreNotBelieved(script: String, code: TransportError.Code) throws {
+      let path = try Self.file("#!/bin/sh\n\(script)\n", mode: 0o755)
+      defer { unlink(path) }
+      let transport = WorkerTransport(settings: services.settings(worker: path))
+      #expect(
+        failure { () throws(TransportError) in
+          try get(transport, services.url("good") + "/fault/ok", milliseconds: 400)
+        } == code)
+      #expect(workers().isEmpty)
+    }
+
+    @Test func startFromSafeFilesOnly() throws {
+      let writable = try Self.file("#!/bin/sh\n", mode: 0o757)
+      let link = writable + ".link"
+      symlink(workerPath, link)
+      let text = try Self.file("no program", mode: 0o755)
+      defer { for path in [writable, link, text] { unlink(path) } }
+      for path in [writable, link, text, "/tmp", "/nowhere/iampass-https", "iampass-https"] {
+        let transport = WorkerTransport(settings: services.settings(worker: path))
+        let before = openDescriptors()
+        #expect(failure { () throws(TransportError) in try get(transport, services.url("good")) } == .workerFailed)
+        #expect(openDescriptors() == before)
+      }
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func neverRunAsRoot() throws {
+      let settings = services.settings()
+      for user in [nil, "root", "-", "no-such-user", ""] {
+        let transport = WorkerTransport(
+          settings: WorkerSettings(server: settings.server, worker: settings.worker, workerUser: user))
+        let code = failure { () throws(TransportError) in try get(transport, services.url("good")) }
+        #expect(code == .workerFailed || code == .workerDied)
+      }
+    }
+
+    /// A program in the temporary folder; its path.
+    static func file(_ text: String, mode: mode_t) throws -> String {
+      let path = "/tmp/iampass-worker-test-\(UInt64.random(in: 0...UInt64.max))"
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+      chmod(path, mode)
+      return path
+    }
+  }
+}
+
+private let services = HostileServices.shared

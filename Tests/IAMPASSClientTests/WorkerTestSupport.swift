@@ -1,0 +1,119 @@
+import Foundation
+import IAMPASSProtocol
+
+@testable import IAMPASSClient
+
+/// The services of Tests/HostileService, started once for all tests.
+struct HostileServices: Decodable, Sendable {
+  private let certificatesFile: String
+  private let ports: [String: Int]
+
+  private enum CodingKeys: String, CodingKey {
+    case certificatesFile = "ca_file"
+    case ports
+  }
+
+  static let shared = start()
+  // Its standard input ends with this process, and with it the services.
+  nonisolated(unsafe) private static var process: Process?
+
+  private static func start() -> HostileServices {
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../HostileService/hostile_service.py").standardized
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    process.arguments = ["-B", script.path]
+    process.standardInput = Pipe()
+    let output = Pipe()
+    process.standardOutput = output
+    do {
+      try process.run()
+      Self.process = process
+      return try JSONDecoder().decode(HostileServices.self, from: output.fileHandleForReading.availableData)
+    } catch {
+      fatalError("no hostile services: \(error)")
+    }
+  }
+
+  func url(_ service: String) -> String { "\(service == "plain" ? "http" : "https")://localhost:\(ports[service]!)" }
+
+  var authorities: [UInt8] {
+    // Tests are read as the user that runs them; the worker gets bytes.
+    FileManager.default.contents(atPath: certificatesFile).map(Array.init) ?? []
+  }
+
+  /// `host` replaces localhost in the address.
+  func settings(_ service: String = "good", host: String = "localhost", worker: String = workerPath) -> WorkerSettings {
+    let address = url(service).replacingOccurrences(of: "localhost", with: host)
+    return WorkerSettings(
+      server: try! ServerURL(address), caCertificates: authorities, worker: worker,
+      workerUser: geteuid() == 0 ? "nobody" : nil)
+  }
+
+  func transport(_ service: String = "good", host: String = "localhost") -> WorkerTransport {
+    WorkerTransport(settings: settings(service, host: host))
+  }
+}
+
+/// Test bundles lie next to the executables they were built with.
+let workerPath: String =
+  ProcessInfo.processInfo.environment["IAMPASS_TEST_WORKER"]
+  ?? URL(fileURLWithPath: CommandLine.arguments[0]).absoluteURL.resolvingSymlinksInPath()
+  .deletingLastPathComponent().appendingPathComponent("iampass-https").path
+
+func get(_ transport: WorkerTransport, _ url: String, milliseconds: Int64 = 5000) throws(TransportError) -> HTTPReply {
+  try transport.exchange(
+    HTTPRequest(method: .get, url: url, headers: []), deadline: .now().advanced(milliseconds: milliseconds))
+}
+
+/// What went wrong; nil: nothing did.
+func failure(_ body: () throws(TransportError) -> HTTPReply) -> TransportError.Code? {
+  do throws(TransportError) {
+    _ = try body()
+    return nil
+  } catch {
+    return error.code
+  }
+}
+
+/// What a service of this name was asked, by a connection of its own.
+struct Recorded: Decodable {
+  let method: String
+  let path: String
+  let headers: [[String]]
+  let body: String
+  /// Counts from 1 on each connection.
+  let numberOnConnection: Int
+
+  private enum CodingKeys: String, CodingKey {
+    case method, path, headers, body
+    case numberOnConnection = "on_connection"
+  }
+
+  static func requests(of service: String, path: String) throws -> [Recorded] {
+    let reply = try get(HostileServices.shared.transport(service), HostileServices.shared.url(service) + "/recorded")
+    return try JSONDecoder().decode([Recorded].self, from: Data(reply.body)).filter { $0.path == path }
+  }
+}
+
+/// Children of this process that run the worker.
+func workers() -> [pid_t] {
+  let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+  return tasks.flatMap { task in
+    let list = (try? String(contentsOfFile: "/proc/self/task/\(task)/children", encoding: .utf8)) ?? ""
+    return list.split(separator: " ").compactMap { pid_t($0) }
+  }.filter { processStatus($0)["Name"] == "iampass-https" }
+}
+
+/// /proc/PID/status by field.
+func processStatus(_ process: pid_t) -> [String: String] {
+  let text = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+  return text.split(separator: "\n").reduce(into: [:]) { fields, line in
+    let parts = line.split(separator: ":", maxSplits: 1)
+    fields[String(parts[0])] = parts.last?.trimmingCharacters(in: .whitespaces)
+  }
+}
+
+func openDescriptors() -> Int {
+  (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
+}

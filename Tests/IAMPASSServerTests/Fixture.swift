@@ -1,0 +1,133 @@
+import DeviceProtocol
+import Foundation
+import IAMPASSProtocol
+import Logging
+import Synchronization
+import Testing
+
+@testable import IAMPASSServer
+
+/// A clock that stands still until it is moved.
+final class TestClock: Sendable {
+  private let value = Mutex(UnixTime(seconds: 1_800_000_000))
+  var now: UnixTime { value.withLock { $0 } }
+  func advance(seconds: Int64) { value.withLock { $0 = $0.advanced(seconds: seconds) } }
+}
+
+/// A whole service on a directory of its own, without sockets.
+final class Fixture: Sendable {
+  static let authority = "iampass.test"
+  static let origin = "https://iampass.test"
+
+  let clock = TestClock()
+  let folder: String
+  let service: Service
+  let application: Application
+
+  init(publicURL: String? = nil) async throws {
+    folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
+    let storage = try Storage(folder: folder)
+    application = try await storage.createApplication(named: "shop", at: clock.now)
+    service = Fixture.service(storage, clock, publicURL: try publicURL.map { try ServerURL($0) })
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  /// Another service on the same directory: what a restart finds.
+  func restarted() throws -> Service { Fixture.service(try Storage(folder: folder), clock, publicURL: nil) }
+
+  private static func service(_ storage: Storage, _ clock: TestClock, publicURL: ServerURL?) -> Service {
+    Service(
+      storage: storage, publicURL: publicURL, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      clock: { clock.now })
+  }
+
+  /// A request signed by the application.
+  func signed(
+    _ method: String, _ target: String, _ body: [UInt8] = [], scheme: SigningScheme = .documented,
+    nonce: UInt64? = nil, origin: String = Fixture.origin, headers: [(name: String, value: String)] = []
+  ) throws -> ServiceRequest {
+    try sign(
+      method, target, body, by: application.id, application.secret, scheme: scheme, nonce: nonce, origin: origin,
+      headers: headers)
+  }
+
+  /// A request signed by a session's token and secret.
+  func signed(
+    _ method: String, _ address: String, by session: StartedSession, headers: [(name: String, value: String)] = []
+  ) throws -> ServiceRequest {
+    try sign(
+      method, String(address.dropFirst(Fixture.origin.count)), [], by: session.token.exposedValue, session.secret,
+      headers: headers)
+  }
+
+  private func sign(
+    _ method: String, _ target: String, _ body: [UInt8], by id: String, _ secret: Secret,
+    scheme: SigningScheme = .documented, nonce: UInt64? = nil, origin: String = Fixture.origin,
+    headers: [(name: String, value: String)] = []
+  ) throws -> ServiceRequest {
+    let signer = try RequestSigner(clientID: id, secret: secret, scheme: scheme)
+    let random = try #require(Digest.randomNonce())
+    let signing = signer.headers(
+      nonce: nonce ?? random, timestamp: clock.now.seconds, uri: origin + target, dialect: .iampass)
+    return ServiceRequest(
+      method: method, target: target, authority: Fixture.authority, headers: signing + headers, body: body)
+  }
+
+  func respond(_ request: ServiceRequest) async -> ServiceReply { await service.respond(to: request) }
+
+  func addUser(_ name: String) async throws {
+    let reply = await respond(
+      try signed("POST", "/management/add_users/\(application.id)", UsersRequest(users: [name]).encoded()))
+    #expect(reply.status == 201)
+  }
+
+  /// The code of a new registration link.
+  func linkCode(for user: String, lost: Bool = false) async throws -> Secret {
+    let call = lost ? "lost_user_mobile_device" : "device_registration_link"
+    let reply = await respond(
+      try signed("GET", "/management/\(call)/\(application.id)/\(PercentEncoding.encode(user))?display_name=Alice"))
+    let link = try RegistrationLinkReply(parsing: reply.body).registerURL
+    return Secret(String(link.dropFirst(Fixture.origin.count + "/register/".count)))
+  }
+
+  func startRequest(_ user: String, context: SignInContext = SignInContext(host: "web-1"), query: String = "") throws
+    -> ServiceRequest
+  {
+    try signed(
+      "POST", "/authentication/authenticate_user/\(application.id)/\(PercentEncoding.encode(user))" + query,
+      StartRequest(context: context).encoded())
+  }
+
+  func start(
+    _ user: String, context: SignInContext = SignInContext(host: "web-1"), query: String = ""
+  ) async throws -> StartReply {
+    try StartReply(parsing: await respond(try startRequest(user, context: context, query: query)).body)
+  }
+
+  func started(
+    _ user: String, context: SignInContext = SignInContext(host: "web-1"), query: String = ""
+  ) async throws -> StartedSession {
+    guard case .started(let session) = try await start(user, context: context, query: query) else {
+      throw NotStarted()
+    }
+    return session
+  }
+
+  struct NotStarted: Error {}
+
+  func status(of session: StartedSession, wait: Int? = nil) async throws -> StatusReply {
+    let headers = wait.map { [(name: "Prefer", value: "wait=\($0)")] } ?? []
+    let reply = await respond(try signed("GET", session.statusURL, by: session, headers: headers))
+    return try StatusReply(parsing: reply.body)
+  }
+
+  func logOut(_ session: StartedSession) async throws -> ServiceReply {
+    await respond(try signed("POST", session.logoutURL, by: session))
+  }
+}
+
+extension ServiceReply {
+  var reason: String? { try? AcknowledgementReply(parsing: body).reason }
+  func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+}

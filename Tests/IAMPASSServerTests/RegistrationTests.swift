@@ -1,0 +1,148 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct RegistrationTests {
+  private func fixtureWithUser() async throws -> Fixture {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    return fixture
+  }
+
+  private func hasDevice(_ fixture: Fixture) async throws -> Bool {
+    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
+    let reply = await fixture.respond(try fixture.signed("GET", target))
+    return try DeviceRegisteredReply(parsing: reply.body).isRegistered
+  }
+
+  private func show(_ code: Secret, _ fixture: Fixture) async -> ServiceReply {
+    await fixture.respond(
+      ServiceRequest(method: "GET", target: "/register/" + code.exposedValue, authority: Fixture.authority))
+  }
+
+  @Test func aLinkMakesAPhone() async throws {
+    let fixture = try await fixtureWithUser()
+    #expect(try await TestPhone.register(in: fixture, code: try await fixture.linkCode(for: "alice")).status == 200)
+    #expect(try await hasDevice(fixture))
+  }
+
+  @Test func showingALinkTellsWhosePhoneItMakes() async throws {
+    let fixture = try await fixtureWithUser()
+    let reply = try LinkReply(parsing: await show(try await fixture.linkCode(for: "alice"), fixture).body)
+    #expect(reply == LinkReply(application: "shop", user: "Alice", secondsLeft: 900))
+  }
+
+  @Test func showingALinkDoesNotUseIt() async throws {
+    let fixture = try await fixtureWithUser()
+    let code = try await fixture.linkCode(for: "alice")
+    _ = await show(code, fixture)
+    #expect(await show(code, fixture).status == 200)
+    #expect(try await TestPhone.register(in: fixture, code: code).status == 200)
+  }
+
+  @Test func aLinkWorksOnce() async throws {
+    let fixture = try await fixtureWithUser()
+    let code = try await fixture.linkCode(for: "alice")
+    #expect(try await TestPhone.register(in: fixture, code: code).status == 200)
+    let second = try await TestPhone.register(in: fixture, code: code)
+    #expect(second.status == 410)
+    #expect(second.reason == "LINK_USED")
+  }
+
+  @Test func aLinkExpires() async throws {
+    let fixture = try await fixtureWithUser()
+    let code = try await fixture.linkCode(for: "alice")
+    fixture.clock.advance(seconds: 900)
+    let reply = try await TestPhone.register(in: fixture, code: code)
+    #expect(reply.status == 410)
+    #expect(reply.reason == "LINK_EXPIRED")
+  }
+
+  @Test func anInventedCodeIsNotFound() async throws {
+    let fixture = try await fixtureWithUser()
+    #expect(try await TestPhone.register(in: fixture, code: Secret("00000000000000000000000000000000")).status == 404)
+  }
+
+  @Test func theDatabaseDoesNotHoldTheCode() async throws {
+    let fixture = try await fixtureWithUser()
+    let code = try await fixture.linkCode(for: "alice")
+    let stored = try await fixture.service.storage.read { try String.fetchAll($0, sql: "SELECT code_hash FROM link") }
+    #expect(stored == [Link.hash(of: code)])
+    #expect(stored != [code.exposedValue])
+  }
+
+  @Test func aUserHasOnePhone() async throws {
+    let fixture = try await fixtureWithUser()
+    let second = try await fixture.linkCode(for: "alice")
+    _ = try await TestPhone.registered(in: fixture)
+    let reply = try await TestPhone.register(in: fixture, code: second)
+    #expect(reply.status == 409)
+    #expect(reply.reason == "HAS_MOBILE_DEVICE")
+  }
+
+  @Test func aLostPhoneIsCutOffAtOnce() async throws {
+    let fixture = try await fixtureWithUser()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try await !hasDevice(fixture))
+    let reply = await fixture.respond(TestPhone.request(DeviceRoute.status, try phone.askBody(.status)))
+    #expect(reply.status == 403)
+    #expect(reply.reason == "DEVICE_CUT_OFF")
+  }
+
+  @Test func theLinkForALostPhoneMakesANewOne() async throws {
+    let fixture = try await fixtureWithUser()
+    _ = try await TestPhone.registered(in: fixture)
+    _ = try await TestPhone.registered(in: fixture, lost: true)
+    #expect(try await hasDevice(fixture))
+  }
+
+  @Test func aLostPhoneTakesUnusedLinksWithIt() async throws {
+    let fixture = try await fixtureWithUser()
+    let old = try await fixture.linkCode(for: "alice")
+    _ = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try await TestPhone.register(in: fixture, code: old).status == 404)
+  }
+
+  @Test func losingAPhoneClosesWhatItDidNotAnswer() async throws {
+    let fixture = try await fixtureWithUser()
+    _ = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice")
+    _ = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try await fixture.status(of: session).status == .closed)
+  }
+
+  @Test func losingAPhoneLeavesWhatItApproved() async throws {
+    let fixture = try await fixtureWithUser()
+    let phone = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice")
+    try await phone.approveOnly()
+    _ = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try await fixture.status(of: session).status == .active)
+  }
+
+  @Test(arguments: ["", "AAAA", "not base64"])
+  func refusesWhatIsNoKey(_ key: String) async throws {
+    let fixture = try await fixtureWithUser()
+    let body = RegisterRequest(code: try await fixture.linkCode(for: "alice"), publicKey: key).encoded()
+    #expect(await fixture.respond(TestPhone.request(DeviceRoute.register, body)).status == 400)
+  }
+
+  @Test func deletingAUserClosesTheSessionsAndCutsThePhoneOff() async throws {
+    let fixture = try await fixtureWithUser()
+    let phone = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice")
+    try await phone.approveOnly()
+    let target = "/management/delete_users/\(fixture.application.id)"
+    let reply = await fixture.respond(
+      try fixture.signed("POST", target, UsersRequest(users: ["alice"]).encoded()))
+    #expect(reply.status == 200)
+    #expect(try await fixture.status(of: session).reason == "USER_DELETED")
+    #expect(
+      await fixture.respond(TestPhone.request(DeviceRoute.status, try phone.askBody(.status))).reason
+        == "DEVICE_CUT_OFF")
+  }
+}

@@ -1,0 +1,250 @@
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct SessionTests {
+  private func waiting() async throws -> (Fixture, TestPhone, StartedSession) {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    return (fixture, phone, try await fixture.started("alice"))
+  }
+
+  @Test func aStartedSessionIsAccepted() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    #expect(await fixture.respond(try fixture.startRequest("alice")).status == 202)
+  }
+
+  @Test func theSessionsTokenIsNotInItsAddresses() async throws {
+    let (_, _, session) = try await waiting()
+    #expect(!session.statusURL.contains(session.token.exposedValue))
+    #expect(!session.logoutURL.contains(session.token.exposedValue))
+  }
+
+  @Test func aUserWithoutPhoneIsNotStarted() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    #expect(try await fixture.start("alice") == .notStarted(reason: "NO_MOBILE_DEVICE"))
+  }
+
+  @Test func anUnknownUserIsNotFound() async throws {
+    let fixture = try await Fixture()
+    let reply = await fixture.respond(try fixture.startRequest("nobody"))
+    #expect(reply.status == 404)
+    #expect(reply.reason == "UNKNOWN_USER")
+  }
+
+  @Test(arguments: [
+    ("telepathy", "UNKNOWN_METHOD"), ("acceptance,telepathy", "UNKNOWN_METHOD"), ("facial", "METHOD_NOT_AVAILABLE"),
+    ("device,facial", "METHOD_NOT_AVAILABLE"),
+  ])
+  func refusesMethodsItDoesNotHave(_ methods: String, _ reason: String) async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    #expect(try await fixture.start("alice", query: "?methods=" + methods) == .notStarted(reason: reason))
+  }
+
+  @Test(arguments: ["acceptance", "device,acceptance", ""])
+  func takesMethodsWithAcceptance(_ methods: String) async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice", query: "?methods=" + methods)
+  }
+
+  @Test(arguments: ["0", "-1", "2592001", "x", "1.5", ""])
+  func refusesADurationOutsideItsBounds(_ seconds: String) async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    let reply = await fixture.respond(try fixture.startRequest("alice", query: "?duration_seconds=" + seconds))
+    #expect(reply.status == 400)
+  }
+
+  @Test func aSecondRequestFromTheSameSourceIsNotStarted() async throws {
+    let (fixture, _, _) = try await waiting()
+    #expect(try await fixture.start("alice") == .notStarted(reason: "REQUEST_PENDING"))
+  }
+
+  @Test func aRequestFromAnotherSourceIsStarted() async throws {
+    let (fixture, _, _) = try await waiting()
+    _ = try await fixture.started("alice", context: SignInContext(host: "web-2"))
+  }
+
+  @Test func aRequestAfterALogoutIsStarted() async throws {
+    let (fixture, _, session) = try await waiting()
+    _ = try await fixture.logOut(session)
+    _ = try await fixture.started("alice")
+  }
+
+  @Test func aRequestAfterATimeoutIsStarted() async throws {
+    let (fixture, _, _) = try await waiting()
+    fixture.clock.advance(seconds: 60)
+    _ = try await fixture.started("alice")
+  }
+
+  @Test func aUserHasTwentyOpenRequestsAtMost() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    for number in 0..<20 { _ = try await fixture.started("alice", context: SignInContext(host: "web-\(number)")) }
+    #expect(
+      try await fixture.start("alice", context: SignInContext(host: "web-20"))
+        == .notStarted(reason: "REQUEST_PENDING"))
+  }
+
+  /// The reply with the change may have been lost on the way.
+  @Test func whoAsksAgainRightAfterAChangeIsHeldForASecondAtMost() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    _ = try await fixture.status(of: session)
+    let stored = try await fixture.service.storage.read { try Session.find(token: session.token.exposedValue, in: $0) }
+    let now = fixture.clock.now
+    #expect(try #require(stored).holdEnd(arrival: now, wait: 20) == now.advanced(seconds: 1))
+    let later = now.advanced(seconds: 5)
+    #expect(try #require(stored).holdEnd(arrival: later, wait: 20) == later.advanced(seconds: 20))
+  }
+
+  @Test func theStatusIsHeldUntilItChanges() async throws {
+    let (fixture, phone, session) = try await waiting()
+    async let status = fixture.status(of: session, wait: 20)
+    try await untilHeld(fixture.service)
+    _ = try await phone.list()
+    #expect(try await status.status == .identifying)
+  }
+
+  @Test func aHeldStatusWakesWithinMilliseconds() async throws {
+    let (fixture, phone, session) = try await waiting()
+    async let status = fixture.status(of: session, wait: 20)
+    try await untilHeld(fixture.service)
+    let start = ContinuousClock.now
+    _ = try await phone.list()
+    _ = try await status
+    // Generous: the machine that runs this may be busy.
+    #expect(ContinuousClock.now - start < .seconds(1))
+  }
+
+  @Test func aChangeThatWasNotFetchedIsAnsweredAtOnce() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    #expect(try await fixture.status(of: session, wait: 20).status == .active)
+  }
+
+  @Test func aHeldReplySaysThatItWasHeld() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    let reply = await fixture.respond(
+      try fixture.signed("GET", session.statusURL, by: session, headers: [("Prefer", "respond-async, Wait=\"90\"")]))
+    #expect(reply.header("Preference-Applied") == "wait=20")
+  }
+
+  @Test func withoutThePreferenceTheReplyComesAtOnce() async throws {
+    let (fixture, _, session) = try await waiting()
+    let reply = await fixture.respond(try fixture.signed("GET", session.statusURL, by: session))
+    #expect(reply.header("Preference-Applied") == nil)
+    #expect(try StatusReply(parsing: reply.body).status == .pending)
+  }
+
+  @Test func stoppingAnswersWhatIsHeld() async throws {
+    let (fixture, _, session) = try await waiting()
+    async let status = fixture.status(of: session, wait: 20)
+    try await untilHeld(fixture.service)
+    fixture.service.stopHolding()
+    #expect(try await status.status == .pending)
+  }
+
+  @Test func anUncollectedApprovalIsClosed() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    fixture.clock.advance(seconds: 30)
+    #expect(try await fixture.status(of: session).reason == "NOT_COLLECTED")
+  }
+
+  @Test func aClientThatLeftDidNotCollect() async throws {
+    let (fixture, phone, session) = try await waiting()
+    let signed = try fixture.signed("GET", session.statusURL, by: session, headers: [("Prefer", "wait=20")])
+    // The client is gone as soon as the request is held.
+    let request = ServiceRequest(
+      method: "GET", target: signed.target, authority: Fixture.authority, headers: signed.headers,
+      onDeparture: { $0() })
+    _ = await fixture.respond(request)
+    try await phone.approveOnly()
+    fixture.clock.advance(seconds: 30)
+    #expect(try await fixture.status(of: session).status == .closed)
+  }
+
+  @Test func loggingOutTwiceSucceedsTwice() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    #expect(try await fixture.logOut(session).status == 200)
+    #expect(try await fixture.logOut(session).status == 200)
+    #expect(try await fixture.status(of: session).status == .closed)
+  }
+
+  @Test func aSessionGoesOnAfterARestart() async throws {
+    let (fixture, phone, session) = try await waiting()
+    try await phone.approveOnly()
+    let reply = try await fixture.restarted().respond(
+      to: try fixture.signed("GET", session.statusURL, by: session))
+    #expect(try StatusReply(parsing: reply.body).status == .active)
+  }
+
+  @Test func aSessionMayNotAskForAnother() async throws {
+    let (fixture, _, session) = try await waiting()
+    let other = try await fixture.started("alice", context: SignInContext(host: "web-2"))
+    #expect(await fixture.respond(try fixture.signed("GET", other.statusURL, by: session)).status == 401)
+  }
+
+  @Test func theApplicationMayNotSignForItsSession() async throws {
+    let (fixture, _, session) = try await waiting()
+    let target = String(session.statusURL.dropFirst(Fixture.origin.count))
+    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 401)
+  }
+
+  @Test func aSessionsReplyIsSignedWithTheApplicationsSecret() async throws {
+    let (fixture, _, session) = try await waiting()
+    let request = try fixture.signed("GET", session.statusURL, by: session)
+    let reply = await fixture.respond(request)
+    let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
+    #expect(
+      reply.header(ReplySignature.header)
+        == ReplySignature.signature(
+          secret: fixture.application.secret, nonce: claim.nonce, status: 200, body: reply.body))
+  }
+
+  @Test(arguments: ["a/b", "100%", "a b", "a+b", "smörgås 🎉", "..", ".", "?x=1", String(repeating: "é", count: 1_000)])
+  func takesAnyUserID(_ user: String) async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture, user: user)
+    _ = try await fixture.started(user)
+  }
+
+  @Test func readsAPlusInAUserIDAsASpace() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("a b")
+    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/a+b"
+    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 200)
+  }
+
+  @Test(arguments: ["", String(repeating: "x", count: 1_001)])
+  func refusesAUserIDOutsideItsBounds(_ user: String) async throws {
+    let fixture = try await Fixture()
+    let reply = await fixture.respond(
+      try fixture.signed(
+        "POST", "/management/add_users/\(fixture.application.id)", UsersRequest(users: [user]).encoded()))
+    #expect(reply.reason == "BAD_USER_ID")
+  }
+
+  @Test(arguments: ["%", "%zz", "%ff"])
+  func refusesABrokenPath(_ user: String) async throws {
+    let fixture = try await Fixture()
+    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/" + user
+    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 400)
+  }
+
+  @Test func textMessagesAreRefusedWithTheirReason() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let body = RegistrationMessageRequest(phoneNumber: "+1").encoded()
+    let target = "/management/send_registration_sms/\(fixture.application.id)/alice"
+    #expect(await fixture.respond(try fixture.signed("POST", target, body)).reason == "SMS_NOT_CONFIGURED")
+  }
+}

@@ -1,0 +1,162 @@
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct SignatureTests {
+  private func target(_ fixture: Fixture) -> String {
+    "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
+  }
+
+  @Test(arguments: SigningScheme.allCases)
+  func takesBothSchemes(_ scheme: SigningScheme) async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    #expect(await fixture.respond(try fixture.signed("GET", target(fixture), scheme: scheme)).status == 200)
+  }
+
+  @Test(arguments: Dialect.allCases.flatMap(\.timestampHeaders).flatMap { [$0, $0.lowercased(), $0.uppercased()] })
+  func takesEverySpellingOfTheTimestamp(_ name: String) async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let full = try fixture.signed("GET", target(fixture))
+    let request = ServiceRequest(
+      method: "GET", target: full.target, authority: Fixture.authority,
+      headers: [
+        ("authentication", full.values(of: ["Authentication"])[0]), (name, "\(fixture.clock.now.seconds)"),
+      ])
+    #expect(await fixture.respond(request).status == 200)
+  }
+
+  @Test func takesThePathWithoutItsManagementPart() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let short = "/has_registered_mobile_device/\(fixture.application.id)/alice"
+    #expect(await fixture.respond(try fixture.signed("GET", short)).status == 200)
+  }
+
+  @Test func refusesAReplayedNonce() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let request = try fixture.signed("GET", target(fixture))
+    #expect(await fixture.respond(request).status == 200)
+    let second = await fixture.respond(request)
+    #expect(second.status == 401)
+    #expect(second.reason == "NONCE_REPLAYED")
+  }
+
+  @Test func refusesAReplayedNonceAfterARestart() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let request = try fixture.signed("GET", target(fixture))
+    #expect(await fixture.respond(request).status == 200)
+    #expect(try await fixture.restarted().respond(to: request).reason == "NONCE_REPLAYED")
+  }
+
+  @Test func stillRefusesAReplayOnceOldNoncesAreForgotten() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let request = try fixture.signed("GET", target(fixture))
+    #expect(await fixture.respond(request).status == 200)
+    fixture.clock.advance(seconds: 601)
+    try await fixture.service.tidy()
+    #expect(await fixture.respond(request).reason == "TIMESTAMP_OUTSIDE_WINDOW")
+  }
+
+  @Test func aNonceWithLeadingZerosIsTheSameNonce() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    #expect(await fixture.respond(try fixture.signed("GET", target(fixture), nonce: 7)).status == 200)
+    let signer = try RequestSigner(
+      clientID: fixture.application.id, secret: fixture.application.secret, scheme: .documented)
+    let time = "\(fixture.clock.now.seconds)"
+    let header = try #require(
+      signer.authentication(nonce: "007", timestamp: time, uri: Fixture.origin + target(fixture)))
+    let request = ServiceRequest(
+      method: "GET", target: target(fixture), authority: Fixture.authority,
+      headers: [("Authentication", header), (Dialect.iampass.timestampHeaders[0], time)])
+    #expect(await fixture.respond(request).reason == "NONCE_REPLAYED")
+  }
+
+  @Test(arguments: [-301, 301])
+  func refusesATimestampOutsideTheWindow(_ offset: Int64) async throws {
+    let fixture = try await Fixture()
+    let request = try fixture.signed("GET", target(fixture))
+    fixture.clock.advance(seconds: offset)
+    #expect(await fixture.respond(request).reason == "TIMESTAMP_OUTSIDE_WINDOW")
+  }
+
+  @Test func refusesAnotherPath() async throws {
+    let fixture = try await Fixture()
+    let signed = try fixture.signed("GET", target(fixture))
+    let moved = ServiceRequest(
+      method: "GET", target: target(fixture) + "x", authority: Fixture.authority, headers: signed.headers)
+    #expect(await fixture.respond(moved).reason == "SIGNATURE_REFUSED")
+  }
+
+  @Test func refusesAnotherHost() async throws {
+    let fixture = try await Fixture()
+    let request = try fixture.signed("GET", target(fixture), origin: "https://elsewhere.test")
+    #expect(await fixture.respond(request).reason == "SIGNATURE_REFUSED")
+  }
+
+  @Test func refusesAnotherApplication() async throws {
+    let fixture = try await Fixture()
+    let other = try await fixture.service.storage.createApplication(named: "other", at: fixture.clock.now)
+    let request = try fixture.signed("GET", "/management/has_registered_mobile_device/\(other.id)/alice")
+    #expect(await fixture.respond(request).status == 401)
+  }
+
+  @Test func refusesARequestWithoutASignature() async throws {
+    let fixture = try await Fixture()
+    let reply = await fixture.respond(
+      ServiceRequest(method: "GET", target: target(fixture), authority: Fixture.authority))
+    #expect(reply.status == 401)
+    #expect(reply.reason == "AUTHENTICATION_MISSING")
+  }
+
+  @Test func anUnknownApplicationIsNotFound() async throws {
+    let fixture = try await Fixture()
+    let target = "/management/has_registered_mobile_device/nobody/alice"
+    let reply = await fixture.respond(try fixture.signed("GET", target))
+    #expect(reply.status == 404)
+    #expect(reply.reason == "UNKNOWN_APPLICATION")
+  }
+
+  @Test func aRefusedSignatureSpendsNoNonce() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let signed = try fixture.signed("GET", target(fixture), nonce: 99)
+    let wrong = ServiceRequest(
+      method: "GET", target: target(fixture) + "x", authority: Fixture.authority, headers: signed.headers)
+    #expect(await fixture.respond(wrong).status == 401)
+    #expect(await fixture.respond(signed).status == 200)
+  }
+
+  @Test func signsRepliesAlsoToWhatItRefuses() async throws {
+    let fixture = try await Fixture()
+    let reply = await fixture.respond(try fixture.signed("GET", target(fixture), nonce: 5))
+    #expect(reply.status == 404)
+    let expected = ReplySignature.signature(
+      secret: fixture.application.secret, nonce: "5", status: 404, body: reply.body)
+    #expect(reply.header(ReplySignature.header) == expected)
+  }
+
+  @Test func doesNotSignRepliesToWhoDidNotVerify() async throws {
+    let fixture = try await Fixture()
+    let request = try fixture.signed("GET", target(fixture), origin: "https://elsewhere.test")
+    #expect(await fixture.respond(request).header(ReplySignature.header) == nil)
+  }
+
+  @Test(arguments: [
+    ("https://public.test", "https://public.test", ""),
+    // The proxy passes the path on, or takes its own part of it away.
+    ("https://public.test/iam", "https://public.test", "/iam"),
+    ("https://public.test/iam", "https://public.test/iam", ""), ("https://public.test", "https://public.test:443", ""),
+  ])
+  func checksAgainstThePublicAddress(_ configured: String, _ origin: String, _ prefix: String) async throws {
+    let fixture = try await Fixture(publicURL: configured)
+    let request = try fixture.signed("GET", prefix + target(fixture), origin: origin)
+    #expect(await fixture.respond(request).reason == "UNKNOWN_USER")
+  }
+}

@@ -1,0 +1,87 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// A phone whose steps a test takes one by one.
+struct TestPhone {
+  let fixture: Fixture
+  let key: DeviceKey
+  let device: String
+
+  /// Registers a phone for `user`, who is added first.
+  static func registered(in fixture: Fixture, user: String = "alice", lost: Bool = false) async throws -> TestPhone {
+    try await fixture.addUserIfNew(user)
+    let key = try DeviceKey.generate()
+    let reply = try await register(in: fixture, code: try await fixture.linkCode(for: user, lost: lost), key: key)
+    return TestPhone(fixture: fixture, key: key, device: try RegisterReply(parsing: reply.body).device)
+  }
+
+  static func register(in fixture: Fixture, code: Secret, key: DeviceKey? = nil) async throws -> ServiceReply {
+    let key = try key ?? DeviceKey.generate()
+    let request = RegisterRequest(code: code, publicKey: try key.publicKey.text)
+    return await fixture.respond(Self.request(DeviceRoute.register, request.encoded()))
+  }
+
+  static func request(
+    _ path: [String], _ body: [UInt8], headers: [(name: String, value: String)] = []
+  ) -> ServiceRequest {
+    ServiceRequest(
+      method: "POST", target: "/" + path.joined(separator: "/"), authority: Fixture.authority, headers: headers,
+      body: body)
+  }
+
+  func askBody(
+    _ purpose: DevicePurpose, known: [String] = [], origin: String = Fixture.origin, nonce: String? = nil
+  ) throws -> [UInt8] {
+    let random = try #require(Digest.randomIdentifier())
+    let ask = DeviceAsk(
+      origin: origin, device: device, purpose: purpose, timestamp: fixture.clock.now.seconds, nonce: nonce ?? random,
+      known: known)
+    return try UnverifiedStatement.body(signing: ask.json, with: key)
+  }
+
+  func list(known: [String] = [], wait: Int? = nil) async throws -> [OpenRequest] {
+    let headers = wait.map { [(name: "Prefer", value: "wait=\($0)")] } ?? []
+    let reply = await fixture.respond(
+      Self.request(DeviceRoute.requests, try askBody(.requests, known: known), headers: headers))
+    return try RequestsReply(parsing: reply.body).requests
+  }
+
+  func answerBody(
+    _ answer: DeviceAnswer, to request: OpenRequest, origin: String = Fixture.origin, nonce: String? = nil,
+    contextHash: String? = nil
+  ) throws -> [UInt8] {
+    let statement = AnswerStatement(
+      origin: origin, device: device, session: request.session, answer: answer,
+      contextHash: contextHash ?? ShownContext.hash(request.context), nonce: nonce ?? request.nonce,
+      expires: request.expires)
+    return try UnverifiedStatement.body(signing: statement.json, with: key)
+  }
+
+  @discardableResult
+  func answer(_ answer: DeviceAnswer, to request: OpenRequest) async throws -> ServiceReply {
+    await fixture.respond(Self.request(DeviceRoute.answer, try answerBody(answer, to: request)))
+  }
+
+  /// Approves the only open request.
+  func approveOnly() async throws {
+    let open = try await list()
+    #expect(open.count == 1)
+    #expect(try await answer(.approve, to: try #require(open.first)).status == 200)
+  }
+
+  @discardableResult
+  func change(_ purpose: DevicePurpose) async throws -> ServiceReply {
+    await fixture.respond(Self.request(DeviceRoute.presence, try askBody(purpose)))
+  }
+}
+
+extension Fixture {
+  func addUserIfNew(_ name: String) async throws {
+    let reply = await respond(
+      try signed("POST", "/management/add_users/\(application.id)", UsersRequest(users: [name]).encoded()))
+    #expect(reply.status == 201)
+  }
+}

@@ -1,0 +1,218 @@
+"""Plays a PAM host: reads one scene as JSON on standard input, makes the calls, prints what happened as JSON.
+
+A process of its own for each scene, so that nothing of one reaches the next. It has a private /dev with a /dev/log of
+its own, so that the module's log lines can be read.
+"""
+
+import ctypes
+import ctypes.util
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+libc = ctypes.CDLL(None, use_errno=True)
+pam = ctypes.CDLL("libpam.so.0")
+
+CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x00020000, 4096, 16384, 1 << 18
+PAM_BUF_ERR, PAM_CONV_ERR = 5, 19
+ITEMS = {"tty": 3, "rhost": 4, "ruser": 8}
+
+
+class Message(ctypes.Structure):
+    _fields_ = [("style", ctypes.c_int), ("text", ctypes.c_char_p)]
+
+
+class Response(ctypes.Structure):
+    _fields_ = [("text", ctypes.c_void_p), ("code", ctypes.c_int)]
+
+
+CONVERSE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.POINTER(ctypes.POINTER(Message)),
+    ctypes.POINTER(ctypes.POINTER(Response)),
+    ctypes.c_void_p,
+)
+
+
+class Conversation(ctypes.Structure):
+    _fields_ = [("converse", CONVERSE), ("data", ctypes.c_void_p)]
+
+
+libc.calloc.restype = ctypes.c_void_p
+libc.calloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+libc.strdup.restype = ctypes.c_void_p
+pam.pam_getenvlist.restype = ctypes.POINTER(ctypes.c_char_p)
+
+
+def mount(source, target, kind, flags):
+    if libc.mount(source.encode(), target.encode(), kind.encode(), flags, None) != 0:
+        raise OSError(ctypes.get_errno(), "mount " + target)
+
+
+def take_the_log(folder):
+    """Puts a socket at /dev/log that only this process and its children see."""
+    if libc.unshare(CLONE_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    mount("none", "/", "none", MS_REC | MS_PRIVATE)
+    devices = os.path.join(folder, "dev")
+    os.makedirs(devices, exist_ok=True)
+    for name in ("null", "zero", "full", "random", "urandom", "tty", "pts"):
+        place = os.path.join(devices, name)
+        if os.path.isdir("/dev/" + name):
+            os.makedirs(place, exist_ok=True)
+        else:
+            open(place, "a").close()
+        mount("/dev/" + name, place, "none", MS_BIND)
+    mount(devices, "/dev", "none", MS_BIND | MS_REC)
+    log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    if os.path.exists("/dev/log"):
+        os.unlink("/dev/log")
+    log.bind("/dev/log")
+    log.setblocking(False)
+    return log
+
+
+def read_log(log):
+    lines = []
+    while True:
+        try:
+            lines.append(log.recv(65536).decode("utf-8", "backslashreplace"))
+        except BlockingIOError:
+            return lines
+
+
+def status():
+    """User, umask, and what is ignored or caught of the standard signals (glibc's own begin at 32)."""
+    found = {}
+    for line in read("/proc/self/status").splitlines():
+        name, _, value = line.partition(":")
+        if name in ("SigIgn", "SigCgt"):
+            found[name] = int(value, 16) & 0x7FFFFFFF
+        elif name in ("Umask", "Uid", "Gid", "Groups"):
+            found[name] = value.strip()
+    return found
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def state():
+    """What a module must leave as it was."""
+    numbers = range(1, 32)
+    return {
+        "descriptors": sorted(int(name) for name in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + name)),
+        "environment": dict(os.environ),
+        "mask": sorted(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+        "handlers": [str(signal.getsignal(number)) for number in numbers],
+        "folder": os.getcwd(),
+        "status": status(),
+        "threads": len(os.listdir("/proc/self/task")),
+        "children": read(f"/proc/self/task/{os.getpid()}/children").split(),
+    }
+
+
+class Scene:
+    def __init__(self, scene):
+        self.scene = scene
+        self.shown = []
+        self.answers = list(scene.get("answers", []))
+
+    def converse(self, count, messages, responses, _data):
+        if self.scene.get("deaf"):
+            return PAM_CONV_ERR
+        array = libc.calloc(count, ctypes.sizeof(Response))
+        for index in range(count):
+            message = messages[index].contents
+            text = message.text.decode("utf-8", "backslashreplace")
+            self.shown.append({"style": message.style, "text": text, "at": time.monotonic()})
+            if message.style in (1, 2):
+                answer = self.answers.pop(0) if self.answers else None
+                if answer == "HANG UP":
+                    return PAM_CONV_ERR
+                if answer is not None:
+                    Response.from_address(array + index * ctypes.sizeof(Response)).text = libc.strdup(answer.encode())
+        responses[0] = ctypes.cast(array, ctypes.POINTER(Response))
+        return 0
+
+    def play(self):
+        scene = self.scene
+        conversation = Conversation(CONVERSE(self.converse), None)
+        handle = ctypes.c_void_p()
+        user = scene["user"].encode() if scene.get("user") is not None else None
+        code = pam.pam_start_confdir(
+            scene["service"].encode(), user, ctypes.byref(conversation), scene["folder"].encode(), ctypes.byref(handle)
+        )
+        assert code == 0, code
+        for name, value in scene.get("items", {}).items():
+            assert pam.pam_set_item(handle, ITEMS[name], value.encode()) == 0
+        before = state()
+        calls = []
+        for call in scene["calls"]:
+            began = time.monotonic()
+            calls.append({"call": call, "code": self.call(handle, call), "seconds": time.monotonic() - began})
+        after = state()
+        variables = self.variables(handle)
+        if not scene.get("leave_open"):
+            pam.pam_end(handle, 0)
+        return {
+            "calls": calls,
+            "codes": [call["code"] for call in calls],
+            "shown": self.shown,
+            "texts": [message["text"] for message in self.shown],
+            "variables": variables,
+            "changed": {name: [before[name], after[name]] for name in before if before[name] != after[name]},
+            "peak_kilobytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        }
+
+    def call(self, handle, call):
+        if call.startswith("user="):
+            return pam.pam_set_item(handle, 2, call[5:].encode())
+        name, _, flags = call.partition(":")
+        interruption = None
+        if self.scene.get("interrupt_after"):
+            # From a process of its own: a thread here would take the signal while the module has it blocked.
+            kill = f"sleep {self.scene['interrupt_after']}; kill -INT {os.getpid()}"
+            interruption = subprocess.Popen(["/bin/sh", "-c", kill])
+        code = getattr(pam, "pam_" + name)(handle, int(flags or 0))
+        if interruption:
+            interruption.wait()
+        return code
+
+    @staticmethod
+    def variables(handle):
+        found, index = [], 0
+        listed = pam.pam_getenvlist(handle)
+        while listed[index]:
+            found.append(listed[index].decode())
+            index += 1
+        return found
+
+
+def main():
+    scene = json.load(sys.stdin)
+    log = take_the_log(scene["folder"])
+    for name, value in scene.get("environment", {}).items():
+        os.environ[name] = value
+    if scene.get("ignore_children"):
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    if scene.get("block_interrupts"):
+        # As sudo does while PAM runs.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    if scene.get("handle_interrupts"):
+        signal.signal(signal.SIGINT, lambda *_: None)
+    for name, value in scene.get("limits", {}).items():
+        resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+    result = Scene(scene).play()
+    result["log"] = read_log(log)
+    json.dump(result, sys.stdout)
+
+
+main()

@@ -1,0 +1,346 @@
+"""Each ending of DESIGN's table through libpam, against the real service and a phone."""
+
+import os
+import re
+import time
+import unittest
+
+from world import *
+
+APPROVE = "Approve the sign-in on your phone"
+
+
+def setUpModule():
+    global world
+    world = World()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+    world.register_phone()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        world.settings = {"server": world.address, "ca_file": world.certificate}
+        world.configure()
+        world.pam("sudo")
+        world.forget_attempts()
+
+    def phone(self, answer, *words):
+        phone = world.phone(answer, *words)
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        return phone
+
+    def assert_no_session_is_left(self):
+        self.assertEqual(world.phone_status()["sessions"], [])
+
+
+class Endings(Case):
+    def test_approved_is_success_and_ends_with_the_handle(self):
+        self.phone("approve")
+        result = world.play(calls=["authenticate", "setcred", "acct_mgmt", "open_session", "close_session"])
+        self.assertEqual(result["codes"], [SUCCESS, SUCCESS, 6, SUCCESS, SUCCESS])
+        self.assertIn(APPROVE, result["texts"])
+        self.assertEqual(result["variables"], [], "sudo's command would see it")
+        self.assertRegex(result["log"][-1], "approved user=daemon service=sudo rhost=- record=[0-9a-f]{32}$")
+        self.assert_no_session_is_left()
+        self.assertEqual(os.listdir(world.path("run", "sessions")), [])
+
+    def test_denied_is_asked_once_and_aborts_after(self):
+        phone = self.phone("deny")
+        result = world.play(calls=["authenticate"] * 3)
+        self.assertEqual(result["codes"], [MAXTRIES, ABORT, ABORT])
+        self.assertEqual(result["texts"].count("IAMPASS: denied on your phone"), 1)
+        self.assertEqual(phone.count("sign-in request"), 1)
+
+    def test_not_answered_ends_at_its_timeout_and_is_asked_once(self):
+        phone = self.phone("ignore")
+        result = world.play(calls=["authenticate"] * 2)
+        self.assertEqual(result["codes"], [AUTH_ERR, AUTH_ERR])
+        self.assertAlmostEqual(result["calls"][0]["seconds"], 5, delta=1)
+        self.assertLess(result["calls"][1]["seconds"], 0.1)
+        self.assertEqual(phone.count("sign-in request"), 1)
+        self.assertEqual(result["texts"][-1], "IAMPASS: not answered in time. Use your password.")
+
+    def test_after_a_timeout_the_request_is_gone_from_the_phone(self):
+        world.play()
+        phone = self.phone("approve")
+        time.sleep(0.5)
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_login_reuses_the_handle_for_another_name(self):
+        self.phone("deny")
+        result = world.play(calls=["authenticate", "user=" + WITHOUT_TOKEN, "authenticate"])
+        self.assertEqual(result["codes"], [MAXTRIES, SUCCESS, USER_UNKNOWN])
+
+    def test_a_user_without_token_is_told_nothing(self):
+        result = world.play(user=WITHOUT_TOKEN)
+        self.assertEqual((result["codes"], result["texts"]), ([USER_UNKNOWN], []))
+
+    def test_a_user_unknown_to_the_system_is_unknown_though_in_the_file(self):
+        users = read(world.path("users"))
+        world.write("users", users + "no-such-user:0123456789abcdef0123\n")
+        self.addCleanup(world.write, "users", users)
+        self.assertEqual(world.play(user="no-such-user")["codes"], [USER_UNKNOWN])
+
+    def test_names_that_are_no_names_are_unknown(self):
+        for name in ["../../etc/passwd", "-rf", "a b", "root\n", "%s%n", "x" * 4096, "é", "1000", "DAEMON"]:
+            with self.subTest(name=name[:20]):
+                self.assertEqual(world.play(user=name)["codes"], [USER_UNKNOWN])
+
+    def test_no_phone_says_so(self):
+        run(program("iampassctl"), "user", "add", "games", "--config", world.path("iampass.conf"))
+        result = world.play(user="games")
+        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+        self.assertEqual(result["texts"], ["IAMPASS: no phone is registered for you. Use your password."])
+
+    def test_a_service_that_is_not_listed_is_left_alone(self):
+        world.pam("cron")
+        result = world.play(service="cron")
+        self.assertEqual((result["codes"], result["texts"], result["log"]), ([AUTHINFO_UNAVAIL], [], []))
+
+    def test_an_interruption_cancels_at_once(self):
+        for how in ({"block_interrupts": True}, {"handle_interrupts": True}):
+            with self.subTest(how=how):
+                world.forget_attempts()
+                phone = self.phone("ignore")
+                result = world.play(interrupt_after=1, calls=["authenticate"], **how)
+                self.assertEqual(result["codes"], [ABORT])
+                self.assertLess(result["calls"][0]["seconds"], 1.5)
+                self.assertEqual(result["texts"][-1], "IAMPASS: cancelled")
+                phone.stop()
+                self.assert_no_session_is_left()
+
+    def test_a_terminal_that_is_gone_aborts_and_cancels(self):
+        result = world.play(deaf=True)
+        self.assertEqual(result["codes"], [ABORT])
+        self.assert_no_session_is_left()
+
+    def test_too_many_requests_send_no_more(self):
+        world.configure(max_requests="2")
+        phone = self.phone("deny")
+        for _ in range(2):
+            self.assertEqual(world.play()["codes"], [MAXTRIES])
+        result = world.play()
+        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+        self.assertIn("too many requests", result["texts"][-1])
+        self.assertEqual(phone.count("sign-in request"), 2)
+        self.assertEqual(world.play(own=False, items={"rhost": "192.0.2.1"})["codes"], [MAXTRIES])
+
+    def test_a_broken_limiter_refuses(self):
+        os.makedirs(world.path("run", "attempts"), 0o700, exist_ok=True)
+        os.chmod(world.path("run", "attempts"), 0o777)
+        result = world.play()
+        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+        self.assertIn("run/attempts is writable by group or others", result["log"][-1])
+
+    def test_a_host_that_ignores_its_children_is_served(self):
+        self.phone("approve")
+        self.assertEqual(world.play(ignore_children=True)["codes"], [SUCCESS])
+
+    def test_a_restart_of_the_service_during_the_wait_is_waited_through(self):
+        phone = self.phone("approve", "--after", "3")
+        world.pam("sudo", "prompt=push timeout=20s")
+        import threading
+
+        timer = threading.Timer(1, world.restart_server)
+        timer.start()
+        result = world.play()
+        timer.join()
+        self.assertEqual(result["codes"], [SUCCESS], (result, phone.lines))
+        self.assertEqual(phone.count("sign-in request"), 1)
+
+
+class Additions(Case):
+    def test_signed_replies_are_accepted_when_required(self):
+        self.phone("approve")
+        world.configure(signed_replies="required")
+        self.addCleanup(world.configure, signed_replies=None)
+        self.assertEqual(world.play()["codes"], [SUCCESS])
+
+    def test_the_phone_shows_who_asks_and_from_where(self):
+        phone = self.phone("deny")
+        world.configure(send_context="yes")
+        self.addCleanup(world.configure, send_context=None)
+        world.pam("su", "prompt=push timeout=5s")
+        world.play(service="su", items={"rhost": "192.0.2.5\x1b[2J"})
+        for shown in ("daemon", "su", "pts/7", "192.0.2.5?[2J"):
+            phone.wait_for(re.escape(shown), 5)
+
+    def test_no_context_is_sent_when_the_service_announced_nothing(self):
+        phone = self.phone("deny")
+        world.play()
+        phone.wait_for("denied", 5)
+        self.assertEqual(phone.count("pts/7"), 0)
+
+    def test_the_published_clients_scheme_works_too(self):
+        self.phone("approve")
+        for settings in ({"signing": "client"}, {"dialect": "activeconnect"}):
+            with self.subTest(settings=settings):
+                world.configure(**settings)
+                self.assertEqual(world.play()["codes"], [SUCCESS])
+                world.configure(**dict.fromkeys(settings))
+
+
+class Prompts(Case):
+    PROMPT = "Password, or Enter to approve on your phone: "
+
+    def setUp(self):
+        super().setUp()
+        world.pam("sudo", "timeout=5s")
+
+    def test_auto_rings_for_oneself_at_a_terminal(self):
+        self.phone("approve")
+        result = world.play()
+        self.assertEqual(result["codes"], [SUCCESS])
+        self.assertNotIn(self.PROMPT, result["texts"])
+
+    def test_auto_asks_everyone_else_first(self):
+        self.phone("approve")
+        for items in ({"ruser": "games"}, {"tty": ""}, {"rhost": "192.0.2.1"}):
+            with self.subTest(items=items):
+                result = world.play(items=items, answers=[""])
+                self.assertEqual(result["codes"], [SUCCESS])
+                self.assertEqual(result["texts"][0], self.PROMPT)
+
+    def test_a_password_goes_to_the_next_module_and_rings_no_phone(self):
+        phone = self.phone("approve")
+        world.write("keep", f"#!/bin/sh\ncat > {world.path('typed')}\n", 0o700)
+        lines = f"auth required MODULE\nauth optional pam_exec.so expose_authtok quiet {world.path('keep')}\n"
+        world.pam("sudo", "timeout=5s", lines=lines)
+        result = world.play(items={"ruser": "games"}, answers=["hunter2"])
+        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+        self.assertEqual(read(world.path("typed")).strip("\0"), "hunter2")
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_nothing_for_an_answer_aborts(self):
+        for answer in (None, "HANG UP"):
+            with self.subTest(answer=answer):
+                self.assertEqual(world.play(items={"ruser": "games"}, answers=[answer])["codes"], [ABORT])
+
+    def test_as_second_factor_text_is_refused(self):
+        phone = self.phone("approve")
+        # pam_unix asks, fails for this user, and leaves the password for us; without it we alone decide.
+        world.pam("sudo", "timeout=5s", lines="auth optional pam_unix.so nodelay\nauth required MODULE\n")
+        for typed, code, requests in (("anything", AUTH_ERR, 0), ("", SUCCESS, 1)):
+            with self.subTest(typed=typed):
+                result = world.play(items={"ruser": "games"}, answers=["first", typed])
+                self.assertEqual(result["texts"][1], "Enter to approve on your phone: ")
+                self.assertEqual(result["codes"], [code])
+                self.assertEqual(phone.count("sign-in request"), requests)
+
+
+class SecureShell(Case):
+    def setUp(self):
+        super().setUp()
+        world.pam("sshd", "timeout=5s")
+
+    def play(self, **scene):
+        return world.play(service="sshd", own=False, items={"rhost": "192.0.2.9", "tty": "ssh"}, **scene)
+
+    def test_every_name_gets_the_same_prompt(self):
+        for name in (ENROLLED, WITHOUT_TOKEN, "no-such-user", "a b"):
+            with self.subTest(name=name):
+                result = self.play(user=name, answers=["wrong"])
+                self.assertEqual(result["texts"], [Prompts.PROMPT])
+                self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+
+    def test_the_record_id_travels_in_the_pam_environment(self):
+        self.phone("approve")
+        result = self.play(answers=[""])
+        self.assertEqual(result["codes"], [SUCCESS])
+        self.assertRegex(result["variables"][0], "^IAMPASS_SESSION=[0-9a-f]{32}$")
+
+    def test_a_session_that_logind_does_not_know_is_refused_and_ended(self):
+        self.phone("approve")
+        result = self.play(answers=[""], calls=["authenticate", "open_session"])
+        self.assertEqual(result["codes"], [SUCCESS, SESSION_ERR])
+        self.assertEqual(result["variables"], [], "the user's shell would see it")
+        self.assert_no_session_is_left()
+
+    def test_a_denial_is_remembered_for_the_connection(self):
+        # Each scene is a process of its own with the same parent, as sshd's tries on one connection are.
+        phone = self.phone("deny")
+        self.assertEqual(self.play(answers=[""])["codes"], [MAXTRIES])
+        self.assertEqual(self.play(answers=[""])["codes"], [MAXTRIES])
+        self.assertEqual(phone.count("sign-in request"), 1)
+
+
+class BrokenFiles(Case):
+    """DESIGN: broken or unsafe files answer PAM_SERVICE_ERR, whatever `fail` says."""
+
+    def assert_service_error(self, told, shown=("IAMPASS is not configured; ask your administrator. Use your password.",)):
+        world.pam("sudo", "prompt=push timeout=5s fail=open")
+        result = world.play()
+        self.assertEqual((result["codes"], result["texts"]), ([SERVICE_ERR], list(shown)))
+        self.assertIn(told, result["log"][-1])
+
+    def replace(self, name, text, mode):
+        old = read(world.path(name))
+        old_mode = os.stat(world.path(name)).st_mode & 0o777
+        self.addCleanup(world.write, name, old, old_mode)
+        world.write(name, text if text is not None else old, mode)
+
+    def test_no_server_stands_aside(self):
+        world.settings = {}
+        world.configure()
+        self.assert_service_error("no server is set", shown=())
+
+    def test_no_configuration_stands_aside(self):
+        os.unlink(world.path("iampass.conf"))
+        self.assert_service_error("no server is set", shown=())
+
+    def test_readable_credentials(self):
+        self.replace("credentials", None, 0o644)
+        self.assert_service_error(f"{world.path('credentials')} is readable by group or others (mode 0644)")
+
+    def test_readable_users(self):
+        self.replace("users", None, 0o640)
+        self.assert_service_error(f"{world.path('users')} is readable by group or others")
+
+    def test_writable_configuration(self):
+        os.chmod(world.path("iampass.conf"), 0o666)
+        self.assert_service_error(f"{world.path('iampass.conf')} is writable by group or others")
+
+    def test_linked_credentials(self):
+        os.rename(world.path("credentials"), world.path("elsewhere"))
+        self.addCleanup(os.rename, world.path("elsewhere"), world.path("credentials"))
+        os.symlink(world.path("elsewhere"), world.path("credentials"))
+        self.assert_service_error("is a symbolic link")
+
+    def test_a_bad_value_names_its_line(self):
+        world.configure(approval_timeout="1e99")
+        self.assert_service_error("iampass.conf:7: bad approval_timeout: takes a duration from 5s to 90s")
+
+    def test_plain_http_to_another_machine(self):
+        world.configure(server="http://example.com")
+        self.assert_service_error("bad server")
+
+    def test_credentials_without_a_secret(self):
+        self.replace("credentials", "application_id = x\n", 0o600)
+        self.assert_service_error("application_secret is missing")
+
+    def test_a_secret_that_does_not_fit_the_scheme(self):
+        self.replace("credentials", "application_id = x\napplication_secret = short\n", 0o600)
+        self.assert_service_error("has not the 24 bytes")
+
+    def test_a_user_named_twice(self):
+        self.replace("users", "daemon:aaaaaaaaaaaaaaaa\ndaemon:bbbbbbbbbbbbbbbb\n", 0o600)
+        self.assert_service_error("users:2: user named twice")
+
+    def test_a_bad_module_argument(self):
+        for argument in ("timeout=0", "timeout=91s", "prompt=maybe", "methods=smell", "fail=maybe", "config=relative"):
+            with self.subTest(argument=argument):
+                world.pam("sudo", argument)
+                self.assertEqual(world.play()["codes"], [SERVICE_ERR])
+
+    def test_an_unknown_module_argument_is_logged_and_ignored(self):
+        self.phone("approve")
+        world.pam("sudo", "prompt=push timeout=5s colour=blue")
+        result = world.play()
+        self.assertEqual(result["codes"], [SUCCESS])
+        self.assertIn("unknown module argument colour", result["log"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
