@@ -59,7 +59,7 @@ class BrokenFiles(HostTestCase):
     def test_a_bad_configuration_value_is_logged_with_file_and_line(self):
         with self.host.changed("/etc/iampass/iampass.conf", lambda text: text + "approval_timeout = soon\n"):
             self.password_goes_on()
-        self.assertRegex("\n".join(self.module_lines()), r"/etc/iampass/iampass\.conf:4\b")
+        self.assertRegex("\n".join(self.module_lines()), r"/etc/iampass/iampass\.conf:6\b")
 
     def test_a_missing_module_leaves_the_password(self):
         module = next(self.host.path("/usr/lib").glob("*/security/pam_iampass.so"))

@@ -83,40 +83,39 @@ class CountingProxy:
 
     def __init__(self, world):
         self.world = world
-        # A service behind a proxy is told its public address.
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._listener = None
         self._inward = ssl.create_default_context(cafile=world.certificate)
         self._outward = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._outward.load_cert_chain(world.certificate, world.key)
         self.reset()
 
     def reset(self):
-        self.connections, self.requests, self.answered_active = 0, [], None
+        #: For each connection of the module's, its request lines.
+        self.requests, self.answered_active = {}, None
 
-    def counted(self):
-        """Requests up to the approval, and after it."""
-        later = sum("logout" in line for line in self.requests)
-        return len(self.requests) - later, later
+    def counted(self, ending):
+        """Connections and requests up to the approval, or those of the session's end that opened one of their own."""
+        lines = {key: [line for line in said if ("logout" in line) == ending] for key, said in self.requests.items()}
+        # The session's end may come over the connection that is there already.
+        opened = [key for key, said in self.requests.items() if ("logout" in said[0]) == ending]
+        return len(opened), sum(map(len, lines.values()))
 
     def __enter__(self):
+        """Takes the service's address; the service moves behind it, and is told its public address."""
+        self.world.server.stop()
         self._server = self.world.start(
-            str(self.world_program("iampass-server")), "serve", "--data", self.world.path("data"), "--listen",
-            "127.0.0.1:0", "--tls-cert", self.world.certificate, "--tls-key", self.world.key, "--public-url",
-            self.address)
+            os.path.join(os.environ["IAMPASS_BIN"], "iampass-server"), "serve", "--data", self.world.path("data"),
+            "--listen", "127.0.0.1:0", "--tls-cert", self.world.certificate, "--tls-key", self.world.key,
+            "--public-url", self.world.address)
         line = self._server.wait_for("listening on")
-        host, port = re.search(r"https://([0-9.]+):(\d+)", line).groups()
-        self._target = (host, int(port))
+        self._target = ("127.0.0.1", int(re.search(r"https://[0-9.]+:(\d+)", line)[1]))
+        self._listener = socket.create_server(("127.0.0.1", int(self.world.address.rsplit(":", 1)[1])))
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_):
         self._listener.close()
         self._server.stop()
-
-    @staticmethod
-    def world_program(name):
-        return pathlib.Path(os.environ["IAMPASS_BIN"]) / name
 
     def _accept(self):
         while True:
@@ -132,15 +131,17 @@ class CountingProxy:
             with self._outward.wrap_socket(client, server_side=True) as outer, \
                     socket.create_connection(self._target) as plain, \
                     self._inward.wrap_socket(plain, server_hostname="127.0.0.1") as inner:
-                plain_out = inner
-                self.connections += 1
                 while request := read_message(outer):
-                    self.requests.append(request.split(b"\r\n", 1)[0].decode(errors="replace"))
-                    plain_out.sendall(request)
+                    # The phone comes this way too.
+                    own = b"/device/v1/" not in request.split(b"\r\n", 1)[0]
+                    if own:
+                        line = request.split(b"\r\n", 1)[0].decode(errors="replace")
+                        self.requests.setdefault(id(client), []).append(line)
+                    inner.sendall(request)
                     reply = read_message(inner)
-                    outer.sendall(reply)
-                    if b'"active"' in reply:
+                    if own and b'"active"' in reply:
                         self.answered_active = self.answered_active or time.monotonic()
+                    outer.sendall(reply)
         except OSError:
             pass  # the worker closes without ceremony
 

@@ -161,8 +161,8 @@ class Host:
         return self.run(*words)
 
     def workers(self):
-        """The process ids of the network workers that run now."""
-        return self.run("pgrep", "-x", "iampass-https", check=False).split()
+        """The process ids of the module's workers that run now; the phone's has another user."""
+        return self.run("pgrep", "-u", "_iampass", "-x", "iampass-https", check=False).split()
 
 
 class Terminal(pexpect.spawn):
@@ -213,6 +213,7 @@ class Phone:
             self.words += ["--after", str(after)]
         self._process = None
         self._log = None
+        self.printed_at_last = ""
 
     def __enter__(self):
         self._log = tempfile.TemporaryFile()
@@ -230,9 +231,13 @@ class Phone:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self.printed_at_last = self.printed
+        self._log.close()
 
     @property
     def printed(self):
+        if self._log.closed:
+            return self.printed_at_last
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
 
