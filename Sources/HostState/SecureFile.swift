@@ -122,7 +122,7 @@ public enum SecureFile {
       }
       let count = bytes.withUnsafeMutableBytes { buffer in
         // SAFETY: the rest of the buffer begins at `filled`, which is inside it.
-        read_bytes(descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
+        Glibc.read(descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
       }
       if count < 0 {
         if errno == EINTR { continue }
@@ -135,9 +135,4 @@ public enum SecureFile {
     bytes.removeLast(bytes.count - filled)
     return bytes
   }
-}
-
-/// `read(2)` under a name that does not hide behind ``SecureFile/read(_:privacy:limit:)``.
-private func read_bytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-  Glibc.read(descriptor, buffer, count)
 }

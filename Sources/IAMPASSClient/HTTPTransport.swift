@@ -1,6 +1,9 @@
 /// One HTTP request, ready to send: headers are complete, the address is checked.
 public struct HTTPRequest: Sendable {
-  public enum Method: String, Sendable { case get = "GET", post = "POST" }
+  public enum Method: String, Sendable {
+    case get = "GET"
+    case post = "POST"
+  }
 
   public let method: Method
   /// An absolute address of the configured service.

@@ -38,7 +38,8 @@ extension RequestSigner {
   ///   - nonce: 64 random bits, used once.
   ///   - timestamp: Unix time in seconds.
   ///   - uri: the full request URI, as it will be sent.
-  public func headers(nonce: UInt64, timestamp: Int64, uri: String, dialect: Dialect) -> [(name: String, value: String)] {
+  public func headers(nonce: UInt64, timestamp: Int64, uri: String, dialect: Dialect) -> [(name: String, value: String)]
+  {
     guard let authentication = authentication(nonce: String(nonce), timestamp: String(timestamp), uri: uri) else {
       preconditionFailure("a UInt64 is always a nonce")
     }

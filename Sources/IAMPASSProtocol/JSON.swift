@@ -164,7 +164,9 @@ extension JSON {
   private var sorted: JSON {
     switch self {
     case .object(let members):
-      .object(members.map { Member($0.name, $0.value.sorted) }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+      .object(
+        members.map { Member($0.name, $0.value.sorted) }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+      )
     case .array(let items): .array(items.map(\.sorted))
     case .null, .bool, .integer, .number, .string: self
     }

@@ -185,7 +185,8 @@ public struct StatusReply: Sendable, Equatable {
     let flat = json["session_status"] == nil ? nil : try StatusReply(json)
     switch (nested, flat) {
     case (let nested?, let flat?):
-      guard nested.status == flat.status, nested.authenticated ?? flat.authenticated == flat.authenticated ?? nested.authenticated
+      guard nested.status == flat.status,
+        nested.authenticated ?? flat.authenticated == flat.authenticated ?? nested.authenticated
       else { throw .contradiction("session_status") }
       self.init(
         status: nested.status, authenticated: nested.authenticated ?? flat.authenticated,

@@ -90,7 +90,9 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
         guard let close = text.firstIndex(of: "]") else { throw .notAnAddress }
         hostEnd = text.index(after: close)
         let inside = text[text.index(after: text.startIndex)..<close]
-        guard !inside.isEmpty, inside.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else { throw .notAnAddress }
+        guard !inside.isEmpty, inside.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+          throw .notAnAddress
+        }
       } else {
         hostEnd = text.firstIndex(of: ":") ?? text.endIndex
         let name = text[..<hostEnd]
@@ -109,7 +111,8 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// Whether a segment is `.` or `..`, plainly or encoded.
     private static func climbs(_ path: String) -> Bool {
       path.prefix { $0 != "?" }.split(separator: "/").contains { segment in
-        let plain = segment.lowercased().split(separator: "%2e", omittingEmptySubsequences: false).joined(separator: ".")
+        let plain = segment.lowercased().split(separator: "%2e", omittingEmptySubsequences: false).joined(
+          separator: ".")
         return plain == "." || plain == ".."
       }
     }

@@ -29,7 +29,9 @@ struct AuthenticateCall {
   ) throws(Misconfiguration) -> Int32 {
     for word in arguments.unknown { host.log(LOG_WARNING, "unknown module argument \(word)") }
     let setup = try HostSetup(path: arguments.configurationPath)
-    for key in setup.configuration.unknownKeys { host.log(LOG_WARNING, "\(setup.configurationPath): unknown key \(key)") }
+    for key in setup.configuration.unknownKeys {
+      host.log(LOG_WARNING, "\(setup.configurationPath): unknown key \(key)")
+    }
     guard setup.configuration.services.contains(service) else {
       debug(arguments, "service \(service) is not listed")
       return answer.code(for: .serviceNotListed)
@@ -84,7 +86,8 @@ struct AuthenticateCall {
   private func priority(of refusal: Refusal) -> Int32 {
     switch refusal {
     case .misconfigured(.noServer), .serviceNotListed, .noToken, .passwordTyped: LOG_DEBUG
-    case .misconfigured, .limiterBroken, .recordNotKept, .unavailable(.notAccepted), .unavailable(.clockDiffers): LOG_ERR
+    case .misconfigured, .limiterBroken, .recordNotKept, .unavailable(.notAccepted), .unavailable(.clockDiffers):
+      LOG_ERR
     default: LOG_NOTICE
     }
   }

@@ -157,13 +157,15 @@ extension LoginAttempt {
       case .notStarted("NO_MOBILE_DEVICE"): throw Refusal.noPhone
       case .notStarted(let reason): throw Refusal.notStarted(reason: reason)
       }
-    } catch let refusal as Refusal { throw refusal } catch let error as ServiceError { throw refusal(for: error) } catch {
+    } catch let refusal as Refusal { throw refusal } catch let error as ServiceError { throw refusal(for: error) } catch
+    {
       throw .notDecided
     }
   }
 
   /// Waits for the approval. Every other ending cancels the request at the service.
-  private func approvalOrCancel(_ pending: PendingSession, deadline: MonotonicInstant) throws(Refusal) -> ActiveSession {
+  private func approvalOrCancel(_ pending: PendingSession, deadline: MonotonicInstant) throws(Refusal) -> ActiveSession
+  {
     do {
       try announce(pending)
       return try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)

@@ -12,7 +12,9 @@ extension HostSetup {
         settings: try serviceSettings(), credential: try credential(), transport: transport,
         unixTime: { Int64(time(nil)) })
       return ServiceConnection(client: client, transport: transport)
-    } catch let error as SigningError { throw .signing(error) } catch let error as Misconfiguration { throw error } catch {
+    } catch let error as SigningError { throw .signing(error) } catch let error as Misconfiguration {
+      throw error
+    } catch {
       throw .noServer
     }
   }

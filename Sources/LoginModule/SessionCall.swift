@@ -48,7 +48,9 @@ struct SessionCall {
       let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
       guard let session = LogindSession(id: host.environment("XDG_SESSION_ID") ?? ""),
         session.leader == claimer.pid, session.uid == record.uid
-      else { return fail("logind has no session of this process (is the line after pam_systemd's?)", kept, record, setup) }
+      else {
+        return fail("logind has no session of this process (is the line after pam_systemd's?)", kept, record, setup)
+      }
       let binding = SessionRecord.Binding(logindSession: session.id, leader: claimer)
       try setup.ledger.bind(id, to: binding)
       return keep(record, kept, setup, session.id)
@@ -78,7 +80,9 @@ struct SessionCall {
   }
 
   private func keptSession(_ record: SessionRecord, _ setup: HostSetup) -> KeptSession? {
-    guard let settings = try? setup.serviceSettings(), let remote = try? record.remoteSession(settings) else { return nil }
+    guard let settings = try? setup.serviceSettings(), let remote = try? record.remoteSession(settings) else {
+      return nil
+    }
     return KeptSession(remote: remote, recordID: record.id, configurationPath: setup.configurationPath)
   }
 

@@ -57,7 +57,7 @@ struct UserCommand: ParsableCommand {
         if json {
           print(String(decoding: JSON.array(users.map { .string($0) }).encoded(), as: UTF8.self))
         } else {
-          users.forEach { print(DisplayText.sanitized($0)) }
+          for user in users { print(DisplayText.sanitized(user)) }
         }
       }
     }

@@ -131,8 +131,9 @@ import Testing
   }
 
   @Test func readsValuesAndKeepsUnknownKeys() throws {
-    let configuration = try read("server = https://h:8443/x\n  session_duration=45m\n"
-      + "future = 1\nservices = sudo, su\n# comment\nsigned_replies = required")
+    let configuration = try read(
+      "server = https://h:8443/x\n  session_duration=45m\n"
+        + "future = 1\nservices = sudo, su\n# comment\nsigned_replies = required")
     #expect(configuration.server?.description == "https://h:8443/x")
     #expect(configuration.sessionDuration == 2_700)
     #expect(configuration.unknownKeys == ["future"])
@@ -142,7 +143,8 @@ import Testing
 
   @Test(arguments: [
     "server = http://example.com", "server = x", "approval_timeout = 0", "approval_timeout = -1",
-    "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000", "signing = maybe",
+    "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000",
+    "signing = maybe",
     "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "send_command = true", "signed_replies =",
   ])
   func aBadValueRefusesTheWholeFile(_ line: String) {

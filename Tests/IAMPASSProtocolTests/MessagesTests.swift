@@ -41,8 +41,9 @@ import Testing
       status: .pending, statusURL: "https://h/s", logoutURL: "https://h/l", token: Secret("t"), secret: Secret("s"),
       matchCode: "47")
     #expect(try StartReply(parsing: StartReply.started(session).encoded()) == .started(session))
-    #expect(try StartReply(parsing: StartReply.notStarted(reason: "NO_MOBILE_DEVICE").encoded())
-      == .notStarted(reason: "NO_MOBILE_DEVICE"))
+    #expect(
+      try StartReply(parsing: StartReply.notStarted(reason: "NO_MOBILE_DEVICE").encoded())
+        == .notStarted(reason: "NO_MOBILE_DEVICE"))
   }
 
   @Test func aManagementReplyWithStatusFalseIsARefusal() {

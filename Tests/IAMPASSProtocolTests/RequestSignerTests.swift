@@ -5,12 +5,17 @@ import Testing
 /// One case of signing-vectors.json.
 struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
   let scheme: String
-  let client_id: String
+  let clientID: String
   let secret: String
   let nonce: String
   let timestamp: Int64
   let uri: String
   let authentication: String
+
+  enum CodingKeys: String, CodingKey {
+    case scheme, secret, nonce, timestamp, uri, authentication
+    case clientID = "client_id"
+  }
 
   var testDescription: String { "\(scheme) \(nonce) \(uri)" }
 
@@ -29,7 +34,7 @@ struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
   @Test(arguments: try SigningVector.all())
   func signsAsTheVectorsSay(_ vector: SigningVector) throws {
     let scheme = try #require(SigningScheme(rawValue: vector.scheme))
-    let signer = try RequestSigner(clientID: vector.client_id, secret: Secret(vector.secret), scheme: scheme)
+    let signer = try RequestSigner(clientID: vector.clientID, secret: Secret(vector.secret), scheme: scheme)
     let header = signer.authentication(nonce: vector.nonce, timestamp: String(vector.timestamp), uri: vector.uri)
     #expect(header == vector.authentication)
   }
@@ -37,7 +42,7 @@ struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
   @Test(arguments: try SigningVector.all())
   func refusesASignatureOverAnotherTime(_ vector: SigningVector) throws {
     let scheme = try #require(SigningScheme(rawValue: vector.scheme))
-    let signer = try RequestSigner(clientID: vector.client_id, secret: Secret(vector.secret), scheme: scheme)
+    let signer = try RequestSigner(clientID: vector.clientID, secret: Secret(vector.secret), scheme: scheme)
     let received = try #require(UnverifiedAuthentication(header: vector.authentication))
     #expect(received.isMade(by: signer, timestamp: String(vector.timestamp), uri: vector.uri))
     #expect(!received.isMade(by: signer, timestamp: String(vector.timestamp + 1), uri: vector.uri))

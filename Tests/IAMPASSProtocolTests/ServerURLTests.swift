@@ -4,8 +4,10 @@ import Testing
 @Suite struct ServerURLTests {
   @Test(arguments: [
     "https://ok.example:8443@evil/s", "//evil/s", "https://ok.example.evil/s", "https://ok.example/s", "s",
-    "http://ok.example:8443/s", "https://ok.example:8444/s", "https://ok.example:8443\r\nX: y/s", "https://оk.example:8443/",
-    "/a/../b", "/a/%2E%2e/b", "https://ok.example:8443\\@evil/", "", "file:///etc/passwd", "/ a", "https://ok.example:8443#",
+    "http://ok.example:8443/s", "https://ok.example:8444/s", "https://ok.example:8443\r\nX: y/s",
+    "https://оk.example:8443/",
+    "/a/../b", "/a/%2E%2e/b", "https://ok.example:8443\\@evil/", "", "file:///etc/passwd", "/ a",
+    "https://ok.example:8443#",
     "https://[ok.example:8443/", "https://ok.example:99999/", "/" + String(repeating: "a", count: 3_000),
   ])
   func refusesAnAddressThatIsNotTheServices(_ address: String) throws {
@@ -17,7 +19,9 @@ import Testing
     let server = try ServerURL("https://OK.example/base/")
     #expect(try server.ownAddress("https://ok.example:443/s?a=b") == "https://ok.example:443/s?a=b")
     #expect(try server.ownAddress("/s/1") == "https://ok.example/s/1")
-    #expect(server.route(["management", "add_users", "a b+c/é"]) == "https://ok.example/base/management/add_users/a%20b%2Bc%2F%C3%A9")
+    #expect(
+      server.route(["management", "add_users", "a b+c/é"])
+        == "https://ok.example/base/management/add_users/a%20b%2Bc%2F%C3%A9")
   }
 
   @Test(arguments: ["http://example.com", "http://10.0.0.1", "http://127.0.0.1.evil", "http://localhost.evil"])
