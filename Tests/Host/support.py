@@ -30,9 +30,11 @@ def shared_host():
         try:
             _host = stack.enter_context(testhost.Host(built))
         except testhost.CannotBoot as error:
-            _refusal = str(error)
+            _refusal = unittest.SkipTest(str(error))
+        except Exception as error:  # once, and not anew for each class
+            _refusal = error
     if _refusal:
-        raise unittest.SkipTest(_refusal)
+        raise _refusal
     return _host
 
 

@@ -24,7 +24,7 @@ OPTIONS = 0x2 | 0x4 | 0x8 | 0x10 | 0x40 | 0x100000
 
 
 def peaks(words):
-    """(name, VmHWM in KiB) of the process and its children, the process itself first.
+    """(name, VmHWM in KiB, CPU in ns) of the process and its children, the process itself first.
 
     wait4's ru_maxrss will not do: it keeps what a process had before its exec, here Python's own memory.
     """
@@ -34,7 +34,7 @@ def peaks(words):
         # A process of its own: waiting for any child must not catch the service.
         status = 1
         try:
-            lines = [f"{name} {size}" for name, size in _trace(words)]
+            lines = [" ".join(map(str, fields)) for fields in _trace(words)]
             os.write(writer, "\n".join(lines).encode())
             status = 0
         finally:
@@ -43,7 +43,7 @@ def peaks(words):
     with os.fdopen(reader) as lines:
         found = [line.split() for line in lines.read().splitlines()]
     os.waitpid(tracer, 0)
-    return [(name, int(size)) for name, size in found]
+    return [(name, int(size), int(nanoseconds)) for name, size, nanoseconds in found]
 
 
 def _trace(words):
@@ -70,7 +70,8 @@ def _trace(words):
             new.add(pid)
         if status >> 16 == EVENT_EXIT:
             text = pathlib.Path(f"/proc/{pid}/status").read_text()
-            found[pid] = (re.search(r"Name:\s*(\S+)", text)[1], int(re.search(r"VmHWM:\s*(\d+)", text)[1]))
+            ran = pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]
+            found[pid] = (re.search(r"Name:\s*(\S+)", text)[1], re.search(r"VmHWM:\s*(\d+)", text)[1], ran)
         if status >> 16 or deliver == signal.SIGTRAP or (pid in new and deliver == signal.SIGSTOP):
             new.discard(pid)
             deliver = 0
