@@ -38,6 +38,11 @@ extern int getresuid(uid_t *real, uid_t *effective, uid_t *saved);
 extern int getresgid(gid_t *real, gid_t *effective, gid_t *saved);
 #endif
 
+/// Whether the process ignores a signal; SIG_IGN is a macro, and sa_handler a member of a union.
+static inline int iampass_ignores(int signal) {
+  struct sigaction now;
+  return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int iampass_openat(int folder, const char *path, int flags, mode_t mode) {
   return openat(folder, path, flags, mode);

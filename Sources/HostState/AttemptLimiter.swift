@@ -21,9 +21,24 @@ public enum AttemptSource: Sendable, Equatable {
   var detail: String {
     switch self {
     case .own: ""
-    case .remoteHost(let host): host
+    case .remoteHost(let host): NetworkOfHost.name(host)
     case .caller(let uid): String(uid)
     }
+  }
+}
+
+/// What one person can easily send from counts as one source: all of loopback, and an IPv6 network of 64 bits.
+enum NetworkOfHost {
+  static func name(_ host: String) -> String {
+    var four = in_addr()
+    if inet_pton(AF_INET, host, &four) == 1 {
+      return UInt32(bigEndian: four.s_addr) >> 24 == 127 ? "loopback" : host
+    }
+    var six = in6_addr()
+    guard inet_pton(AF_INET6, host, &six) == 1 else { return host }
+    let bytes = withUnsafeBytes(of: &six) { Array($0) }
+    if bytes == [UInt8](repeating: 0, count: 15) + [1] { return "loopback" }
+    return Digest.hexadecimal(Array(bytes.prefix(8))) + "/64"
   }
 }
 
@@ -39,6 +54,7 @@ public struct AttemptLimiter: Sendable {
   /// Sources kept in each folder; the oldest that no longer count make room.
   static let greatestFileCount = 4_096
   private static let greatestFileSize = 1_024
+  private static let greatestReopenCount = 100
 
   private let run: RunFolder
   private let greatestCount: Int
@@ -80,17 +96,39 @@ public struct AttemptLimiter: Sendable {
   ) throws(AttemptRefusal) -> Bool {
     do throws(FileError) {
       let path = try file(user, source)
-      let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-      guard descriptor >= 0 else { throw SecureFile.openError(path) }
+      let descriptor = try openLocked(path)
       defer { close(descriptor) }
-      try FileLock.take(descriptor, path: path)
       let size = try SecureFile.check(descriptor, path: path, privacy: .secret, limit: Self.greatestFileSize)
       let bytes = try SecureFile.readAll(descriptor, path: path, expecting: size, limit: Self.greatestFileSize)
-      guard var times = stillCounting(bytes) else { throw FileError(.system(EBADMSG), path: path) }
+      guard var times = stillCounting(bytes) else {
+        // Nothing can be counted from it: begun anew as used up, for one window.
+        let full = [Int64](repeating: now(), count: greatestCount)
+        try store(full, in: descriptor, path: path, oldSize: size)
+        throw FileError(.system(EBADMSG), path: path)
+      }
       guard change(&times) else { return false }
       try store(times, in: descriptor, path: path, oldSize: size)
+      // A file that counts nothing makes room for another source.
+      if times.isEmpty { unlink(path) }
       return true
     } catch { throw .broken(error) }
+  }
+
+  /// The file, locked, and still the one that the path names: another process may have removed it meanwhile.
+  private func openLocked(_ path: String) throws(FileError) -> Int32 {
+    for _ in 0..<Self.greatestReopenCount {
+      let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+      guard descriptor >= 0 else { throw SecureFile.openError(path) }
+      do { try FileLock.take(descriptor, path: path) } catch {
+        close(descriptor)
+        throw error
+      }
+      var opened = stat()
+      var named = stat()
+      if fstat(descriptor, &opened) == 0, lstat(path, &named) == 0, opened.st_ino == named.st_ino { return descriptor }
+      close(descriptor)
+    }
+    throw FileError(.system(EBUSY), path: path)
   }
 
   /// The times inside the window; nil where a line is no number.
@@ -120,7 +158,9 @@ public struct AttemptLimiter: Sendable {
     // A name made by a hash: neither a user nor a host name ever becomes part of a path.
     let name = Digest.hexadecimal(Digest.sha256(Array((user.text + "\0" + source.detail).utf8)))
     let path = folder + "/" + name
-    if access(path, F_OK) != 0 {
+    // Not access(2), which asks for the real uid: in su that is the caller's.
+    var found = stat()
+    if lstat(path, &found) != 0 {
       try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestFileCount) { age in age > window }
     }
     return path

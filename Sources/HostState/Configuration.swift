@@ -128,9 +128,7 @@ extension Configuration {
     "signing": choice(\.signing),
     "dialect": choice(\.dialect),
     "ca_file": reader(\.caFile, "an absolute path") { absolutePath($0) },
-    "proxy": reader(\.proxy, "an http or https address") {
-      $0.hasPrefix("http://") || $0.hasPrefix("https://") ? $0 : nil
-    },
+    "proxy": reader(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
     "services": reader(\.services, "names of PAM services") { serviceNames($0) },
     "signed_replies": reader(\.requiresSignedReplies, "required, off") {
       ["required": true, "off": false][$0]

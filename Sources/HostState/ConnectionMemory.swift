@@ -1,25 +1,53 @@
 import CHost
 import Glibc
+import IAMPASSProtocol
+
+/// One ssh connection's tries as one user.
+///
+/// With keyboard-interactive the parent is the connection's own process. With sshd's `password` method it is the
+/// listener, which all connections share: user and remote host keep theirs apart.
+public struct SSHConnection: Sendable {
+  let parent: ProcessIdentity
+  let user: String
+  let remoteHost: String
+
+  public init(parent: ProcessIdentity, user: String, remoteHost: String) {
+    self.parent = parent
+    self.user = user
+    self.remoteHost = remoteHost
+  }
+
+  /// Neither name ever becomes part of a path.
+  var fileName: String {
+    let names = Digest.hexadecimal(Digest.sha256(Array((user + "\0" + remoteHost).utf8)))
+    return "\(parent.pid)-\(parent.startTime)-\(names)"
+  }
+}
 
 /// How a request on one ssh connection ended. sshd authenticates each try in a fresh child, so that PAM data does not
 /// carry it to the next one: the connection, which is the children's parent, is the memory.
 public struct ConnectionMemory: Sendable {
   private static let greatestFileCount = 4_096
   /// Longer than any connection stays unauthenticated (sshd's LoginGraceTime is 120 s), in seconds.
-  private static let greatestAge: Int64 = 3_600
+  private static let greatestAge: Int64 = 180
 
   private let run: RunFolder
 
   public init(run: RunFolder) { self.run = run }
 
   /// What was remembered for this connection; nil where no request was sent on it.
-  public func ending(on connection: ProcessIdentity) throws(FileError) -> String? {
+  public func ending(on connection: SSHConnection) throws(FileError) -> String? {
     let path = try file(connection)
-    guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
+    var found = stat()
+    guard lstat(path, &found) == 0 else {
+      if errno == ENOENT { return nil }
+      throw FileError(.system(errno), path: path)
+    }
+    guard Int64(time(nil)) - Int64(found.st_mtim.tv_sec) <= Self.greatestAge else { return nil }
     return String(decoding: try SecureFile.read(path, privacy: .secret, limit: 64), as: UTF8.self)
   }
 
-  public func remember(_ ending: String, on connection: ProcessIdentity) throws(FileError) {
+  public func remember(_ ending: String, on connection: SSHConnection) throws(FileError) {
     let path = try file(connection)
     let folder = try self.folder()
     try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestFileCount) { $0 > Self.greatestAge }
@@ -31,7 +59,7 @@ public struct ConnectionMemory: Sendable {
     return try run.folder("attempts/connections")
   }
 
-  private func file(_ connection: ProcessIdentity) throws(FileError) -> String {
-    try folder() + "/\(connection.pid)-\(connection.startTime)"
+  private func file(_ connection: SSHConnection) throws(FileError) -> String {
+    try folder() + "/" + connection.fileName
   }
 }

@@ -5,6 +5,8 @@ import IAMPASSProtocol
 public enum Misconfiguration: Error, Sendable, Equatable {
   /// Nothing was set up yet: the module stands aside without a word.
   case noServer
+  /// Whoever holds a loopback port while the service is away could say `active`.
+  case plainServerNotSigned
   case badArgument(String)
   case configuration(ConfigurationError, path: String)
   case credentials(CredentialsError, path: String)
@@ -16,6 +18,7 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   public var explanation: String {
     switch self {
     case .noServer: "no server is set"
+    case .plainServerNotSigned: "server = http://… needs signed_replies = required"
     case .badArgument(let argument): "bad module argument \(DisplayText.sanitized(argument))"
     case .configuration(let error, let path): error.explanation(path: path)
     case .credentials(let error, let path): error.explanation(path: path)
@@ -33,7 +36,7 @@ public enum Misconfiguration: Error, Sendable, Equatable {
     case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),
       .users(.file(let error), _), .authority(let error):
       error.hint
-    case .badArgument, .configuration, .credentials, .users, .signing: nil
+    case .plainServerNotSigned, .badArgument, .configuration, .credentials, .users, .signing: nil
     }
   }
 }
@@ -68,6 +71,7 @@ public struct HostSetup {
 
   public func serviceSettings() throws(Misconfiguration) -> ServiceSettings {
     guard let server = configuration.server else { throw .noServer }
+    guard server.isEncrypted || configuration.requiresSignedReplies else { throw .plainServerNotSigned }
     return ServiceSettings(
       server: server, scheme: configuration.signing, dialect: configuration.dialect,
       signedReplies: configuration.requiresSignedReplies)

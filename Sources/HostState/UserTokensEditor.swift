@@ -47,11 +47,12 @@ public struct UserTokensEditor: Sendable {
   }
 
   private func locked<Result>(_ body: () throws(UserTokensError) -> Result) throws(UserTokensError) -> Result {
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    let descriptor = iampass_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw .file(SecureFile.openError(folder)) }
+    // A file of its own that only root can open: anyone may lock a folder that he can read.
+    let lock = path + ".lock"
+    let descriptor = iampass_open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw .file(SecureFile.openError(lock)) }
     defer { close(descriptor) }
-    do { try FileLock.take(descriptor, path: folder) } catch { throw .file(error) }
+    do { try FileLock.take(descriptor, path: lock) } catch { throw .file(error) }
     return try body()
   }
 }

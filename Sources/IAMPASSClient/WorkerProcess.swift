@@ -64,8 +64,9 @@ final class WorkerProcess {
     guard failure == 0 else { throw .start(path, failure) }
     let process = iampass_pidfd_open(child)
     guard process >= 0 else {
-      // The socket closes with this error, which ends the worker; waiting for an own child hits no stranger.
+      // Without a pidfd (an old sandbox, ENFILE) the number has to do: a child not yet waited for keeps it.
       let failure = TransportError.start("pidfd_open")
+      kill(child, SIGKILL)
       waitpid(child, nil, 0)
       throw failure
     }

@@ -11,6 +11,22 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
 
   public init(bytes: [UInt8]) { storage = Storage(bytes) }
 
+  /// Copies the bytes; the source stays the caller's to wipe.
+  public init(copying source: UnsafeRawBufferPointer) { storage = Storage(source) }
+
+  public var isEmpty: Bool { storage.bytes.isEmpty }
+
+  /// Lends the bytes, followed by a NUL, without a copy that stays behind.
+  public func withTerminatedBytes<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
+    withUnsafeTemporaryAllocation(byteCount: storage.bytes.count + 1, alignment: 1) { copy in
+      copy.copyBytes(from: storage.bytes)
+      copy[storage.bytes.count] = 0
+      // SAFETY: the allocation is never empty and lives through `body`; it is wiped before it goes.
+      defer { OPENSSL_cleanse(copy.baseAddress, copy.count) }
+      return body(UnsafeRawPointer(copy.baseAddress!))
+    }
+  }
+
   /// The secret's text. Copies of it are the caller's to keep short-lived.
   public var exposedValue: String { String(decoding: exposedBytes, as: UTF8.self) }
 
@@ -31,7 +47,7 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
   private final class Storage: @unchecked Sendable {
     let bytes: UnsafeMutableBufferPointer<UInt8>
 
-    init(_ source: [UInt8]) {
+    init(_ source: some Collection<UInt8>) {
       bytes = .allocate(capacity: source.count)
       _ = bytes.initialize(from: source)
     }

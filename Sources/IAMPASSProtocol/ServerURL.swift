@@ -49,8 +49,9 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     return text
   }
 
+  /// By number only: `localhost` is a name, and names are looked up.
   private static func isLoopback(_ host: String) -> Bool {
-    if host == "localhost" || host == "[::1]" { return true }
+    if host == "[::1]" { return true }
     let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
     return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
   }

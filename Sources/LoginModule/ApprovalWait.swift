@@ -11,6 +11,12 @@ struct ApprovalWait {
   static let pollSteps: [Int64] = [500, 750, 1_000, 1_500, 2_000]
   /// While the user is at the phone.
   static let identifyingStep: Int64 = 250
+  /// A service that says that it holds its replies and does not is asked this often at most, in milliseconds.
+  static let shortestHold: Int64 = 250
+  /// Changes that may come one right after the other.
+  static let greatestQuickCount = 3
+  /// With less time left a worker could not report by itself, in milliseconds.
+  static let leastRemaining: Int64 = 100
   /// After a fault: at most a request a second, apart from other hosts'.
   static let faultStep: Int64 = 1_000
   static let faultSpread: Int64 = 500
@@ -23,18 +29,24 @@ struct ApprovalWait {
   func approval(of pending: PendingSession) throws(Refusal) -> ActiveSession {
     var polls = 0
     var faults = 0
+    var quickCount = 0
     var shown = SessionStatus.pending
     while true {
-      let remaining = deadline.milliseconds(since: clock.now())
-      guard remaining > 0 else { throw .notAnswered }
+      let asked = clock.now()
+      let remaining = deadline.milliseconds(since: asked)
+      guard remaining > Self.leastRemaining else { throw .notAnswered }
       let pause: Int64
       switch try ask(pending, remaining: remaining) {
       case .approved(let session): return session
       case .ended(let status, let reason): throw Self.refusal(for: status, reason: reason)
       case .waiting(let status, let held):
         faults = 0
+        let took = clock.now().milliseconds(since: asked)
+        let isQuick = status != shown && quickCount < Self.greatestQuickCount
+        if isQuick { quickCount += 1 }
         try show(status, after: &shown)
-        pause = held ? 0 : Self.step(status, polls)
+        let heldPause = isQuick ? 0 : max(0, Self.shortestHold - took)
+        pause = held ? heldPause : Self.step(status, polls)
         polls += 1
       case nil:
         if faults == 0 { try say("waiting for the server…") }

@@ -39,7 +39,7 @@ struct AuthenticateCall {
     _ = try setup.serviceSettings()
     guard let name = host.user() else { return refuse(.noToken, user: nil, answer, remembering: false) }
     if let kept = host.kept(KeptEnding.name, as: KeptEnding.self), kept.user == name { return kept.laterCode }
-    if answer.isSSH, let code = codeOfEarlierTry(setup) { return code }
+    if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
     return try attempt(Attempt(host: host, setup: setup, arguments: arguments, service: service, name: name), answer)
   }
 
@@ -49,7 +49,7 @@ struct AuthenticateCall {
     let outcome = try attempt.outcome(signals)
     switch outcome {
     case .refused(let refusal):
-      if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), attempt.setup) }
+      if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), attempt) }
       return refuse(refusal, user: attempt.name, answer, remembering: true)
     case .approved(let signIn): return approve(signIn, attempt, answer)
     }
@@ -60,6 +60,8 @@ struct AuthenticateCall {
     let kept = KeptSession(
       remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: attempt.setup.configurationPath)
     // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
+    // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
+    host.kept(KeptSession.name, as: KeptSession.self)?.end(for: host)
     let isHandedOver =
       answer.isSSH
       ? signIn.record.map { host.setEnvironment(SessionCall.variable, $0.id) } ?? false
@@ -94,8 +96,10 @@ struct AuthenticateCall {
 
   /// One line an ending: who, through what, from where, how, and which record.
   private func log(_ priority: Int32, _ outcome: String, user: String?, _ detail: String) {
-    let remote = host.item(PAM_RHOST) ?? "-"
-    host.log(priority, "\(outcome) user=\(user ?? "-") service=\(host.service) rhost=\(remote) \(detail)")
+    let fields = [("user", user), ("service", host.service), ("rhost", host.item(PAM_RHOST))]
+    // A space in a name must not begin another field.
+    let words = fields.map { "\($0)=" + ($1 ?? "-").replacingSpaces }
+    host.log(priority, "\(outcome) \(words.joined(separator: " ")) \(detail)")
   }
 
   private func debug(_ arguments: ModuleArguments, _ text: String) {
@@ -105,8 +109,8 @@ struct AuthenticateCall {
 
 extension AuthenticateCall {
   /// What a request earlier on this ssh connection ended as. Where that cannot be known, no more are sent on it.
-  private func codeOfEarlierTry(_ setup: HostSetup) -> Int32? {
-    guard let connection = ProcessIdentity.parent() else { return PAM_AUTHINFO_UNAVAIL }
+  private func codeOfEarlierTry(_ name: String, _ setup: HostSetup) -> Int32? {
+    guard let connection = connection(name) else { return PAM_AUTHINFO_UNAVAIL }
     do {
       guard let text = try ConnectionMemory(run: setup.run).ending(on: connection) else { return nil }
       let code = Int32(text) ?? PAM_AUTHINFO_UNAVAIL
@@ -118,9 +122,15 @@ extension AuthenticateCall {
     }
   }
 
-  private func rememberOnConnection(_ code: Int32, _ setup: HostSetup) {
-    guard let connection = ProcessIdentity.parent() else { return }
-    do { try ConnectionMemory(run: setup.run).remember(String(code), on: connection) } catch {
+  private func connection(_ name: String) -> SSHConnection? {
+    ProcessIdentity.parent().map {
+      SSHConnection(parent: $0, user: name, remoteHost: host.item(PAM_RHOST) ?? "")
+    }
+  }
+
+  private func rememberOnConnection(_ code: Int32, _ attempt: Attempt) {
+    guard let connection = connection(attempt.name) else { return }
+    do { try ConnectionMemory(run: attempt.setup.run).remember(String(code), on: connection) } catch {
       // The attempts file still counts the request; it is full after a few of them.
       host.log(LOG_ERR, "cannot note this connection's request: \(error.explanation)")
     }
@@ -184,6 +194,10 @@ struct Attempt {
     case .auto: setup.configuration.requiresSignedReplies
     }
   }
+}
+
+extension String {
+  fileprivate var replacingSpaces: String { String(map { $0 == " " ? "?" : $0 }) }
 }
 
 enum HostName {

@@ -26,7 +26,7 @@ struct HostConversation: Conversation {
     }
     guard outcome == PAM_SUCCESS else { throw .gone }
     guard let answer else { return nil }
-    return Secret(bytes: Array(UnsafeRawBufferPointer(start: answer, count: strlen(answer))))
+    return Secret(copying: UnsafeRawBufferPointer(start: answer, count: strlen(answer)))
   }
 
   func keepPassword(_ password: Secret) throws(ConversationError) {

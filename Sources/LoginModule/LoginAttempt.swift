@@ -119,7 +119,7 @@ extension LoginAttempt {
     let typed: Secret?
     do { typed = try conversation.ask(prompt) } catch { throw .terminalGone }
     guard let typed else { throw .promptNotAnswered }
-    guard typed.exposedBytes.isEmpty else {
+    guard typed.isEmpty else {
       // With a first factor's password at hand, taking text would let anything through as the second.
       if request.hasPassword { throw .textAtSecondFactor }
       do { try conversation.keepPassword(typed) } catch { throw .terminalGone }

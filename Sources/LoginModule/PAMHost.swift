@@ -30,10 +30,8 @@ struct PAMHost {
   var hasPassword: Bool { iampass_pam_item(handle, PAM_AUTHTOK) != nil }
 
   func setPassword(_ password: Secret) -> Bool {
-    var text = password.exposedBytes + [0]
-    defer { iampass_wipe(&text, text.count) }
     // SAFETY: libpam copies the terminated text.
-    return text.withUnsafeBytes { pam_set_item(handle, PAM_AUTHTOK, $0.baseAddress) } == PAM_SUCCESS
+    password.withTerminatedBytes { pam_set_item(handle, PAM_AUTHTOK, $0) } == PAM_SUCCESS
   }
 
   func environment(_ name: String) -> String? { pam_getenv(handle, name).map { String(cString: $0) } }

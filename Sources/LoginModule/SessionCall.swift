@@ -43,7 +43,8 @@ struct SessionCall {
   private func bind(_ id: String, _ service: String, _ kept: KeptSession?) -> Int32 {
     do {
       let setup = try setup()
-      guard let user = host.user().flatMap({ UnixUsername(validating: $0) }), let claimer = ProcessIdentity.current()
+      guard let user = host.user().flatMap({ UnixUsername(validating: $0) }).flatMap({ SystemUser(named: $0)?.name }),
+        let claimer = ProcessIdentity.current()
       else { return fail("no user", kept) }
       let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
       guard let session = LogindSession(id: host.environment("XDG_SESSION_ID") ?? ""),

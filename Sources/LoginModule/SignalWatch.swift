@@ -6,16 +6,18 @@ import IAMPASSClient
 /// by a descriptor, and left pending for the host, which gets them when the module returns.
 ///
 /// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
-/// cancelled at the service. A signal that the host ignores is never pending.
+/// cancelled at the service. Signals that the host ignores are left alone: blocked, they would be pending all the same.
 final class SignalWatch: Interruption {
   let descriptor: Int32
   private var watched = sigset_t()
   private var before = sigset_t()
   private var hasEnded = false
+  private let signals: [Int32]
 
   init() {
+    signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { iampass_ignores($0) == 0 }
     sigemptyset(&watched)
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&watched, signal) }
+    for signal in signals { sigaddset(&watched, signal) }
     pthread_sigmask(SIG_BLOCK, &watched, &before)
     // Without a descriptor (EMFILE) ``isPending()`` still tells, a little later.
     let made = signalfd(-1, &watched, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
@@ -29,7 +31,7 @@ final class SignalWatch: Interruption {
   func isPending() -> Bool {
     var pending = sigset_t()
     guard sigpending(&pending) == 0 else { return false }
-    return [SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains { sigismember(&pending, $0) == 1 }
+    return signals.contains { sigismember(&pending, $0) == 1 }
   }
 
   /// Runs `body` with the host's own mask.

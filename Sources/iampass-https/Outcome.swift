@@ -47,7 +47,9 @@ extension Transfer {
   private func code(of result: CURLcode) -> TransportError.Code {
     if isTooLarge { return .replyTooLarge }
     switch result {
-    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .nameNotFound
+    // No thread for the lookup is this computer's own limit, which a caller of sudo can bring about: no outage.
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+      return strstr(message, "thread failed to start") == nil ? .nameNotFound : .workerFailed
     case CURLE_COULDNT_CONNECT: return refusal(errno: Int32(iampass_curl_info(easy, CURLINFO_OS_ERRNO)))
     case CURLE_PEER_FAILED_VERIFICATION: return certificateFault()
     case CURLE_FILESIZE_EXCEEDED: return .replyTooLarge
@@ -76,7 +78,9 @@ extension Transfer {
     switch errno {
     case ECONNREFUSED, ECONNRESET: .connectionRefused
     case ETIMEDOUT: .connectTimedOut
-    default: .networkUnreachable
+    case ENETUNREACH, EHOSTUNREACH, ENETDOWN: .networkUnreachable
+    // Nothing was tried: no descriptor, no port, no memory.
+    default: .workerFailed
     }
   }
 

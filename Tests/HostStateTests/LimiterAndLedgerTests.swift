@@ -55,6 +55,31 @@ import Testing
     #expect(throws: AttemptRefusal.self) { try limiter(folder).admit(alice, from: .own) }
   }
 
+  @Test func aDamagedFileIsBegunAnewAsUsedUp() throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .own)
+    let name = try #require(try BoundedFolder.names(in: folder.path + "/run/attempts/own").first)
+    try folder.write("run/attempts/own/" + name, "nonsense\n")
+    #expect(throws: AttemptRefusal.self) { try limiter(folder).admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .own) }
+    try limiter(folder, now: 1_601).admit(alice, from: .own)
+  }
+
+  @Test(arguments: [("127.0.0.1", "127.9.9.9"), ("::1", "127.0.0.1"), ("2001:db8::1", "2001:db8::ffff:1")])
+  func neighboursCountAsOneSource(_ one: String, _ other: String) throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .remoteHost(one))
+    try limiter(folder).admit(alice, from: .remoteHost(other))
+    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .remoteHost(one)) }
+  }
+
+  @Test func anApprovedRequestLeavesNoFile() throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .own)
+    try limiter(folder).forgive(alice, from: .own)
+    #expect(try BoundedFolder.names(in: folder.path + "/run/attempts/own").isEmpty)
+  }
+
   @Test func refusesAFolderThatSomeoneElseMade() throws {
     let folder = try TemporaryFolder()
     mkdir(folder.path + "/run", 0o700)
@@ -65,11 +90,16 @@ import Testing
   @Test func remembersHowAConnectionEnded() throws {
     let folder = try TemporaryFolder()
     let memory = ConnectionMemory(run: RunFolder(path: folder.path + "/run"))
-    let connection = ProcessIdentity(pid: 7, startTime: 8)
-    #expect(try memory.ending(on: connection) == nil)
-    try memory.remember("11", on: connection)
-    #expect(try memory.ending(on: connection) == "11")
-    #expect(try memory.ending(on: ProcessIdentity(pid: 7, startTime: 9)) == nil)
+    func connection(_ start: UInt64, user: String = "alice", host: String = "192.0.2.1") -> SSHConnection {
+      SSHConnection(parent: ProcessIdentity(pid: 7, startTime: start), user: user, remoteHost: host)
+    }
+    #expect(try memory.ending(on: connection(8)) == nil)
+    try memory.remember("11", on: connection(8))
+    #expect(try memory.ending(on: connection(8)) == "11")
+    #expect(try memory.ending(on: connection(9)) == nil)
+    // sshd's password method: all connections have the listener for a parent.
+    #expect(try memory.ending(on: connection(8, user: "bob")) == nil)
+    #expect(try memory.ending(on: connection(8, host: "192.0.2.2")) == nil)
   }
 }
 

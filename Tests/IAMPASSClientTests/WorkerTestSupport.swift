@@ -35,7 +35,9 @@ struct HostileServices: Decodable, Sendable {
     }
   }
 
-  func url(_ service: String) -> String { "\(service == "plain" ? "http" : "https")://localhost:\(ports[service]!)" }
+  func url(_ service: String) -> String {
+    "\(service == "plain" ? "http://127.0.0.1" : "https://localhost"):\(ports[service]!)"
+  }
 
   var authorities: [UInt8] {
     // Tests are read as the user that runs them; the worker gets bytes.

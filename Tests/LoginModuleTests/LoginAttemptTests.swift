@@ -106,6 +106,13 @@ struct Scene {
     #expect(try Scene([started, held, held, active]).isApproved())
   }
 
+  @Test func asksNoFasterWhereTheServiceOnlySaysThatItHolds() throws {
+    let hasty = Step.heldStatus(milliseconds: 0, ScriptedTransport.word("pending"))
+    var scene = try Scene([started] + [Step](repeating: hasty, count: 8) + [.logout])
+    scene.policy.timeout = 2
+    #expect(try scene.refusal() == .notAnswered)
+  }
+
   @Test func waitsThroughAFaultThatPasses() throws {
     let scene = try Scene([started, .status(503, ""), .failure(.connectionLost), .status(429, ""), status("active")])
     #expect(try scene.isApproved())

@@ -127,6 +127,20 @@ class Endings(Case):
         self.assertEqual(phone.count("sign-in request"), 2)
         self.assertEqual(world.play(own=False, items={"rhost": "192.0.2.1"})["codes"], [MAXTRIES])
 
+    def test_a_stack_that_asks_again_leaves_no_session_behind(self):
+        phone = self.phone("approve")
+        world.pam("sudo", "prompt=push timeout=5s", "auth required MODULE\nauth required pam_deny.so\n")
+        self.assertEqual(world.play(calls=["authenticate"] * 2)["codes"], [AUTH_ERR, AUTH_ERR])
+        self.assertEqual(phone.count("sign-in request"), 2)
+        self.assert_no_session_is_left()
+        self.assertEqual(os.listdir(world.path("run", "sessions")), [])
+
+    def test_a_plain_server_without_signed_replies_is_refused(self):
+        world.configure(server="http://127.0.0.1:1")
+        result = world.play()
+        self.assertEqual(result["codes"], [SERVICE_ERR])
+        self.assertIn("needs signed_replies = required", result["log"][-1])
+
     def test_a_broken_limiter_refuses(self):
         os.makedirs(world.path("run", "attempts"), 0o700, exist_ok=True)
         os.chmod(world.path("run", "attempts"), 0o777)
