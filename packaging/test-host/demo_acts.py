@@ -200,6 +200,9 @@ def main():
         print(f"No host can be booted on this machine:\n{refusal}")
         import private_acts
         private_acts.play(sys.argv[1])
+    except KeyboardInterrupt:
+        # The host is stopped by now.
+        sys.exit(130)
     except (Failed, testhost.pexpect.ExceptionPexpect) as failure:
         print(f"\ndemo: {str(failure).splitlines()[0]}", file=sys.stderr)
         sys.exit(1)

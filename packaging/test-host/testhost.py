@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,8 +41,8 @@ class Host:
 
     def __init__(self, built):
         self.built = str(built)
-        self._temporary = tempfile.TemporaryDirectory(prefix="iampass-host-")
-        self.folder = self._temporary.name
+        # Not a TemporaryDirectory: that one goes at exit before a host that is stopped at exit has read it.
+        self.folder = tempfile.mkdtemp(prefix="iampass-host-")
         self.leader = None
 
     def __enter__(self):
@@ -71,12 +72,13 @@ class Host:
 
     def stop(self):
         self._call("host", "stop", self.folder)
-        self._temporary.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _call(self, script, *words):
         answer = subprocess.run(
             [HERE / script, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=180, check=False)
+            # A second Ctrl-C must not stop the stopping.
+            text=True, timeout=180, check=False, start_new_session=True)
         if answer.returncode != 0:
             raise RuntimeError(f"{script} failed:\n{answer.stdout}")
 
