@@ -37,12 +37,18 @@ extension Service {
     let arrival = clock()
     let watch = board.watch(.session(session.id))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
+    var answerExpectedUntil: UnixTime?
     while true {
       let now = clock()
       guard let current = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
       let isNews = current.isNews || current.deliveredAt > arrival
+      if wait != nil, isNews, current.lifecycle.status == .identifying {
+        let end = answerExpectedUntil ?? UnixTime(milliseconds: now.milliseconds + Self.answerTime)
+        answerExpectedUntil = end
+        if now < end, await watch.wait(milliseconds: end.milliseconds(since: now)) { continue }
+      }
       if isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
@@ -51,6 +57,10 @@ extension Service {
       }
     }
   }
+
+  /// A phone that answers as soon as it has the request is not told of twice: held replies wait for its answer this
+  /// long, in milliseconds.
+  private static let answerTime: Int64 = 50
 
   /// Ends the session. A second call changes nothing, and succeeds.
   func logOut(_ session: Session) async throws -> ServiceReply {

@@ -80,7 +80,7 @@ struct ApprovalWait {
   private func show(_ status: SessionStatus, after shown: inout SessionStatus) throws(Refusal) {
     guard status != shown else { return }
     shown = status
-    if status == .identifying { try say("Your phone was opened: answer there") }
+    if status == .identifying { try say("Your phone has the request: answer there") }
   }
 
   private func say(_ text: String) throws(Refusal) {

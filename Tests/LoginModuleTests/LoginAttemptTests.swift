@@ -55,7 +55,7 @@ struct Scene {
   @Test func approvesWhenTheStatusIsActive() throws {
     let scene = try Scene([started, status("pending"), status("identifying"), status("active")])
     #expect(try scene.isApproved())
-    #expect(scene.terminal.shown == ["Approve the sign-in on your phone", "Your phone was opened: answer there"])
+    #expect(scene.terminal.shown == ["Approve the sign-in on your phone", "Your phone has the request: answer there"])
     #expect(scene.limit.count == 0)
   }
 
