@@ -1,6 +1,7 @@
 import CLibcrypto
+import Glibc
 
-/// SHA-256, HMAC-SHA-256, comparison and random bytes, by OpenSSL's libcrypto.
+/// SHA-256, HMAC-SHA-256, and comparison, by OpenSSL's libcrypto; random bytes, by the kernel.
 public enum Digest {
   private static let started: Bool = iampass_crypto_start() == 1
 
@@ -29,11 +30,12 @@ public enum Digest {
     left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }
 
-  /// `count` bytes from the system's generator; nil where it has none to give.
+  /// `count` bytes, 256 at most, from the kernel's generator; nil where it has none to give.
+  ///
+  /// Not RAND_bytes, whose first call in a process takes milliseconds to set up a generator of its own.
   public static func randomBytes(_ count: Int) -> [UInt8]? {
-    guard started else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
-    return RAND_bytes(&bytes, Int32(count)) == 1 ? bytes : nil
+    return getentropy(&bytes, count) == 0 ? bytes : nil
   }
 
   /// 64 random bits for a request's nonce.
