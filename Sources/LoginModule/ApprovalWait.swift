@@ -49,7 +49,8 @@ struct ApprovalWait {
         pause = held ? heldPause : Self.step(status, polls)
         polls += 1
       case nil:
-        if faults == 0 { try say("waiting for the server…") }
+        // In the last moments the wait is over before the server could be back.
+        if faults == 0, remaining > Self.faultStep { try say("waiting for the server…") }
         faults += 1
         pause = Self.faultStep + Int64.random(in: 0...Self.faultSpread)
       }
