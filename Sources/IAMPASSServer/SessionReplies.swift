@@ -37,17 +37,16 @@ extension Service {
     let arrival = clock()
     let watch = board.watch(.session(session.id))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
-    var answerExpectedUntil: UnixTime?
+    var hasAnswerTime = false
     while true {
       let now = clock()
       guard let current = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
       let isNews = current.isNews || current.deliveredAt > arrival
-      if wait != nil, isNews, current.lifecycle.status == .identifying {
-        let end = answerExpectedUntil ?? UnixTime(milliseconds: now.milliseconds + Self.answerTime)
-        answerExpectedUntil = end
-        if now < end, await watch.wait(milliseconds: end.milliseconds(since: now)) { continue }
+      if wait != nil, isNews, current.lifecycle.status == .identifying, !hasAnswerTime {
+        hasAnswerTime = true
+        if await watch.wait(milliseconds: Self.answerTime) { continue }
       }
       if isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
