@@ -21,7 +21,7 @@ print_own_help() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 install_packages() {
     local missing=() name
     for name in "$@"; do
-        dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null | grep -q '^ii' || missing+=("$name")
+        [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null) == ii* ]] || missing+=("$name")
     done
     [[ ${#missing[@]} -gt 0 ]] || return 0
     say "installing ${missing[*]}"
