@@ -2,7 +2,8 @@
 import PackageDescription
 
 // What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
-// Dispatch or Concurrency, and links libpam, libcrypto and json-c only. libcurl belongs to iampass-https alone.
+// Dispatch or Concurrency, and links libpam, libcrypto and json-c only. libcurl belongs to iampass-https alone,
+// libsystemd (the system bus, the watchdog) to iampass-helper.
 
 /// `SANITIZE=1` builds the tests with a sanitizer, whose symbols `-z defs` would not find.
 let sanitizing = Context.environment["SANITIZE"] != nil
@@ -24,6 +25,7 @@ let package = Package(
   products: [
     .library(name: "pam_iampass", type: .dynamic, targets: ["pam_iampass"]),
     .executable(name: "iampass-https", targets: ["iampass-https"]),
+    .executable(name: "iampass-helper", targets: ["iampass-helper"]),
     .executable(name: "iampassctl", targets: ["iampassctl"]),
     .executable(name: "iampass-server", targets: ["iampass-server"]),
     .executable(name: "iampass-phone", targets: ["iampass-phone"]),
@@ -48,6 +50,8 @@ let package = Package(
       name: "CJSON", path: "Sources/CJSON", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
     .systemLibrary(
       name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CSystemd", path: "Sources/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/CHost"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: strict),
@@ -61,6 +65,10 @@ let package = Package(
       exclude: ["pam_iampass.map", "check-load"],
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
       linkerSettings: [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
+
+    .target(
+      name: "SessionHelper", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
+      swiftSettings: strict),
 
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
     .target(
@@ -78,6 +86,7 @@ let package = Package(
 
     .executableTarget(
       name: "iampass-https", dependencies: ["CCurl", "CHost", "IAMPASSClient"], swiftSettings: strict),
+    .executableTarget(name: "iampass-helper", dependencies: ["SessionHelper"], swiftSettings: strict),
     .executableTarget(
       name: "iampassctl",
       dependencies: [
@@ -102,6 +111,7 @@ let package = Package(
     .testTarget(name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], swiftSettings: strict),
     .testTarget(name: "HostStateTests", dependencies: ["HostState"], swiftSettings: strict),
     .testTarget(name: "LoginModuleTests", dependencies: ["LoginModule"], swiftSettings: strict),
+    .testTarget(name: "SessionHelperTests", dependencies: ["SessionHelper"], swiftSettings: strict),
     .testTarget(name: "IAMPASSServerTests", dependencies: ["IAMPASSServer", "DeviceProtocol"], swiftSettings: strict),
   ]
 )
