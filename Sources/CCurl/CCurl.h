@@ -25,6 +25,9 @@ static inline CURLcode iampass_curl_list(CURL *easy, CURLoption option, struct c
 static inline CURLcode iampass_curl_pointer(CURL *easy, CURLoption option, void *value) {
   return curl_easy_setopt(easy, option, value);
 }
+static inline CURLMcode iampass_curl_multi_number(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
 /// libcurl copies the bytes.
 static inline CURLcode iampass_curl_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};

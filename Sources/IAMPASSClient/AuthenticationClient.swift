@@ -12,7 +12,8 @@ public final class AuthenticationClient {
     settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
     unixTime: @escaping () -> Int64
   ) throws(SigningError) {
-    channel = SignedChannel(settings: settings, credential: credential, transport: transport, unixTime: unixTime)
+    let seal = RequestSeal(settings: settings, credential: credential, unixTime: unixTime)
+    channel = SignedChannel(seal: seal, transport: transport)
     signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
     applicationID = credential.applicationID
   }
@@ -29,7 +30,7 @@ public final class AuthenticationClient {
     var query: [(String, String)] = []
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
-    let url = channel.settings.server.route(
+    let url = channel.seal.settings.server.route(
       ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
     let body = StartRequest(context: context).encoded()
     let reply = try channel.send(.post, url, by: signer, body: body, deadline: deadline)
@@ -38,7 +39,7 @@ public final class AuthenticationClient {
     case .started(let started):
       let remote = try RemoteSession(
         statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
-        settings: channel.settings)
+        settings: channel.seal.settings)
       return .pending(PendingSession(remote: remote, matchCode: started.matchCode))
     }
   }
@@ -57,23 +58,21 @@ public final class AuthenticationClient {
     return try ApprovalAnswer(status, for: session, held: held)
   }
 
-  /// What the service says of a session that was approved.
-  public func status(of session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) -> StatusReply {
-    let reply = try channel.send(.get, session.statusURL, by: session.signer, deadline: deadline)
-    guard reply.status == 200 else { throw .unexpectedStatus(reply.status) }
-    return try understood { () throws(MessageError) in try StatusReply(parsing: reply.body) }
-  }
-
   /// Ends the session at the service, or cancels its request. A session that is gone already counts as ended.
   public func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
     do throws(ServiceError) {
       let reply = try channel.send(.post, session.logoutURL, by: session.signer, deadline: deadline)
-      let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
-      guard answer.done else { throw .badReply(.refused(reason: answer.reason)) }
+      try acknowledged(reply)
     } catch {
       guard error == .notFound else { throw error }
     }
   }
+}
+
+/// A reply that says nothing but whether it was done.
+func acknowledged(_ reply: HTTPReply) throws(ServiceError) {
+  let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
+  guard answer.done else { throw .badReply(.refused(reason: answer.reason)) }
 }
 
 /// Turns what a message's reader throws into the service's error.

@@ -25,11 +25,14 @@ public struct HTTPReply: Sendable {
   public let headers: [(name: String, value: String)]
   /// 64 KiB at most.
   public let body: [UInt8]
+  /// Came over HTTP/2 or later, where many held requests share a connection.
+  public let isMultiplexed: Bool
 
-  public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+  public init(status: Int, headers: [(name: String, value: String)], body: [UInt8], isMultiplexed: Bool = false) {
     self.status = status
     self.headers = headers
     self.body = body
+    self.isMultiplexed = isMultiplexed
   }
 
   /// The first header of this name, ignoring case (RFC 9110 §5.1).

@@ -11,7 +11,8 @@ public final class ManagementClient {
     settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
     unixTime: @escaping () -> Int64
   ) throws(SigningError) {
-    channel = SignedChannel(settings: settings, credential: credential, transport: transport, unixTime: unixTime)
+    let seal = RequestSeal(settings: settings, credential: credential, unixTime: unixTime)
+    channel = SignedChannel(seal: seal, transport: transport)
     signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
     applicationID = credential.applicationID
   }
@@ -25,7 +26,7 @@ public final class ManagementClient {
 
   public func deleteUsers(_ tokens: [Secret], deadline: MonotonicInstant) throws(ServiceError) {
     let body = UsersRequest(users: tokens.map(\.exposedValue)).encoded()
-    try acknowledge(try channel.send(.post, route("delete_users"), by: signer, body: body, deadline: deadline))
+    try acknowledged(try channel.send(.post, route("delete_users"), by: signer, body: body, deadline: deadline))
   }
 
   /// A link by which one phone registers for this user, once.
@@ -53,7 +54,7 @@ public final class ManagementClient {
     token: Secret, message: RegistrationMessageRequest, deadline: MonotonicInstant
   ) throws(ServiceError) {
     let url = route("send_registration_sms", token)
-    try acknowledge(try channel.send(.post, url, by: signer, body: message.encoded(), deadline: deadline))
+    try acknowledged(try channel.send(.post, url, by: signer, body: message.encoded(), deadline: deadline))
   }
 
   private func link(
@@ -66,11 +67,6 @@ public final class ManagementClient {
 
   private func route(_ name: String, _ token: Secret? = nil, query: [(String, String)] = []) -> String {
     let segments = ["management", name, applicationID] + (token.map { [$0.exposedValue] } ?? [])
-    return channel.settings.server.route(segments, query: query)
-  }
-
-  private func acknowledge(_ reply: HTTPReply) throws(ServiceError) {
-    let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
-    guard answer.done else { throw .badReply(.refused(reason: answer.reason)) }
+    return channel.seal.settings.server.route(segments, query: query)
   }
 }

@@ -29,22 +29,12 @@ public struct ServiceSettings: Sendable {
 
 /// Signs requests, sends them, and gives back replies whose status and signature were looked at.
 final class SignedChannel {
-  /// Requests older or younger than this many seconds are refused by the service.
-  static let clockWindow: Int64 = 300
-
-  let settings: ServiceSettings
-  private let credential: ServiceCredential
+  let seal: RequestSeal
   private let transport: any HTTPTransport
-  private let unixTime: () -> Int64
 
-  init(
-    settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
-    unixTime: @escaping () -> Int64
-  ) {
-    self.settings = settings
-    self.credential = credential
+  init(seal: RequestSeal, transport: any HTTPTransport) {
+    self.seal = seal
     self.transport = transport
-    self.unixTime = unixTime
   }
 
   /// Sends one request and returns its 2xx reply.
@@ -52,16 +42,50 @@ final class SignedChannel {
     _ method: HTTPRequest.Method, _ url: String, by signer: RequestSigner, preferWait: Int64? = nil,
     body: [UInt8] = [], deadline: MonotonicInstant
   ) throws(ServiceError) -> HTTPReply {
+    let sealed = try seal.request(method, url, by: signer, preferWait: preferWait, body: body)
+    let reply: HTTPReply
+    do { reply = try transport.exchange(sealed.request, deadline: deadline) } catch { throw .transport(error) }
+    try seal.check(reply, to: sealed)
+    return reply
+  }
+}
+
+/// A request with its signature, and what its reply is checked by.
+public struct SealedRequest: Sendable {
+  public let request: HTTPRequest
+  let nonce: String
+}
+
+/// Signs requests, and looks at the status and the signature of their replies.
+public struct RequestSeal {
+  /// Requests older or younger than this many seconds are refused by the service.
+  static let clockWindow: Int64 = 300
+
+  let settings: ServiceSettings
+  private let credential: ServiceCredential
+  private let unixTime: () -> Int64
+
+  /// - Parameter unixTime: the wall clock in seconds, for the requests' timestamps.
+  public init(settings: ServiceSettings, credential: ServiceCredential, unixTime: @escaping () -> Int64) {
+    self.settings = settings
+    self.credential = credential
+    self.unixTime = unixTime
+  }
+
+  func request(
+    _ method: HTTPRequest.Method, _ url: String, by signer: RequestSigner, preferWait: Int64? = nil, body: [UInt8] = []
+  ) throws(ServiceError) -> SealedRequest {
     guard let nonce = Digest.randomNonce() else { throw .noRandomness }
     var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: settings.dialect)
     headers.append(("Content-Type", "application/json"))
     if let preferWait { headers.append(("Prefer", "wait=\(preferWait)")) }
     let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
-    let reply: HTTPReply
-    do { reply = try transport.exchange(request, deadline: deadline) } catch { throw .transport(error) }
+    return SealedRequest(request: request, nonce: String(nonce))
+  }
+
+  func check(_ reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) {
     try checkStatus(reply)
-    try checkSignature(reply, nonce: String(nonce))
-    return reply
+    try checkSignature(reply, nonce: sealed.nonce)
   }
 
   /// Only a 2xx reply is read. A refusal needs no signature: it opens nothing.
@@ -73,7 +97,7 @@ final class SignedChannel {
       if let minutes = clockDifference(reply) { throw .clockDiffers(minutes: minutes) }
       throw .notAccepted(status: reply.status)
     case 404, 410: throw .notFound
-    case 429: throw .tooManyRequests(retryAfter: reply.header("Retry-After").flatMap(SignedChannel.seconds))
+    case 429: throw .tooManyRequests(retryAfter: reply.header("Retry-After").flatMap(Self.seconds))
     case 500..<600: throw .serverFailed(status: reply.status)
     default: throw .unexpectedStatus(reply.status)
     }

@@ -4,7 +4,7 @@
 //   settings  = 1 origin:text agent:text proxy:text ca:bytes lifetime:u32      empty: none; lifetime in s, 0: none
 //   request   = 2 id:u32 deadline:i64 method:u8 url:text headers body:bytes    deadline: CLOCK_MONOTONIC, ns
 //   cancel    = 3 id:u32
-//   reply     = 4 id:u32 status:u16 headers body:bytes
+//   reply     = 4 id:u32 status:u16 multiplexed:u8 headers body:bytes           multiplexed: 0, or 1 for HTTP/2
 //   failure   = 5 id:u32 code:u8 detail:text                                   code: TransportError.Code
 //   headers   = count:u16 (name:text value:text)*
 //   text      = bytes (UTF-8);  bytes = length:u32 octets
@@ -63,6 +63,7 @@ package enum WorkerFrame: Sendable {
       writer.number(UInt8(4))
       writer.number(id)
       writer.number(UInt16(clamping: reply.status))
+      writer.number(UInt8(reply.isMultiplexed ? 1 : 0))
       writer.headers(reply.headers)
       writer.bytes(reply.body)
     case .failure(let id, let error):
@@ -88,8 +89,13 @@ package enum WorkerFrame: Sendable {
     case 4:
       let id = try reader.number(UInt32.self)
       let status = Int(try reader.number(UInt16.self))
+      let multiplexed = try reader.number(UInt8.self)
+      guard multiplexed <= 1 else { throw MalformedFrame() }
       guard (100...999).contains(status) else { throw MalformedFrame() }
-      self = .reply(id: id, HTTPReply(status: status, headers: try reader.headers(), body: try reader.bytes()))
+      self = .reply(
+        id: id,
+        HTTPReply(
+          status: status, headers: try reader.headers(), body: try reader.bytes(), isMultiplexed: multiplexed == 1))
     case 5:
       let id = try reader.number(UInt32.self)
       guard let code = TransportError.Code(rawValue: try reader.number(UInt8.self)) else { throw MalformedFrame() }

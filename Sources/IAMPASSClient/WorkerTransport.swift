@@ -89,17 +89,24 @@ public final class WorkerTransport: HTTPTransport {
   private func runningWorker() throws(TransportError) -> WorkerConversation {
     if let worker, !worker.isOver { return worker }
     stop()
-    guard settings.workerUser != nil || geteuid() != 0 else {
+    let started = WorkerConversation(try settings.startWorker())
+    worker = started
+    return started
+  }
+}
+
+extension WorkerSettings {
+  /// A running worker that knows its settings.
+  func startWorker() throws(TransportError) -> WorkerSocket {
+    guard workerUser != nil || geteuid() != 0 else {
       throw TransportError(.workerFailed, detail: "no user for the worker, which never runs as root")
     }
-    let started = WorkerConversation(
-      try WorkerProcess(path: settings.worker, user: geteuid() == 0 ? settings.workerUser : nil))
+    let started = WorkerSocket(try WorkerProcess(path: worker, user: geteuid() == 0 ? workerUser : nil))
     try started.post(
       .settings(
         WorkerOrigin(
-          origin: settings.server.origin, userAgent: "iampass", proxy: settings.proxy ?? "",
-          authorities: settings.caCertificates ?? [], lifetime: settings.lifetime)))
-    worker = started
+          origin: server.origin, userAgent: "iampass", proxy: proxy ?? "", authorities: caCertificates ?? [],
+          lifetime: lifetime)))
     return started
   }
 }

@@ -45,7 +45,7 @@ public struct ServiceRequest: Sendable {
   }
 
   /// Seconds. Shorter than the time after which middle boxes forget an idle connection.
-  private static let greatestWait: Int64 = 20
+  private static let greatestWait: Int64 = 60
 }
 
 extension Substring {

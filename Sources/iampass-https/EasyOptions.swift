@@ -45,6 +45,8 @@ struct EasyOptions {
   }
 
   mutating func keepConnection(idempotent: Bool) {
+    // Rather another stream of a connection that is being made than another connection.
+    set(CURLOPT_PIPEWAIT, 1)
     set(CURLOPT_TCP_NODELAY, 1)
     set(CURLOPT_TCP_KEEPALIVE, 1)
     // Under the 60 s after which home routers forget a connection.

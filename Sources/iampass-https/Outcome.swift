@@ -9,7 +9,7 @@ extension Transfer {
     guard result == CURLE_OK else { throw TransportError(code(of: result), detail: detail) }
     let status = iampass_curl_info(easy, CURLINFO_RESPONSE_CODE)
     guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
-    let reply = HTTPReply(status: status, headers: replyHeaders(), body: body)
+    let reply = HTTPReply(status: status, headers: replyHeaders(), body: body, isMultiplexed: isMultiplexed)
     guard isWhole(reply) else { throw TransportError(.connectionLost, detail: "the reply has no length") }
     return reply
   }
@@ -18,9 +18,11 @@ extension Transfer {
   /// confirmed for a good one. Errors of proxies come like that, and matter by their status only.
   private func isWhole(_ reply: HTTPReply) -> Bool {
     reply.body.isEmpty || reply.status >= 300
-      || iampass_curl_info(easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1)
+      || isMultiplexed
       || reply.header("Content-Length") != nil || reply.header("Transfer-Encoding") != nil
   }
+
+  private var isMultiplexed: Bool { iampass_curl_info(easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1) }
 
   /// The time for what is going on is over.
   var overdue: TransportError {

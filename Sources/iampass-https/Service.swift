@@ -10,9 +10,11 @@ final class Service {
   private let multi: UnsafeMutableRawPointer
   private var target: Target?
   private var transfers: [UInt32: Transfer] = [:]
+  private var idsByHandle: [UnsafeMutableRawPointer: UInt32] = [:]
   private var end: MonotonicInstant?
 
-  /// Waits are cut into these, in ms: libcurl tells of a finished lookup or handshake only when asked.
+  /// Waits before a request is written are cut into these, in ms: libcurl tells of a finished lookup or handshake only
+  /// when asked.
   private static let tick: Int64 = 100
   /// Nothing is under way: the parent's next frame, or its end, wakes the loop.
   private static let idle: Int64 = 60_000
@@ -20,9 +22,17 @@ final class Service {
   /// Of a worker for one login, in s. One that uses more than a few hundredths is looping.
   private static let processorTime: UInt = 10
 
+  /// A service is not to see a host as a crowd.
+  private static let mostConnections = 8
+  /// Held requests on one connection of HTTP/2, where the service allows as many.
+  private static let mostStreams = 250
+
   /// Nil where libcurl or its TLS library cannot start.
   init?(parent: ParentConnection) {
-    guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else { return nil }
+    guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init(),
+      iampass_curl_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.mostConnections) == CURLM_OK,
+      iampass_curl_multi_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.mostStreams) == CURLM_OK
+    else { return nil }
     self.parent = parent
     self.multi = multi
   }
@@ -69,6 +79,7 @@ final class Service {
         throw TransportError(.workerFailed, detail: "curl_multi_add_handle")
       }
       transfers[id] = transfer
+      idsByHandle[transfer.easy] = id
     } catch {
       fail(id, error)
     }
@@ -76,6 +87,7 @@ final class Service {
 
   private func drop(_ id: UInt32) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
+    idsByHandle[transfer.easy] = nil
     curl_multi_remove_handle(multi, transfer.easy)
   }
 
@@ -84,7 +96,7 @@ final class Service {
   private func reportFinished() {
     var result = CURLE_OK
     while let easy = iampass_curl_finished(multi, &result) {
-      guard let (id, transfer) = transfers.first(where: { $0.value.easy == easy }) else { continue }
+      guard let id = idsByHandle[easy], let transfer = transfers[id] else { continue }
       do throws(TransportError) {
         parent.send(.reply(id: id, try transfer.reply(result)))
       } catch {
@@ -107,7 +119,7 @@ final class Service {
     var entry = curl_waitfd(fd: parent.descriptor, events: Int16(events), revents: 0)
     let bounds = transfers.values.map(\.bound) + (end.map { [$0] } ?? [])
     let next = bounds.min()?.milliseconds(since: now) ?? Self.idle
-    let longest = transfers.isEmpty ? Self.idle : Self.tick
+    let longest = transfers.values.allSatisfy { $0.phase == .exchange } ? Self.idle : Self.tick
     curl_multi_poll(multi, &entry, 1, Int32(clamping: max(0, min(next, longest))), nil)
     if parent.wantsToSend { parent.flush() }
   }

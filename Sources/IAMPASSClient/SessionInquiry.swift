@@ -1,0 +1,55 @@
+import IAMPASSProtocol
+
+/// What the service says of a session that was approved.
+public enum SessionAnswer: Sendable, Equatable {
+  /// `held`: the service waits with its reply until something changes, over a connection that many requests share.
+  case status(SessionStatus, held: Bool)
+  /// `active` and not authenticated at once, or a request that was never answered: says nothing.
+  case contradiction
+  /// 404 or 410 in the service's own JSON. A proxy's page is no such answer.
+  case unknownSession
+}
+
+/// Questions about sessions whose replies come later: for a loop that has many under way.
+public struct SessionInquiry {
+  private let seal: RequestSeal
+
+  public init(seal: RequestSeal) { self.seal = seal }
+
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240).
+  public func status(of session: RemoteSession, waitSeconds: Int64) throws(ServiceError) -> SealedRequest {
+    try seal.request(.get, session.statusURL, by: session.signer, preferWait: waitSeconds)
+  }
+
+  public func end(_ session: RemoteSession) throws(ServiceError) -> SealedRequest {
+    try seal.request(.post, session.logoutURL, by: session.signer)
+  }
+
+  /// - Throws: for everything that is no answer about the session; an outage is never one.
+  public func answer(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> SessionAnswer {
+    do throws(ServiceError) { try seal.check(reply, to: question) } catch {
+      guard error == .notFound, isOwnRefusal(reply) else { throw error }
+      return .unknownSession
+    }
+    guard reply.status == 200 else { throw .unexpectedStatus(reply.status) }
+    let status = try understood { () throws(MessageError) in try StatusReply(parsing: reply.body) }
+    if status.status == .active, status.authenticated == false { return .contradiction }
+    let waits = reply.header("Preference-Applied")?.hasPrefix("wait") ?? false
+    return .status(status.status, held: waits && reply.isMultiplexed)
+  }
+
+  /// A session that is gone already counts as ended.
+  public func confirmEnd(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) {
+    do throws(ServiceError) {
+      try seal.check(reply, to: question)
+      try acknowledged(reply)
+    } catch {
+      guard error == .notFound, isOwnRefusal(reply) else { throw error }
+    }
+  }
+
+  private func isOwnRefusal(_ reply: HTTPReply) -> Bool {
+    guard let body = try? JSON(parsing: reply.body) else { return false }
+    return body["status"] != nil || body["reason"] != nil || body["authentication_status"] != nil
+  }
+}

@@ -1,0 +1,63 @@
+import CHost
+import Glibc
+
+/// Frames to and from one worker, without waiting. Whatever ends it badly is `workerDied`.
+final class WorkerSocket {
+  private let process: WorkerProcess
+  private var outgoing: ArraySlice<UInt8> = []
+  private var incoming = FrameBuffer(greatest: FrameBuffer.greatestReply)
+
+  init(_ process: WorkerProcess) { self.process = process }
+
+  var descriptor: Int32 { process.socket }
+  /// Whether the worker has left, as at the end of its lifetime.
+  var isOver: Bool { process.hasLeft }
+  var wantsToSend: Bool { !outgoing.isEmpty }
+
+  /// Queues a frame and sends what fits at once.
+  func post(_ frame: WorkerFrame) throws(TransportError) {
+    let bytes = frame.encoded()
+    guard bytes.count - 4 <= FrameBuffer.greatestRequest else {
+      throw TransportError(.workerFailed, detail: "request too large")
+    }
+    outgoing.append(contentsOf: bytes)
+    flush()
+  }
+
+  func flush() {
+    while !outgoing.isEmpty {
+      // A host must not die of SIGPIPE.
+      let sent = outgoing.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if sent < 0, errno == EINTR { continue }
+      if sent < 0, errno == EAGAIN { return }
+      // A worker that left may have said why; that is still to be read.
+      if sent < 0 { return outgoing.removeAll() }
+      outgoing.removeFirst(sent)
+    }
+  }
+
+  /// The next frame that was received whole; nil where there is none.
+  func next() throws(TransportError) -> WorkerFrame? {
+    do { return try incoming.next() } catch {
+      throw TransportError(.workerDied, detail: "malformed frame from the worker")
+    }
+  }
+
+  /// Takes what has come.
+  func receive() throws(TransportError) {
+    var hasEnded = false
+    let chunk = [UInt8](unsafeUninitializedCapacity: 16384) { buffer, count in
+      // SAFETY: recv writes at most the buffer's size and says how much it wrote.
+      let received = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      count = max(0, received)
+      hasEnded = received == 0 || received < 0 && errno != EAGAIN && errno != EINTR
+    }
+    incoming.append(chunk)
+    if hasEnded { throw TransportError(.workerDied, detail: "the worker left") }
+  }
+}
+
+extension TransportError.Code {
+  /// Whether a worker can say this about a request; how the worker itself ended is for this side to tell.
+  var isWorkersReport: Bool { self != .workerDied && self != .interrupted }
+}
