@@ -26,6 +26,12 @@ public struct Configuration: Sendable, Equatable {
   /// What the helper does when a session leaves, ends, expires or cannot be asked for.
   public enum EndAction: String, Sendable, CaseIterable { case logout, lock, ignore }
 
+  /// What the helper does where a session that should lock has not said so in time.
+  public enum LockFailureAction: String, Sendable, CaseIterable { case logout, ignore }
+
+  /// What becomes of the processes that a user's own service manager runs after the last session was logged out.
+  public enum LingerAction: String, Sendable, CaseIterable { case stop, keep }
+
   /// Nil: not set up yet, the module stands aside.
   public var server: ServerURL?
   public var signing = SigningScheme.documented
@@ -50,6 +56,8 @@ public struct Configuration: Sendable, Equatable {
   public var onUnreachable: EndAction?
   /// Seconds.
   public var unreachableGrace: Int64 = 15 * 60
+  public var onLockFailure = LockFailureAction.logout
+  public var onLinger = LingerAction.stop
   /// Unanswered or denied requests in ``requestWindow`` before no more are sent.
   public var maxRequests = 5
   /// Seconds.
@@ -143,6 +151,8 @@ extension Configuration {
     "on_expiry": choice(\.onExpiry),
     "on_unreachable": reader(\.onUnreachable, "logout, lock, ignore") { EndAction(rawValue: $0) },
     "unreachable_grace": seconds(\.unreachableGrace, 0...30 * 86_400, "a duration from 0s to 720h"),
+    "on_lock_failure": choice(\.onLockFailure),
+    "on_linger": choice(\.onLinger),
     "max_requests": reader(\.maxRequests, "a number from 1 to 20") {
       Int($0).flatMap { (1...20).contains($0) ? $0 : nil }
     },

@@ -60,6 +60,8 @@ public struct HostSetup {
 
   public var run: RunFolder { RunFolder(path: configuration.runFolder) }
   public var ledger: SessionLedger { SessionLedger(run: run) }
+  public var watchNotes: WatchNotes { WatchNotes(run: run) }
+  public var helper: HelperPresence { HelperPresence(run: run) }
 
   /// Credentials and users stand beside the configuration.
   public var credentialsPath: String { folder + "/credentials" }
@@ -85,6 +87,12 @@ public struct HostSetup {
 
   /// A connection to the service, not yet started.
   public func transport(interruption: (any Interruption)?) throws(Misconfiguration) -> WorkerTransport {
+    WorkerTransport(settings: try workerSettings(), interruption: interruption)
+  }
+
+  /// - Parameter lifetime: seconds until the worker leaves by itself; 0: when its starter does.
+  public func workerSettings(lifetime: UInt32 = WorkerSettings.loginLifetime) throws(Misconfiguration) -> WorkerSettings
+  {
     guard let server = configuration.server else { throw .noServer }
     var authorities: [UInt8]?
     if let path = configuration.caFile {
@@ -92,9 +100,8 @@ public struct HostSetup {
         authorities = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestAuthoritySize)
       } catch { throw .authority(error) }
     }
-    let settings = WorkerSettings(
+    return WorkerSettings(
       server: server, caCertificates: authorities, proxy: configuration.proxy, worker: configuration.worker,
-      workerUser: configuration.workerUser)
-    return WorkerTransport(settings: settings, interruption: interruption)
+      workerUser: configuration.workerUser, lifetime: lifetime)
   }
 }

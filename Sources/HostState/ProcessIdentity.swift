@@ -63,9 +63,11 @@ public enum ProcessFile {
 
 /// Time since boot, suspended or not: ages of what lives in /run.
 public enum BootTime {
-  public static func seconds() -> Int64 {
+  public static func milliseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_BOOTTIME, &time)
-    return Int64(time.tv_sec)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
   }
+
+  public static func seconds() -> Int64 { milliseconds() / 1_000 }
 }

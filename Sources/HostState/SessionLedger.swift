@@ -101,13 +101,33 @@ public struct SessionLedger: Sendable {
   }
 
   private func path(_ id: String) throws(LedgerError) -> String {
-    guard id.utf8.count == 32, id.utf8.allSatisfy(Self.isHexadecimal) else { throw .badID }
+    guard Self.isID(id) else { throw .badID }
     return try folder() + "/" + id
   }
 
-  private func folder() throws(LedgerError) -> String {
+  /// Where the records are; made, and looked at, first.
+  public func folder() throws(LedgerError) -> String {
     do { return try run.folder("sessions") } catch { throw .file(error) }
   }
+
+  /// Names of all files that may be records, in no order.
+  public func ids() throws(LedgerError) -> [String] {
+    let folder = try folder()
+    guard let stream = opendir(folder) else { throw .file(FileError(.system(errno), path: folder)) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = Glibc.readdir(stream) {
+      // SAFETY: readdir ends d_name with a zero; the entry lives until the next call.
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if Self.isID(name) { names.append(name) }
+    }
+    return names
+  }
+
+  /// Whether a record could have this id: a file of another name is none.
+  public static func isID(_ text: String) -> Bool { text.utf8.count == 32 && text.utf8.allSatisfy(isHexadecimal) }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)

@@ -4,6 +4,9 @@ import IAMPASSProtocol
 
 /// How to start a worker, and whom it may talk to.
 public struct WorkerSettings: Sendable {
+  /// Of a worker for one login, in seconds: longer than any login.
+  public static let loginLifetime: UInt32 = 150
+
   /// The only service the worker talks to.
   public let server: ServerURL
   /// PEM certificates that replace the system's; nil: the system's.
@@ -19,7 +22,7 @@ public struct WorkerSettings: Sendable {
 
   public init(
     server: ServerURL, caCertificates: [UInt8]? = nil, proxy: String? = nil, worker: String, workerUser: String?,
-    lifetime: UInt32 = 150
+    lifetime: UInt32 = loginLifetime
   ) {
     self.server = server
     self.caCertificates = caCertificates

@@ -2,14 +2,6 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Which PAM services' sessions are never watched: they authenticate one user and open for another, and have no logind
-/// session of their own.
-enum UnwatchedServices {
-  static let names: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
-
-  static func contains(_ service: String) -> Bool { names.contains(service) }
-}
-
 /// The users file, beside the configuration.
 struct FileTokenLookup: TokenLookup {
   let path: String

@@ -1,0 +1,99 @@
+import CHost
+import Glibc
+import IAMPASSProtocol
+
+/// What the helper knows of a watched session, kept in `/run/iampass/watch` beside the record: over a restart of the
+/// helper, and for `iampassctl session list`. Times are seconds after boot.
+public struct WatchNote: Sendable, Equatable {
+  /// Notes of another version are left aside, and made anew.
+  private static let version: Int64 = 1
+
+  /// How the service is asked.
+  public enum Asking: String, Sendable, CaseIterable {
+    /// The service says when something changes.
+    case held
+    case polling
+    /// Not any more.
+    case no
+  }
+
+  /// The service's last word; nil: it was not yet asked with success.
+  public var status: SessionStatus?
+  /// Since when the status is what it is.
+  public var since: Int64
+  /// Since when the phone is away; nil where it is not.
+  public var awaySince: Int64?
+  /// Since when the service cannot be asked; nil where it can.
+  public var unansweredSince: Int64?
+  /// What was done about it already: a restart does not lock twice.
+  public var handled: String?
+  public var asking: Asking
+  /// For the administrator; empty where all is well.
+  public var remark: String
+
+  public init(
+    status: SessionStatus?, since: Int64, awaySince: Int64? = nil, unansweredSince: Int64? = nil,
+    handled: String? = nil, asking: Asking = .polling, remark: String = ""
+  ) {
+    self.status = status
+    self.since = since
+    self.awaySince = awaySince
+    self.unansweredSince = unansweredSince
+    self.handled = handled
+    self.asking = asking
+    self.remark = remark
+  }
+
+  func encoded() -> [UInt8] {
+    JSON.object([
+      "version": .integer(Self.version), "status": status.map { .string($0.word) }, "since": .integer(since),
+      "away_since": awaySince.map { .integer($0) }, "unanswered_since": unansweredSince.map { .integer($0) },
+      "handled": handled.map { .string($0) }, "asking": .string(asking.rawValue), "remark": .string(remark),
+    ]).encoded()
+  }
+
+  /// Nil for what is no note of this version.
+  init?(parsing bytes: [UInt8]) {
+    guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version,
+      let since = json["since"]?.integer, let asking = json["asking"]?.string.flatMap(Asking.init(rawValue:)),
+      let remark = json["remark"]?.string
+    else { return nil }
+    self.init(
+      status: json["status"]?.string.map(SessionStatus.init(word:)), since: since,
+      awaySince: json["away_since"]?.integer, unansweredSince: json["unanswered_since"]?.integer,
+      handled: json["handled"]?.string, asking: asking, remark: remark)
+  }
+}
+
+/// `/run/iampass/watch`: a note a watched session, by its record's id. The helper writes, others read.
+public struct WatchNotes: Sendable {
+  private static let greatestSize = 4_096
+
+  private let run: RunFolder
+
+  public init(run: RunFolder) { self.run = run }
+
+  /// Nil where there is none that counts.
+  public func read(_ id: String) throws(LedgerError) -> WatchNote? {
+    let path = try path(id)
+    do {
+      return WatchNote(parsing: try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize))
+    } catch where error.code == .missing { return nil } catch { throw .file(error) }
+  }
+
+  public func write(_ note: WatchNote, for id: String) throws(LedgerError) {
+    let path = try path(id)
+    do { try AtomicFile.write(note.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
+  }
+
+  /// One that is not there is no error.
+  public func remove(_ id: String) throws(LedgerError) {
+    let path = try path(id)
+    guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
+  }
+
+  private func path(_ id: String) throws(LedgerError) -> String {
+    guard SessionLedger.isID(id) else { throw .badID }
+    do { return try run.folder("watch") + "/" + id } catch { throw .file(error) }
+  }
+}

@@ -1,0 +1,63 @@
+import HostState
+
+/// Where a record stands, by what the machine shows. Pure.
+public enum RecordStage: Sendable, Equatable {
+  /// Approved; its session is not open yet, or never will be one that is watched (sudo, su).
+  case waiting
+  case watched
+  /// The session is over, or was never opened: the service is told, then the record goes.
+  case closing(Reason)
+
+  public enum Reason: String, Sendable, CaseIterable {
+    case released = "closed by its host"
+    case leaderGone = "its leader is gone"
+    case sessionGone = "logind has it no more"
+    case notOurs = "logind's session is another one by now"
+    case commandOver = "its command is over"
+    case neverOpened = "no session was opened"
+  }
+
+  /// A sign-in whose session was not opened after this time, in seconds, will not open one.
+  public static let greatestWait: Int64 = 180
+
+  /// What the machine shows of a record.
+  public struct Facts: Sendable, Equatable {
+    public var isProcessAlive: Bool
+    public var isParentAlive: Bool
+    public var isLeaderAlive: Bool
+    public var sight: SessionSight
+
+    public init(isProcessAlive: Bool, isParentAlive: Bool, isLeaderAlive: Bool, sight: SessionSight) {
+      self.isProcessAlive = isProcessAlive
+      self.isParentAlive = isParentAlive
+      self.isLeaderAlive = isLeaderAlive
+      self.sight = sight
+    }
+  }
+
+  /// - Parameter now: seconds after boot.
+  public static func of(_ record: SessionRecord, _ facts: Facts, now: Int64) -> RecordStage {
+    if record.isReleased { return .closing(.released) }
+    if let binding = record.binding { return bound(record, binding, facts) }
+    if UnwatchedServices.contains(record.service) {
+      return facts.isProcessAlive ? .waiting : .closing(.commandOver)
+    }
+    guard facts.isProcessAlive || facts.isParentAlive, now - record.created < greatestWait, now >= record.created
+    else { return .closing(.neverOpened) }
+    return .waiting
+  }
+
+  private static func bound(
+    _ record: SessionRecord, _ binding: SessionRecord.Binding, _ facts: Facts
+  ) -> RecordStage {
+    guard facts.isLeaderAlive else { return .closing(.leaderGone) }
+    switch facts.sight {
+    case .gone: return .closing(.sessionGone)
+    // Who cannot be asked is not gone.
+    case .unclear: return .watched
+    case .there(let session):
+      let isOurs = session.leader == binding.leader.pid && session.uid == record.uid
+      return isOurs ? .watched : .closing(.notOurs)
+    }
+  }
+}

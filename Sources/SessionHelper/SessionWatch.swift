@@ -1,0 +1,250 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What the configuration says of sessions that leave, end or cannot be asked for. Times are milliseconds.
+public struct WatchPolicy: Sendable, Equatable {
+  public var onWalkaway: Configuration.EndAction
+  public var walkawayGrace: Int64
+  public var onEnd: Configuration.EndAction
+  public var onExpiry: Configuration.EndAction
+  /// Nil: locks graphical sessions at a local seat, ignores others.
+  public var onUnreachable: Configuration.EndAction?
+  public var unreachableGrace: Int64
+
+  public init(_ configuration: Configuration) {
+    onWalkaway = configuration.onWalkaway
+    walkawayGrace = configuration.walkawayGrace * 1_000
+    onEnd = configuration.onEnd
+    onExpiry = configuration.onExpiry
+    onUnreachable = configuration.onUnreachable
+    unreachableGrace = configuration.unreachableGrace * 1_000
+  }
+}
+
+/// Why something is done about a session; raw values are part of the notes.
+public enum Cause: String, Sendable, CaseIterable {
+  case walkaway
+  /// The service ended it, or says what is no status.
+  case ended
+  /// The service knows it no more.
+  case forgotten
+  /// The time that was asked for has run out.
+  case expired
+  case unreachable
+}
+
+/// What is done about a session.
+public enum Step: Sendable, Equatable {
+  case nothing
+  /// The grace period begins: says so on the session's terminal.
+  case warn(milliseconds: Int64)
+  case logout(Cause)
+  case lock(Cause)
+  /// Nothing is done; the log says why.
+  case letGo(Cause)
+}
+
+/// What a watched session learns.
+public enum Tidings: Sendable, Equatable {
+  case answer(SessionAnswer)
+  /// No connection, a refusal, anything unclear.
+  case unanswered
+  /// Only time has passed.
+  case nothing
+  /// The machine slept: what was under way is lost, and clocks have jumped.
+  case resumed
+}
+
+/// One watched session: decides, and does nothing by itself. The whole table of the design's §7 is here.
+///
+/// All times are milliseconds after boot, suspended or not.
+public struct SessionWatch: Sendable, Equatable {
+  /// The service's own "unknown" counts as an end when said this often …
+  static let forgottenCount = 3
+  /// … over this time.
+  static let forgottenTime: Int64 = 60_000
+  /// Our clock began at the record, the service's at the approval.
+  static let expirySlack: Int64 = 60_000
+
+  public let policy: WatchPolicy
+  /// Whether the session has a screen to lock, and someone may sit in front of it.
+  public let canLock: Bool
+  public let isGraphicalAtSeat: Bool
+  /// When the time that was asked for runs out.
+  public let expiry: Int64
+
+  public private(set) var status: SessionStatus?
+  public private(set) var since: Int64
+  public private(set) var awaySince: Int64?
+  public private(set) var unansweredSince: Int64?
+  public private(set) var handled: Cause?
+  /// Ended together with too many others.
+  public private(set) var isLeftAside = false
+  /// The service holds its replies.
+  public private(set) var isHeld = false
+  private var unknownSince: Int64?
+  private var unknownCount = 0
+  /// After a sleep nothing that was known before it is acted on: the service is asked first.
+  private var mustHearFirst = false
+
+  public init(
+    policy: WatchPolicy, canLock: Bool, isGraphicalAtSeat: Bool, expiry: Int64, note: WatchNote?, now: Int64
+  ) {
+    self.policy = policy
+    self.canLock = canLock
+    self.isGraphicalAtSeat = isGraphicalAtSeat
+    self.expiry = expiry
+    status = note?.status
+    since = (note?.since).map { $0 * 1_000 } ?? now
+    awaySince = (note?.awaySince).map { $0 * 1_000 }
+    // Time that the helper was not there for is no outage.
+    unansweredSince = note?.unansweredSince == nil ? nil : now
+    handled = note?.handled.flatMap(Cause.init(rawValue:))
+    isLeftAside = note?.handled == Self.leftAside
+    // What was known before a restart is old.
+    mustHearFirst = true
+  }
+
+  /// Whether there is still anything to ask.
+  public var isOver: Bool {
+    switch handled {
+    case .ended, .forgotten, .expired: true
+    case .walkaway, .unreachable, nil: false
+    }
+  }
+
+  /// The service spoke of an end, or of not knowing the session, the last time.
+  public var isDoubted: Bool { unknownSince != nil || status.map { !$0.isLive } ?? false }
+
+  /// When time alone decides something.
+  public var deadline: Int64? {
+    guard !isOver else { return nil }
+    let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + policy.walkawayGrace } : nil
+    let silent = handled == nil ? unansweredSince.map { $0 + policy.unreachableGrace } : nil
+    return [away, silent].compactMap { $0 }.min()
+  }
+
+  /// The next step after some tidings.
+  public mutating func next(_ tidings: Tidings, at now: Int64) -> Step {
+    guard !isOver else { return .nothing }
+    switch tidings {
+    case .resumed:
+      mustHearFirst = true
+      isHeld = false
+      if unansweredSince != nil { unansweredSince = now }
+      return .nothing
+    case .nothing: return stepOfTime(now)
+    case .unanswered, .answer(.contradiction): return couldNotAsk(now)
+    case .answer(.unknownSession): return unknown(now)
+    case .answer(.status(let word, let held)):
+      isHeld = held
+      return answered(word, now)
+    }
+  }
+
+  private mutating func answered(_ word: SessionStatus, _ now: Int64) -> Step {
+    switch word {
+    // A service that says so of an approved session is out of order.
+    case .pending, .identifying: return couldNotAsk(now)
+    case .active:
+      hear(word, now)
+      awaySince = nil
+      handled = nil
+      isLeftAside = false
+      return .nothing
+    case .walkaway:
+      hear(word, now)
+      isLeftAside = false
+      return left(now)
+    case .timeout, .closed, .failed, .cancelled, .unknown:
+      hear(word, now)
+      return over(.ended, now)
+    }
+  }
+
+  private mutating func left(_ now: Int64) -> Step {
+    let isNews = awaySince == nil
+    if isNews { awaySince = now }
+    let step = stepOfTime(now)
+    guard isNews, step == .nothing, handled == nil, policy.onWalkaway != .ignore else { return step }
+    return .warn(milliseconds: policy.walkawayGrace)
+  }
+
+  private mutating func unknown(_ now: Int64) -> Step {
+    isHeld = false
+    mustHearFirst = false
+    unansweredSince = nil
+    unknownCount += 1
+    let first = unknownSince ?? now
+    unknownSince = first
+    guard unknownCount >= Self.forgottenCount, now - first >= Self.forgottenTime else { return .nothing }
+    return over(.forgotten, now)
+  }
+
+  private mutating func couldNotAsk(_ now: Int64) -> Step {
+    isHeld = false
+    if unansweredSince == nil { unansweredSince = now }
+    return stepOfTime(now)
+  }
+
+  private mutating func hear(_ word: SessionStatus, _ now: Int64) {
+    mustHearFirst = false
+    unansweredSince = nil
+    unknownSince = nil
+    unknownCount = 0
+    if handled == .unreachable { handled = nil }
+    guard status != word else { return }
+    status = word
+    since = now
+  }
+
+  /// What was waited for and has come.
+  private mutating func stepOfTime(_ now: Int64) -> Step {
+    guard handled == nil, let deadline, now >= deadline else { return .nothing }
+    if let awaySince, !mustHearFirst, now >= awaySince + policy.walkawayGrace { return act(.walkaway) }
+    return act(.unreachable)
+  }
+
+  private mutating func over(_ cause: Cause, _ now: Int64) -> Step {
+    isLeftAside ? .nothing : act(now >= expiry - Self.expirySlack ? .expired : cause)
+  }
+
+  private mutating func act(_ cause: Cause) -> Step {
+    handled = cause
+    switch cause {
+    case .walkaway: return step(policy.onWalkaway, cause, withoutScreen: .logout(cause))
+    case .ended, .forgotten: return step(policy.onEnd, cause, withoutScreen: .logout(cause))
+    case .expired: return step(policy.onExpiry, cause, withoutScreen: .letGo(cause))
+    case .unreachable:
+      let usual: Configuration.EndAction = isGraphicalAtSeat ? .lock : .ignore
+      return step(policy.onUnreachable ?? usual, cause, withoutScreen: .letGo(cause))
+    }
+  }
+
+  private func step(_ action: Configuration.EndAction, _ cause: Cause, withoutScreen: Step) -> Step {
+    switch action {
+    case .logout: .logout(cause)
+    case .lock: canLock ? .lock(cause) : withoutScreen
+    case .ignore: .letGo(cause)
+    }
+  }
+
+  /// The end is not acted on (a service that has lost its memory ends everybody's); only an answer that the session
+  /// is alive makes it watched again as before.
+  public mutating func leaveAside() {
+    handled = nil
+    isLeftAside = true
+  }
+
+  /// What outlives a restart of the helper.
+  public func note(remark: String) -> WatchNote {
+    let asking: WatchNote.Asking = isOver ? .no : isHeld ? .held : .polling
+    return WatchNote(
+      status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
+      unansweredSince: unansweredSince.map { $0 / 1_000 },
+      handled: isLeftAside ? Self.leftAside : handled?.rawValue, asking: asking, remark: remark)
+  }
+
+  private static let leftAside = "left_aside"
+}
