@@ -16,8 +16,8 @@ public struct SessionInquiry {
 
   public init(seal: RequestSeal) { self.seal = seal }
 
-  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240).
-  public func status(of session: RemoteSession, waitSeconds: Int64) throws(ServiceError) -> SealedRequest {
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at once.
+  public func status(of session: RemoteSession, waitSeconds: Int64?) throws(ServiceError) -> SealedRequest {
     try seal.request(.get, session.statusURL, by: session.signer, preferWait: waitSeconds)
   }
 

@@ -1,0 +1,140 @@
+import Glibc
+import HostState
+
+/// One session on its way out: terminated by logind, then looked after until nothing of it is left.
+///
+/// Times are milliseconds after boot.
+final class Departure {
+  /// What still runs after this time is killed.
+  private static let emptyingTime: Int64 = 5_000
+  /// Between two attempts to reach logind, in growing steps.
+  private static let pauses: ClosedRange<Int64> = 500...30_000
+  private static let mostKills = 3
+  /// Between a kill and the look whether it worked.
+  private static let killTime: Int64 = 500
+
+  private enum Phase {
+    case terminating
+    case emptying(kills: Int)
+    case finished
+  }
+
+  let record: SessionRecord
+  let binding: SessionRecord.Binding
+  let cause: Cause
+  private let line: String
+  private let onLinger: Configuration.LingerAction
+  private var phase = Phase.terminating
+  private var pause = pauses.lowerBound
+  private var session: LogindSession?
+  private var hasSpoken = false
+  private var terminatedAt: Int64 = 0
+  /// When the next step is due.
+  private(set) var due: Int64
+
+  init(
+    _ record: SessionRecord, _ binding: SessionRecord.Binding, _ cause: Cause, line: String,
+    onLinger: Configuration.LingerAction, now: Int64
+  ) {
+    self.record = record
+    self.binding = binding
+    self.cause = cause
+    self.line = line
+    self.onLinger = onLinger
+    due = now
+  }
+
+  var isFinished: Bool { if case .finished = phase { true } else { false } }
+
+  /// logind has removed the session: there is no need to wait longer.
+  func sessionRemoved(_ now: Int64) { due = min(due, now) }
+
+  func step(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, now: Int64) {
+    switch phase {
+    case .terminating: terminate(logind, seat, log, now)
+    case .emptying(let kills): empty(kills, logind, seat, log, now)
+    case .finished: break
+    }
+  }
+
+  private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
+    switch logind.session(binding.logindSession) {
+    case .gone: phase = .finished
+    case .unclear(let error): retry("cannot look at session \(binding.logindSession): \(error)", log, now)
+    case .there(let found):
+      // A session id or a process number that was given anew belongs to a stranger.
+      guard found.leader == binding.leader.pid, found.uid == record.uid, binding.leader.isAlive else {
+        phase = .finished
+        return
+      }
+      session = found
+      sayOnce(found, seat, log)
+      do throws(LogindError) {
+        try logind.terminateSession(found.id)
+        log.write(LOG_NOTICE, "logged out \(record.logName) cause=\(cause.rawValue) logind_session=\(found.id)")
+        phase = .emptying(kills: 0)
+        terminatedAt = now
+        due = now + Self.emptyingTime
+      } catch .noSuchObject { phase = .finished } catch {
+        retry("session \(found.id) not terminated: \(error)", log, now)
+      }
+    }
+  }
+
+  private func sayOnce(_ session: LogindSession, _ seat: any Seat, _ log: any HelperLog) {
+    guard !hasSpoken else { return }
+    hasSpoken = true
+    seat.say(line, to: session)
+    for error in seat.dropTickets(of: record.user, uid: record.uid) {
+      log.write(LOG_WARNING, "sudo ticket of \(record.user) not removed: \(error.explanation)")
+    }
+  }
+
+  private func empty(_ kills: Int, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
+    guard let session, seat.hasProcesses(session) else {
+      stopManagerOfLastSession(logind, log)
+      phase = .finished
+      return
+    }
+    let killTime = terminatedAt + Self.emptyingTime + Int64(kills) * Self.killTime
+    guard now >= killTime else {
+      due = killTime
+      return
+    }
+    guard kills < Self.mostKills else {
+      log.write(LOG_ERR, "processes of session \(session.id) are left in \(session.scope)")
+      phase = .finished
+      return
+    }
+    do throws(LogindError) {
+      try logind.killUnit(session.scope)
+      log.write(LOG_NOTICE, "killed what was left in \(session.scope)")
+    } catch { log.write(LOG_ERR, "\(session.scope) not killed: \(error)") }
+    phase = .emptying(kills: kills + 1)
+    due = killTime + Self.killTime
+  }
+
+  /// `systemd-run --user` and lingering services outlive the session (`on_linger = keep` leaves them).
+  private func stopManagerOfLastSession(_ logind: any Logind, _ log: any HelperLog) {
+    guard onLinger == .stop else { return }
+    do throws(LogindError) {
+      let others = try logind.sessions(of: record.uid).filter { $0 != binding.logindSession }
+      guard others.isEmpty else { return }
+      try logind.stopUnit("user@\(record.uid).service")
+    } catch { log.write(LOG_WARNING, "service manager of \(record.user) not stopped: \(error)") }
+  }
+
+  private func retry(_ text: String, _ log: any HelperLog, _ now: Int64) {
+    log.write(LOG_ERR, text)
+    due = now + pause
+    pause = min(pause * 2, Self.pauses.upperBound)
+  }
+}
+
+extension SessionRecord {
+  /// Whose record, for the log.
+  var logName: String {
+    let host = remoteHost.map { $0.isEmpty ? "-" : String($0.map { $0 == " " ? "?" : $0 }) } ?? "-"
+    return "user=\(user) service=\(service) rhost=\(host) record=\(id)"
+  }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import HostState
+
+/// One session being locked: asked to by logind, then looked at until it says that it is.
+///
+/// Times are milliseconds after boot.
+final class ScreenLock {
+  /// A locker that has not come up after this time will not.
+  private static let hintTime: Int64 = 5_000
+  private static let lookTime: Int64 = 500
+
+  enum Outcome: Sendable, Equatable {
+    case underWay
+    /// logind's hint says so; the user may have set it himself.
+    case confirmed
+    case failed
+    /// The session is gone, or another one by now.
+    case gone
+  }
+
+  let cause: Cause
+  private let binding: SessionRecord.Binding
+  private let uid: UInt32
+  private var askedAt: Int64?
+  private let end: Int64
+  private(set) var due: Int64
+
+  init(_ binding: SessionRecord.Binding, uid: UInt32, _ cause: Cause, now: Int64) {
+    self.binding = binding
+    self.uid = uid
+    self.cause = cause
+    end = now + Self.hintTime
+    due = now
+  }
+
+  func step(_ logind: any Logind, now: Int64) -> Outcome {
+    guard askedAt != nil else { return ask(logind, now) }
+    if (try? logind.lockedHint(binding.logindSession)) == true { return .confirmed }
+    guard now < end else { return .failed }
+    due = now + Self.lookTime
+    return .underWay
+  }
+
+  private func ask(_ logind: any Logind, _ now: Int64) -> Outcome {
+    due = now + Self.lookTime
+    switch logind.session(binding.logindSession) {
+    case .gone: return .gone
+    case .unclear: break
+    case .there(let found):
+      guard found.leader == binding.leader.pid, found.uid == uid, binding.leader.isAlive else { return .gone }
+      if (try? logind.lockSession(found.id)) != nil { askedAt = now }
+    }
+    return now < end ? .underWay : .failed
+  }
+}

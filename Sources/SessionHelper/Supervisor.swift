@@ -1,0 +1,243 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What the configuration says, as far as the helper needs it.
+public struct SupervisorSetup {
+  public let policy: WatchPolicy
+  public let onLockFailure: Configuration.LockFailureAction
+  public let onLinger: Configuration.LingerAction
+  public let settings: ServiceSettings
+
+  public init(_ setup: HostSetup) throws(Misconfiguration) {
+    policy = WatchPolicy(setup.configuration)
+    onLockFailure = setup.configuration.onLockFailure
+    onLinger = setup.configuration.onLinger
+    settings = try setup.serviceSettings()
+  }
+}
+
+/// Watches all records: ⑧ asks the service, has ``SessionWatch`` decide, and ⑨ acts through logind.
+///
+/// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot.
+public final class Supervisor {
+  let setup: SupervisorSetup
+  let ledger: SessionLedger
+  let notes: WatchNotes
+  let logind: any Logind
+  let seat: any Seat
+  let service: any SessionService
+  let log: any HelperLog
+  var pace = AskingPace()
+  var records: [String: WatchedRecord] = [:]
+  var questions: [SessionService.Ticket: String] = [:]
+  var departures: [Departure] = []
+  var massEnd = MassEndGuard()
+  /// When pending ends are decided together.
+  var verdictDue: Int64?
+  var verdictBegan: Int64 = 0
+  var lastShout: Int64?
+  /// Files that are no records of ours; each is spoken of once.
+  var leftOut: Set<String> = []
+
+  /// How long ends wait for each other, in ms: long enough for the others' answers, too short to be noticed.
+  private static let gathering: Int64 = 100
+  /// Sessions that are looked at for a comparison at most.
+  private static let mostProbes = 64
+
+  public init(
+    setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, logind: any Logind, seat: any Seat,
+    service: any SessionService, log: any HelperLog
+  ) {
+    self.setup = setup
+    self.ledger = ledger
+    self.notes = notes
+    self.logind = logind
+    self.seat = seat
+    self.service = service
+    self.log = log
+  }
+
+  /// Does what is due.
+  ///
+  /// - Returns: when the next thing is due; nil where only news would bring any.
+  public func turn(at now: Int64) -> Int64? {
+    takeOutcomes(now)
+    for id in records.filter({ ($0.value.due ?? .max) <= now }).keys { attend(id, now) }
+    if let verdictDue, verdictDue <= now { judgeEnds(now) }
+    for departure in departures where departure.due <= now { departure.step(logind, seat, log, now: now) }
+    departures.removeAll(where: \.isFinished)
+    return nextDue
+  }
+
+  private var watchedCount: Int { records.values.count { $0.watch != nil } }
+
+  private var nextDue: Int64? {
+    let own = records.values.lazy.compactMap(\.due).min()
+    return [own, verdictDue, departures.map(\.due).min()].compactMap { $0 }.min()
+  }
+
+  private func attend(_ id: String, _ now: Int64) {
+    guard let watched = records[id] else { return }
+    if watched.closing != nil { return tellEnd(watched, now) }
+    if let lock = watched.lock, lock.due <= now { look(at: lock, watched, now) }
+    if let deadline = watched.watch?.deadline, deadline <= now {
+      take(watched.watch?.next(.nothing, at: now) ?? .nothing, watched, now)
+    }
+    if let nextAsk = watched.nextAsk, nextAsk <= now { ask(watched, now) }
+  }
+
+  // MARK: Asking
+
+  func ask(_ watched: WatchedRecord, _ now: Int64) {
+    watched.nextAsk = nil
+    guard watched.question == nil, watched.closing == nil, let watch = watched.watch, !watch.isOver else { return }
+    guard let remote = watched.remote else { return couldNotAsk(watched, "its address is not the service's", now) }
+    let ticket = service.askStatus(of: remote, mayHold: watched.mayHold)
+    watched.question = ticket
+    watched.askedAt = now
+    questions[ticket] = watched.record.id
+  }
+
+  private func takeOutcomes(_ now: Int64) {
+    for (ticket, outcome) in service.outcomes() {
+      guard let id = questions.removeValue(forKey: ticket), let watched = records[id] else { continue }
+      watched.question = nil
+      switch outcome {
+      case .answer(let answer): took(answer, watched, now)
+      case .endTold: forget(id)
+      case .failed(let error): failed(error, watched, now)
+      }
+    }
+  }
+
+  private func took(_ answer: SessionAnswer, _ watched: WatchedRecord, _ now: Int64) {
+    // The end was decided while this was under way.
+    guard watched.closing == nil, watched.watch != nil else { return attendSoon(watched, now) }
+    let wasAsked = watched.askedAt
+    watched.failures = 0
+    watched.lastAnswer = now
+    let before = watched.watch?.status
+    let step = watched.watch?.next(.answer(answer), at: now) ?? .nothing
+    schedule(after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
+    take(step, watched, now)
+  }
+
+  private func schedule(
+    after answer: SessionAnswer, _ watched: WatchedRecord, hasChanged: Bool, asked: Int64, _ now: Int64
+  ) {
+    if watched.watch?.isLeftAside == true {
+      watched.nextAsk = now + pace.spread(AskingPace.leftAside)
+      return
+    }
+    switch answer {
+    case .status(_, held: true):
+      let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
+      watched.nextAsk = isProperlyHeld ? now : now + AskingPace.leastHold
+    case .status(_, held: false):
+      // Over a connection for many the next may be held; whether the service can is known only then.
+      watched.nextAsk = now + (watched.isFirstAnswer ? 0 : pace.spread(AskingPace.polling))
+    case .contradiction: watched.nextAsk = now + pace.spread(AskingPace.polling)
+    case .unknownSession: watched.nextAsk = now + pace.afterUnknown()
+    }
+    watched.isFirstAnswer = false
+  }
+
+  private func failed(_ error: ServiceError, _ watched: WatchedRecord, _ now: Int64) {
+    guard watched.closing == nil else { return endNotTold(watched, error, now) }
+    couldNotAsk(watched, error.explanation, now)
+    if case .tooManyRequests(let seconds?) = error {
+      watched.nextAsk = now + pace.spread(min(max(seconds, 5), 300) * 1_000)
+    }
+  }
+
+  private func couldNotAsk(_ watched: WatchedRecord, _ why: String, _ now: Int64) {
+    watched.failures += 1
+    watched.isFirstAnswer = true
+    watched.remark = why
+    let step = watched.watch?.next(.unanswered, at: now) ?? .nothing
+    watched.nextAsk = now + pace.afterFailure(watched.failures)
+    if watched.failures == 1 { log.write(LOG_WARNING, "cannot ask about \(watched.record.logName): \(why)") }
+    take(step, watched, now)
+  }
+
+  private func attendSoon(_ watched: WatchedRecord, _ now: Int64) { watched.closing?.next = now }
+
+  // MARK: Deciding
+
+  private func take(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
+    switch step {
+    case .nothing: break
+    case .warn(let milliseconds): warn(watched, milliseconds)
+    case .logout(let cause), .lock(let cause), .letGo(let cause):
+      guard cause == .ended || cause == .forgotten, watchedCount >= MassEndGuard.leastCount else {
+        carryOut(step, watched, now)
+        break
+      }
+      watched.pendingEnd = step
+      beginVerdict(now)
+    }
+    writeNote(watched)
+  }
+
+  /// Asks some others too, where the service does not hold its replies: what it says of them tells a service that has
+  /// lost its memory from a session that was ended.
+  private func beginVerdict(_ now: Int64) {
+    guard verdictDue == nil else { return }
+    verdictBegan = now
+    verdictDue = now + Self.gathering
+    let others = records.values.filter {
+      $0.pendingEnd == nil && $0.watch?.isHeld == false && $0.question == nil && $0.watch?.isLeftAside == false
+    }
+    for other in others.shuffled().prefix(Self.mostProbes) { ask(other, now) }
+  }
+
+  private func judgeEnds(_ now: Int64) {
+    verdictDue = nil
+    let ending = records.values.filter { $0.pendingEnd != nil }
+    let others = records.values.filter { $0.pendingEnd == nil && $0.watch != nil && $0.watch?.isLeftAside == false }
+    let doubted = others.filter { $0.watch?.isDoubted == true }.count
+    // A held question would have been answered, had the service anything bad to say.
+    let sound = others.filter {
+      $0.watch?.isDoubted == false && ($0.watch?.isHeld == true || $0.lastAnswer >= verdictBegan)
+    }
+    let isAllowed = massEnd.allows(ending: ending.count, doubted: doubted, sound: sound.count, at: now)
+    if !isAllowed { shout(ending.count + doubted, of: ending.count + doubted + sound.count, now) }
+    for watched in ending {
+      guard let step = watched.pendingEnd else { continue }
+      watched.pendingEnd = nil
+      if isAllowed {
+        carryOut(step, watched, now)
+      } else {
+        watched.watch?.leaveAside()
+        watched.nextAsk = now + pace.spread(AskingPace.leftAside)
+        watched.remark = "the service ended too many sessions at once; left alone"
+      }
+      writeNote(watched)
+    }
+  }
+
+  private func shout(_ bad: Int, of all: Int, _ now: Int64) {
+    if let lastShout, now - lastShout < MassEndGuard.window { return }
+    lastShout = now
+    log.write(
+      LOG_CRIT,
+      "the service says that \(bad) of \(all) sessions are over: nobody is logged out (was its database restored?); end sessions by `iampassctl session end`"
+    )
+  }
+
+  private func carryOut(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
+    switch step {
+    case .nothing, .warn: break
+    case .logout(let cause): logOut(watched, cause, now)
+    case .lock(let cause):
+      guard let binding = watched.record.binding else { return }
+      watched.lock = ScreenLock(binding, uid: watched.record.uid, cause, now: now)
+      dropTickets(watched)
+    case .letGo(let cause):
+      watched.remark = cause.remark
+      log.write(LOG_NOTICE, "left alone \(watched.record.logName) cause=\(cause.rawValue)")
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import HostState
+
+// What is done to sessions, and what their users are told.
+
+extension Supervisor {
+  func warn(_ watched: WatchedRecord, _ milliseconds: Int64) {
+    guard let session = ownSession(of: watched.record) else { return }
+    let does = setup.policy.onWalkaway == .lock && session.canLock ? "this screen locks" : "you are signed out"
+    seat.say("Your phone left: \(does) in \(milliseconds / 1_000) s unless it comes back.", to: session)
+  }
+
+  func logOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) {
+    guard let binding = watched.record.binding, !departures.contains(where: { $0.record.id == watched.record.id })
+    else { return }
+    let departure = Departure(
+      watched.record, binding, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger,
+      now: now)
+    departures.append(departure)
+    departure.step(logind, seat, log, now: now)
+  }
+
+  func look(at lock: ScreenLock, _ watched: WatchedRecord, _ now: Int64) {
+    switch lock.step(logind, now: now) {
+    case .underWay: return
+    case .confirmed:
+      watched.remark = "locked: \(lock.cause.remark)"
+      log.write(LOG_NOTICE, "locked \(watched.record.logName) cause=\(lock.cause.rawValue), by logind's hint")
+    case .failed:
+      log.write(LOG_ERR, "not locked within 5 s: \(watched.record.logName) cause=\(lock.cause.rawValue)")
+      watched.remark = "not locked: \(lock.cause.remark)"
+      if setup.onLockFailure == .logout { logOut(watched, lock.cause, now) }
+    case .gone: break
+    }
+    watched.lock = nil
+    writeNote(watched)
+  }
+
+  func dropTickets(_ watched: WatchedRecord) {
+    for error in seat.dropTickets(of: watched.record.user, uid: watched.record.uid) {
+      log.write(LOG_WARNING, "sudo ticket of \(watched.record.user) not removed: \(error.explanation)")
+    }
+  }
+
+  /// The record's session, where it is still that one.
+  private func ownSession(of record: SessionRecord) -> LogindSession? {
+    guard let binding = record.binding, case .there(let session) = logind.session(binding.logindSession),
+      session.leader == binding.leader.pid, session.uid == record.uid, binding.leader.isAlive
+    else { return nil }
+    return session
+  }
+
+  /// Writes down what changed. A note that cannot be written (a full /run) costs only what a restart would forget.
+  func writeNote(_ watched: WatchedRecord) {
+    guard let watch = watched.watch else { return }
+    let note = watch.note(remark: watched.remark)
+    guard note != watched.note else { return }
+    do {
+      try notes.write(note, for: watched.record.id)
+      watched.note = note
+    } catch { log.write(LOG_WARNING, "note of \(watched.record.id) not written: \(error.explanation)") }
+  }
+}
+
+extension Cause {
+  /// For the user.
+  func words(_ policy: WatchPolicy) -> String {
+    switch self {
+    case .walkaway: "your phone left"
+    case .ended: "the session was closed"
+    case .forgotten: "the sign-in service does not know this session any more"
+    case .expired: "the session's time is over"
+    case .unreachable: "the sign-in service has not answered for \(policy.unreachableGrace / 60_000) min"
+    }
+  }
+
+  /// For `iampassctl session list`.
+  var remark: String {
+    switch self {
+    case .walkaway: "the phone left"
+    case .ended: "closed at the service"
+    case .forgotten: "not known to the service"
+    case .expired: "expired; not watched any more"
+    case .unreachable: "the service cannot be asked"
+    }
+  }
+}

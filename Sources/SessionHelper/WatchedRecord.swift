@@ -1,0 +1,73 @@
+import HostState
+import IAMPASSClient
+
+/// A record as the helper holds it: where it stands, what was asked, and when the next look is due.
+///
+/// Times are milliseconds after boot.
+final class WatchedRecord {
+  var record: SessionRecord
+  /// Nil where its addresses are not the configured service's.
+  let remote: RemoteSession?
+  var watch: SessionWatch?
+  /// Whether the machine was looked at, and the record is being closed.
+  var closing: Closing?
+  var lock: ScreenLock?
+  /// An end that waits for the guard against mass ends.
+  var pendingEnd: Step?
+  /// The question under way.
+  var question: SessionService.Ticket?
+  var askedAt: Int64 = 0
+  /// When the service is asked next; nil while it is being asked, or need not be.
+  var nextAsk: Int64?
+  var lastAnswer: Int64 = 0
+  var failures = 0
+  /// The next answer is the first since a start, a sleep or a failure.
+  var isFirstAnswer = true
+  var note: WatchNote?
+  /// For the administrator, in the note.
+  var remark = ""
+
+  init(_ record: SessionRecord, remote: RemoteSession?) {
+    self.record = record
+    self.remote = remote
+  }
+
+  /// The end is being told to the service.
+  struct Closing {
+    var next: Int64
+    var attempts = 0
+  }
+
+  /// The last exchange went well, so that the service may hold the next.
+  var mayHold: Bool { failures == 0 && lastAnswer > 0 && watch?.status != nil && !(watch?.isDoubted ?? true) }
+
+  /// When something is due.
+  var due: Int64? {
+    if let closing { return question == nil ? closing.next : nil }
+    return [watch?.deadline, nextAsk, lock?.due].compactMap { $0 }.min()
+  }
+}
+
+/// When to ask again. Pure but for its dice.
+struct AskingPace {
+  /// Where the service does not hold its replies, in ms.
+  static let polling: Int64 = 5_000
+  static let longestPause: Int64 = 60_000
+  /// A session that the service does not know, or that was left aside.
+  static let doubted: Int64 = 30_000
+  static let leftAside: Int64 = 60_000
+  /// A held reply that comes sooner than this was not held.
+  static let leastHold: Int64 = 900
+
+  /// Spreads by a fifth to both sides, so that many hosts do not ask in step.
+  var dice: () -> Int64 = { Int64.random(in: -200...200) }
+
+  func spread(_ time: Int64) -> Int64 { time + time * dice() / 1_000 }
+
+  func afterFailure(_ failures: Int) -> Int64 {
+    spread(min(Self.longestPause, Self.polling << min(failures - 1, 4)))
+  }
+
+  /// At least twice this must cover the time over which an unknown session counts.
+  func afterUnknown() -> Int64 { Self.doubted + (dice() + 200) * 10 }
+}
