@@ -1,4 +1,5 @@
-// Why this shim: sd_bus_call_method and sd_bus_message_read are variadic, which Swift cannot call.
+// Why this shim: SwiftPM imports C libraries by a header of ours. The bus is used without its variadic calls, which Swift
+// cannot make: sd_bus_message_append_basic and sd_bus_message_read_basic do for the few arguments there are.
 #ifndef IAMPASS_CSYSTEMD_H
 #define IAMPASS_CSYSTEMD_H
 #include <systemd/sd-bus.h>

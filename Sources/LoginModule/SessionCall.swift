@@ -91,36 +91,3 @@ struct SessionCall {
     try HostSetup(path: try ModuleArguments(words).configurationPath)
   }
 }
-
-/// What logind wrote of a session (the file that sd_session_get_leader(3) reads; libsystemd is not loaded into sshd).
-struct LogindSession {
-  let id: String
-  let leader: Int32
-  let uid: UInt32
-
-  init?(id: String, folder: String = "/run/systemd/sessions") {
-    guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy(Self.isIDCharacter),
-      let bytes = ProcessFile.read("\(folder)/\(id)", limit: 16_384)
-    else { return nil }
-    var values: [String: String] = [:]
-    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
-    }
-    guard let leader = values["LEADER"].flatMap({ Int32($0) }), let uid = values["UID"].flatMap({ UInt32($0) }) else {
-      return nil
-    }
-    self.id = id
-    self.leader = leader
-    self.uid = uid
-  }
-
-  private static func isIDCharacter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"):
-      true
-    default: false
-    }
-  }
-}

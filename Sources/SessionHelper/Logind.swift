@@ -1,41 +1,5 @@
 import HostState
 
-/// What logind says of one session (org.freedesktop.login1(5), Session objects).
-public struct LogindSession: Sendable, Equatable {
-  public let id: String
-  public let leader: Int32
-  public let uid: UInt32
-  /// `user`, `greeter`, `manager`, …
-  public let sessionClass: String
-  /// `tty`, `x11`, `wayland`, `unspecified`, …
-  public let type: String
-  public let isRemote: Bool
-  /// Empty where it has none.
-  public let seat: String
-  /// Unit of its processes, `session-3.scope`.
-  public let scope: String
-
-  public init(
-    id: String, leader: Int32, uid: UInt32, sessionClass: String, type: String, isRemote: Bool, seat: String,
-    scope: String
-  ) {
-    self.id = id
-    self.leader = leader
-    self.uid = uid
-    self.sessionClass = sessionClass
-    self.type = type
-    self.isRemote = isRemote
-    self.seat = seat
-    self.scope = scope
-  }
-
-  /// Only these have a screen to lock; for others LockSession returns success and nothing happens.
-  public var canLock: Bool { !isRemote && ["x11", "wayland", "mir"].contains(type) }
-
-  /// Someone sits in front of it: who pulls the network cable must not stay signed in.
-  public var isGraphicalAtSeat: Bool { canLock && !seat.isEmpty }
-}
-
 /// Whether a session is there.
 public enum SessionSight: Sendable, Equatable {
   case there(LogindSession)
@@ -49,18 +13,27 @@ public enum SessionSight: Sendable, Equatable {
 public enum LogindError: Error, Sendable, Equatable {
   /// No bus, or no answer within the bound; with what the system said.
   case notReached(String)
-  /// Refused, with the D-Bus error's name.
+  /// Refused, with the D-Bus error's name and text.
   case refused(String)
   /// No such session or unit.
   case noSuchObject
+
+  public var explanation: String {
+    switch self {
+    case .notReached(let reason): "system bus: \(reason)"
+    case .refused(let reason): reason
+    case .noSuchObject: "no such session or unit"
+    }
+  }
 }
 
 /// What logind tells by itself.
 public enum LogindEvent: Sendable, Equatable {
+  /// Worth a look at the session; by itself no proof that it is gone.
   case sessionRemoved(String)
   /// True before the machine sleeps, false after.
   case preparesForSleep(Bool)
-  /// The bus was lost or came back: signals may have been missed.
+  /// The bus is there again, or logind was started anew: signals may have been missed.
   case reconnected
 }
 
@@ -69,13 +42,14 @@ public protocol Logind: AnyObject {
   /// Says what happened since the last call. Takes up a lost connection again, with growing pauses. Never waits.
   func events() -> [LogindEvent]
   func session(_ id: String) -> SessionSight
-  /// Sessions of this user, class `user` alone, that are not closing.
+  /// Sessions that this user signed in to and that are not closing: no greeter, user manager or background job. One
+  /// that cannot be looked at counts.
   func sessions(of uid: UInt32) throws(LogindError) -> [String]
   func terminateSession(_ id: String) throws(LogindError)
   func lockSession(_ id: String) throws(LogindError)
   func lockedHint(_ id: String) throws(LogindError) -> Bool
-  /// SIGKILL to all that is left in the unit; a unit that is gone is no error.
+  /// SIGKILL to all that is left in a session's scope, and no other unit; one that is gone is no error.
   func killUnit(_ name: String) throws(LogindError)
-  /// Stops a unit without waiting for it; one that is gone is no error.
+  /// Stops a user's manager, and no other unit, without waiting for it; one that is gone is no error.
   func stopUnit(_ name: String) throws(LogindError)
 }

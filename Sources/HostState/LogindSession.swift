@@ -1,0 +1,91 @@
+/// What logind says of one session (org.freedesktop.login1(5), Session objects).
+public struct LogindSession: Sendable, Equatable {
+  public let id: String
+  public let leader: Int32
+  public let uid: UInt32
+  /// `user`, `greeter`, `manager`, …
+  public let sessionClass: String
+  /// `tty`, `x11`, `wayland`, `unspecified`, …
+  public let type: String
+  public let isRemote: Bool
+  /// Empty where it has none.
+  public let seat: String
+  /// Unit of its processes, `session-3.scope`.
+  public let scope: String
+  /// Signed out already; only processes are left of it.
+  public let isClosing: Bool
+
+  public init(
+    id: String, leader: Int32, uid: UInt32, sessionClass: String, type: String, isRemote: Bool, seat: String,
+    scope: String, isClosing: Bool = false
+  ) {
+    self.id = id
+    self.leader = leader
+    self.uid = uid
+    self.sessionClass = sessionClass
+    self.type = type
+    self.isRemote = isRemote
+    self.seat = seat
+    self.scope = scope
+    self.isClosing = isClosing
+  }
+
+  /// Only these have a screen to lock; for others LockSession returns success and nothing happens.
+  public var canLock: Bool { !isRemote && ["x11", "wayland", "mir"].contains(type) }
+
+  /// Someone sits in front of it: who pulls the network cable must not stay signed in.
+  public var isGraphicalAtSeat: Bool { canLock && !seat.isEmpty }
+
+  /// Somebody's sign-in. systemd 256 split the class `user`: `user-early`, `user-light`, `user-incomplete`.
+  public var isSignIn: Bool { sessionClass == "user" || sessionClass.hasPrefix("user-") }
+}
+
+extension LogindSession {
+  private static let greatestSize = 16_384
+
+  /// Whether this can name a session. Empty, `self` and `auto` are logind's words for the caller's own session and for
+  /// the one on the caller's screen: asked to end one of these, logind would end another session than was meant.
+  public static func isID(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isIDCharacter) && text != "self" && text != "auto"
+  }
+
+  /// What logind wrote down of a session, which it does before it answers who opened it (the files behind
+  /// sd_session_get_uid(3) and its like; libsystemd is not loaded into sshd, and has the leader from version 254 on).
+  ///
+  /// Nil where there is no such file or it cannot be understood, which does not mean that there is no such session.
+  public init?(id: String, folder: String = "/run/systemd/sessions") {
+    guard Self.isID(id), let bytes = ProcessFile.read("\(folder)/\(id)", limit: Self.greatestSize) else { return nil }
+    self.init(id: id, parsing: bytes)
+  }
+
+  init?(id: String, parsing bytes: [UInt8]) {
+    guard bytes.count < Self.greatestSize, let values = Self.values(bytes),
+      let leader = values["LEADER"].flatMap({ Int32($0) }), leader > 0,
+      let uid = values["UID"].flatMap({ UInt32($0) })
+    else { return nil }
+    self.init(
+      id: id, leader: leader, uid: uid, sessionClass: values["CLASS"] ?? "", type: values["TYPE"] ?? "",
+      isRemote: values["REMOTE"] == "1", seat: values["SEAT"] ?? "", scope: values["SCOPE"] ?? "",
+      isClosing: values["STATE"] == "closing")
+  }
+
+  /// Nil where a key stands twice: a line break within somebody's words would write a second `LEADER=`.
+  private static func values(_ bytes: [UInt8]) -> [String: String]? {
+    var values: [String: String] = [:]
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { continue }
+      guard values.updateValue(String(parts[1]), forKey: String(parts[0])) == nil else { return nil }
+    }
+    return values
+  }
+
+  private static func isIDCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import CHost
+import Glibc
+import HostState
+
+/// What still runs of a session: the control group of its scope.
+public struct SessionScope: Sendable {
+  /// Far deeper than anything makes groups in a session.
+  private static let greatestDepth = 16
+  /// Bytes of one group's list: 30,000 processes.
+  private static let greatestList = 1 << 18
+
+  /// `session-3.scope`.
+  public let unit: String
+  /// Where the scope's group is, or was.
+  let folder: String
+
+  /// Nil for a session whose scope is not the one that logind gives it: then nothing is known of its processes.
+  ///
+  /// - Parameter hierarchy: the folder that the service manager's groups stand in.
+  public init?(_ session: LogindSession, hierarchy: String? = SessionScope.hierarchy()) {
+    guard LogindSession.isID(session.id), session.scope == Self.unit(of: session.id), let hierarchy else { return nil }
+    unit = session.scope
+    // Made by logind, which puts a scope into its user's slice and nowhere else.
+    folder = "\(hierarchy)/user.slice/user-\(session.uid).slice/\(session.scope)"
+  }
+
+  static func unit(of id: String) -> String { "session-\(id).scope" }
+
+  /// Whether this names some session's scope.
+  static func isUnit(_ name: String) -> Bool {
+    guard name.hasPrefix("session-"), name.hasSuffix(".scope"), name.utf8.count > "session-.scope".utf8.count else {
+      return false
+    }
+    return LogindSession.isID(String(name.dropFirst("session-".count).dropLast(".scope".count)))
+  }
+
+  /// The processes of the scope and of the groups in it; none where the scope is gone.
+  public func processes() throws(FileError) -> [Int32] {
+    var found: [Int32] = []
+    try collect(folder, depth: 0, into: &found)
+    return found
+  }
+
+  private func collect(_ folder: String, depth: Int, into found: inout [Int32]) throws(FileError) {
+    guard depth < Self.greatestDepth else { throw FileError(.tooLarge, path: folder) }
+    guard let stream = opendir(folder) else {
+      // A group may go while we look.
+      if errno == ENOENT { return }
+      throw FileError(.system(errno), path: folder)
+    }
+    defer { closedir(stream) }
+    if let list = ProcessFile.read(folder + "/cgroup.procs", limit: Self.greatestList) {
+      guard list.count < Self.greatestList else { throw FileError(.tooLarge, path: folder) }
+      // 0 stands for a process of another pid namespace.
+      found += list.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        .filter { $0 > 0 }
+    } else if errno != ENOENT, errno != ENODEV {
+      throw FileError(.system(errno), path: folder + "/cgroup.procs")
+    }
+    while let entry = readdir(stream) {
+      // SAFETY: readdir's entry holds a terminated name until the next call.
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard entry.pointee.d_type == UInt8(DT_DIR), name != ".", name != ".." else { continue }
+      try collect(folder + "/" + name, depth: depth + 1, into: &found)
+    }
+  }
+}
+
+extension SessionScope {
+  /// Where the service manager keeps its groups: below the group that PID 1 is in, which is not the root in some
+  /// containers. Nil where that is not to be found.
+  ///
+  /// - Parameters:
+  ///   - mount: a unified hierarchy (control groups 2), or the folder of the older ones, with systemd's among them.
+  ///   - groups: `/proc/1/cgroup`, cgroups(7).
+  public static func hierarchy(mount: String = "/sys/fs/cgroup", groups: String = "/proc/1/cgroup") -> String? {
+    guard let bytes = ProcessFile.read(groups, limit: 16_384) else { return nil }
+    let isUnified = access(mount + "/cgroup.controllers", F_OK) == 0
+    // `0::/init.scope`, or `1:name=systemd:/init.scope`.
+    let controllers = isUnified ? "" : "name=systemd"
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard parts.count == 3, parts[1] == controllers, parts[2].hasSuffix("/init.scope") else { continue }
+      return mount + (isUnified ? "" : "/systemd") + parts[2].dropLast("/init.scope".count)
+    }
+    return nil
+  }
+}

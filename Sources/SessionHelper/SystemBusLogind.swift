@@ -1,0 +1,144 @@
+import CHost
+import HostState
+import IAMPASSClient
+
+/// logind and the service manager by the system bus. For one thread.
+///
+/// An event loop waits for ``interest`` on ``descriptor``, level-triggered, or until ``deadline``; then it calls
+/// ``events()``. It asks for all three anew before each wait: a connection is replaced by another, and a call may leave
+/// signals behind that no descriptor tells of.
+public final class SystemBusLogind: Logind {
+  /// Milliseconds for any one function here.
+  public static let bound: Int64 = 2_000
+
+  private let sessions: String
+  private let bound: Int64
+  private let link: BusLink
+
+  /// Connects at the first use.
+  ///
+  /// - Parameters:
+  ///   - address: nil is the system bus.
+  ///   - sessions: where logind writes down what it knows.
+  ///   - bound: milliseconds for any one function.
+  ///   - firstPause: milliseconds from the loss of the bus to the first new try.
+  public init(
+    address: String? = nil, sessions: String = "/run/systemd/sessions", bound: Int64 = SystemBusLogind.bound,
+    firstPause: Int64 = 250
+  ) {
+    self.sessions = sessions
+    self.bound = bound
+    link = BusLink(address: address, bound: bound, firstPause: firstPause)
+  }
+
+  /// Why there is no bus; nil where there is one. For the log.
+  public var failure: LogindError? { link.failure }
+
+  /// -1 while there is no connection.
+  public var descriptor: Int32 { link.descriptor }
+
+  /// poll(2)'s bits, which epoll(7) has too.
+  public var interest: UInt32 { link.interest }
+
+  /// When ``events()`` is to be called although the descriptor is silent; nil: not by itself.
+  public var deadline: MonotonicInstant? { link.deadline }
+
+  /// Begins with `.reconnected` once the first connection is there, too.
+  public func events() -> [LogindEvent] {
+    link.takeNews(at: .now()).compactMap { news in
+      switch news {
+      case .ready: .reconnected
+      case .message(let message): LogindEvent(message)
+      }
+    }
+  }
+
+  /// The file first, then logind itself.
+  ///
+  /// The file is there while logind is restarted, and needs no answer from anyone. It is absent without the session
+  /// being gone where logind could not write it (a full /run), so its absence says nothing: gone is only what a logind
+  /// that answers does not know. One that was started anew answers after it has read its files.
+  public func session(_ id: String) -> SessionSight { session(id, until: end()) }
+
+  public func sessions(of uid: UInt32) throws(LogindError) -> [String] {
+    let end = end()
+    let reply = try link.call("ListSessions", on: .logind, [], until: end)
+    let all = reply.array(of: "(susso)") {
+      reply.inside("r", "susso") { () -> (id: String, uid: UInt32)? in
+        guard let id = reply.string(), let uid = reply.unsigned(), reply.skip("sso") else { return nil }
+        return (id, uid)
+      }
+    }
+    guard let all else { throw .refused("not a list of sessions") }
+    return all.filter { $0.uid == uid && isSignedIn($0.id, until: end) }.map(\.id)
+  }
+
+  public func terminateSession(_ id: String) throws(LogindError) { try manage("TerminateSession", id) }
+
+  public func lockSession(_ id: String) throws(LogindError) { try manage("LockSession", id) }
+
+  public func lockedHint(_ id: String) throws(LogindError) -> Bool {
+    guard LogindSession.isID(id) else { throw .refused("not a session's id") }
+    let end = end()
+    let arguments: [BusArgument] = [.string(LogindSession.interface), .string("LockedHint")]
+    let reply = try link.call("Get", on: try object(of: id, until: end), arguments, until: end)
+    guard let isLocked = reply.inside("v", "b", { reply.bool() }) else { throw .refused("not a hint") }
+    return isLocked
+  }
+
+  public func killUnit(_ name: String) throws(LogindError) {
+    guard SessionScope.isUnit(name) else { throw .refused("\(name) is no session's scope") }
+    try change("KillUnit", [.string(name), .string("all"), .int32(SIGKILL)])
+  }
+
+  /// Mode `fail`: where another job for the manager is queued, its user is just signing in, and is not to be hit.
+  public func stopUnit(_ name: String) throws(LogindError) {
+    guard UserManager.isUnit(name) else { throw .refused("\(name) is no user's manager") }
+    try change("StopUnit", [.string(name), .string("fail")])
+  }
+
+  private func end() -> MonotonicInstant { .now().advanced(milliseconds: bound) }
+
+  private func session(_ id: String, until end: MonotonicInstant) -> SessionSight {
+    guard LogindSession.isID(id) else { return .unclear(.refused("not a session's id")) }
+    if let written = LogindSession(id: id, folder: sessions) { return .there(written) }
+    let object: BusObject
+    do { object = try self.object(of: id, until: end) } catch {
+      return error == .noSuchObject ? .gone : .unclear(error)
+    }
+    // It was there a moment ago: whatever goes wrong here, the next look decides.
+    do {
+      let reply = try link.call("GetAll", on: object, [.string(LogindSession.interface)], until: end)
+      guard let session = LogindSession(properties: reply), session.id == id else {
+        return .unclear(.refused("not a session's properties"))
+      }
+      return .there(session)
+    } catch { return .unclear(error) }
+  }
+
+  private func object(of id: String, until end: MonotonicInstant) throws(LogindError) -> BusObject {
+    let reply = try link.call("GetSession", on: .logind, [.string(id)], until: end)
+    guard let path = reply.string("o") else { throw .refused("not a session's path") }
+    return .session(path)
+  }
+
+  /// What cannot be looked at counts: nothing is stopped because of a session that was not seen.
+  private func isSignedIn(_ id: String, until end: MonotonicInstant) -> Bool {
+    switch session(id, until: end) {
+    case .there(let session): session.isSignIn && !session.isClosing
+    case .gone: false
+    case .unclear: true
+    }
+  }
+
+  private func manage(_ member: String, _ id: String) throws(LogindError) {
+    guard LogindSession.isID(id) else { throw .refused("not a session's id") }
+    _ = try link.call(member, on: .logind, [.string(id)], until: end())
+  }
+
+  private func change(_ member: String, _ arguments: [BusArgument]) throws(LogindError) {
+    do { _ = try link.call(member, on: .serviceManager, arguments, until: end()) } catch {
+      guard error == .noSuchObject else { throw error }
+    }
+  }
+}
