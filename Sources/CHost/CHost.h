@@ -13,7 +13,9 @@
 #include <grp.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -44,9 +46,6 @@ static inline int iampass_ignores(int signal) {
   return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
-static inline int iampass_openat(int folder, const char *path, int flags, mode_t mode) {
-  return openat(folder, path, flags, mode);
-}
 static inline int iampass_duplicate_above(int descriptor, int least) {
   return fcntl(descriptor, F_DUPFD_CLOEXEC, least);
 }
@@ -64,6 +63,16 @@ static inline int iampass_spawn_chdir(posix_spawn_file_actions_t *actions, const
 }
 static inline int iampass_spawn_closefrom(posix_spawn_file_actions_t *actions, int from) {
   return posix_spawn_file_actions_addclosefrom_np(actions, from);
+}
+/// epoll_event is packed, with a union in it.
+static inline int iampass_epoll_add(int epoll, int descriptor) {
+  struct epoll_event event = {EPOLLIN, {.fd = descriptor}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+/// A descriptor that is ready, or -1; never waits.
+static inline int iampass_epoll_next(int epoll) {
+  struct epoll_event event;
+  return epoll_wait(epoll, &event, 1, 0) == 1 ? event.data.fd : -1;
 }
 /// P_PIDFD is in glibc 2.36 but not in every libc this builds with.
 static inline int iampass_pidfd_wait(int pidfd, int options) {

@@ -78,7 +78,7 @@ public struct WatchNotes: Sendable {
     let path = try path(id)
     do {
       return WatchNote(parsing: try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize))
-    } catch where error.code == .missing { return nil } catch { throw .file(error) }
+    } catch  where error.code == .missing { return nil } catch { throw .file(error) }
   }
 
   public func write(_ note: WatchNote, for id: String) throws(LedgerError) {

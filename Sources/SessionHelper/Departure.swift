@@ -60,7 +60,7 @@ final class Departure {
   private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     switch logind.session(binding.logindSession) {
     case .gone: phase = .finished
-    case .unclear(let error): retry("cannot look at session \(binding.logindSession): \(error)", log, now)
+    case .unclear(let error): retry("cannot look at session \(binding.logindSession): \(error.explanation)", log, now)
     case .there(let found):
       // A session id or a process number that was given anew belongs to a stranger.
       guard found.leader == binding.leader.pid, found.uid == record.uid, binding.leader.isAlive else {
@@ -76,7 +76,7 @@ final class Departure {
         terminatedAt = now
         due = now + Self.emptyingTime
       } catch .noSuchObject { phase = .finished } catch {
-        retry("session \(found.id) not terminated: \(error)", log, now)
+        retry("session \(found.id) not terminated: \(error.explanation)", log, now)
       }
     }
   }
@@ -85,7 +85,7 @@ final class Departure {
     guard !hasSpoken else { return }
     hasSpoken = true
     seat.say(line, to: session)
-    for error in seat.dropTickets(of: record.user, uid: record.uid) {
+    for error in seat.dropTickets(of: record.systemUser) {
       log.write(LOG_WARNING, "sudo ticket of \(record.user) not removed: \(error.explanation)")
     }
   }
@@ -109,7 +109,7 @@ final class Departure {
     do throws(LogindError) {
       try logind.killUnit(session.scope)
       log.write(LOG_NOTICE, "killed what was left in \(session.scope)")
-    } catch { log.write(LOG_ERR, "\(session.scope) not killed: \(error)") }
+    } catch { log.write(LOG_ERR, "\(session.scope) not killed: \(error.explanation)") }
     phase = .emptying(kills: kills + 1)
     due = killTime + Self.killTime
   }
@@ -118,10 +118,10 @@ final class Departure {
   private func stopManagerOfLastSession(_ logind: any Logind, _ log: any HelperLog) {
     guard onLinger == .stop else { return }
     do throws(LogindError) {
-      let others = try logind.sessions(of: record.uid).filter { $0 != binding.logindSession }
-      guard others.isEmpty else { return }
-      try logind.stopUnit("user@\(record.uid).service")
-    } catch { log.write(LOG_WARNING, "service manager of \(record.user) not stopped: \(error)") }
+      if try UserManager.stopIfSignedOut(record.uid, logind) {
+        log.write(LOG_NOTICE, "stopped the service manager of \(record.user), whose last session this was")
+      }
+    } catch { log.write(LOG_WARNING, "service manager of \(record.user) not stopped: \(error.explanation)") }
   }
 
   private func retry(_ text: String, _ log: any HelperLog, _ now: Int64) {
@@ -132,6 +132,8 @@ final class Departure {
 }
 
 extension SessionRecord {
+  var systemUser: SystemUser { SystemUser(name: user, uid: uid) }
+
   /// Whose record, for the log.
   var logName: String {
     let host = remoteHost.map { $0.isEmpty ? "-" : String($0.map { $0 == " " ? "?" : $0 }) } ?? "-"

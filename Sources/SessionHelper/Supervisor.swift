@@ -22,12 +22,12 @@ public struct SupervisorSetup {
 ///
 /// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot.
 public final class Supervisor {
-  let setup: SupervisorSetup
+  var setup: SupervisorSetup
   let ledger: SessionLedger
   let notes: WatchNotes
   let logind: any Logind
   let seat: any Seat
-  let service: any SessionService
+  var service: any SessionService
   let log: any HelperLog
   var pace = AskingPace()
   var records: [String: WatchedRecord] = [:]
@@ -118,6 +118,7 @@ public final class Supervisor {
     let wasAsked = watched.askedAt
     watched.failures = 0
     watched.lastAnswer = now
+    if case .status = answer, watched.watch?.isLeftAside == false { watched.remark = "" }
     let before = watched.watch?.status
     let step = watched.watch?.next(.answer(answer), at: now) ?? .nothing
     schedule(after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)

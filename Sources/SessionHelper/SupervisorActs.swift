@@ -37,7 +37,7 @@ extension Supervisor {
   }
 
   func dropTickets(_ watched: WatchedRecord) {
-    for error in seat.dropTickets(of: watched.record.user, uid: watched.record.uid) {
+    for error in seat.dropTickets(of: watched.record.systemUser) {
       log.write(LOG_WARNING, "sudo ticket of \(watched.record.user) not removed: \(error.explanation)")
     }
   }

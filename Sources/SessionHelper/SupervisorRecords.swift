@@ -28,6 +28,15 @@ extension Supervisor {
     for id in ids { recordChanged(id, at: now) }
   }
 
+  /// Goes on with a changed configuration: every session is asked anew, and decided about by the new rules.
+  public func adopt(_ setup: SupervisorSetup, _ service: any SessionService, at now: Int64) {
+    self.setup = setup
+    self.service = service
+    questions = [:]
+    records = [:]
+    rescan(at: now)
+  }
+
   /// News of logind.
   public func logindTold(_ events: [LogindEvent], at now: Int64) {
     for event in events {

@@ -13,7 +13,7 @@ public enum UserManager {
   /// Stops the manager of a user who has no session left, nor one that could not be looked at.
   ///
   /// - Returns: whether it was told to stop.
-  public static func stopIfSignedOut(_ uid: UInt32, _ logind: some Logind) throws(LogindError) -> Bool {
+  public static func stopIfSignedOut(_ uid: UInt32, _ logind: any Logind) throws(LogindError) -> Bool {
     guard try logind.sessions(of: uid).isEmpty else { return false }
     try logind.stopUnit(unit(of: uid))
     return true

@@ -1,0 +1,244 @@
+import CHost
+import CSystemd
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Why the helper does not run.
+public enum HelperError: Error, Sendable {
+  case file(FileError)
+  case alreadyRunning(folder: String)
+  /// Signals or descriptors are not to be had, with errno.
+  case system(Int32)
+
+  public var explanation: String {
+    switch self {
+    case .file(let error): error.explanation
+    case .alreadyRunning(let folder): "another helper looks after \(folder)"
+    // SAFETY: strerror's text is copied before any other call.
+    case .system(let code): String(cString: strerror(code))
+    }
+  }
+}
+
+/// Waits for news of records, logind, processes and the service, in one thread, and lets the ``Supervisor`` work.
+public final class HelperLoop {
+  /// Between two looks at everything, in ms: for what no news came of.
+  private static let lookTime: Int64 = 30_000
+  /// Of due times that lie close together one wake-up is made; in ms.
+  private static let slot: Int64 = 20
+  /// Under the half of the unit's WatchdogSec; in ms.
+  private static let aliveTime: Int64 = 10_000
+
+  private let path: String
+  private let log: any HelperLog
+  private let logind = SystemBusLogind()
+  private let seat = SystemSeat()
+  private let folderWatch = RecordFolderWatch()
+  private let processWatch = ProcessWatch()
+  private let run: RunFolder
+  private var files: SetupFiles
+  private var pipeline: WorkerPipeline?
+  private var supervisor: Supervisor?
+  private var complaint = ""
+  private var busComplained: Int64?
+  private var nextLook: Int64 = 0
+  private var nextAlive: Int64 = 0
+  private var nextTurn: Int64?
+  private var mustStop = false
+
+  /// - Parameter path: of the configuration.
+  public init(path: String, log: any HelperLog) {
+    self.path = path
+    self.log = log
+    files = SetupFiles(path: path)
+    run = RunFolder(path: (try? Configuration(path: path))?.runFolder ?? Configuration().runFolder)
+  }
+
+  /// Runs until SIGTERM or SIGINT.
+  public func serve() throws(HelperError) {
+    do {
+      guard try HelperPresence(run: run).announce() else { throw HelperError.alreadyRunning(folder: run.path) }
+    } catch let error as FileError { throw .file(error) } catch let error as HelperError { throw error } catch {
+      throw .system(errno)
+    }
+    let signals = try Self.signals()
+    defer { close(signals) }
+    // A worker that has gone is noticed by its socket.
+    signal(SIGPIPE, SIG_IGN)
+    while !mustStop {
+      turn(BootTime.milliseconds())
+      wait(signals)
+    }
+    sd_notify(0, "STOPPING=1")
+    pipeline?.stop()
+  }
+
+  private static func signals() throws(HelperError) -> Int32 {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
+    guard sigprocmask(SIG_BLOCK, &set, nil) == 0 else { throw .system(errno) }
+    let descriptor = signalfd(-1, &set, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
+    guard descriptor >= 0 else { throw .system(errno) }
+    return descriptor
+  }
+
+  // MARK: One round
+
+  private func turn(_ now: Int64) {
+    if now >= nextLook { lookAtEverything(now) }
+    takeNews(now)
+    if let supervisor {
+      nextTurn = supervisor.turn(at: now)
+      for process in processWatch.watch(supervisor.processes) { supervisor.processEnded(process, at: now) }
+    }
+    if now >= nextAlive {
+      nextAlive = now + Self.aliveTime
+      sd_notify(0, "READY=1\nWATCHDOG=1")
+    }
+  }
+
+  private func takeNews(_ now: Int64) {
+    let events = logind.events()
+    complainOfBus(now)
+    supervisor?.logindTold(events, at: now)
+    switch folderWatch.news() {
+    case .all: nextLook = now
+    case .records(let ids):
+      if supervisor == nil, !ids.isEmpty { configure(now) }
+      for id in ids { supervisor?.recordChanged(id, at: now) }
+    }
+    for process in processWatch.ended() { supervisor?.processEnded(process, at: now) }
+  }
+
+  private func lookAtEverything(_ now: Int64) {
+    nextLook = now + Self.lookTime
+    configure(now)
+    if let folder = try? SessionLedger(run: run).folder() { _ = folderWatch.begin(folder) }
+    supervisor?.rescan(at: now)
+  }
+
+  // MARK: The configuration
+
+  /// Takes up the configuration where it has changed. One that cannot be used leaves the former in force.
+  private func configure(_ now: Int64) {
+    guard files.haveChanged() || supervisor == nil else { return }
+    do throws(Misconfiguration) {
+      let setup = try HostSetup(path: path)
+      let pipeline = WorkerPipeline(settings: try setup.workerSettings(lifetime: 0))
+      let seal = RequestSeal(
+        settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
+      files.note(authorities: setup.configuration.caFile)
+      adopt(try SupervisorSetup(setup), pipeline, SessionInquiry(seal: seal), now)
+      if setup.run.path != run.path { log.write(LOG_WARNING, "run_dir has changed: restart iampass-helper") }
+      complaint = ""
+    } catch {
+      guard complaint != error.explanation else { return }
+      complaint = error.explanation
+      log.write(error == .noServer ? LOG_INFO : LOG_ERR, "not usable: \(error.explanation)")
+    }
+  }
+
+  private func adopt(
+    _ setup: SupervisorSetup, _ pipeline: WorkerPipeline, _ inquiry: SessionInquiry, _ now: Int64
+  ) {
+    self.pipeline?.stop()
+    self.pipeline = pipeline
+    let service = PipelinedService(pipeline: pipeline, inquiry: inquiry)
+    if let supervisor { return supervisor.adopt(setup, service, at: now) }
+    let supervisor = Supervisor(
+      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
+      service: service, log: log)
+    self.supervisor = supervisor
+    supervisor.rescan(at: now)
+  }
+
+  private func complainOfBus(_ now: Int64) {
+    guard let failure = logind.failure else { return }
+    if let busComplained, now - busComplained < 60_000 { return }
+    busComplained = now
+    log.write(LOG_ERR, "no logind, so nobody can be logged out: \(failure.explanation)")
+  }
+
+  // MARK: Waiting
+
+  private func wait(_ signals: Int32) {
+    var entries = [
+      pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: folderWatch.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: processWatch.descriptor, events: Int16(POLLIN), revents: 0),
+      // The bus and the worker may be there or not; a negative descriptor is passed over (poll(2)).
+      pollfd(fd: logind.descriptor, events: Int16(truncatingIfNeeded: logind.interest), revents: 0),
+      pollfd(
+        fd: pipeline?.descriptor ?? -1, events: Int16(POLLIN | (pipeline?.wantsToSend == true ? POLLOUT : 0)),
+        revents: 0),
+    ]
+    let longest = timeToWait(BootTime.milliseconds())
+    guard poll(&entries, nfds_t(entries.count), Int32(clamping: longest)) > 0 else { return }
+    if entries[0].revents != 0 { takeSignals(signals) }
+  }
+
+  private func timeToWait(_ now: Int64) -> Int64 {
+    if pipeline?.hasOutcomes == true { return 0 }
+    let bus = logind.deadline.map { now + max(0, $0.milliseconds(since: .now())) }
+    // Rounded up to a slot, so that a thousand spread questions do not make a thousand wake-ups.
+    let turn = nextTurn.map { $0 <= now ? now : ($0 / Self.slot + 1) * Self.slot }
+    let next = [nextLook, nextAlive, bus ?? .max, turn ?? .max].min() ?? now
+    return max(0, next - now)
+  }
+
+  private func takeSignals(_ descriptor: Int32) {
+    var info = signalfd_siginfo()
+    while read(descriptor, &info, MemoryLayout<signalfd_siginfo>.size) == MemoryLayout<signalfd_siginfo>.size {
+      if Int32(info.ssi_signo) == SIGHUP {
+        files.forget()
+        nextLook = 0
+      } else {
+        mustStop = true
+      }
+    }
+  }
+}
+
+/// The files that the configuration stands in: read again when one of them is another than it was.
+struct SetupFiles {
+  private struct Stamp: Equatable {
+    let device: UInt
+    let inode: UInt
+    let size: Int
+    let seconds: Int
+    let nanoseconds: Int
+  }
+
+  private let configuration: String
+  private var authorities: String?
+  private var seen: [Stamp?]?
+
+  init(path: String) { configuration = path }
+
+  mutating func note(authorities: String?) {
+    self.authorities = authorities
+    seen = stamps
+  }
+
+  mutating func forget() { seen = nil }
+
+  mutating func haveChanged() -> Bool {
+    let now = stamps
+    defer { seen = now }
+    return now != seen
+  }
+
+  private var stamps: [Stamp?] {
+    let folder = configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
+    return [configuration, folder + "/credentials", authorities].map { path in
+      var found = stat()
+      guard let path, stat(path, &found) == 0 else { return nil }
+      return Stamp(
+        device: UInt(found.st_dev), inode: UInt(found.st_ino), size: Int(found.st_size),
+        seconds: found.st_ctim.tv_sec, nanoseconds: found.st_ctim.tv_nsec)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import CHost
+import Glibc
+import HostState
+
+/// Tells when processes end, by a descriptor each (pidfd_open(2)): a number that was given anew is never taken for them.
+final class ProcessWatch {
+  /// Readable when some process has ended; -1 where the system gives none.
+  let descriptor: Int32
+  private var processes: [Int32: ProcessIdentity] = [:]
+  private var descriptors: [ProcessIdentity: Int32] = [:]
+  private var gone: Set<ProcessIdentity> = []
+
+  init() { descriptor = epoll_create1(Int32(O_CLOEXEC)) }
+
+  /// Watches these and no others. One that cannot be watched (too many open files) is found by the next look at all
+  /// records.
+  ///
+  /// - Returns: those that turn out to have ended already, each once.
+  func watch(_ wanted: Set<ProcessIdentity>) -> [ProcessIdentity] {
+    for (process, held) in descriptors where !wanted.contains(process) { forget(process, held) }
+    gone.formIntersection(wanted)
+    var news: [ProcessIdentity] = []
+    for process in wanted where descriptors[process] == nil && !gone.contains(process) && !add(process) {
+      guard !process.isAlive else { continue }
+      gone.insert(process)
+      news.append(process)
+    }
+    return news
+  }
+
+  /// Those that have ended since the last call.
+  func ended() -> [ProcessIdentity] {
+    var ended: [ProcessIdentity] = []
+    while case let held = iampass_epoll_next(descriptor), held >= 0, let process = processes[held] {
+      ended.append(process)
+      gone.insert(process)
+      forget(process, held)
+    }
+    return ended
+  }
+
+  private func add(_ process: ProcessIdentity) -> Bool {
+    let held = iampass_pidfd_open(process.pid)
+    guard held >= 0 else { return false }
+    // Between the look at its start and this the number could have been given anew.
+    guard process.isAlive, iampass_epoll_add(descriptor, held) == 0 else {
+      close(held)
+      return false
+    }
+    processes[held] = process
+    descriptors[process] = held
+    return true
+  }
+
+  private func forget(_ process: ProcessIdentity, _ held: Int32) {
+    processes[held] = nil
+    descriptors[process] = nil
+    close(held)
+  }
+}

@@ -1,0 +1,55 @@
+import CHost
+import Glibc
+import HostState
+
+/// Tells which records were written or removed (inotify(7)).
+final class RecordFolderWatch {
+  /// Readable when something happened; -1 where the system gives none, and only looks at all records help.
+  let descriptor: Int32
+  private var folder: Int32 = -1
+
+  enum News: Equatable {
+    case records(Set<String>)
+    /// News were lost: all records are to be looked at.
+    case all
+  }
+
+  init() { descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) }
+
+  /// Begins, or begins again after the folder was replaced. True where it did: all records are then to be looked at.
+  func begin(_ path: String) -> Bool {
+    guard descriptor >= 0, folder < 0 else { return false }
+    let mask = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+    folder = inotify_add_watch(descriptor, path, UInt32(mask))
+    return folder >= 0
+  }
+
+  func news() -> News {
+    var ids: Set<String> = []
+    var wasLost = false
+    // Whole events only are read (inotify(7)); the greatest has a name of 255 bytes.
+    withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { buffer in
+      while case let count = read(descriptor, buffer.baseAddress, buffer.count), count > 0 {
+        var offset = 0
+        while offset < count {
+          // SAFETY: the kernel puts whole, aligned events into the buffer, and `offset` steps from one to the next.
+          let event = (buffer.baseAddress! + offset).assumingMemoryBound(to: inotify_event.self).pointee
+          let name =
+            event.len == 0
+            ? "" : String(cString: (buffer.baseAddress! + offset + 16).assumingMemoryBound(to: CChar.self))
+          offset += 16 + Int(event.len)
+          if event.mask & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF) != 0 { stop() }
+          if event.mask & UInt32(IN_Q_OVERFLOW) != 0 || folder < 0 { wasLost = true }
+          if SessionLedger.isID(name) { ids.insert(name) }
+        }
+      }
+    }
+    return wasLost ? .all : .records(ids)
+  }
+
+  private func stop() {
+    guard folder >= 0 else { return }
+    inotify_rm_watch(descriptor, folder)
+    folder = -1
+  }
+}

@@ -1,0 +1,61 @@
+// The background helper: watches the sessions that phones opened, and logs their seats out. A service of systemd's.
+import Glibc
+import HostState
+import IAMPASSProtocol
+import SessionHelper
+
+private let usage = """
+  usage: iampass-helper [--config PATH]
+
+  Watches the sessions that a phone opened, and logs them out when the phone leaves. Started by systemd:
+  systemctl status iampass-helper.
+
+    --config PATH   configuration file; credentials stand beside it (default: \(Configuration.path))
+    --help          this text
+
+  """
+
+/// To the journal, with sd-daemon(3)'s priorities; to a terminal without.
+final class StandardErrorLog: HelperLog, Sendable {
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+
+  func write(_ priority: Int32, _ text: String) {
+    let line = (isTerminal ? "iampass-helper: " : "<\(priority)>") + DisplayText.sanitized(text, limit: 1_000) + "\n"
+    _ = line.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+  }
+}
+
+@main
+enum HelperCommand {
+  private static let log = StandardErrorLog()
+
+  static func main() {
+    let path = configurationPath(CommandLine.arguments.dropFirst())
+    guard geteuid() == 0 else { stop("only root can do this", EX_NOPERM) }
+    do { try HelperLoop(path: path, log: log).serve() } catch {
+      stop("does not run: \(error.explanation)", EX_OSERR)
+    }
+  }
+
+  private static func configurationPath(_ words: ArraySlice<String>) -> String {
+    var path = Configuration.path
+    var rest = words
+    while let word = rest.popFirst() {
+      switch word {
+      case "--help", "-h":
+        print(usage, terminator: "")
+        exit(EX_OK)
+      case "--config":
+        guard let next = rest.popFirst() else { stop("--config takes a path", EX_USAGE) }
+        path = next
+      default: stop("unknown argument \(word); see iampass-helper --help", EX_USAGE)
+      }
+    }
+    return path
+  }
+
+  private static func stop(_ text: String, _ code: Int32) -> Never {
+    log.write(LOG_ERR, text)
+    exit(code)
+  }
+}
