@@ -24,7 +24,7 @@ final class KeptEnding {
   }
 }
 
-/// A session that the phone opened through this handle, and that the module ends as long as no helper does.
+/// A session that the phone opened through this handle, and that ends with it.
 final class KeptSession {
   static let name = "iampass_session"
   /// For telling the service, in milliseconds: logging out is not slow.
@@ -53,7 +53,7 @@ final class KeptSession {
     }
   }
 
-  /// Ends the session at the service and forgets its record, once.
+  /// Ends the session once: the helper tells the service, so that logging out is never slow; where none runs, this does.
   ///
   /// login and su run the clean-up in the user's own child: only the process that authenticated acts.
   func end(for host: PAMHost) {
@@ -61,12 +61,23 @@ final class KeptSession {
     hasEnded = true
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: configurationPath)
+      if isHandedOver(setup, host) { return }
       let service = try setup.service(interruption: nil)
       do throws(ServiceError) {
         try service.end(remote, deadline: MonotonicInstant.now().advanced(milliseconds: Self.endMilliseconds))
         forgetRecord(setup, host)
       } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
     } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
+  }
+
+  /// Marks the record as closed. A helper that comes later finds it so.
+  private func isHandedOver(_ setup: HostSetup, _ host: PAMHost) -> Bool {
+    guard let recordID else { return false }
+    do { try setup.ledger.release(recordID) } catch {
+      host.log(LOG_WARNING, "record \(recordID) not marked as closed: \(error.explanation)")
+      return false
+    }
+    return setup.helper.isThere
   }
 
   private func forgetRecord(_ setup: HostSetup, _ host: PAMHost) {

@@ -31,11 +31,6 @@ struct SessionCall {
     guard !UnwatchedServices.contains(host.service),
       let kept = host.kept(KeptSession.name, as: KeptSession.self)
     else { return PAM_SUCCESS }
-    if let id = kept.recordID, let setup = try? setup() {
-      do { try setup.ledger.release(id) } catch {
-        host.log(LOG_WARNING, "record \(id) not marked as closed: \(error.explanation)")
-      }
-    }
     kept.end(for: host)
     return PAM_SUCCESS
   }
