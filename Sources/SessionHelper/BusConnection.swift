@@ -79,14 +79,16 @@ final class BusConnection {
   /// sd_bus_call(3) on a bus that has not greeted us yet waits for that without a bound, so only for a ready bus.
   func call(_ message: BusMessage, until deadline: MonotonicInstant) throws(BusCallError) -> BusMessage {
     let left = deadline.milliseconds(since: .now())
-    guard left > 0 else { throw .lost(Self.text(-ETIMEDOUT)) }
+    guard left > 0 else { throw .lost(Self.noAnswer) }
     var error = sd_bus_error()
     var reply: OpaquePointer?
     // SAFETY: all are alive for the call; sd-bus fills `error`, freed here, and `reply`, which comes with a reference.
     let code = sd_bus_call(bus, message.pointer, UInt64(left) * 1_000, &error, &reply)
     defer { sd_bus_error_free(&error) }
     if code >= 0, let reply { return BusMessage(owning: reply) }
-    guard code != -ETIMEDOUT, sd_bus_is_open(bus) > 0 else { throw .lost(Self.text(code)) }
+    guard sd_bus_is_open(bus) > 0 else { throw .lost(Self.text(code)) }
+    // The clock decides: -ETIMEDOUT also stands for the bus's own word that a service died before it answered.
+    guard MonotonicInstant.now() < deadline else { throw .lost(Self.noAnswer) }
     throw .answered(
       name: error.name.map { String(cString: $0) } ?? Self.text(code),
       text: error.message.map { String(cString: $0) } ?? "")
@@ -125,6 +127,8 @@ final class BusConnection {
   private static func rule(sender: String, interface: String, _ member: String) -> String {
     "type='signal',sender='\(sender)',interface='\(interface)',member='\(member)'"
   }
+
+  private static let noAnswer = "no answer in time"
 
   private static func text(_ code: Int32) -> String { String(cString: strerror(-code)) }
 

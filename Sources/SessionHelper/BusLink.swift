@@ -62,7 +62,7 @@ final class BusLink {
       case .lost(let reason): throw drop(reason, at: .now())
       case .answered(let name, let text):
         pause.reset()
-        throw LogindError(answer: name, text)
+        throw LogindError(answer: name, text, from: object)
       }
     }
   }
@@ -134,14 +134,9 @@ extension LogindError {
     "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.Disconnected",
     "org.freedesktop.DBus.Error.LimitsExceeded",
   ]
-  private static let absent: Set<String> = [
-    "org.freedesktop.login1.NoSuchSession", "org.freedesktop.systemd1.NoSuchUnit",
-    // Nothing is left in the unit that could be killed.
-    "org.freedesktop.systemd1.NoSuchProcess",
-  ]
 
-  init(answer name: String, _ text: String) {
-    if Self.absent.contains(name) {
+  init(answer name: String, _ text: String, from object: BusObject) {
+    if object.absence.contains(name) {
       self = .noSuchObject
     } else if Self.unreachable.contains(name) || name.hasPrefix("org.freedesktop.DBus.Error.Spawn.") {
       self = .notReached("\(name): \(text)")

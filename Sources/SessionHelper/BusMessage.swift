@@ -96,16 +96,21 @@ struct BusObject {
   let service: String
   let path: String
   let interface: String
+  /// Errors by which it says that what is meant does not exist.
+  let absence: [String]
 
   static let logind = BusObject(
-    service: "org.freedesktop.login1", path: "/org/freedesktop/login1", interface: "org.freedesktop.login1.Manager")
+    service: "org.freedesktop.login1", path: "/org/freedesktop/login1", interface: "org.freedesktop.login1.Manager",
+    absence: ["org.freedesktop.login1.NoSuchSession"])
   static let serviceManager = BusObject(
     service: "org.freedesktop.systemd1", path: "/org/freedesktop/systemd1",
-    interface: "org.freedesktop.systemd1.Manager")
+    interface: "org.freedesktop.systemd1.Manager",
+    // The latter: nothing is left in the unit that could be killed.
+    absence: ["org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.NoSuchProcess"])
 
   /// The properties of a session's object.
   static func session(_ path: String) -> BusObject {
-    BusObject(service: logind.service, path: path, interface: "org.freedesktop.DBus.Properties")
+    BusObject(service: logind.service, path: path, interface: "org.freedesktop.DBus.Properties", absence: [])
   }
 }
 

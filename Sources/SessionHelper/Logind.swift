@@ -3,9 +3,9 @@ import HostState
 /// Whether a session is there.
 public enum SessionSight: Sendable, Equatable {
   case there(LogindSession)
-  /// logind knows no such session.
+  /// logind knows no such session, and nothing runs of one.
   case gone
-  /// logind could not be asked; never taken for ``gone``.
+  /// logind could not be asked, or has forgotten what still runs; never taken for ``gone``.
   case unclear(LogindError)
 }
 

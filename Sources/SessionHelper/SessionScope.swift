@@ -37,35 +37,54 @@ public struct SessionScope: Sendable {
   /// The processes of the scope and of the groups in it; none where the scope is gone.
   public func processes() throws(FileError) -> [Int32] {
     var found: [Int32] = []
-    try collect(folder, depth: 0, into: &found)
+    try Self.collect(folder, depth: 0, into: &found)
     return found
   }
 
-  private func collect(_ folder: String, depth: Int, into found: inout [Int32]) throws(FileError) {
+  /// Whether processes are left in the scope of a session of this id, whosever it is.
+  static func isRunning(_ id: String, hierarchy: String) throws(FileError) -> Bool {
+    var found: [Int32] = []
+    let users = hierarchy + "/user.slice"
+    for slice in try folders(in: users) where slice.hasPrefix("user-") && slice.hasSuffix(".slice") {
+      try collect("\(users)/\(slice)/\(unit(of: id))", depth: 0, into: &found)
+    }
+    return !found.isEmpty
+  }
+
+  private static func collect(_ folder: String, depth: Int, into found: inout [Int32]) throws(FileError) {
     guard depth < Self.greatestDepth else { throw FileError(.tooLarge, path: folder) }
-    guard let stream = opendir(folder) else {
-      // A group may go while we look.
-      if errno == ENOENT { return }
-      throw FileError(.system(errno), path: folder)
+    let list = folder + "/cgroup.procs"
+    if let bytes = ProcessFile.read(list, limit: Self.greatestList) {
+      guard bytes.count < Self.greatestList else { throw FileError(.tooLarge, path: list) }
+      // 0 stands for a process of another pid namespace.
+      found += bytes.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        .filter { $0 > 0 }
+    } else if !isGone(errno) {
+      throw FileError(.system(errno), path: list)
+    }
+    for name in try folders(in: folder) { try collect(folder + "/" + name, depth: depth + 1, into: &found) }
+  }
+
+  /// Names of the folders in a folder; none where that is gone, as a group may while we look.
+  private static func folders(in path: String) throws(FileError) -> [String] {
+    guard let stream = opendir(path) else {
+      if isGone(errno) { return [] }
+      throw FileError(.system(errno), path: path)
     }
     defer { closedir(stream) }
-    if let list = ProcessFile.read(folder + "/cgroup.procs", limit: Self.greatestList) {
-      guard list.count < Self.greatestList else { throw FileError(.tooLarge, path: folder) }
-      // 0 stands for a process of another pid namespace.
-      found += list.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
-        .filter { $0 > 0 }
-    } else if errno != ENOENT, errno != ENODEV {
-      throw FileError(.system(errno), path: folder + "/cgroup.procs")
-    }
+    var names: [String] = []
     while let entry = readdir(stream) {
       // SAFETY: readdir's entry holds a terminated name until the next call.
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      guard entry.pointee.d_type == UInt8(DT_DIR), name != ".", name != ".." else { continue }
-      try collect(folder + "/" + name, depth: depth + 1, into: &found)
+      if entry.pointee.d_type == UInt8(DT_DIR), name != ".", name != ".." { names.append(name) }
     }
+    return names
   }
+
+  /// ENODEV: the group went between opening its list and reading it.
+  private static func isGone(_ number: Int32) -> Bool { number == ENOENT || number == ENODEV }
 }
 
 extension SessionScope {

@@ -12,6 +12,7 @@ public final class SystemBusLogind: Logind {
   public static let bound: Int64 = 2_000
 
   private let sessions: String
+  private let hierarchy: String?
   private let bound: Int64
   private let link: BusLink
 
@@ -20,13 +21,15 @@ public final class SystemBusLogind: Logind {
   /// - Parameters:
   ///   - address: nil is the system bus.
   ///   - sessions: where logind writes down what it knows.
+  ///   - hierarchy: where the service manager's control groups stand.
   ///   - bound: milliseconds for any one function.
   ///   - firstPause: milliseconds from the loss of the bus to the first new try.
   public init(
-    address: String? = nil, sessions: String = "/run/systemd/sessions", bound: Int64 = SystemBusLogind.bound,
-    firstPause: Int64 = 250
+    address: String? = nil, sessions: String = "/run/systemd/sessions",
+    hierarchy: String? = SessionScope.hierarchy(), bound: Int64 = SystemBusLogind.bound, firstPause: Int64 = 250
   ) {
     self.sessions = sessions
+    self.hierarchy = hierarchy
     self.bound = bound
     link = BusLink(address: address, bound: bound, firstPause: firstPause)
   }
@@ -53,11 +56,12 @@ public final class SystemBusLogind: Logind {
     }
   }
 
-  /// The file first, then logind itself.
+  /// The file first, then logind itself, then the control groups.
   ///
   /// The file is there while logind is restarted, and needs no answer from anyone. It is absent without the session
-  /// being gone where logind could not write it (a full /run), so its absence says nothing: gone is only what a logind
-  /// that answers does not know. One that was started anew answers after it has read its files.
+  /// being gone where logind could not write it (a full /run), so its absence says nothing. A logind that is started
+  /// anew answers after it has read its files; a session whose file was lost it has forgotten, with all its processes
+  /// running on. So gone is only what a logind that answers does not know, and of which nothing runs.
   public func session(_ id: String) -> SessionSight { session(id, until: end()) }
 
   public func sessions(of uid: UInt32) throws(LogindError) -> [String] {
@@ -104,7 +108,7 @@ public final class SystemBusLogind: Logind {
     if let written = LogindSession(id: id, folder: sessions) { return .there(written) }
     let object: BusObject
     do { object = try self.object(of: id, until: end) } catch {
-      return error == .noSuchObject ? .gone : .unclear(error)
+      return error == .noSuchObject ? unknown(id) : .unclear(error)
     }
     // It was there a moment ago: whatever goes wrong here, the next look decides.
     do {
@@ -114,6 +118,13 @@ public final class SystemBusLogind: Logind {
       }
       return .there(session)
     } catch { return .unclear(error) }
+  }
+
+  private func unknown(_ id: String) -> SessionSight {
+    guard let hierarchy, let isRunning = try? SessionScope.isRunning(id, hierarchy: hierarchy) else {
+      return .unclear(.refused("logind knows no session \(id), and what runs of it cannot be seen"))
+    }
+    return isRunning ? .unclear(.refused("logind has forgotten session \(id), which still runs")) : .gone
   }
 
   private func object(of id: String, until end: MonotonicInstant) throws(LogindError) -> BusObject {
