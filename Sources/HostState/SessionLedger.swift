@@ -81,6 +81,11 @@ public struct SessionLedger: Sendable {
     try change(id) { $0.isReleased = true }
   }
 
+  /// Marks the record: an administrator wants its session ended.
+  public func condemn(_ id: String) throws(LedgerError) {
+    try change(id) { $0.isCondemned = true }
+  }
+
   /// Removes a record whose end the service knows.
   public func remove(_ id: String) throws(LedgerError) {
     let path = try path(id)

@@ -42,6 +42,8 @@ public struct SessionRecord: Sendable, Equatable {
   public var isClaimed = false
   /// The host has closed its session.
   public var isReleased = false
+  /// An administrator wants the session ended.
+  public var isCondemned = false
 
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
@@ -82,6 +84,7 @@ extension SessionRecord {
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "process": process(self.process), "parent": process(parent), "created": .integer(created),
       "duration": .integer(duration), "claimed": .bool(isClaimed), "released": .bool(isReleased),
+      "condemned": .bool(isCondemned),
       "logind_session": binding.map { .string($0.logindSession) }, "leader": binding.map { process($0.leader) },
     ]).encoded()
   }
@@ -95,7 +98,8 @@ extension SessionRecord {
       let token = json["session_token"]?.string, let secret = json["session_secret"]?.string,
       let process = json["process"].flatMap(Self.identity), let parent = json["parent"].flatMap(Self.identity),
       let created = json["created"]?.integer, let duration = json["duration"]?.integer,
-      let isClaimed = json["claimed"]?.bool, let isReleased = json["released"]?.bool
+      let isClaimed = json["claimed"]?.bool, let isReleased = json["released"]?.bool,
+      let isCondemned = json["condemned"]?.bool
     else { return nil }
     self.id = id
     self.user = user
@@ -113,6 +117,7 @@ extension SessionRecord {
     self.duration = duration
     self.isClaimed = isClaimed
     self.isReleased = isReleased
+    self.isCondemned = isCondemned
     switch (json["logind_session"]?.string, json["leader"].flatMap(Self.identity)) {
     case (let session?, let leader?): binding = Binding(logindSession: session, leader: leader)
     case (nil, nil): binding = nil

@@ -32,6 +32,8 @@ public enum Cause: String, Sendable, CaseIterable {
   /// The time that was asked for has run out.
   case expired
   case unreachable
+  /// An administrator has asked for it (`iampassctl session end`).
+  case administrator
 }
 
 /// What is done about a session.
@@ -110,7 +112,7 @@ public struct SessionWatch: Sendable, Equatable {
   public var isOver: Bool {
     switch handled {
     case .ended, .forgotten, .expired: true
-    case .walkaway, .unreachable, nil: false
+    case .walkaway, .unreachable, .administrator, nil: false
     }
   }
 
@@ -213,6 +215,7 @@ public struct SessionWatch: Sendable, Equatable {
   private mutating func act(_ cause: Cause) -> Step {
     handled = cause
     switch cause {
+    case .administrator: return .logout(cause)
     case .walkaway: return step(policy.onWalkaway, cause, withoutScreen: .logout(cause))
     case .ended, .forgotten: return step(policy.onEnd, cause, withoutScreen: .logout(cause))
     case .expired: return step(policy.onExpiry, cause, withoutScreen: .letGo(cause))

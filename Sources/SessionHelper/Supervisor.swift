@@ -10,10 +10,12 @@ public struct SupervisorSetup {
   public let onLinger: Configuration.LingerAction
   public let settings: ServiceSettings
 
-  public init(_ setup: HostSetup) throws(Misconfiguration) {
-    policy = WatchPolicy(setup.configuration)
-    onLockFailure = setup.configuration.onLockFailure
-    onLinger = setup.configuration.onLinger
+  public init(_ setup: HostSetup) throws(Misconfiguration) { try self.init(setup, setup.configuration) }
+
+  init(_ setup: HostSetup, _ configuration: Configuration) throws(Misconfiguration) {
+    policy = WatchPolicy(configuration)
+    onLockFailure = configuration.onLockFailure
+    onLinger = configuration.onLinger
     settings = try setup.serviceSettings()
   }
 }

@@ -70,6 +70,7 @@ extension Cause {
     case .ended: "the session was closed"
     case .forgotten: "the sign-in service does not know this session any more"
     case .expired: "the session's time is over"
+    case .administrator: "an administrator ended the session"
     case .unreachable: "the sign-in service has not answered for \(policy.unreachableGrace / 60_000) min"
     }
   }
@@ -82,6 +83,7 @@ extension Cause {
     case .forgotten: "not known to the service"
     case .expired: "expired; not watched any more"
     case .unreachable: "the service cannot be asked"
+    case .administrator: "ended by an administrator"
     }
   }
 }

@@ -109,7 +109,9 @@ extension Supervisor {
       isLeaderAlive: record.binding?.leader.isAlive ?? false, sight: sight)
     switch RecordStage.of(record, facts, now: now / 1_000) {
     case .waiting: break
-    case .watched: startWatch(watched, sight, now)
+    case .watched:
+      startWatch(watched, sight, now)
+      if record.isCondemned { logOut(watched, .administrator, now) }
     case .closing(let reason): close(watched, reason, now)
     }
   }

@@ -13,6 +13,12 @@ enum Failure: Error {
   /// With the configuration's path.
   case misconfigured(Misconfiguration, path: String)
   case service(ServiceError)
+  case records(LedgerError)
+  case noSession(String)
+  case severalSessions(String)
+  case helperNotThere
+  /// The helper has not ended it in time.
+  case sessionStays(String)
 
   var message: String {
     switch self {
@@ -25,6 +31,11 @@ enum Failure: Error {
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(DisplayText.sanitized(reason ?? "no reason given"))"
     case .service(.notFound): "the service does not know this application or user"
+    case .records(let error): error.explanation
+    case .noSession(let id): "no session \(DisplayText.sanitized(id, limit: 64))"
+    case .severalSessions(let id): "more than one session begins with \(DisplayText.sanitized(id, limit: 64))"
+    case .helperNotThere: "iampass-helper does not run"
+    case .sessionStays(let id): "session \(id) has not ended yet"
     case .service(let error): "the service gave no usable answer: \(error.explanation)"
     }
   }
@@ -35,7 +46,10 @@ enum Failure: Error {
     case .unknownUser: "check the spelling, or add it all the same with --force"
     case .noToken(let user): "iampassctl user add \(user)"
     case .misconfigured(let error, _): error.hint
-    case .badUsername, .service: nil
+    case .noSession, .severalSessions: "iampassctl session list"
+    case .helperNotThere: "systemctl start iampass-helper"
+    case .sessionStays: "journalctl --unit=iampass-helper"
+    case .badUsername, .service, .records: nil
     }
   }
 
@@ -45,6 +59,9 @@ enum Failure: Error {
     case .badUsername: EX_USAGE
     case .unknownUser, .noToken: EX_NOUSER
     case .misconfigured: EX_CONFIG
+    case .noSession, .severalSessions: EX_DATAERR
+    case .records: EX_IOERR
+    case .helperNotThere, .sessionStays: EX_TEMPFAIL
     case .service(.badReply), .service(.replyNotSigned), .service(.foreignAddress): EX_PROTOCOL
     case .service: EX_UNAVAILABLE
     }

@@ -1,0 +1,194 @@
+import HostState
+import IAMPASSProtocol
+import Testing
+
+@testable import HostState
+@testable import IAMPASSClient
+@testable import SessionHelper
+
+/// A computer with sessions, a service that has an opinion of each, and a supervisor over them. Time is a number.
+final class Office {
+  let folder: ScratchFolder
+  let run: RunFolder
+  let logind = OfficeLogind()
+  let service = OfficeService()
+  let seat = OfficeSeat()
+  let log = OfficeLog()
+  let supervisor: Supervisor
+  private(set) var now: Int64 = 1_000_000
+  private let settings: ServiceSettings
+  private let me: ProcessIdentity
+
+  init(_ change: (inout Configuration) -> Void = { _ in }) throws {
+    folder = try ScratchFolder()
+    run = RunFolder(path: folder.path + "/run")
+    me = try #require(ProcessIdentity.current())
+    let setup = try HostSetup(path: folder.write("iampass.conf", "server = https://localhost\n"))
+    settings = try setup.serviceSettings()
+    var configuration = setup.configuration
+    change(&configuration)
+    supervisor = Supervisor(
+      setup: try SupervisorSetup(setup, configuration), ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
+      logind: logind, seat: seat, service: service, log: log)
+    supervisor.pace.dice = { 0 }
+  }
+
+  var ledger: SessionLedger { SessionLedger(run: run) }
+
+  /// A signed-in user whose record the supervisor has not seen yet; the record's id.
+  @discardableResult
+  func signIn(
+    _ user: String = "alice", uid: UInt32 = 1_000, session: String = "1", type: String = "tty",
+    service: String = "sshd", _ change: (inout SessionRecord) -> Void = { _ in }
+  ) throws -> String {
+    let id = try #require(Digest.randomIdentifier())
+    let remote = try RemoteSession(
+      statusURL: "https://localhost/status/\(id)", logoutURL: "https://localhost/logout/\(id)", token: Secret(id),
+      secret: Secret("0123456789abcdef01234567"), settings: settings)
+    var record = SessionRecord(
+      id: id, user: try #require(UnixUsername(validating: user)), uid: uid, service: service, remoteHost: "192.0.2.7",
+      tty: nil, session: remote, process: me, parent: me, created: now / 1_000, duration: 43_200)
+    if service != "sudo" {
+      record.isClaimed = true
+      record.binding = SessionRecord.Binding(logindSession: session, leader: me)
+      logind.sessions[session] = LogindSession(
+        id: session, leader: me.pid, uid: uid, sessionClass: "user", type: type, isRemote: type == "tty",
+        seat: type == "tty" ? "" : "seat0", scope: "session-\(session).scope")
+    }
+    change(&record)
+    try write(record)
+    self.service.answers[remote.statusURL] = .answer(.status(.active, held: false))
+    return id
+  }
+
+  func write(_ record: SessionRecord) throws {
+    try AtomicFile.write(record.encoded(), to: ledger.folder() + "/" + record.id, mode: 0o600)
+  }
+
+  /// What the service says of a session from now on.
+  func says(_ answer: ServiceOutcome, of id: String) { service.answers["https://localhost/status/\(id)"] = answer }
+  func says(_ word: String, of id: String, held: Bool = false) {
+    says(.answer(.status(SessionStatus(word: word), held: held)), of: id)
+  }
+
+  /// Lets time pass, with a look at all records first and one every half minute.
+  func pass(milliseconds: Int64 = 0) {
+    let end = now + milliseconds
+    supervisor.rescan(at: now)
+    while true {
+      let due = supervisor.turn(at: now) ?? .max
+      supervisor.logindTold(logind.takeEvents(), at: now)
+      guard service.isSettled else { continue }
+      guard now < end else { return }
+      let before = now
+      now = min(max(due, now + 1), end)
+      if before / 30_000 != now / 30_000 { supervisor.rescan(at: now) }
+    }
+  }
+
+  var records: [String] { (try? ledger.ids()) ?? [] }
+  /// A process that is not there any more.
+  var stranger: ProcessIdentity { ProcessIdentity(pid: me.pid, startTime: me.startTime + 1) }
+}
+
+final class OfficeLogind: Logind {
+  var sessions: [String: LogindSession] = [:]
+  var unclear = false
+  var locksScreens = true
+  /// What outlives its session, by unit.
+  var refusesToTerminate = 0
+  private(set) var terminated: [String] = []
+  private(set) var locked: [String] = []
+  private(set) var killed: [String] = []
+  private(set) var stopped: [String] = []
+  private var news: [LogindEvent] = []
+
+  func takeEvents() -> [LogindEvent] {
+    defer { news = [] }
+    return news
+  }
+
+  func tell(_ event: LogindEvent) { news.append(event) }
+  func events() -> [LogindEvent] { takeEvents() }
+
+  func session(_ id: String) -> SessionSight {
+    if unclear { return .unclear(.notReached("no bus")) }
+    return sessions[id].map { .there($0) } ?? .gone
+  }
+
+  func sessions(of uid: UInt32) throws(LogindError) -> [String] {
+    sessions.values.filter { $0.uid == uid }.map(\.id)
+  }
+
+  func terminateSession(_ id: String) throws(LogindError) {
+    guard refusesToTerminate == 0 else {
+      refusesToTerminate -= 1
+      throw .notReached("no bus")
+    }
+    guard sessions.removeValue(forKey: id) != nil else { throw .noSuchObject }
+    terminated.append(id)
+    news.append(.sessionRemoved(id))
+  }
+
+  func lockSession(_ id: String) throws(LogindError) { locked.append(id) }
+  func lockedHint(_ id: String) throws(LogindError) -> Bool { locksScreens && locked.contains(id) }
+  func killUnit(_ name: String) throws(LogindError) { killed.append(name) }
+  func stopUnit(_ name: String) throws(LogindError) { stopped.append(name) }
+}
+
+final class OfficeService: SessionService {
+  var answers: [String: ServiceOutcome] = [:]
+  /// What is answered to the end of a session.
+  var toEnds: ServiceOutcome = .endTold
+  private(set) var asked = 0
+  private(set) var ended: [String] = []
+  private var underWay: [(ticket: UInt32, outcome: ServiceOutcome)] = []
+  private var last: UInt32 = 0
+
+  var isSettled: Bool { underWay.isEmpty }
+
+  func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
+    asked += 1
+    return give(answers[session.statusURL] ?? .failed(.serverFailed(status: 500)))
+  }
+
+  func tellEnd(of session: RemoteSession) -> Ticket {
+    ended.append(session.logoutURL)
+    return give(toEnds)
+  }
+
+  func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {
+    defer { underWay = [] }
+    return underWay
+  }
+
+  func startOver() { underWay = [] }
+
+  private func give(_ outcome: ServiceOutcome) -> Ticket {
+    last += 1
+    underWay.append((last, outcome))
+    return last
+  }
+}
+
+final class OfficeSeat: Seat {
+  private(set) var said: [String] = []
+  private(set) var ticketsDropped: [String] = []
+  /// Sessions whose processes do not go.
+  var stubborn: Set<String> = []
+
+  func say(_ line: String, to session: LogindSession) { said.append("\(session.id): \(line)") }
+
+  func dropTickets(of user: SystemUser) -> [FileError] {
+    ticketsDropped.append(user.name.text)
+    return []
+  }
+
+  func hasProcesses(_ session: LogindSession) -> Bool { stubborn.contains(session.id) }
+}
+
+final class OfficeLog: HelperLog {
+  private(set) var lines: [(priority: Int32, text: String)] = []
+  func write(_ priority: Int32, _ text: String) { lines.append((priority, text)) }
+  func count(_ text: String) -> Int { lines.count { $0.text.contains(text) } }
+}

@@ -1,0 +1,238 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+@testable import SessionHelper
+
+@Suite struct SupervisorTests {
+  // MARK: whose session ends
+
+  @Test func endsOnlyTheSessionWhosePhoneLeft() throws {
+    let office = try Office()
+    let one = try office.signIn(session: "1")
+    try office.signIn(session: "2")
+    try office.signIn("bob", uid: 1_001, session: "3")
+    office.pass()
+    office.says("walkaway", of: one)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+    #expect(office.seat.said == ["1: Signed out: your phone left."])
+    #expect(office.seat.ticketsDropped == ["alice"])
+  }
+
+  @Test func tellsTheServiceAndForgetsTheRecordOfASessionThatEnded() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.service.ended == ["https://localhost/logout/\(id)"])
+    #expect(office.records == [])
+    #expect(try WatchNotes(run: office.run).read(id) == nil)
+  }
+
+  @Test func asksEveryFiveSecondsWhereTheServiceDoesNotHold() throws {
+    let office = try Office()
+    try office.signIn()
+    office.pass(milliseconds: 60_000)
+    // At the start twice: the second question tells whether the service holds.
+    #expect((13...15).contains(office.service.asked))
+  }
+
+  @Test func doesNotTouchAReusedSessionID() throws {
+    let office = try Office()
+    let id = try office.signIn(session: "1")
+    office.logind.sessions["1"] = LogindSession(
+      id: "1", leader: 1, uid: 1_001, sessionClass: "user", type: "tty", isRemote: true, seat: "",
+      scope: "session-1.scope")
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.service.ended.count == 1)
+  }
+
+  @Test func doesNotTouchASessionWhoseLeaderIsAnotherProcessOfThatNumber() throws {
+    let office = try Office()
+    let stranger = office.stranger
+    let id = try office.signIn { $0.binding = SessionRecord.Binding(logindSession: "1", leader: stranger) }
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.records == [])
+  }
+
+  @Test func anUnclearLogindEndsNoRecord() throws {
+    let office = try Office()
+    try office.signIn()
+    office.pass()
+    office.logind.unclear = true
+    office.logind.tell(.reconnected)
+    office.pass(milliseconds: 120_000)
+    #expect(office.service.ended == [])
+    #expect(office.records.count == 1)
+  }
+
+  @Test func goesOnTryingWhereLogindIsNotThere() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.logind.refusesToTerminate = 5
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == ["1"])
+    // Said once, however often it is tried.
+    #expect(office.seat.said.count == 1)
+  }
+
+  // MARK: what is left of a session
+
+  @Test func killsWhatIsLeftAfterFiveSeconds() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.seat.stubborn = ["1"]
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 9_000)
+    #expect(office.logind.killed == [])
+    office.pass(milliseconds: 2_000)
+    #expect(office.logind.killed.first == "session-1.scope")
+  }
+
+  @Test func stopsTheUsersManagerAfterTheLastSession() throws {
+    let office = try Office()
+    let one = try office.signIn(session: "1")
+    let two = try office.signIn(session: "2")
+    office.pass()
+    office.says("walkaway", of: one)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.stopped == [])
+    office.says("walkaway", of: two)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.stopped == ["user@1000.service"])
+  }
+
+  @Test func keepsTheUsersManagerWhereThatIsConfigured() throws {
+    let office = try Office { $0.onLinger = .keep }
+    let id = try office.signIn()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+    #expect(office.logind.stopped == [])
+  }
+
+  // MARK: locking
+
+  @Test func locksAScreenAndAsksOn() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.locked == ["1"])
+    #expect(office.logind.terminated == [])
+    #expect(office.seat.ticketsDropped == ["alice"])
+  }
+
+  @Test func logsOutWhereNoLockerComes() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 9_000)
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 3_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func leavesItWhereNoLockerComesAndThatIsConfigured() throws {
+    let office = try Office {
+      $0.onWalkaway = .lock
+      $0.onLockFailure = .ignore
+    }
+    let id = try office.signIn(type: "wayland")
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.log.count("not locked within 5 s") == 1)
+  }
+
+  @Test func warnsOnTheTerminalBeforeAGracePeriod() throws {
+    let office = try Office { $0.walkawayGrace = 30 }
+    let id = try office.signIn()
+    office.pass()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.seat.said == ["1: Your phone left: you are signed out in 30 s unless it comes back."])
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  // MARK: outages and mass ends
+
+  @Test(arguments: [
+    ServiceOutcome.failed(.serverFailed(status: 500)), .failed(.transport(TransportError(.certificateUntrusted))),
+    .failed(.badReply(.member("session_status"))), .failed(.notAccepted(status: 401)),
+    .failed(.replyNotSigned), .failed(.notFound),
+  ])
+  func anOutageEndsNobody(outcome: ServiceOutcome) throws {
+    let office = try Office { $0.onUnreachable = .logout }
+    let id = try office.signIn()
+    office.pass()
+    office.says(outcome, of: id)
+    office.pass(milliseconds: 14 * 60_000)
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 2 * 60_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func aServiceThatForgotEverybodyEmptiesNoOffice() throws {
+    let office = try Office()
+    let ids = try (1...200).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says(.answer(.unknownSession), of: id) }
+    office.pass(milliseconds: 10 * 60_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.records.count == 200)
+    #expect(office.log.lines.contains { $0.priority == LOG_CRIT })
+  }
+
+  @Test(arguments: [true, false])
+  func aServiceThatClosesEverybodyEmptiesNoOffice(held: Bool) throws {
+    let office = try Office()
+    let ids = try (1...200).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    for id in ids { office.says("active", of: id, held: held) }
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 10 * 60_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.log.count("nobody is logged out") >= 1)
+  }
+
+  @Test func oneOfManyThatIsClosedIsLoggedOut() throws {
+    let office = try Office()
+    let ids = try (1...20).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    office.says("closed", of: ids[6])
+    office.pass(milliseconds: 6_000)
+    #expect(office.logind.terminated == ["7"])
+  }
+
+  @Test func whoeverIsLeftAsideIsWatchedAgainWhenTheServiceIsItselfAgain() throws {
+    let office = try Office()
+    let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 60_000)
+    for id in ids { office.says("active", of: id) }
+    office.pass(milliseconds: 90_000)
+    #expect(office.logind.terminated == [])
+    office.says("walkaway", of: ids[0])
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+}
