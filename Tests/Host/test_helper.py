@@ -1,0 +1,395 @@
+"""The background helper: who walks away is logged out, and nobody else."""
+
+import contextlib
+import json
+import re
+import time
+import unittest
+
+import pexpect
+from remote_close import close_at_the_service
+from support import HostTestCase, password_of, testhost
+
+PROMPT = r"alice@workstation[^\n]*\$ "
+LEFT = "Signed out: your phone left."
+RECORDS = "/run/iampass/sessions"
+
+
+class HelperTestCase(HostTestCase):
+    def setUp(self):
+        super().setUp()
+        self.host.run("systemctl", "start", "iampass-helper")
+        self.addCleanup(self.host.run, "iampass-phone", "return", "--state", testhost.PHONE_STATE, user="phone")
+        # Sessions that a failed test left would be in the next one's way.
+        self.addCleanup(self.host.run, "loginctl", "terminate-user", "alice", check=False)
+
+    def ssh_shell(self):
+        """Alice's shell over ssh, signed in by phone, watched by the helper."""
+        before = self.watched_count()
+        with self.host.module_arguments("prompt=push"), self.phone("approve"):
+            child = self.host.terminal("ssh alice@localhost", user="visitor")
+            child.expect(PROMPT)
+        self.assert_eventually("the helper watches it", lambda: self.watched_count() > before)
+        return child
+
+    def password_shell(self):
+        child = self.host.terminal("ssh alice@localhost", user="visitor")
+        child.expect("on your phone: ")
+        child.sendline(password_of("alice"))
+        child.expect(PROMPT)
+        return child
+
+    def leave(self):
+        self.host.run("iampass-phone", "leave", "--state", testhost.PHONE_STATE, user="phone")
+
+    def come_back(self):
+        self.host.run("iampass-phone", "return", "--state", testhost.PHONE_STATE, user="phone")
+
+    def watched_count(self):
+        return sum(1 for one in self.sessions() if one["watched"] and one.get("status") == "active")
+
+    def sessions(self):
+        return json.loads(self.host.run("iampassctl", "session", "list", "--json").splitlines()[0])
+
+    def records(self):
+        return self.host.run("ls", RECORDS).split()
+
+    def logind_sessions(self):
+        return [line.split()[0] for line in self.host.run("loginctl", "list-sessions", "--no-legend").splitlines()]
+
+    def assert_over(self, child, line=LEFT, patience=5):
+        child.expect_exact(line, timeout=patience)
+        child.finish(patience)
+
+    def assert_alive(self, child):
+        child.sendline("echo still-$((40 + 2))")
+        child.expect("still-42")
+        child.expect(PROMPT)
+
+    def assert_nothing_left(self):
+        self.assert_eventually("a record is left", lambda: not self.records(), 8)
+        self.assert_eventually("a session is left", lambda: not self.logind_sessions(), 8)
+
+    @contextlib.contextmanager
+    def configured(self, *lines):
+        """With further lines of configuration, which the helper reads when it is told to."""
+        with self.host.changed(testhost.CONFIGURATION, lambda text: text + "".join(f"{line}\n" for line in lines)):
+            self.host.run("systemctl", "reload", "iampass-helper")
+            yield
+        self.host.run("systemctl", "reload", "iampass-helper")
+
+    def processes(self, pattern):
+        return self.host.run("pgrep", "-f", pattern, check=False).split()
+
+
+class Walkaway(HelperTestCase):
+    def test_ssh_is_gone_and_its_terminal_says_why(self):
+        child = self.ssh_shell()
+        self.leave()
+        self.assert_over(child)
+        self.assert_nothing_left()
+        self.assertEqual(self.live_sessions(), [])
+
+    def test_login_on_a_terminal_is_gone_and_says_why(self):
+        with self.phone("approve"):
+            child = self.host.login_terminal()
+            child.expect("login: ")
+            child.sendline("alice")
+            self.press_enter_for_the_phone(child)
+            child.expect(PROMPT)
+        self.assert_eventually("the helper watches it", lambda: self.watched_count() == 1)
+        self.leave()
+        self.assert_over(child)
+        self.assert_nothing_left()
+
+    def test_a_session_signed_in_by_password_stays(self):
+        stays = self.password_shell()
+        goes = self.ssh_shell()
+        self.leave()
+        self.assert_over(goes)
+        self.assert_alive(stays)
+        stays.sendline("exit")
+        stays.finish()
+
+    def test_another_users_session_stays(self):
+        child = self.host.terminal("ssh bob@localhost", user="visitor")
+        child.expect("on your phone: ")
+        child.sendline(password_of("bob"))
+        child.expect(r"bob@workstation[^\n]*\$ ")
+        goes = self.ssh_shell()
+        self.leave()
+        self.assert_over(goes)
+        child.sendline("exit")
+        self.assertEqual(child.finish(), 0)
+
+    def test_a_root_shell_in_the_session_is_gone_too(self):
+        child = self.ssh_shell()
+        with self.phone("approve"):
+            child.sendline("sudo -i")
+            child.expect("root@workstation[^\n]*# ", timeout=15)
+        child.sendline("sleep 7531")
+        self.assert_eventually("the command runs", lambda: self.processes("^sleep 7531"))
+        self.leave()
+        self.assert_over(child)
+        self.assert_eventually("root's command still runs", lambda: not self.processes("^sleep 7531"))
+        self.assert_nothing_left()
+
+    def test_what_ignores_signals_is_killed(self):
+        child = self.ssh_shell()
+        child.sendline("(trap '' TERM HUP INT; exec setsid sleep 7532) & disown; echo put-$((40 + 2))")
+        child.expect("put-42")
+        self.leave()
+        self.assert_over(child)
+        self.assertTrue(self.processes("^sleep 7532"))
+        self.assert_eventually("it still runs", lambda: not self.processes("^sleep 7532"), 8)
+
+    def test_sudo_asks_again_afterwards(self):
+        tickets = "Defaults timestamp_timeout=10, !tty_tickets, timestamp_type=global\n"
+        with self.host.changed("/etc/sudoers.d/test-host", lambda text: text.replace(
+                "Defaults timestamp_timeout=0\n", tickets)):
+            stays = self.password_shell()
+            stays.sendline("sudo -S -v")
+            stays.expect("assword")
+            stays.sendline(password_of("alice"))
+            stays.expect(PROMPT)
+            stays.sendline("sudo -n id -un")
+            stays.expect("root")
+            goes = self.ssh_shell()
+            self.leave()
+            self.assert_over(goes)
+            stays.sendline("sudo -n id -un || echo asks-$((40 + 2))")
+            stays.expect("asks-42")
+            stays.sendline("exit")
+            stays.finish()
+
+    def test_what_lingers_is_stopped_with_the_last_session(self):
+        with self.lingering(7533):
+            child = self.ssh_shell()
+            self.leave()
+            self.assert_over(child)
+            self.assert_eventually("it still runs", lambda: not self.processes("^sleep 7533"), 8)
+
+    def test_what_lingers_is_kept_where_that_is_configured(self):
+        with self.configured("on_linger = keep"), self.lingering(7534):
+            child = self.ssh_shell()
+            self.leave()
+            self.assert_over(child)
+            self.assert_nothing_left()
+            time.sleep(1)
+            self.assertTrue(self.processes("^sleep 7534"))
+
+    @contextlib.contextmanager
+    def lingering(self, number):
+        self.host.run("loginctl", "enable-linger", "alice")
+        try:
+            self.assert_eventually("alice's manager runs", lambda: self.host.run(
+                "systemctl", "is-active", "user@1000", check=False).strip() == "active")
+            self.host.run("systemd-run", "--user", "--quiet", "--machine=alice@", "sleep", str(number))
+            yield
+        finally:
+            self.host.run("loginctl", "disable-linger", "alice")
+            self.host.run("systemctl", "stop", "user@1000", check=False)
+
+
+class Grace(HelperTestCase):
+    WARNING = "Your phone left: you are signed out in 2 s unless it comes back."
+
+    def test_who_comes_back_in_time_stays(self):
+        with self.configured("walkaway_grace = 2s"):
+            child = self.ssh_shell()
+            self.leave()
+            child.expect_exact(self.WARNING)
+            self.come_back()
+            time.sleep(3)
+            self.assert_alive(child)
+            child.sendline("exit")
+            child.finish()
+
+    def test_who_does_not_is_logged_out(self):
+        with self.configured("walkaway_grace = 2s"):
+            child = self.ssh_shell()
+            self.leave()
+            child.expect_exact(self.WARNING)
+            began = time.monotonic()
+            self.assert_over(child)
+            self.assertGreater(time.monotonic() - began, 1)
+
+
+class ClosedRemotely(HelperTestCase):
+    def test_only_that_session_of_the_user_ends(self):
+        stays, goes = self.ssh_shell(), None
+        first = set(self.records())
+        goes = self.ssh_shell()
+        record = (set(self.records()) - first).pop()
+        close_at_the_service(self.host, record)
+        self.assert_over(goes, "Signed out: the session was closed.")
+        self.assert_alive(stays)
+        stays.sendline("exit")
+        stays.finish()
+
+    def test_an_administrator_ends_a_session(self):
+        child = self.ssh_shell()
+        record = self.records()[0]
+        said = self.host.run("iampassctl", "session", "end", record[:6])
+        self.assertIn(f"{record}: ended", said)
+        self.assert_over(child, "Signed out: an administrator ended the session.")
+        self.assertEqual(self.live_sessions(), [])
+
+    def test_ending_what_is_not_there_is_an_error(self):
+        said = self.host.run("iampassctl", "session", "end", "abcdef", check=False)
+        self.assertIn("no session abcdef", said)
+
+
+class Listing(HelperTestCase):
+    def test_a_session_is_listed_with_what_the_service_says(self):
+        child = self.ssh_shell()
+        lines = self.host.run("iampassctl", "session", "list").splitlines()
+        self.assertRegex(lines[0], r"^ID +USER +SERVICE +FROM +SESSION +STATUS +SINCE +NEXT CHECK +REMARK$")
+        self.assertRegex(lines[1], r"^[0-9a-f]{8} +alice +sshd +\S+ +\d+ +active +\d+s ")
+        child.sendline("exit")
+        child.finish()
+        self.assert_nothing_left()
+        self.assertEqual(self.host.run("iampassctl", "session", "list").strip(), "no sessions")
+
+    def test_it_says_where_no_helper_runs(self):
+        self.host.run("systemctl", "stop", "iampass-helper")
+        self.assertIn("iampass-helper does not run", self.host.run("iampassctl", "session", "list"))
+
+
+class WhateverHappens(HelperTestCase):
+    def test_an_outage_ends_nothing(self):
+        child = self.ssh_shell()
+        with self.host.service_down():
+            time.sleep(7)
+            self.assert_alive(child)
+        self.leave()
+        self.assert_over(child, patience=70)
+
+    def test_a_killed_helper_comes_back_and_loses_nothing(self):
+        child = self.ssh_shell()
+        before = self.helper_pid()
+        self.host.run("systemctl", "kill", "--signal=KILL", "iampass-helper")
+        self.assert_eventually("a new helper runs", lambda: self.helper_pid() not in ("0", before), 6)
+        self.assert_alive(child)
+        self.assertEqual(len(self.records()), 1)
+        self.leave()
+        self.assert_over(child)
+
+    def test_who_leaves_while_the_helper_is_away_is_logged_out_when_it_is_back(self):
+        child = self.ssh_shell()
+        self.host.run("systemctl", "stop", "iampass-helper")
+        self.leave()
+        time.sleep(2)
+        self.assert_alive(child)
+        self.host.run("systemctl", "start", "iampass-helper")
+        self.assert_over(child)
+
+    def test_a_sign_in_needs_no_helper(self):
+        self.host.run("systemctl", "stop", "iampass-helper")
+        with self.host.module_arguments("prompt=push"), self.phone("approve"):
+            child = self.host.terminal("ssh alice@localhost", user="visitor")
+            child.expect(PROMPT)
+        self.host.run("systemctl", "start", "iampass-helper")
+        self.assert_eventually("the helper watches it", lambda: self.watched_count() == 1)
+        self.leave()
+        self.assert_over(child)
+
+    def test_without_a_helper_the_module_tells_the_service_itself(self):
+        self.host.run("systemctl", "stop", "iampass-helper")
+        with self.phone("approve"):
+            self.assertEqual(self.sudo().finish(), 0)
+        self.assertEqual(self.live_sessions(), [])
+        self.assertEqual(self.records(), [])
+
+    def test_a_restarted_logind_ends_nothing(self):
+        child = self.ssh_shell()
+        self.host.run("systemctl", "restart", "systemd-logind")
+        time.sleep(3)
+        self.assert_alive(child)
+        self.leave()
+        self.assert_over(child)
+
+    def test_a_restarted_bus_ends_nothing(self):
+        child = self.ssh_shell()
+        self.host.run("systemctl", "restart", "dbus")
+        time.sleep(3)
+        self.assert_alive(child)
+        self.leave()
+        # logind itself needs a moment to be on the new bus.
+        self.assert_over(child, patience=30)
+
+    def test_a_hostile_record_is_left_aside_and_logged_once(self):
+        child = self.ssh_shell()
+        name = "0" * 32
+        try:
+            self.host.run("ln", "-s", "/etc/shadow", f"{RECORDS}/{name}")
+            self.assert_eventually("the log names it", lambda: f"record {name} is left aside" in self.journal())
+            self.assert_alive(child)
+            self.leave()
+            self.assert_over(child)
+        finally:
+            self.host.run("rm", "-f", f"{RECORDS}/{name}")
+        self.assertEqual(self.journal().count(f"record {name} is left aside"), 1)
+
+    def test_a_full_run_folder_stops_no_logout(self):
+        self.host.run("mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=1,mode=700", "tmpfs", "/run/iampass/watch")
+        try:
+            with self.host.module_arguments("prompt=push"), self.phone("approve"):
+                child = self.host.terminal("ssh alice@localhost", user="visitor")
+                child.expect(PROMPT)
+            self.assert_eventually("the log says so", lambda: re.search("note of .* not written", self.journal()))
+            self.leave()
+            self.assert_over(child)
+        finally:
+            self.host.run("umount", "/run/iampass/watch")
+
+    def helper_pid(self):
+        return self.host.run("systemctl", "show", "--property=MainPID", "--value", "iampass-helper").strip()
+
+
+class Sudo(HelperTestCase):
+    def test_the_helper_tells_the_service_when_the_command_is_over(self):
+        with self.phone("approve"):
+            self.assertEqual(self.sudo().finish(), 0)
+        self.assert_eventually("the session is still live", lambda: not self.live_sessions())
+        self.assert_eventually("the record is left", lambda: not self.records())
+
+    def test_a_ticket_alone_keeps_no_session(self):
+        with self.phone("approve"):
+            self.assertEqual(self.sudo("-v").finish(), 0)
+        self.assert_eventually("the session is still live", lambda: not self.live_sessions())
+
+    def test_a_killed_sudo_keeps_no_session(self):
+        with self.phone("approve"):
+            child = self.sudo("sleep 7535")
+            self.assert_eventually("the command runs", lambda: self.processes("^sleep 7535"))
+        self.host.run("pkill", "-KILL", "-x", "sudo")
+        child.close(force=True)
+        self.host.run("pkill", "-KILL", "-f", "^sleep 7535", check=False)
+        self.assert_eventually("the session is still live", lambda: not self.live_sessions())
+
+
+class Unit(HelperTestCase):
+    def test_it_is_confined(self):
+        said = self.host.run("systemd-analyze", "security", "--no-pager", "iampass-helper", check=False)
+        level = float(re.search(r"exposure level for iampass-helper.service: ([\d.]+)", said)[1])
+        self.assertLess(level, 3.0)
+
+    def test_its_worker_is_not_root(self):
+        child = self.ssh_shell()
+        self.assertEqual(len(self.host.workers()), 1)
+        child.sendline("exit")
+        child.finish()
+
+    def test_a_second_helper_is_refused(self):
+        said = self.host.run("/usr/libexec/iampass/iampass-helper", check=False)
+        self.assertIn("another helper looks after /run/iampass", said)
+
+    def test_it_stops_at_once(self):
+        began = time.monotonic()
+        self.host.run("systemctl", "stop", "iampass-helper")
+        self.assertLess(time.monotonic() - began, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
