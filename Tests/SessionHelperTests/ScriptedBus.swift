@@ -113,13 +113,13 @@ final class ScriptedBus: @unchecked Sendable {
         }
       }
       if drops {
-        buses.forEach { sd_bus_close_unref($0) }
+        for bus in buses { sd_bus_close_unref(bus) }
         buses = []
       }
       drops = false
       usleep(500)
     }
-    buses.forEach { sd_bus_close_unref($0) }
+    for bus in buses { sd_bus_close_unref(bus) }
     close(listener)
     ended.signal()
   }
