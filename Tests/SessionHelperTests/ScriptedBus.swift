@@ -4,6 +4,8 @@ import Foundation
 import Testing
 
 /// A bus with a logind of our own words behind it: real sd-bus on both ends of a socket.
+///
+/// Unchecked: one thread of its own has the connections, and the lock guards what both sides touch.
 final class ScriptedBus: @unchecked Sendable {
   indirect enum Value: Sendable {
     case string(String)
