@@ -46,6 +46,8 @@ final class BusConnection {
     rules.deallocate()
   }
 
+  // SAFETY: for all below, the bus and `rules` live as long as this object.
+
   /// -1 once it is lost.
   var descriptor: Int32 { max(sd_bus_get_fd(bus), -1) }
 

@@ -18,10 +18,16 @@ public struct SessionScope: Sendable {
   ///
   /// - Parameter hierarchy: the folder that the service manager's groups stand in.
   public init?(_ session: LogindSession, hierarchy: String? = SessionScope.hierarchy()) {
-    guard LogindSession.isID(session.id), session.scope == Self.unit(of: session.id), let hierarchy else { return nil }
-    unit = session.scope
+    guard session.scope == Self.unit(of: session.id) else { return nil }
+    self.init(id: session.id, uid: session.uid, hierarchy: hierarchy)
+  }
+
+  /// The scope of a session that logind may have forgotten.
+  public init?(id: String, uid: UInt32, hierarchy: String? = SessionScope.hierarchy()) {
+    guard LogindSession.isID(id), let hierarchy else { return nil }
+    unit = Self.unit(of: id)
     // Made by logind, which puts a scope into its user's slice and nowhere else.
-    folder = "\(hierarchy)/user.slice/user-\(session.uid).slice/\(session.scope)"
+    folder = "\(hierarchy)/user.slice/user-\(uid).slice/\(unit)"
   }
 
   static func unit(of id: String) -> String { "session-\(id).scope" }

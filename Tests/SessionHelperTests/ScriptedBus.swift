@@ -4,6 +4,8 @@ import Foundation
 import Testing
 
 /// A bus with a logind of our own words behind it: real sd-bus on both ends of a socket.
+///
+/// Unchecked: one thread of its own has the connections, and the lock guards what both sides touch.
 final class ScriptedBus: @unchecked Sendable {
   indirect enum Value: Sendable {
     case string(String)
@@ -113,13 +115,13 @@ final class ScriptedBus: @unchecked Sendable {
         }
       }
       if drops {
-        buses.forEach { sd_bus_close_unref($0) }
+        for bus in buses { sd_bus_close_unref(bus) }
         buses = []
       }
       drops = false
       usleep(500)
     }
-    buses.forEach { sd_bus_close_unref($0) }
+    for bus in buses { sd_bus_close_unref(bus) }
     close(listener)
     ended.signal()
   }

@@ -40,6 +40,15 @@ import Testing
     #expect(throws: FileError.self) { try scope.processes() }
   }
 
+  @Test func findsTheScopeOfASessionThatLogindForgot() throws {
+    let hierarchy = try ScratchFolder()
+    try hierarchy.write(group + "/cgroup.procs", "7\n")
+    let scope = try #require(SessionScope(id: "3", uid: 1_000, hierarchy: hierarchy.path))
+    #expect(scope.unit == "session-3.scope")
+    #expect(try scope.processes() == [7])
+    #expect(SessionScope(id: "../3", uid: 1_000, hierarchy: hierarchy.path) == nil)
+  }
+
   @Test(arguments: ["", "session-4.scope", "user@1000.service", "session-3.scope/..", "/session-3.scope", "init.scope"])
   func refusesAScopeThatIsNotTheSessions(_ scope: String) {
     #expect(SessionScope(someSession(scope: scope), hierarchy: "/sys") == nil)
