@@ -10,6 +10,8 @@ final class Departure {
   /// Between two attempts to reach logind, in growing steps.
   private static let pauses: ClosedRange<Int64> = 500...30_000
   private static let mostKills = 3
+  /// A logind that does not know a session may know it a moment later.
+  private static let attemptsBeforeKill = 3
   /// Between a kill and the look whether it worked.
   private static let killTime: Int64 = 500
 
@@ -26,7 +28,7 @@ final class Departure {
   private let onLinger: Configuration.LingerAction
   private var phase = Phase.terminating
   private var pause = pauses.lowerBound
-  private var session: LogindSession?
+  private var attempts = 0
   private var hasSpoken = false
   private var terminatedAt: Int64 = 0
   /// When the next step is due.
@@ -60,25 +62,42 @@ final class Departure {
   private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     switch logind.session(binding.logindSession) {
     case .gone: phase = .finished
-    case .unclear(let error): retry("cannot look at session \(binding.logindSession): \(error.explanation)", log, now)
+    case .unclear(let error): unclear(error, logind, seat, log, now)
     case .there(let found):
       // A session id or a process number that was given anew belongs to a stranger.
       guard found.leader == binding.leader.pid, found.uid == record.uid, binding.leader.isAlive else {
         phase = .finished
         return
       }
-      session = found
       sayOnce(found, seat, log)
       do throws(LogindError) {
         try logind.terminateSession(found.id)
         log.write(LOG_NOTICE, "logged out \(record.logName) cause=\(cause.rawValue) logind_session=\(found.id)")
-        phase = .emptying(kills: 0)
-        terminatedAt = now
-        due = now + Self.emptyingTime
-      } catch .noSuchObject { phase = .finished } catch {
-        retry("session \(found.id) not terminated: \(error.explanation)", log, now)
-      }
+        beginEmptying(now)
+      } catch { retry("session \(found.id) not terminated: \(error.explanation)", log, now) }
     }
+  }
+
+  /// logind forgets a session whose file it could not write (a full /run), and terminates it no more; its scope is still
+  /// known by the leader in it.
+  private func unclear(
+    _ error: LogindError, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64
+  ) {
+    let id = binding.logindSession
+    guard attempts >= Self.attemptsBeforeKill, binding.leader.isAlive,
+      seat.runs(binding.leader, inSession: id, of: record.uid)
+    else { return retry("cannot look at session \(id): \(error.explanation)", log, now) }
+    do throws(LogindError) {
+      try logind.killUnit(SessionScope.unit(of: id))
+      log.write(LOG_NOTICE, "killed \(record.logName) cause=\(cause.rawValue): logind has forgotten session \(id)")
+      beginEmptying(now)
+    } catch { retry("session \(id) not killed: \(error.explanation)", log, now) }
+  }
+
+  private func beginEmptying(_ now: Int64) {
+    phase = .emptying(kills: 0)
+    terminatedAt = now
+    due = now + Self.emptyingTime
   }
 
   private func sayOnce(_ session: LogindSession, _ seat: any Seat, _ log: any HelperLog) {
@@ -91,7 +110,8 @@ final class Departure {
   }
 
   private func empty(_ kills: Int, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    guard let session, seat.hasProcesses(session) else {
+    let scope = SessionScope.unit(of: binding.logindSession)
+    guard seat.hasProcesses(inSession: binding.logindSession, of: record.uid) else {
       stopManagerOfLastSession(logind, log)
       phase = .finished
       return
@@ -102,14 +122,14 @@ final class Departure {
       return
     }
     guard kills < Self.mostKills else {
-      log.write(LOG_ERR, "processes of session \(session.id) are left in \(session.scope)")
+      log.write(LOG_ERR, "processes are left in \(scope)")
       phase = .finished
       return
     }
     do throws(LogindError) {
-      try logind.killUnit(session.scope)
-      log.write(LOG_NOTICE, "killed what was left in \(session.scope)")
-    } catch { log.write(LOG_ERR, "\(session.scope) not killed: \(error.explanation)") }
+      try logind.killUnit(scope)
+      log.write(LOG_NOTICE, "killed what was left in \(scope)")
+    } catch { log.write(LOG_ERR, "\(scope) not killed: \(error.explanation)") }
     phase = .emptying(kills: kills + 1)
     due = killTime + Self.killTime
   }
@@ -126,6 +146,7 @@ final class Departure {
 
   private func retry(_ text: String, _ log: any HelperLog, _ now: Int64) {
     log.write(LOG_ERR, text)
+    attempts += 1
     due = now + pause
     pause = min(pause * 2, Self.pauses.upperBound)
   }

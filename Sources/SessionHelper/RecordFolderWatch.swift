@@ -19,7 +19,8 @@ final class RecordFolderWatch {
   /// Begins, or begins again after the folder was replaced. True where it did: all records are then to be looked at.
   func begin(_ path: String) -> Bool {
     guard descriptor >= 0, folder < 0 else { return false }
-    let mask = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+    let mask =
+      IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
     folder = inotify_add_watch(descriptor, path, UInt32(mask))
     return folder >= 0
   }

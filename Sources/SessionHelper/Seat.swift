@@ -7,7 +7,9 @@ public protocol Seat: AnyObject {
   /// Makes sudo ask again; says what could not be removed.
   func dropTickets(of user: SystemUser) -> [FileError]
   /// Whether processes of the session still run.
-  func hasProcesses(_ session: LogindSession) -> Bool
+  func hasProcesses(inSession id: String, of uid: UInt32) -> Bool
+  /// Whether this process is one of the session's; false where that cannot be known.
+  func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool
 }
 
 /// The session's processes, terminals and tickets on this computer.
@@ -21,10 +23,15 @@ public final class SystemSeat: Seat {
 
   public func dropTickets(of user: SystemUser) -> [FileError] { SudoTickets.drop(of: user) }
 
-  public func hasProcesses(_ session: LogindSession) -> Bool {
-    guard let scope = SessionScope(session) else { return false }
+  public func hasProcesses(inSession id: String, of uid: UInt32) -> Bool {
+    guard let scope = SessionScope(id: id, uid: uid) else { return false }
     // What cannot be looked at counts: only that scope is killed for it.
     return (try? scope.processes().isEmpty) != true
+  }
+
+  public func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool {
+    guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return false }
+    return processes.contains(process.pid) && process.isAlive
   }
 }
 

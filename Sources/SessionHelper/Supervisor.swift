@@ -191,7 +191,7 @@ public final class Supervisor {
     verdictBegan = now
     verdictDue = now + Self.gathering
     let others = records.values.filter {
-      $0.pendingEnd == nil && $0.watch?.isHeld == false && $0.question == nil && $0.watch?.isLeftAside == false
+      $0.pendingEnd == nil && $0.question == nil && $0.watch?.isLeftAside == false
     }
     for other in others.shuffled().prefix(Self.mostProbes) { ask(other, now) }
   }
@@ -202,8 +202,9 @@ public final class Supervisor {
     let others = records.values.filter { $0.pendingEnd == nil && $0.watch != nil && $0.watch?.isLeftAside == false }
     let doubted = others.filter { $0.watch?.isDoubted == true }.count
     // A held question would have been answered, had the service anything bad to say.
-    let sound = others.filter {
-      $0.watch?.isDoubted == false && ($0.watch?.isHeld == true || $0.lastAnswer >= verdictBegan)
+    let sound = others.filter { other in
+      guard other.watch?.isDoubted == false else { return false }
+      return other.lastAnswer >= verdictBegan || other.watch?.isHeld == true && other.question != nil
     }
     let isAllowed = massEnd.allows(ending: ending.count, doubted: doubted, sound: sound.count, at: now)
     if !isAllowed { shout(ending.count + doubted, of: ending.count + doubted + sound.count, now) }

@@ -148,10 +148,9 @@ class Walkaway(HelperTestCase):
         with self.host.changed("/etc/sudoers.d/test-host", lambda text: text.replace(
                 "Defaults timestamp_timeout=0\n", tickets)):
             stays = self.password_shell()
-            stays.sendline("sudo -S -v")
-            stays.expect("assword")
-            stays.sendline(password_of("alice"))
-            stays.expect(PROMPT)
+            with self.phone("approve"):
+                stays.sendline("sudo -v && echo got-$((40 + 2))")
+                stays.expect("got-42")
             stays.sendline("sudo -n id -un")
             stays.expect("root")
             goes = self.ssh_shell()
@@ -184,7 +183,9 @@ class Walkaway(HelperTestCase):
         try:
             self.assert_eventually("alice's manager runs", lambda: self.host.run(
                 "systemctl", "is-active", "user@1000", check=False).strip() == "active")
-            self.host.run("systemd-run", "--user", "--quiet", "--machine=alice@", "sleep", str(number))
+            self.host.run(
+                "systemd-run", "--user", "--quiet", "sleep", str(number), user="alice",
+                environment={"XDG_RUNTIME_DIR": "/run/user/1000"})
             yield
         finally:
             self.host.run("loginctl", "disable-linger", "alice")

@@ -71,10 +71,12 @@ final class Office {
     says(.answer(.status(SessionStatus(word: word), held: held)), of: id)
   }
 
-  /// Lets time pass, with a look at all records first and one every half minute.
-  func pass(milliseconds: Int64 = 0) {
+  /// Lets time pass.
+  ///
+  /// - Parameter looking: with a look at all records first and one every half minute.
+  func pass(milliseconds: Int64 = 0, looking: Bool = true) {
     let end = now + milliseconds
-    supervisor.rescan(at: now)
+    if looking { supervisor.rescan(at: now) }
     while true {
       let due = supervisor.turn(at: now) ?? .max
       supervisor.logindTold(logind.takeEvents(), at: now)
@@ -82,7 +84,7 @@ final class Office {
       guard now < end else { return }
       let before = now
       now = min(max(due, now + 1), end)
-      if before / 30_000 != now / 30_000 { supervisor.rescan(at: now) }
+      if looking, before / 30_000 != now / 30_000 { supervisor.rescan(at: now) }
     }
   }
 
@@ -184,7 +186,11 @@ final class OfficeSeat: Seat {
     return []
   }
 
-  func hasProcesses(_ session: LogindSession) -> Bool { stubborn.contains(session.id) }
+  func hasProcesses(inSession id: String, of uid: UInt32) -> Bool { stubborn.contains(id) }
+
+  /// Sessions whose leader is where it should be.
+  var led: Set<String> = []
+  func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool { led.contains(id) }
 }
 
 final class OfficeLog: HelperLog {

@@ -258,6 +258,14 @@ private final class Crowd {
     #expect(watch.next(says("walkaway"), at: Self.start + Self.hour + 500) == .logout(.walkaway))
   }
 
+  @Test func aWalkawayFromBeforeASleepIsNotActedOnWhileTheServiceIsSilent() {
+    let watch = watch { $0.walkawayGrace = 60 }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    _ = watch.next(.resumed, at: Self.start + Self.hour)
+    _ = watch.next(.unanswered, at: Self.start + Self.hour)
+    #expect(watch.next(.nothing, at: Self.start + Self.hour + Self.grace) == .letGo(.unreachable))
+  }
+
   @Test func aSleepIsNoOutage() {
     let watch = watch { $0.onUnreachable = .logout }
     _ = watch.next(.unanswered, at: Self.start)

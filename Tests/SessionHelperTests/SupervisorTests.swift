@@ -86,6 +86,38 @@ import Testing
     #expect(office.seat.said.count == 1)
   }
 
+  @Test func killsASessionThatLogindHasForgotten() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.logind.unclear = true
+    office.seat.led = ["1"]
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.logind.killed == ["session-1.scope"])
+  }
+
+  @Test func killsNoScopeThatTheLeaderIsNotIn() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.logind.unclear = true
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.killed == [])
+  }
+
+  @Test func doesNotTouchASessionThatBecameAStrangersWhileItWasDecided() throws {
+    let office = try Office { $0.walkawayGrace = 10 }
+    let id = try office.signIn()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 5_000)
+    office.logind.sessions["1"] = someSession("1", uid: 1_001)
+    office.pass(milliseconds: 6_000, looking: false)
+    #expect(office.logind.terminated == [])
+  }
+
   // MARK: what is left of a session
 
   @Test func killsWhatIsLeftAfterFiveSeconds() throws {
@@ -204,7 +236,11 @@ import Testing
   @Test(arguments: [true, false])
   func aServiceThatClosesEverybodyEmptiesNoOffice(held: Bool) throws {
     let office = try Office()
-    let ids = try (1...200).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    let ids = try (1...60).map { number in
+      // Spread as polling is: the first ends come alone.
+      office.pass(milliseconds: 70)
+      return try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number))
+    }
     for id in ids { office.says("active", of: id, held: held) }
     office.pass(milliseconds: 10_000)
     for id in ids { office.says("closed", of: id) }
