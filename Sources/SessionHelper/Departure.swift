@@ -10,6 +10,8 @@ final class Departure {
   /// Between two attempts to reach logind, in growing steps.
   private static let pauses: ClosedRange<Int64> = 500...30_000
   private static let mostKills = 3
+  /// sshd and terminal programs pass the line on before they are ended themselves.
+  private static let readingTime: Int64 = 50
   /// A logind that does not know a session may know it a moment later.
   private static let attemptsBeforeKill = 3
   /// Between a kill and the look whether it worked.
@@ -69,7 +71,7 @@ final class Departure {
         phase = .finished
         return
       }
-      sayOnce(found, seat, log)
+      guard hasSpoken else { return speak(to: found, seat, log, now) }
       do throws(LogindError) {
         try logind.terminateSession(found.id)
         log.write(LOG_NOTICE, "logged out \(record.logName) cause=\(cause.rawValue) logind_session=\(found.id)")
@@ -100,13 +102,13 @@ final class Departure {
     due = now + Self.emptyingTime
   }
 
-  private func sayOnce(_ session: LogindSession, _ seat: any Seat, _ log: any HelperLog) {
-    guard !hasSpoken else { return }
+  private func speak(to session: LogindSession, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     hasSpoken = true
     seat.say(line, to: session)
     for error in seat.dropTickets(of: record.systemUser) {
       log.write(LOG_WARNING, "sudo ticket of \(record.user) not removed: \(error.explanation)")
     }
+    due = now + Self.readingTime
   }
 
   private func empty(_ kills: Int, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {

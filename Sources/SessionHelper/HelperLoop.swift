@@ -92,7 +92,10 @@ public final class HelperLoop {
     takeNews(now)
     if let supervisor {
       nextTurn = supervisor.turn(at: now)
-      for process in processWatch.watch(supervisor.processes) { supervisor.processEnded(process, at: now) }
+      for process in processWatch.watch(supervisor.processes) {
+        supervisor.processEnded(process, at: now)
+        nextTurn = now
+      }
     }
     if now >= nextAlive {
       nextAlive = now + Self.aliveTime
