@@ -340,7 +340,7 @@ class WhateverHappens(HelperTestCase):
             with self.host.module_arguments("prompt=push"), self.phone("approve"):
                 child = self.host.terminal("ssh alice@localhost", user="visitor")
                 child.expect(PROMPT)
-            self.assert_eventually("the log says so", lambda: re.search("note of .* not written", self.journal())
+            self.assert_eventually("the log says so", lambda: re.search("note of .* not written", self.journal()))
             self.leave()
             self.assert_over(child)
         finally:
