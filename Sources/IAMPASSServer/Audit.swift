@@ -11,6 +11,11 @@ struct Audit: Sendable {
     record("session answered", session, ["phone": "\(phone.id)"])
   }
 
+  /// The phone left, or came back.
+  func moved(_ session: Session) {
+    record(session.lifecycle.status == .walkaway ? "session walked away" : "session back", session)
+  }
+
   /// `session` has just ended, by time or by someone.
   func closed(_ session: Session) {
     record("session closed", session, ["reason": "\(session.lifecycle.ending?.rawValue ?? "")"])

@@ -10,7 +10,7 @@ extension Service {
     switch try await deviceCheck.ask(in: call, purposes: [.requests]) {
     case .refused(let reply): return reply
     case .verified(let (verified, ask)):
-      let wait = call.request.preferredWait
+      let wait = call.request.preferredWait(longest: Service.usualWait)
       let end = clock().advanced(seconds: wait ?? 0)
       let watch = board.watch(.user(verified.user))
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
@@ -77,7 +77,10 @@ extension Service {
         }
         return changed
       }
-      for session in changed { announceChange(of: session) }
+      for session in changed {
+        audit.moved(session)
+        announceChange(of: session)
+      }
       return try await describe(verified, presence: presence, at: now)
     }
   }

@@ -3,21 +3,29 @@ import Logging
 
 /// The service without sockets: a request in, a reply out.
 public struct Service: Sendable {
+  /// How long a status is held at most, in seconds: shorter than the time after which middle boxes forget an idle
+  /// connection.
+  public static let usualWait: Int64 = 60
+
   let storage: Storage
   let board = ChangeBoard()
   let publicURL: ServerURL?
+  let longestWait: Int64
   let clock: @Sendable () -> UnixTime
   let audit: Audit
   let logger: Logger
 
   /// - Parameters:
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
+  ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - clock: Unix time, for tests.
   public init(
-    storage: Storage, publicURL: ServerURL?, logger: Logger, clock: @escaping @Sendable () -> UnixTime = UnixTime.now
+    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, logger: Logger,
+    clock: @escaping @Sendable () -> UnixTime = UnixTime.now
   ) {
     self.storage = storage
     self.publicURL = publicURL
+    self.longestWait = longestWait
     self.clock = clock
     self.logger = logger
     audit = Audit(logger: logger)

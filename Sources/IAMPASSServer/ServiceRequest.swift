@@ -30,8 +30,11 @@ public struct ServiceRequest: Sendable {
     return headers.filter { wanted.contains($0.name.lowercased()) }.map(\.value)
   }
 
-  /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3), 20 at most; nil without a usable one.
-  var preferredWait: Int64? {
+  /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3); nil without a usable one.
+  ///
+  /// - Parameter longest: what the service allows; 0: nothing is held.
+  func preferredWait(longest: Int64) -> Int64? {
+    guard longest > 0 else { return nil }
     for preference in values(of: ["Prefer"]).flatMap({ $0.split(separator: ",") }) {
       let parts = preference.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1).map {
         $0.trimming(" \t\"")
@@ -39,13 +42,10 @@ public struct ServiceRequest: Sendable {
       guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Int64(parts[1]), seconds > 0 else {
         continue
       }
-      return min(seconds, Self.greatestWait)
+      return min(seconds, longest)
     }
     return nil
   }
-
-  /// Seconds. Shorter than the time after which middle boxes forget an idle connection.
-  private static let greatestWait: Int64 = 60
 }
 
 extension Substring {

@@ -33,7 +33,7 @@ extension Service {
 
   /// The status, or, with `Prefer: wait`, the next one.
   func status(of session: Session, _ call: Call) async throws -> ServiceReply {
-    let wait = call.request.preferredWait
+    let wait = call.request.preferredWait(longest: longestWait)
     let arrival = clock()
     let watch = board.watch(.session(session.id))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }

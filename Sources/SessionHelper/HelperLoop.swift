@@ -92,9 +92,11 @@ public final class HelperLoop {
     takeNews(now)
     if let supervisor {
       nextTurn = supervisor.turn(at: now)
-      for process in processWatch.watch(supervisor.processes) {
-        supervisor.processEnded(process, at: now)
-        nextTurn = now
+      if let processes = supervisor.changedProcesses() {
+        for process in processWatch.watch(processes) {
+          supervisor.processEnded(process, at: now)
+          nextTurn = now
+        }
       }
     }
     if now >= nextAlive {

@@ -26,8 +26,9 @@ public final class PipelinedService: SessionService {
   private static let hold: Int64 = 55
   /// For a reply that is not held, and on top of one that is; in milliseconds.
   private static let patience: Int64 = 15_000
-  /// Held at the same time: more ask now and then.
-  private static let mostHeld = 1_000
+  /// Held at the same time, over eight connections of a hundred each, the usual bound, with room for other questions:
+  /// whoever is above asks now and then.
+  private static let mostHeld = 700
 
   private enum Question {
     case status(SealedRequest, isHeld: Bool)

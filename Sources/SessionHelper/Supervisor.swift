@@ -33,6 +33,9 @@ public final class Supervisor {
   let log: any HelperLog
   var pace = AskingPace()
   var records: [String: WatchedRecord] = [:]
+  let agenda = Agenda()
+  /// The set of processes whose end matters may have changed.
+  var processesChanged = true
   var questions: [SessionService.Ticket: String] = [:]
   var departures: [Departure] = []
   var massEnd = MassEndGuard()
@@ -66,7 +69,7 @@ public final class Supervisor {
   /// - Returns: when the next thing is due; nil where only news would bring any.
   public func turn(at now: Int64) -> Int64? {
     takeOutcomes(now)
-    for id in records.filter({ ($0.value.due ?? .max) <= now }).keys { attend(id, now) }
+    for watched in agenda.take(at: now) { attend(watched, now) }
     if let verdictDue, verdictDue <= now { judgeEnds(now) }
     for departure in departures where departure.due <= now { departure.step(logind, seat, log, now: now) }
     departures.removeAll(where: \.isFinished)
@@ -76,12 +79,10 @@ public final class Supervisor {
   private var watchedCount: Int { records.values.count { $0.watch != nil } }
 
   private var nextDue: Int64? {
-    let own = records.values.lazy.compactMap(\.due).min()
-    return [own, verdictDue, departures.map(\.due).min()].compactMap { $0 }.min()
+    [agenda.next, verdictDue, departures.map(\.due).min()].compactMap { $0 }.min()
   }
 
-  private func attend(_ id: String, _ now: Int64) {
-    guard let watched = records[id] else { return }
+  private func attend(_ watched: WatchedRecord, _ now: Int64) {
     if watched.closing != nil { return tellEnd(watched, now) }
     if let lock = watched.lock, lock.due <= now { look(at: lock, watched, now) }
     if let deadline = watched.watch?.deadline, deadline <= now {

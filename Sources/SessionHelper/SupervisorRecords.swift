@@ -14,6 +14,7 @@ extension Supervisor {
     } catch { return leaveOut(id, error) }
     leftOut.remove(id)
     let watched = records[id] ?? pickUp(record)
+    if watched.record.binding != record.binding { processesChanged = true }
     watched.record = record
     place(watched, now)
   }
@@ -33,7 +34,9 @@ extension Supervisor {
     self.setup = setup
     self.service = service
     questions = [:]
+    for watched in records.values { watched.isDropped = true }
     records = [:]
+    processesChanged = true
     rescan(at: now)
   }
 
@@ -56,8 +59,10 @@ extension Supervisor {
     lookAgain(now) { [$0.record.process, $0.record.parent, $0.record.binding?.leader].contains(process) }
   }
 
-  /// Processes whose end matters.
-  public var processes: Set<ProcessIdentity> {
+  /// Processes whose end matters; nil where they are the same as before.
+  public func changedProcesses() -> Set<ProcessIdentity>? {
+    guard processesChanged else { return nil }
+    processesChanged = false
     var all: Set<ProcessIdentity> = []
     for watched in records.values where watched.closing == nil {
       if let binding = watched.record.binding {
@@ -94,8 +99,9 @@ extension Supervisor {
       log.write(LOG_ERR, "cannot be asked for: \(record.logName): \(error.explanation)")
       remote = nil
     }
-    let watched = WatchedRecord(record, remote: remote)
+    let watched = WatchedRecord(record, remote: remote, agenda: agenda)
     records[record.id] = watched
+    processesChanged = true
     return watched
   }
 
@@ -137,6 +143,7 @@ extension Supervisor {
   private func close(_ watched: WatchedRecord, _ reason: RecordStage.Reason, _ now: Int64) {
     log.write(LOG_INFO, "over \(watched.record.logName): \(reason.rawValue)")
     watched.closing = WatchedRecord.Closing(next: now)
+    processesChanged = true
     watched.nextAsk = nil
     watched.lock = nil
     watched.pendingEnd = nil
@@ -175,6 +182,8 @@ extension Supervisor {
   private func drop(_ id: String) {
     leftOut.remove(id)
     guard let watched = records.removeValue(forKey: id) else { return }
+    watched.isDropped = true
+    processesChanged = true
     if let question = watched.question { questions[question] = nil }
     do { try notes.remove(id) } catch { log.write(LOG_ERR, "note of \(id) not removed: \(error.explanation)") }
   }

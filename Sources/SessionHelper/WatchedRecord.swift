@@ -8,17 +8,17 @@ final class WatchedRecord {
   var record: SessionRecord
   /// Nil where its addresses are not the configured service's.
   let remote: RemoteSession?
-  var watch: SessionWatch?
+  var watch: SessionWatch? { didSet { agenda.touch(self) } }
   /// Whether the machine was looked at, and the record is being closed.
-  var closing: Closing?
-  var lock: ScreenLock?
+  var closing: Closing? { didSet { agenda.touch(self) } }
+  var lock: ScreenLock? { didSet { agenda.touch(self) } }
   /// An end that waits for the guard against mass ends.
   var pendingEnd: Step?
   /// The question under way.
-  var question: SessionService.Ticket?
+  var question: SessionService.Ticket? { didSet { agenda.touch(self) } }
   var askedAt: Int64 = 0
   /// When the service is asked next; nil while it is being asked, or need not be.
-  var nextAsk: Int64?
+  var nextAsk: Int64? { didSet { agenda.touch(self) } }
   var lastAnswer: Int64 = 0
   var failures = 0
   /// The next answer is the first since a start, a sleep or a failure.
@@ -27,9 +27,18 @@ final class WatchedRecord {
   /// For the administrator, in the note.
   var remark = ""
 
-  init(_ record: SessionRecord, remote: RemoteSession?) {
+  /// The record is gone: nothing is due any more.
+  var isDropped = false { didSet { agenda.touch(self) } }
+
+  /// What the agenda keeps of this record.
+  private let agenda: Agenda
+  var isTouched = false
+  var queued: Int64?
+
+  init(_ record: SessionRecord, remote: RemoteSession?, agenda: Agenda) {
     self.record = record
     self.remote = remote
+    self.agenda = agenda
   }
 
   /// The end is being told to the service.
@@ -43,6 +52,7 @@ final class WatchedRecord {
 
   /// When something is due.
   var due: Int64? {
+    if isDropped { return nil }
     if let closing { return question == nil ? closing.next : nil }
     return [watch?.deadline, nextAsk, lock?.due].compactMap { $0 }.min()
   }

@@ -32,8 +32,20 @@ struct Serve: AsyncParsableCommand {
       valueName: "url"))
   var publicURL: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Seconds that a client's question is held until its answer changes, 0 to 60; 0 where a proxy holds no requests.",
+      valueName: "seconds"))
+  var longestWait = Service.usualWait
+
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
+
+  func validate() throws {
+    guard (0...Service.usualWait).contains(longestWait) else {
+      throw ValidationError("--longest-wait takes 0 to \(Service.usualWait)")
+    }
+  }
 
   func run() async throws {
     let logger = try makeLogger()
@@ -46,7 +58,8 @@ struct Serve: AsyncParsableCommand {
     try await explaining {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
-      let service = Service(storage: storage, publicURL: publicURL, logger: logger)
+      let service = Service(
+        storage: storage, publicURL: publicURL, longestWait: longestWait, logger: logger)
       let server = HTTPServer(service: service, logger: logger)
       let serving = Task { try await serve(server, host: host, port: port, tls: tls, logger: logger) }
       let housekeeping = Task {

@@ -14,6 +14,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "packaging" / "test-host"))
 
 import testhost  # noqa: E402  (its folder is known only now)
+from signed_requests import close_at_the_service  # noqa: E402, F401
 from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, Phone, password_of  # noqa: E402, F401
 
 _host = None

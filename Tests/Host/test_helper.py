@@ -7,8 +7,7 @@ import time
 import unittest
 
 import pexpect
-from remote_close import close_at_the_service
-from support import HostTestCase, password_of, testhost
+from support import HostTestCase, close_at_the_service, password_of, testhost
 
 PROMPT = r"alice@workstation[^\n]*\$ "
 LEFT = "Signed out: your phone left."

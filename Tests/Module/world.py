@@ -150,16 +150,16 @@ class World:
         self.configure(server=self.address, ca_file=self.certificate)
         run(program("iampassctl"), "user", "add", ENROLLED, "--config", self.path("iampass.conf"))
 
-    def start_server(self, listen="127.0.0.1:0"):
+    def start_server(self, listen="127.0.0.1:0", *more):
         self.server = self.start(
             program("iampass-server"), "serve", "--data", self.path("data"), "--listen", listen,
-            "--tls-cert", self.certificate, "--tls-key", self.key,
+            "--tls-cert", self.certificate, "--tls-key", self.key, *more,
         )  # fmt: skip
         self.address = re.search(r"https://[0-9.:]+", self.server.wait_for("listening on")).group(0)
 
-    def restart_server(self):
+    def restart_server(self, *more):
         self.server.stop()
-        self.start_server(self.address.removeprefix("https://"))
+        self.start_server(self.address.removeprefix("https://"), *more)
 
     def register_phone(self, state="phone.json"):
         link = json.loads(run(program("iampassctl"), "enroll", ENROLLED, "--json", "--config", self.path("iampass.conf")))

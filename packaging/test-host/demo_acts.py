@@ -176,9 +176,40 @@ class Demo:
         claim("one line says so", child.screen.count("server not reachable") == 1)
         claim("the password signed in", status == 0)
 
+    def walked_away(self):
+        title("8. the phone walks away")
+        note("iampass-helper watches the session; the phone says that it leaves, and the seat is logged out.")
+        self.host.forget_attempts()
+        with self.host.module_arguments("prompt=push"), Phone(self.host, "approve"):
+            screen = Screen("visitor@workstation", "ssh alice@localhost")
+            child = self.host.terminal("ssh alice@localhost", user="visitor", show=screen, timeout=30)
+            child.expect(r"alice@workstation[^\n]*\$ ")
+        child.sendline("echo at work; sleep 1000")
+        child.expect("\nat work")
+        time.sleep(1)
+        note("iampassctl session list")
+        for line in self.host.run("iampassctl", "session", "list").splitlines():
+            print(f"   | {line}", flush=True)
+        note("iampass-phone leave")
+        left = time.monotonic()
+        self.host.run("iampass-phone", "leave", "--state", testhost.PHONE_STATE, user="phone")
+        self.finish(child, screen)
+        took = time.monotonic() - left
+        claim("the terminal says why", "Signed out: your phone left." in child.screen)
+        claim(f"the session is gone {took:.1f} s after the phone left", took < 3 and not self.sessions_of("alice"))
+
+    def sessions_of(self, user):
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            lines = self.host.run("loginctl", "list-sessions", "--no-legend").splitlines()
+            if not any(user in line.split() for line in lines):
+                return []
+            time.sleep(0.05)
+        return lines
+
     def acts(self):
         return [self.sudo_approved, self.sudo_denied, self.ssh_approved, self.ssh_chosen, self.login_approved,
-                self.timed_out, self.service_down]
+                self.timed_out, self.service_down, self.walked_away]
 
 
 def play(built):
@@ -190,7 +221,7 @@ def play(built):
         for act in demo.acts():
             act()
     title("done")
-    print("All seven acts went as they must. The host is gone; it lived in memory.")
+    print("All eight acts went as they must. The host is gone; it lived in memory.")
 
 
 def main():

@@ -68,6 +68,7 @@ class Acts:
         self.play("6. nobody answers: the password", "ignore", answers=[PASSWORD])
         self.world.server.stop()
         self.play("7. the service is down: the password", None, answers=[PASSWORD], rings=0)
+        print("\n── 8. the phone walks away: left out, there is no logind here", flush=True)
 
 
 def play(built):
