@@ -51,8 +51,16 @@ enum Program {
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
     defer { for text in arguments + variables { free(text) } }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // Ours are blocked while Ctrl-C is waited for; a child goes by none of that.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, iampass_spawn_flags())
     var child: pid_t = 0
-    return posix_spawn(&child, words[0], &actions, nil, &arguments, &variables) == 0 ? child : nil
+    return posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables) == 0 ? child : nil
   }
 
   /// The output may end before the program does, or the program be killed for its time.

@@ -19,6 +19,16 @@ enum Terminal {
     return getenv("TERM").map { String(cString: $0) } ?? "dumb" != "dumb"
   }()
 
+  /// Whether standard output is a terminal that moves its cursor and shows block characters.
+  static let showsPictures: Bool = {
+    guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM"), String(cString: kind) != "dumb" else { return false }
+    // locale(7): the first that is set says it. Where none is, consoles take UTF-8 today.
+    let names: [String] = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let values = names.compactMap { name in getenv(name).map { value in String(cString: value) } }
+    guard let locale = values.first(where: { !$0.isEmpty })?.lowercased() else { return true }
+    return locale.hasSuffix("utf-8") || locale.hasSuffix("utf8")
+  }()
+
   /// The numbers of SGR (ECMA-48).
   enum Color: String {
     case green = "32"

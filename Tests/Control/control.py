@@ -33,8 +33,9 @@ class ControlWorld(World):
         """Runs iampassctl without a terminal."""
         environment = {"PATH": os.environ["PATH"], **options.pop("environment", {})}
         config = ["--config", self.path("iampass.conf")] if configured else []
+        end = words.index("--") if "--" in words else len(words)
         done = subprocess.run(
-            [program("iampassctl"), *words, *config], capture_output=True, text=True, timeout=PATIENCE,
+            [program("iampassctl"), *words[:end], *config, *words[end:]], capture_output=True, text=True, timeout=PATIENCE,
             stdin=subprocess.DEVNULL, env=environment, **options)
         answer = Answer(done)
         self.check_no_secret(answer.text)
@@ -62,9 +63,11 @@ class ControlWorld(World):
             if secret in text:
                 raise AssertionError("a secret was shown")
 
-    def application(self, name="more"):
+    def application(self):
         """A new application's id and secret."""
-        made = run(program("iampass-server"), "application", "create", name, "--data", self.path("data"))
+        self.made = getattr(self, "made", 0) + 1
+        words = ("application", "create", f"more{self.made}", "--data", self.path("data"))
+        made = run(program("iampass-server"), *words)
         values = dict(re.findall(r"^(\w+)\s*=\s*(\S+)", made, re.MULTILINE))
         return values["application_id"], values["application_secret"]
 
@@ -77,6 +80,10 @@ class ControlWorld(World):
                 status = os.stat(path)
                 found[name] = (oct(status.st_mode & 0o7777), read(path))
         return found
+
+    def bytes_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
 
     def users(self):
         """What the users file has: names and tokens."""
