@@ -4,6 +4,8 @@ public struct StackJudgement {
   /// Sessions of these are opened for another user, or have no logind session: nobody watches them.
   static let unwatched: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
 
+  public static func isUnwatched(_ service: String) -> Bool { unwatched.contains(service) }
+
   public let service: String
   public let auth: [PAMEntry]
   public let session: [PAMEntry]

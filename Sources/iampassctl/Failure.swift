@@ -33,6 +33,8 @@ enum Failure: Error {
   case secretsToTerminal
   case noPhoneCame(UnixUsername)
   case stoppedWaiting(UnixUsername)
+  /// libpam does not begin, with its code's name.
+  case pam(String, String)
   /// A test sign-in, with the service's word for it.
   case notApproved(String)
 
@@ -60,6 +62,7 @@ enum Failure: Error {
     case .secretsToTerminal: "tokens are secrets and are not shown on a terminal"
     case .noPhoneCame(let user): "no phone registered for \(user)"
     case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
+    case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
     case .notApproved(let reason): "the sign-in was not approved: \(DisplayText.sanitized(reason))"
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(DisplayText.sanitized(reason ?? "no reason given"))"
@@ -84,6 +87,7 @@ enum Failure: Error {
     case .secretsToTerminal: "iampassctl user export FILE"
     case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
     case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
+    case .pam: "ls /etc/pam.d, for the names of services"
     case .badUsername, .service, .interrupted, .badApplicationID, .badSecret, .badToken, .notApproved: nil
     }
   }
@@ -97,6 +101,7 @@ enum Failure: Error {
     case .file(let error) where error.code == .missing: EX_NOINPUT
     case .file(let error):
       if case .system = error.code { EX_IOERR } else { EX_CONFIG }
+    case .pam: EX_OSERR
     case .mayNotManage: EX_NOPERM
     case .badToken: EX_DATAERR
     case .secretsToTerminal: EX_USAGE

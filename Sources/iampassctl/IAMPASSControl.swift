@@ -6,5 +6,8 @@ struct IAMPASSControl: ParsableCommand {
     commandName: "iampassctl",
     abstract: "Sets up sign-in by phone on this computer.",
     discussion: "Keep a root shell open while you change how this computer signs people in.",
-    subcommands: [SetupCommand.self, CheckCommand.self, UserCommand.self, EnrollCommand.self, LostDeviceCommand.self])
+    subcommands: [
+      SetupCommand.self, CheckCommand.self, UserCommand.self, EnrollCommand.self, LostDeviceCommand.self,
+      LoginTestCommand.self,
+    ])
 }
