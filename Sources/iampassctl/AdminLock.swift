@@ -14,7 +14,9 @@ final class AdminLock {
   init(folder: String) throws(Failure) {
     let path = folder + "/iampassctl.lock"
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw .file(FileError(.system(errno), path: path)) }
+    guard descriptor >= 0 else {
+      throw errno == ENOENT ? .notSetUp(folder: folder) : .file(FileError(.system(errno), path: path))
+    }
     self.descriptor = descriptor
     try Self.take(descriptor, path)
     do { try FileSet.recover(in: folder) } catch { throw .file(error) }

@@ -36,8 +36,8 @@ struct Doctor {
       // What is wrong with the file itself was said with the files.
       if case .configuration(.keyValue(.file), _) = error { return nil }
       if error == .noServer, access(options.path, F_OK) != 0 { return nil }
-      let hint = error == .noServer ? "iampassctl setup" : error.hint
-      report.add(Finding(.problem, .configuration, error.explanation, hint: hint))
+      let failure = Failure.misconfigured(error, path: options.path)
+      report.add(Finding(.problem, .configuration, failure.message, hint: failure.hint))
       return nil
     }
   }

@@ -1,3 +1,4 @@
+import AdminCommands
 import ArgumentParser
 import Glibc
 import HostState
@@ -16,6 +17,8 @@ enum Failure: Error {
   case file(FileError)
   /// Ctrl-C, or the end of what is typed.
   case interrupted
+  /// Not even the folder is there.
+  case notSetUp(folder: String)
   /// Another iampassctl holds the lock.
   case busy
   /// Needed, not given, and nobody there to ask.
@@ -33,6 +36,15 @@ enum Failure: Error {
   case secretsToTerminal
   case noPhoneCame(UnixUsername)
   case stoppedWaiting(UnixUsername)
+  /// `check` has found some, and they were shown.
+  case problemsFound
+  case profilesNotOn
+  case profilesNotOff
+  case pamFile(PAMFileError)
+  /// With its output.
+  case programFailed(String, String)
+  case sshdRefuses(String)
+  case noSystemd
   /// libpam does not begin, with its code's name.
   case pam(String, String)
   /// A test sign-in, with the service's word for it.
@@ -48,6 +60,7 @@ enum Failure: Error {
     case .misconfigured(let error, _): error.explanation
     case .file(let error): error.explanation
     case .interrupted: "interrupted; nothing was changed"
+    case .notSetUp(let folder): "\(folder) is missing"
     case .busy: "another iampassctl is still running"
     case .missingOption(let option): "\(option) is needed where there is no terminal to ask at"
     case .badAddress(let text, .notHTTPS): "\(DisplayText.sanitized(text)) is not https"
@@ -62,6 +75,15 @@ enum Failure: Error {
     case .secretsToTerminal: "tokens are secrets and are not shown on a terminal"
     case .noPhoneCame(let user): "no phone registered for \(user)"
     case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
+    case .problemsFound: "nothing was changed, because of the problems above"
+    case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
+    case .profilesNotOff: "pam-auth-update left pam_iampass.so in /etc/pam.d, because an administrator edited the files"
+    case .pamFile(let error): error.explanation
+    case .programFailed(let name, let output):
+      "\(name) failed" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .sshdRefuses(let output):
+      "sshd does not take the new settings" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .noSystemd: "a trial needs systemd, which does not run here"
     case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
     case .notApproved(let reason): "the sign-in was not approved: \(DisplayText.sanitized(reason))"
     case .service(.badReply(.refused(let reason))):
@@ -76,8 +98,10 @@ enum Failure: Error {
     case .notRoot: "sudo iampassctl …"
     case .unknownUser: "check the spelling, or add it all the same with --force"
     case .noToken(let user): "iampassctl user add \(user)"
+    case .misconfigured(.noServer, _): "iampassctl setup"
     case .misconfigured(let error, _): error.hint
     case .file(let error): error.hint
+    case .notSetUp: "iampassctl setup"
     case .busy: "answer its questions or end it, then try again"
     case .missingOption: "iampassctl setup --help"
     case .badAddress: "https://iampass.example.com"
@@ -87,6 +111,11 @@ enum Failure: Error {
     case .secretsToTerminal: "iampassctl user export FILE"
     case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
     case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
+    case .problemsFound: "mend them (iampassctl check), or give --force"
+    case .profilesNotOn: "add the lines above by hand, or pam-auth-update --force --enable iampass iampass-session"
+    case .profilesNotOff: "remove the lines above by hand"
+    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
+    case .pamFile, .programFailed, .noSystemd: nil
     case .pam: "ls /etc/pam.d, for the names of services"
     case .badUsername, .service, .interrupted, .badApplicationID, .badSecret, .badToken, .notApproved: nil
     }
@@ -101,12 +130,16 @@ enum Failure: Error {
     case .file(let error) where error.code == .missing: EX_NOINPUT
     case .file(let error):
       if case .system = error.code { EX_IOERR } else { EX_CONFIG }
+    case .problemsFound, .pamFile: EX_CONFIG
+    case .profilesNotOn, .profilesNotOff, .sshdRefuses: EX_CANTCREAT
+    case .programFailed, .noSystemd: EX_OSERR
     case .pam: EX_OSERR
     case .mayNotManage: EX_NOPERM
     case .badToken: EX_DATAERR
     case .secretsToTerminal: EX_USAGE
     case .noPhoneCame, .notApproved: EX_TEMPFAIL
     case .interrupted, .stoppedWaiting: Interrupt.exitCode
+    case .notSetUp: EX_CONFIG
     case .busy: EX_TEMPFAIL
     case .missingOption, .badAddress: EX_USAGE
     case .badApplicationID, .badSecret: EX_DATAERR

@@ -7,7 +7,7 @@ struct IAMPASSControl: ParsableCommand {
     abstract: "Sets up sign-in by phone on this computer.",
     discussion: "Keep a root shell open while you change how this computer signs people in.",
     subcommands: [
-      SetupCommand.self, CheckCommand.self, UserCommand.self, EnrollCommand.self, LostDeviceCommand.self,
-      LoginTestCommand.self,
+      SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
+      EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, TrialEndCommand.self,
     ])
 }

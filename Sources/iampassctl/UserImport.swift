@@ -37,6 +37,7 @@ struct UserImport: ParsableCommand {
   private func readEntries() throws(Failure) -> [(user: UnixUsername, token: Secret)] {
     let entries: [(user: UnixUsername, token: Secret)]
     do { entries = try UserTokens(path: file).entries() } catch {
+      if case .file(let error) = error { throw .file(error) }
       throw .misconfigured(.users(error, path: file), path: file)
     }
     if !force, let stranger = entries.first(where: { SystemUser(named: $0.user) == nil }) {
