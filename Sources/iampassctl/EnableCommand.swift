@@ -40,13 +40,15 @@ struct EnableCommand: ParsableCommand {
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       try refuseProblems()
-      let names = try writeServices()
+      let names = try chosenServices()
+      let writesDropIn = names.contains("sshd") ? try SSHDropIn.isWanted(unasked: sshd) : false
+      try write(names)
       // Before anything can lock anybody out.
       let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
         try Trial.begin(seconds: seconds, options: host)
       }
       try PAMProfiles.switchOn()
-      if names.contains("sshd") { try SSHDropIn.offer(without: sshd) }
+      if writesDropIn { try SSHDropIn.write() }
       Terminal.say("sign-in by phone is on for \(names.joined(separator: ", "))")
       if let trial, let trialUser {
         Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
@@ -77,24 +79,30 @@ struct EnableCommand: ParsableCommand {
     return names
   }
 
-  /// The services in force afterwards.
-  private func writeServices() throws(Failure) -> [String] {
-    let known: Configuration
-    do { known = try Configuration(path: host.path) } catch {
+  private func configured() throws(Failure) -> [String] {
+    do { return try Configuration(path: host.path).services } catch {
       throw .misconfigured(.configuration(error, path: host.path), path: host.path)
     }
-    guard let wanted = services.flatMap(Self.names), wanted != known.services else { return known.services }
+  }
+
+  /// The services in force afterwards.
+  private func chosenServices() throws(Failure) -> [String] {
+    guard let wanted = services.flatMap(Self.names) else { return try configured() }
     // sudo-i comes with sudo unasked; what was asked for must be there.
     for name in wanted where name != "sudo-i" && access("\(PAMProfiles.folder)/\(name)", F_OK) != 0 {
       throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
     }
+    return wanted
+  }
+
+  private func write(_ names: [String]) throws(Failure) {
+    guard try configured() != names else { return }
     do throws(FileError) {
       let old = try SecureFile.read(host.path, privacy: .readableByAll, limit: 64 * 1024)
       try AtomicFile.write(old, to: host.path + ".bak", mode: 0o644)
-      let text = KeyValueEditor.setting([("services", wanted.joined(separator: " "))], in: old)
+      let text = KeyValueEditor.setting([("services", names.joined(separator: " "))], in: old)
       try AtomicFile.write(text, to: host.path, mode: 0o644)
     } catch { throw .file(error) }
-    return wanted
   }
 }
 

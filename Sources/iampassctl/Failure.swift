@@ -17,6 +17,8 @@ enum Failure: Error {
   case file(FileError)
   /// Ctrl-C, or the end of what is typed.
   case interrupted
+  /// The same, before anything was written.
+  case interruptedUnchanged
   /// Not even the folder is there.
   case notSetUp(folder: String)
   /// Another iampassctl holds the lock.
@@ -59,7 +61,8 @@ enum Failure: Error {
     case .misconfigured(.noServer, let path): "\(path): server is not set"
     case .misconfigured(let error, _): error.explanation
     case .file(let error): error.explanation
-    case .interrupted: "interrupted; nothing was changed"
+    case .interrupted: "interrupted"
+    case .interruptedUnchanged: "interrupted; nothing was changed"
     case .notSetUp(let folder): "\(folder) is missing"
     case .busy: "another iampassctl is still running"
     case .missingOption(let option): "\(option) is needed where there is no terminal to ask at"
@@ -114,10 +117,12 @@ enum Failure: Error {
     case .problemsFound: "mend them (iampassctl check), or give --force"
     case .profilesNotOn: "add the lines above by hand, or pam-auth-update --force --enable iampass iampass-session"
     case .profilesNotOff: "remove the lines above by hand"
-    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
+    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d? iampassctl disable takes everything back"
     case .pamFile, .programFailed, .noSystemd: nil
     case .pam: "ls /etc/pam.d, for the names of services"
-    case .badUsername, .service, .interrupted, .badApplicationID, .badSecret, .badToken, .notApproved: nil
+    case .badUsername, .service, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret, .badToken,
+      .notApproved:
+      nil
     }
   }
 
@@ -138,7 +143,7 @@ enum Failure: Error {
     case .badToken: EX_DATAERR
     case .secretsToTerminal: EX_USAGE
     case .noPhoneCame, .notApproved: EX_TEMPFAIL
-    case .interrupted, .stoppedWaiting: Interrupt.exitCode
+    case .interrupted, .interruptedUnchanged, .stoppedWaiting: Interrupt.exitCode
     case .notSetUp: EX_CONFIG
     case .busy: EX_TEMPFAIL
     case .missingOption, .badAddress: EX_USAGE
@@ -152,7 +157,7 @@ enum Failure: Error {
 }
 
 extension Failure {
-  fileprivate var isInterruption: Bool { if case .interrupted = self { true } else { false } }
+  fileprivate var isInterruption: Bool { exitCode == Interrupt.exitCode }
 
   /// Whether the service may have done what was asked although it did not say so.
   var mayHaveArrived: Bool {

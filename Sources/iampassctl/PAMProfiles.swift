@@ -71,26 +71,23 @@ enum SSHDropIn {
 
     """
 
-  /// - Parameter asked: without a question.
-  static func offer(without asked: Bool) throws(Failure) {
-    guard let settings = SSHDaemon.settings(), !settings.asksPAM else { return }
-    if !asked {
-      let manual =
-        "hint: iampassctl enable --sshd, or set UsePAM and KbdInteractiveAuthentication to yes in sshd_config"
-      guard Terminal.isInteractive else {
-        Terminal.complain("warning: sshd does not ask PAM, so it never asks the phone\n\(manual)")
-        return
-      }
-      let agrees = try Prompt(interrupt: Interrupt()).agrees("sshd does not ask PAM. Write \(path), which lets it?")
-      guard agrees else {
-        Terminal.complain("warning: sshd goes on without the phone\n\(manual)")
-        return
-      }
+  /// Whether the file is needed, and the admin wants it.
+  ///
+  /// - Parameter unasked: it was given as an option.
+  static func isWanted(unasked: Bool) throws(Failure) -> Bool {
+    guard let settings = SSHDaemon.settings(), !settings.asksPAM else { return false }
+    if unasked { return true }
+    let asks = Terminal.isInteractive
+    if asks, try Prompt(interrupt: Interrupt()).agrees("sshd does not ask PAM. Write \(path), which lets it?") {
+      return true
     }
-    try write()
+    Terminal.complain("warning: sshd does not ask PAM, so it never asks the phone")
+    Terminal.complain(
+      "hint: iampassctl enable --sshd, or KbdInteractiveAuthentication yes and UsePAM yes in sshd_config")
+    return false
   }
 
-  private static func write() throws(Failure) {
+  static func write() throws(Failure) {
     do { try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
     let test = Program.run([SSHDaemon.path, "-t"])
     guard test?.status == 0, SSHDaemon.settings()?.asksPAM ?? false else {

@@ -13,18 +13,28 @@ struct RegistrationWait {
 
   func run() throws(Failure) {
     let spinner = Spinner("waiting for \(user.name)'s phone (Ctrl-C leaves the link as it is)", host.interrupt)
+    defer { spinner.clear() }
     let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
-    while try !host.hasPhone(user) {
+    while try !isThere() {
       guard MonotonicInstant.now() < end else { throw .noPhoneCame(user.name) }
-      guard spinner.turn(milliseconds: Self.interval) else {
-        spinner.clear()
-        throw .stoppedWaiting(user.name)
-      }
+      guard spinner.turn(milliseconds: Self.interval) else { throw .stoppedWaiting(user.name) }
     }
     spinner.clear()
     Terminal.say("\(user.name)'s phone is registered")
     guard try Prompt(interrupt: host.interrupt).agrees("Try a sign-in on it now?") else { return }
     try TestSignIn(host: host, user: user).run()
+  }
+
+  /// A network that is away for a moment ends no wait.
+  private func isThere() throws(Failure) -> Bool {
+    do throws(Failure) { return try host.hasPhone(user) } catch {
+      switch error {
+      case .unreachable: return false
+      case .service(let service) where service.isPassing: return false
+      case .interrupted: throw .stoppedWaiting(user.name)
+      default: throw error
+      }
+    }
   }
 }
 

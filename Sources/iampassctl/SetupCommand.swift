@@ -29,10 +29,20 @@ struct SetupCommand: ParsableCommand {
       let interrupt = Interrupt()
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
-      let asked = try SetupAnswers(self, prompt: Terminal.isInteractive ? Prompt(interrupt: interrupt) : nil)
-      let trial = try SetupTrial(asked, interrupt: interrupt)
+      let (asked, trial) = try answersTried(interrupt)
       try SetupFiles(folder: host.folder, name: host.fileName, answers: asked, trial: trial).write()
       Terminal.say("next: iampassctl user add NAME, iampassctl enroll NAME, iampassctl enable")
+    }
+  }
+
+  /// Nothing is written before the service has agreed.
+  private func answersTried(_ interrupt: Interrupt) throws(Failure) -> (SetupAnswers, SetupTrial) {
+    do throws(Failure) {
+      let asked = try SetupAnswers(self, prompt: Terminal.isInteractive ? Prompt(interrupt: interrupt) : nil)
+      return (asked, try SetupTrial(asked, interrupt: interrupt))
+    } catch {
+      if case .interrupted = error { throw .interruptedUnchanged }
+      throw error
     }
   }
 

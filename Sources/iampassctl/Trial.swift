@@ -77,11 +77,15 @@ enum Trial {
     Description=End of the trial of sign-in by phone
     After=systemd-journal-flush.service
     Before=systemd-user-sessions.service
+    StartLimitIntervalSec=0
 
     [Service]
     Type=oneshot
     ExecStart=\(words.joined(separator: " "))
     TimeoutStartSec=120
+    # Another iampassctl may hold the lock, or the disk be full: a trial ends all the same.
+    Restart=on-failure
+    RestartSec=60
 
     [Install]
     WantedBy=multi-user.target
