@@ -75,6 +75,9 @@ public struct PAMReader {
   static let greatestSize = 256 * 1024
   static let kinds: Set<String> = ["auth", "account", "password", "session"]
 
+  /// Where libpam looks for what the admin's folder does not have.
+  private static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
+
   private let folder: String
   private let read: (String) -> [UInt8]?
 
@@ -87,15 +90,23 @@ public struct PAMReader {
   public static func readFile(_ path: String) -> [UInt8]? { ProcessFile.read(path, limit: greatestSize) }
 
   /// Whether the service has a file of its own.
-  public func has(_ service: String) -> Bool { read(folder + "/" + service) != nil }
+  public func has(_ service: String) -> Bool { read(path(of: service)) != nil }
 
   /// The stack of a service for `auth`, `session` and so on.
   public func stack(_ kind: String, of service: String) throws(PAMFileError) -> [PAMEntry] {
     try entries(of: service, kind: kind, depth: 0)
   }
 
+  private func path(of name: String) -> String {
+    if name.hasPrefix("/") { return name }
+    let own = folder + "/" + name
+    guard read(own) == nil, let vendor = Self.vendorFolders[folder] else { return own }
+    let other = vendor + "/" + name
+    return read(other) == nil ? own : other
+  }
+
   private func entries(of name: String, kind: String, depth: Int) throws(PAMFileError) -> [PAMEntry] {
-    let path = name.hasPrefix("/") ? name : folder + "/" + name
+    let path = path(of: name)
     guard depth < Self.greatestDepth else { throw .includedTooDeep(path) }
     guard let bytes = read(path) else { throw .missing(path) }
     var entries: [PAMEntry] = []

@@ -18,10 +18,10 @@ public enum KeyValueEditor {
     return Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
   }
 
-  /// The key that a line sets; nil for comments and empty lines.
+  /// What stands before a line's first `=`; nil where there is none. A comment's is no key, since keys have no `#`.
   private static func key(of line: [UInt8]) -> String? {
     let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-    guard text.first != UInt8(ascii: "#"), let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
     let key = text[..<equals]
     let end = key.lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     return end.map { String(decoding: key[...$0], as: UTF8.self) }

@@ -10,6 +10,11 @@ struct HostOptions: ParsableArguments {
     completion: .file())
   var path = Configuration.path
 
+  /// As the module takes it: a relative one would mean another file in each folder.
+  func validate() throws {
+    guard path.hasPrefix("/"), !path.hasSuffix("/") else { throw ValidationError("--config takes an absolute path") }
+  }
+
   /// Where credentials and users are.
   var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
 

@@ -74,7 +74,7 @@ final class ServiceChecks {
   private func certificateFinding() -> Finding? {
     guard server.isEncrypted, setup.configuration.proxy == nil else { return nil }
     guard let end = CertificateReader.end(of: server, workerUser: setup.configuration.workerUser) else {
-      return Finding(.ok, .network, "the certificate's end was not looked at (no openssl here)")
+      return Finding(.ok, .network, "the certificate's end was not looked at (openssl says nothing)")
     }
     return CertificateTerm.finding(end: end, now: Int64(time(nil)))
   }
@@ -173,10 +173,10 @@ enum CertificateReader {
   private static let patience: Int64 = 5
 
   static func end(of server: ServerURL, workerUser: String) -> Int64? {
-    guard Program.exists(setpriv), Program.exists(openssl) else { return nil }
+    guard Program.exists(setpriv), Program.exists(openssl), let user = getpwnam(workerUser)?.pointee, user.pw_uid != 0
+    else { return nil }
     let drop = [
-      setpriv, "--reuid=\(workerUser)", "--regid=\(workerUser == "nobody" ? "nogroup" : workerUser)", "--clear-groups",
-      "--no-new-privs", openssl,
+      setpriv, "--reuid=\(user.pw_uid)", "--regid=\(user.pw_gid)", "--clear-groups", "--no-new-privs", openssl,
     ]
     let address = "\(server.host):\(server.port)"
     let name = server.hostName.contains(":") ? [] : ["-servername", server.hostName]

@@ -100,6 +100,13 @@ private let shipped = """
     #expect(names == ["pam_a", "pam_b"])
   }
 
+  @Test func theVendorsFileStandsInForAMissingOne() throws {
+    let files = ["/usr/lib/pam.d/polkit-1": "auth required pam_a.so", "/etc/pam.d/sudo": "auth required pam_b.so"]
+    let reader = PAMReader(folder: "/etc/pam.d") { files[$0].map { Array($0.utf8) } }
+    #expect(reader.has("polkit-1") && !reader.has("su"))
+    #expect(try reader.stack("auth", of: "polkit-1").flatMap(\.lines).map(\.file) == ["/usr/lib/pam.d/polkit-1"])
+  }
+
   @Test func aSubstackIsOneEntry() throws {
     let files = ["/p/su": "auth substack other\n", "/p/other": "auth sufficient pam_a.so\nauth required pam_b.so"]
     #expect(try reader(files).stack("auth", of: "su").count == 1)

@@ -22,6 +22,8 @@ import Testing
 
   @Test func aRefusalDoesNot() { #expect(!stands(line.replacing("approved", with: "refused"))) }
 
+  @Test func anotherModulesLineDoesNot() { #expect(!stands(line.replacing("pam_iampass(", with: "pam_other("))) }
+
   @Test func aLineThatOnlyQuotesItDoesNot() { #expect(!stands("alice : COMMAND=/bin/echo " + line)) }
 }
 

@@ -139,6 +139,33 @@ class ByOptions(Case):
         self.assertIn("hint: chmod 600", done.err)
         self.assert_nothing_changed()
 
+    def test_a_secret_file_that_is_no_file_is_refused(self):
+        os.mkfifo(world.path("fifo"))
+        self.addCleanup(os.unlink, world.path("fifo"))
+        for path in (world.path("fifo"), "/dev/zero", world.folder):
+            done = self.setup("--server", world.address, "--application-id", self.id, "--secret-file", path)
+            self.assertIn(done.code, (CONFIG, 74), done.text)
+        self.assert_nothing_changed()
+
+    def test_a_secret_that_would_break_its_line_is_refused(self):
+        for text in ("a b\n", "\n", "a\x01b\n", "x" * 600, "é" * 24):
+            path = self.secret_file(text)
+            done = self.setup("--server", world.address, "--application-id", self.id, "--secret-file", path)
+            self.assertEqual(done.code, DATA, text)
+        self.assert_nothing_changed()
+
+    def test_a_relative_configuration_is_a_usage_error(self):
+        done = subprocess.run(
+            [program("iampassctl"), "setup", "--config", "iampass.conf"], capture_output=True, text=True)  # fmt: skip
+        self.assertEqual(done.returncode, USAGE)
+
+    def test_a_folder_that_others_write_is_refused(self):
+        os.chmod(world.folder, 0o777)
+        self.addCleanup(os.chmod, world.folder, 0o700)
+        done = self.setup("--server", world.address, "--application-id", self.id, "--secret-file", "/nonexistent")
+        self.assertEqual(done.code, CONFIG)
+        self.assertIn("is not root's alone to write", done.err)
+
     def test_plain_http_to_another_machine_is_refused(self):
         done = self.setup("--server", "http://iampass.example.com")
         self.assertEqual((done.code, done.err.splitlines()[0]), (USAGE, "iampassctl: http://iampass.example.com is not https"))
