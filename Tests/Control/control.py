@@ -76,7 +76,8 @@ class ControlWorld(World):
         found = {}
         for name in sorted(os.listdir(self.folder)):
             path = self.path(name)
-            if os.path.isfile(path) and name.split(".")[0] in ("iampass", "credentials", "users"):
+            is_lock = name.endswith(".lock")
+            if os.path.isfile(path) and not is_lock and name.split(".")[0] in ("iampass", "credentials", "users"):
                 status = os.stat(path)
                 found[name] = (oct(status.st_mode & 0o7777), read(path))
         return found
