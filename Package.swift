@@ -115,7 +115,7 @@ let package = Package(
       resources: [.copy("signing-vectors.json")], swiftSettings: strict),
     .testTarget(name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], swiftSettings: strict),
     .testTarget(name: "HostStateTests", dependencies: ["HostState"], swiftSettings: strict),
-    .testTarget(name: "AdminCommandsTests", dependencies: ["AdminCommands"], swiftSettings: strict),
+    .testTarget(name: "AdminCommandsTests", dependencies: ["AdminCommands", "HostState"], swiftSettings: strict),
     .testTarget(name: "LoginModuleTests", dependencies: ["LoginModule"], swiftSettings: strict),
     .testTarget(name: "SessionHelperTests", dependencies: ["SessionHelper"], swiftSettings: strict),
     .testTarget(name: "IAMPASSServerTests", dependencies: ["IAMPASSServer", "DeviceProtocol"], swiftSettings: strict),

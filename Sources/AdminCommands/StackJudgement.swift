@@ -168,7 +168,7 @@ extension PAMLine {
   /// Modules that prove nothing about the user: what they answer is no password.
   private static let neutral: Set<String> = [
     "pam_permit", "pam_env", "pam_faildelay", "pam_nologin", "pam_cap", "pam_gnome_keyring", "pam_kwallet",
-    "pam_kwallet5", "pam_limits", "pam_motd", "pam_mail", "pam_group", "pam_echo", "pam_exec", "pam_warn", "pam_debug",
+    "pam_kwallet5", "pam_limits", "pam_motd", "pam_mail", "pam_group", "pam_echo", "pam_warn", "pam_debug",
     "pam_securetty", "pam_shells", "pam_mount", "pam_ecryptfs", "pam_keyinit", "pam_loginuid", "pam_umask",
     "pam_selinux", "pam_apparmor", "pam_tally2", "pam_faillock", "pam_issue", "pam_ftp",
   ]

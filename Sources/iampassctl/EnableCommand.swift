@@ -47,7 +47,10 @@ struct EnableCommand: ParsableCommand {
       let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
         try Trial.begin(seconds: seconds, options: host)
       }
-      try PAMProfiles.switchOn()
+      do throws(Failure) { try PAMProfiles.switchOn() } catch {
+        Trial.cancel()
+        throw error
+      }
       if writesDropIn { try SSHDropIn.write() }
       Terminal.say("sign-in by phone is on for \(names.joined(separator: ", "))")
       if let trial, let trialUser {

@@ -59,10 +59,10 @@ enum OwnUnit {
     guard let own = realpath("/proc/self/exe", nil) else { return }
     defer { free(own) }
     let tie = isatty(STDIN_FILENO) == 1 ? "--pty" : "--pipe"
-    let words = [
-      systemdRun, "--quiet", tie, "--collect", "--wait", "--service-type=exec", String(cString: own), "login-test",
-      "--in-own-unit", "--service", service, "--", user,
-    ]
+    let noColor = getenv("NO_COLOR") == nil ? [] : ["--setenv=NO_COLOR=1"]
+    let words =
+      [systemdRun, "--quiet", tie, "--collect", "--wait", "--service-type=exec"] + noColor
+      + [String(cString: own), "login-test", "--in-own-unit", "--service", service, "--", user]
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     execv(systemdRun, &arguments)
     for text in arguments { free(text) }
