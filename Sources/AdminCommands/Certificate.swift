@@ -27,7 +27,8 @@ public enum CertificateTerm {
     }
     if days < warningDays {
       return Finding(
-        .warning, .network, "the service's certificate ends in \(days) days", hint: "renew it at the service")
+        .warning, .network, "the service's certificate ends in \(Words.counted(Int(days), "day"))",
+        hint: "renew it at the service")
     }
     return Finding(.ok, .network, "the service's certificate is good for \(days) days")
   }

@@ -52,8 +52,7 @@ public struct CheckReport: Sendable, Equatable {
 
   /// `12 ok, 1 warning, 0 problems`.
   public var summary: String {
-    func plural(_ count: Int, _ word: String) -> String { "\(count) \(word)" + (count == 1 ? "" : "s") }
-    return "\(count(.ok)) ok, \(plural(count(.warning), "warning")), \(plural(count(.problem), "problem"))"
+    "\(count(.ok)) ok, \(Words.counted(count(.warning), "warning")), \(Words.counted(count(.problem), "problem"))"
   }
 
   public var json: JSON {
@@ -68,5 +67,17 @@ public struct CheckReport: Sendable, Equatable {
           ])
         }),
     ])
+  }
+}
+
+/// Words of a sentence.
+public enum Words {
+  /// `1 day`, `2 days`.
+  public static func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)" + (count == 1 ? "" : "s") }
+
+  /// `a, b or c`.
+  static func either(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return words.dropLast().joined(separator: ", ") + " or " + last
   }
 }

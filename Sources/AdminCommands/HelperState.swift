@@ -44,7 +44,8 @@ public struct UnitState: Sendable, Equatable {
     }
     if let restarts = Int(self["NRestarts"]), restarts > 0 {
       findings.append(
-        Finding(.warning, .helper, "\(name) was restarted \(restarts) times", hint: "journalctl -u \(name)"))
+        Finding(
+          .warning, .helper, "\(name) was restarted \(Words.counted(restarts, "time"))", hint: "journalctl -u \(name)"))
     }
     if self["UnitFileState"] == "disabled" {
       findings.append(

@@ -68,7 +68,7 @@ extension StackJudgement {
     guard !open.isEmpty else { return [] }
     return [
       finding(
-        .problem, "lets anybody in after \(open.joined(separator: ", "))",
+        .problem, "lets anybody in after \(Words.either(open))",
         "end the auth stack with: auth requisite pam_deny.so")
     ]
   }
@@ -90,7 +90,7 @@ extension StackJudgement {
     guard !skips.isEmpty else { return [] }
     return [
       finding(
-        .problem, "\(skips.joined(separator: ", ")) skips the phone, which is the second factor",
+        .problem, "\(Words.either(skips)) skips the phone, which is the second factor",
         "use required, or [success=ok default=die], in the line of pam_iampass.so")
     ]
   }
@@ -103,7 +103,7 @@ extension StackJudgement {
     guard !goesOn.isEmpty else { return [] }
     return [
       finding(
-        .warning, "after \(goesOn.joined(separator: " or ")) the password is still asked for (\(line.place))",
+        .warning, "after \(Words.either(goesOn)) the password is still asked for (\(line.place))",
         "add maxtries=die abort=die to its control")
     ]
   }
@@ -117,7 +117,7 @@ extension StackJudgement {
     guard !closed.isEmpty else { return [] }
     return [
       finding(
-        .warning, "no way in is left after \(closed.joined(separator: ", "))",
+        .warning, "no way in is left after \(Words.either(closed))",
         "keep a password behind it, with default=ignore in the control at \(line.place)")
     ]
   }

@@ -115,12 +115,14 @@ struct SessionChecks {
     var findings: [Finding] = []
     if damaged > 0 {
       findings.append(
-        Finding(.warning, .sessions, "\(damaged) damaged session records in \(folder)", hint: "rm them: ls \(folder)"))
+        Finding(
+          .warning, .sessions, "\(Words.counted(damaged, "damaged session record")) in \(folder)",
+          hint: "rm them: ls \(folder)"))
     }
     if leftOver > 0 {
       findings.append(
         Finding(
-          .warning, .sessions, "\(leftOver) session records of sessions that are over",
+          .warning, .sessions, "\(Words.counted(leftOver, "session record")) left by sessions that are over",
           hint: "systemctl restart iampass-helper, which ends them at the service"))
     }
     if findings.isEmpty {

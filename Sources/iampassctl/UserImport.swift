@@ -1,3 +1,4 @@
+import AdminCommands
 import ArgumentParser
 import Glibc
 import HostState
@@ -30,7 +31,7 @@ struct UserImport: ParsableCommand {
       do throws(UserTokensError) { try UserTokensEditor(path: path).add(entries) } catch {
         throw Failure.misconfigured(.users(error, path: path), path: path)
       }
-      Terminal.say("\(entries.count) " + (entries.count == 1 ? "user" : "users") + " imported")
+      Terminal.say("\(Words.counted(entries.count, "user")) imported")
     }
   }
 
@@ -96,7 +97,7 @@ struct UserExport: ParsableCommand {
       do throws(FileError) { try AtomicFile.write(Array(text.utf8), to: file, mode: 0o600) } catch {
         throw Failure.file(error)
       }
-      Terminal.say("\(entries.count) " + (entries.count == 1 ? "user" : "users") + " exported to \(file)")
+      Terminal.say("\(Words.counted(entries.count, "user")) exported to \(file)")
     }
   }
 }

@@ -102,7 +102,7 @@ class Check(unittest.TestCase):
         self.assert_problem("not trusted", "ca_file")
 
     def test_a_certificate_that_ends_soon_is_a_warning(self):
-        self.assert_problem("certificate ends in [01] days", "renew", level="warning")
+        self.assert_problem("certificate ends in (?:1 day|0 days)$", "renew", level="warning")
 
     def test_a_wrong_secret_is_a_problem(self):
         text = read(world.path("credentials"))
@@ -166,7 +166,7 @@ class Check(unittest.TestCase):
         os.chmod(world.path("run"), 0o700)
         world.write("run/sessions/" + "0" * 32, json.dumps(record))
         self.addCleanup(shutil.rmtree, world.path("run"))
-        self.assert_problem("1 session records of sessions that are over|1 damaged", level="warning")
+        self.assert_problem("^1 session record left by sessions that are over$", level="warning")
 
     def test_control_characters_of_files_are_not_printed(self):
         world.write("users", read(world.path("users")) + "evil\x1b[31mname:token\n")
