@@ -56,6 +56,8 @@ let package = Package(
       name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CSystemd", path: "Sources/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(
+      name: "CQRCode", path: "Sources/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/CHost"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: strict),
@@ -73,6 +75,9 @@ let package = Package(
     .target(
       name: "SessionHelper", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
       swiftSettings: strict),
+
+    .target(
+      name: "AdminCommands", dependencies: ["IAMPASSProtocol", "HostState", "CQRCode"], swiftSettings: strict),
 
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
     .target(
@@ -96,7 +101,7 @@ let package = Package(
     .executableTarget(
       name: "iampassctl",
       dependencies: [
-        "IAMPASSProtocol", "IAMPASSClient", "HostState",
+        "IAMPASSProtocol", "IAMPASSClient", "HostState", "AdminCommands", "CPAM", "CHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -116,6 +121,7 @@ let package = Package(
       resources: [.copy("signing-vectors.json")], swiftSettings: strict),
     .testTarget(name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], swiftSettings: strict),
     .testTarget(name: "HostStateTests", dependencies: ["HostState"], swiftSettings: strict),
+    .testTarget(name: "AdminCommandsTests", dependencies: ["AdminCommands", "HostState"], swiftSettings: strict),
     .testTarget(name: "LoginModuleTests", dependencies: ["LoginModule"], swiftSettings: strict),
     .testTarget(name: "SessionHelperTests", dependencies: ["SessionHelper"], swiftSettings: strict),
     .testTarget(name: "IAMPASSServerTests", dependencies: ["IAMPASSServer", "DeviceProtocol"], swiftSettings: strict),

@@ -10,6 +10,8 @@ public enum UserTokensError: Error, Sendable, Equatable {
   /// The user's line, at this number, has no token or one with characters that a token cannot have.
   case badToken(line: Int)
   case userNamedTwice(line: Int)
+  /// The file has the user with a token that is not the one to be added.
+  case hasAnotherToken(String)
 
   public func explanation(path: String) -> String {
     switch self {
@@ -17,6 +19,7 @@ public enum UserTokensError: Error, Sendable, Equatable {
     case .notText(let line): "\(path):\(line): not a line of text (NUL, carriage return or byte order mark)"
     case .badToken(let line): "\(path):\(line): no usable token"
     case .userNamedTwice(let line): "\(path):\(line): user named twice"
+    case .hasAnotherToken(let user): "\(path): \(DisplayText.sanitized(user, limit: 64)) has another token already"
     }
   }
 }
@@ -70,6 +73,26 @@ public struct UserTokens: Sendable {
       guard line.first != UInt8(ascii: "#"), let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
       return String(decoding: line[..<colon], as: UTF8.self)
     }
+  }
+
+  /// All users with their tokens, in the file's order.
+  ///
+  /// Unlike ``users()``, refuses the file for any line that no sign-in would take.
+  public func entries() throws(UserTokensError) -> [(user: UnixUsername, token: Secret)] {
+    var entries: [(UnixUsername, Secret)] = []
+    var seen: Set<UnixUsername> = []
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      guard !line.isEmpty, line.first != UInt8(ascii: "#") else { continue }
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        let user = UnixUsername(validating: String(decoding: line[..<colon], as: UTF8.self)),
+        Self.isToken(Array(line[(colon + 1)...]))
+      else { throw .badToken(line: number) }
+      guard seen.insert(user).inserted else { throw .userNamedTwice(line: number) }
+      entries.append((user, Secret(bytes: Array(line[(colon + 1)...]))))
+    }
+    return entries
   }
 
   /// Printable ASCII without space, quote, colon or backslash: it stands in a line and in an address.

@@ -21,6 +21,25 @@ public struct UserTokensEditor: Sendable {
     }
   }
 
+  /// Adds these users at the end, all or none; who has this very token already is passed over.
+  public func add(_ entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) {
+    try locked { () throws(UserTokensError) in
+      var text = try current() ?? []
+      // One look at the file for all: it may have 100,000 users.
+      var known: [UnixUsername: Secret] = [:]
+      for (user, token) in try UserTokens(parsing: text).entries() { known[user] = token }
+      if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
+      for (user, token) in entries {
+        if let old = known[user] {
+          guard old == token else { throw .hasAnotherToken(user.text) }
+          continue
+        }
+        text += Array("\(user.text):".utf8) + token.exposedBytes + [UInt8(ascii: "\n")]
+      }
+      try replace(with: text)
+    }
+  }
+
   /// Removes the user's line, if it still holds this token.
   public func remove(_ user: UnixUsername, token: Secret) throws(UserTokensError) {
     try locked { () throws(UserTokensError) in

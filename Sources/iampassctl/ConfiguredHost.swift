@@ -5,50 +5,115 @@ import IAMPASSClient
 import IAMPASSProtocol
 
 struct HostOptions: ParsableArguments {
-  @Option(name: .customLong("config"), help: "Configuration file; credentials and users stand beside it.")
+  @Option(
+    name: .customLong("config"), help: "Configuration file; credentials and users stand beside it.",
+    completion: .file())
   var path = Configuration.path
+
+  /// As the module takes it: a relative one would mean another file in each folder.
+  func validate() throws {
+    guard path.hasPrefix("/"), !path.hasSuffix("/") else { throw ValidationError("--config takes an absolute path") }
+  }
 
   /// Where credentials and users are.
   var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
+
+  /// Of the configuration, in its folder.
+  var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
+
+  var usersPath: String { folder + "/users" }
+}
+
+/// For verbs that manage users and phones, where the host has a credential of its own only.
+struct ManagementOptions: ParsableArguments {
+  @OptionGroup var host: HostOptions
+  @Option(
+    help: "File with the application's own credential, where this host's does sign-ins only.", completion: .file())
+  var credentials: String?
 }
 
 /// This computer as its files say, with a way to the service.
 struct ConfiguredHost {
   /// For one call to the service, in milliseconds.
-  private static let patience: Int64 = 15_000
+  static let patience: Int64 = 15_000
 
+  let setup: HostSetup
   let usersPath: String
+  let interrupt: Interrupt
+  private let transport: WorkerTransport
   private let management: ManagementClient
+  private let authentication: AuthenticationClient
+  /// Nil: a `--credentials` file was given.
+  private let credentialsPath: String
 
-  init(_ options: HostOptions) throws(Failure) {
+  init(_ options: ManagementOptions) throws(Failure) {
     try requireRoot()
+    let path = options.host.path
     do throws(Misconfiguration) {
-      let setup = try HostSetup(path: options.path)
+      setup = try HostSetup(path: path)
       usersPath = setup.usersPath
-      management = try Self.management(setup)
-    } catch { throw .misconfigured(error, path: options.path) }
+      credentialsPath = options.credentials ?? setup.credentialsPath
+      interrupt = Interrupt()
+      transport = try setup.transport(interruption: interrupt)
+      let settings = try setup.serviceSettings()
+      let credential = try Self.credential(credentialsPath)
+      let clock = { Int64(time(nil)) }
+      do {
+        management = try ManagementClient(
+          settings: settings, credential: credential, transport: transport, unixTime: clock)
+        authentication = try AuthenticationClient(
+          settings: settings, credential: credential, transport: transport, unixTime: clock)
+      } catch { throw Misconfiguration.signing(error) }
+    } catch { throw .misconfigured(error, path: path) }
   }
 
-  private static func management(_ setup: HostSetup) throws(Misconfiguration) -> ManagementClient {
-    let settings = try setup.serviceSettings()
-    let credential = try setup.credential()
-    let transport = try setup.transport(interruption: nil)
-    do {
-      return try ManagementClient(
-        settings: settings, credential: credential, transport: transport, unixTime: { Int64(time(nil)) })
-    } catch { throw .signing(error) }
+  private static func credential(_ path: String) throws(Misconfiguration) -> ServiceCredential {
+    do { return try ServiceCredential(path: path) } catch { throw .credentials(error, path: path) }
   }
 
-  /// One call to the service, within its bound.
-  func ask<Answer>(
+  /// One call to the service's `management/*`, within its bound.
+  func manage<Answer>(
     _ call: (ManagementClient, MonotonicInstant) throws(ServiceError) -> Answer
   ) throws(Failure) -> Answer {
     do { return try call(management, MonotonicInstant.now().advanced(milliseconds: Self.patience)) } catch {
-      throw .service(error)
+      if case .notAccepted = error { throw .mayNotManage(credentials: credentialsPath) }
+      throw Self.failure(error, setup)
     }
+  }
+
+  /// One call to the service's `authentication/*`, within its bound.
+  func authenticate<Answer>(
+    milliseconds: Int64 = patience, _ call: (AuthenticationClient, MonotonicInstant) throws(ServiceError) -> Answer
+  ) throws(Failure) -> Answer {
+    do { return try call(authentication, MonotonicInstant.now().advanced(milliseconds: milliseconds)) } catch {
+      throw Self.failure(error, setup)
+    }
+  }
+
+  /// After Ctrl-C the call that takes things back must still go out.
+  func ignoreInterruption() { transport.ignoreInterruption() }
+
+  private static func failure(_ error: ServiceError, _ setup: HostSetup) -> Failure {
+    guard case .transport(let transport) = error else { return .service(error) }
+    if transport.code == .interrupted { return .interrupted }
+    return setup.configuration.server.map { .unreachable($0, transport) } ?? .service(error)
+  }
+
+  /// The user as the system spells him, with the token that the file has for him.
+  func enrolled(_ text: String) throws(Failure) -> EnrolledUser {
+    guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
+    let user = SystemUser(named: name)?.name ?? name
+    let token = try usersFile { () throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
+    guard let token else { throw .noToken(user) }
+    return EnrolledUser(name: user, token: token)
   }
 
   func usersFile<Result>(_ body: () throws(UserTokensError) -> Result) throws(Failure) -> Result {
     do { return try body() } catch { throw .misconfigured(.users(error, path: usersPath), path: usersPath) }
   }
+}
+
+struct EnrolledUser {
+  let name: UnixUsername
+  let token: Secret
 }

@@ -1,3 +1,4 @@
+import AdminCommands
 import ArgumentParser
 import Glibc
 import HostState
@@ -19,6 +20,43 @@ enum Failure: Error {
   case helperNotThere
   /// The helper has not ended it in time.
   case sessionStays(String)
+  case file(FileError)
+  /// Ctrl-C, or the end of what is typed.
+  case interrupted
+  /// The same, before anything was written.
+  case interruptedUnchanged
+  /// Not even the folder is there.
+  case notSetUp(folder: String)
+  /// Another iampassctl holds the lock.
+  case busy
+  /// Needed, not given, and nobody there to ask.
+  case missingOption(String)
+  case badAddress(String, AddressError)
+  case badApplicationID
+  case badSecret
+  case unreachable(ServerURL, TransportError)
+  case unknownApplication(String)
+  /// No signing scheme makes the service accept the credential.
+  case notAccepted
+  /// The credential is not accepted for managing users and phones.
+  case mayNotManage(credentials: String)
+  case badToken
+  case secretsToTerminal
+  case noPhoneCame(UnixUsername)
+  case stoppedWaiting(UnixUsername)
+  /// `check` has found some, and they were shown.
+  case problemsFound
+  case profilesNotOn
+  case profilesNotOff
+  case pamFile(PAMFileError)
+  /// With its output.
+  case programFailed(String, String)
+  case sshdRefuses(String)
+  case noSystemd
+  /// libpam does not begin, with its code's name.
+  case pam(String, String)
+  /// A test sign-in, with the service's word for it.
+  case notApproved(String)
 
   var message: String {
     switch self {
@@ -28,6 +66,35 @@ enum Failure: Error {
     case .noToken(let user): "user \(user) has no token"
     case .misconfigured(.noServer, let path): "\(path): server is not set"
     case .misconfigured(let error, _): error.explanation
+    case .file(let error): error.explanation
+    case .interrupted: "interrupted"
+    case .interruptedUnchanged: "interrupted; nothing was changed"
+    case .notSetUp(let folder): "\(folder) is missing"
+    case .busy: "another iampassctl is still running"
+    case .missingOption(let option): "\(option) is needed where there is no terminal to ask at"
+    case .badAddress(let text, .notHTTPS): "\(DisplayText.sanitized(text)) is not https"
+    case .badAddress(let text, _): "\(DisplayText.sanitized(text)) is not the address of a service"
+    case .badApplicationID: "an application id is printable text without spaces"
+    case .badSecret: "a secret is printable text without spaces"
+    case .unreachable(let server, let error): "\(server) cannot be asked: \(ServiceError.transport(error).explanation)"
+    case .unknownApplication(let id): "the service does not know the application \(DisplayText.sanitized(id))"
+    case .notAccepted: "the service does not accept this id and secret, whichever way they sign"
+    case .mayNotManage(let path): "the service does not let the credential of \(path) manage users and phones"
+    case .badToken: "a token is printable text without spaces, quotes, colons and backslashes, of 512 bytes at most"
+    case .secretsToTerminal: "tokens are secrets and are not shown on a terminal"
+    case .noPhoneCame(let user): "no phone registered for \(user)"
+    case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
+    case .problemsFound: "nothing was changed, because of the problems above"
+    case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
+    case .profilesNotOff: "pam-auth-update left pam_iampass.so in /etc/pam.d, because an administrator edited the files"
+    case .pamFile(let error): error.explanation
+    case .programFailed(let name, let output):
+      "\(name) failed" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .sshdRefuses(let output):
+      "sshd does not take the new settings" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .noSystemd: "a trial needs systemd, which does not run here"
+    case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
+    case .notApproved(let reason): "the sign-in was not approved: \(DisplayText.sanitized(reason))"
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(DisplayText.sanitized(reason ?? "no reason given"))"
     case .service(.notFound): "the service does not know this application or user"
@@ -45,11 +112,32 @@ enum Failure: Error {
     case .notRoot: "sudo iampassctl …"
     case .unknownUser: "check the spelling, or add it all the same with --force"
     case .noToken(let user): "iampassctl user add \(user)"
+    case .misconfigured(.noServer, _): "iampassctl setup"
     case .misconfigured(let error, _): error.hint
     case .noSession, .severalSessions: "iampassctl session list"
     case .helperNotThere: "systemctl start iampass-helper"
     case .sessionStays: "journalctl --unit=iampass-helper"
-    case .badUsername, .service, .records: nil
+    case .records: nil
+    case .file(let error): error.hint
+    case .notSetUp: "iampassctl setup"
+    case .busy: "answer its questions or end it, then try again"
+    case .missingOption: "iampassctl setup --help"
+    case .badAddress: "https://iampass.example.com"
+    case .unreachable(let server, let error): ServiceChecks.hintFor(error.code, server)
+    case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret anew"
+    case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
+    case .secretsToTerminal: "iampassctl user export FILE"
+    case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
+    case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
+    case .problemsFound: "mend them (iampassctl check), or give --force"
+    case .profilesNotOn: "add the lines above by hand, or pam-auth-update --force --enable iampass iampass-session"
+    case .profilesNotOff: "remove the lines above by hand"
+    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d? iampassctl disable takes everything back"
+    case .pamFile, .programFailed, .noSystemd: nil
+    case .pam: "ls /etc/pam.d, for the names of services"
+    case .badUsername, .service, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret, .badToken,
+      .notApproved:
+      nil
     }
   }
 
@@ -62,8 +150,39 @@ enum Failure: Error {
     case .noSession, .severalSessions: EX_DATAERR
     case .records: EX_IOERR
     case .helperNotThere, .sessionStays: EX_TEMPFAIL
+    case .file(let error) where error.code == .missing: EX_NOINPUT
+    case .file(let error):
+      if case .system = error.code { EX_IOERR } else { EX_CONFIG }
+    case .problemsFound, .pamFile: EX_CONFIG
+    case .profilesNotOn, .profilesNotOff, .sshdRefuses: EX_CANTCREAT
+    case .programFailed, .noSystemd: EX_OSERR
+    case .pam: EX_OSERR
+    case .mayNotManage: EX_NOPERM
+    case .badToken: EX_DATAERR
+    case .secretsToTerminal: EX_USAGE
+    case .noPhoneCame, .notApproved: EX_TEMPFAIL
+    case .interrupted, .interruptedUnchanged, .stoppedWaiting: Interrupt.exitCode
+    case .notSetUp: EX_CONFIG
+    case .busy: EX_TEMPFAIL
+    case .missingOption, .badAddress: EX_USAGE
+    case .badApplicationID, .badSecret: EX_DATAERR
+    case .unreachable: EX_UNAVAILABLE
+    case .unknownApplication, .notAccepted: EX_NOPERM
     case .service(.badReply), .service(.replyNotSigned), .service(.foreignAddress): EX_PROTOCOL
     case .service: EX_UNAVAILABLE
+    }
+  }
+}
+
+extension Failure {
+  fileprivate var isInterruption: Bool { exitCode == Interrupt.exitCode }
+
+  /// Whether the service may have done what was asked although it did not say so.
+  var mayHaveArrived: Bool {
+    switch self {
+    case .unreachable(_, let error): error.code.mayHaveArrived
+    case .interrupted, .service: true
+    default: false
     }
   }
 }
@@ -71,9 +190,10 @@ enum Failure: Error {
 /// Prints a failure once, and exits as it says.
 func reportingFailures(_ body: () throws -> Void) throws {
   do { try body() } catch let failure as Failure {
-    var text = "iampassctl: \(failure.message)\n"
-    if let hint = failure.hint { text += "hint: \(hint)\n" }
-    _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    // On a terminal a prompt or a spinner may stand in the line.
+    if failure.isInterruption, isatty(STDERR_FILENO) == 1 { Terminal.complain("") }
+    Terminal.complain("iampassctl: \(failure.message)")
+    if let hint = failure.hint { Terminal.complain("hint: \(hint)") }
     throw ExitCode(failure.exitCode)
   }
 }

@@ -6,5 +6,8 @@ struct IAMPASSControl: ParsableCommand {
     commandName: "iampassctl",
     abstract: "Sets up sign-in by phone on this computer.",
     discussion: "Keep a root shell open while you change how this computer signs people in.",
-    subcommands: [UserCommand.self, EnrollCommand.self, SessionCommand.self])
+    subcommands: [
+      SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
+      EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, SessionCommand.self, TrialEndCommand.self,
+    ])
 }

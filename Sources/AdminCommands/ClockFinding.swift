@@ -1,0 +1,23 @@
+/// This computer's clock against the service's.
+public enum ClockFinding {
+  /// Requests further apart than this are refused by the service, in seconds.
+  public static let window: Int64 = 300
+  /// Seconds from which a clock is worth looking at: a synchronised one is within one.
+  static let notable: Int64 = 30
+
+  /// - Parameter difference: the service's clock minus ours, in seconds; nil where it did not say.
+  public static func finding(difference: Int64?) -> Finding {
+    guard let difference else { return Finding(.ok, .network, "the service does not tell its time") }
+    let text = "this computer's clock is \(describe(difference)) the service's"
+    let hint = "timedatectl set-ntp true"
+    if difference.magnitude > window { return Finding(.problem, .network, text, hint: hint) }
+    if difference.magnitude > notable { return Finding(.warning, .network, text, hint: hint) }
+    return Finding(.ok, .network, "this computer's clock agrees with the service's (\(difference.magnitude) s)")
+  }
+
+  private static func describe(_ difference: Int64) -> String {
+    let size = difference.magnitude
+    let amount = size < 120 ? "\(size) s" : "\(size / 60) min"
+    return difference > 0 ? "\(amount) behind" : "\(amount) ahead of"
+  }
+}

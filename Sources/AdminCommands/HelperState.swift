@@ -1,0 +1,57 @@
+import IAMPASSProtocol
+
+/// What `systemctl show` says of a unit.
+public struct UnitState: Sendable, Equatable {
+  private let values: [String: String]
+
+  public init(_ output: String) {
+    var values: [String: String] = [:]
+    for line in output.split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
+    }
+    self.values = values
+  }
+
+  /// What ``helperFindings()`` needs.
+  public static let properties = "LoadState,ActiveState,SubState,UnitFileState,WatchdogUSec,NRestarts,StatusText"
+
+  public subscript(name: String) -> String { values[name] ?? "" }
+
+  public var isActive: Bool { self["ActiveState"] == "active" }
+
+  public func helperFindings() -> [Finding] {
+    let name = "iampass-helper"
+    guard self["LoadState"] == "loaded" else {
+      return [Finding(.warning, .helper, "\(name) is not installed: nobody is logged out when the phone leaves")]
+    }
+    guard isActive else {
+      let state = [self["ActiveState"], self["SubState"]].filter { !$0.isEmpty }.joined(separator: ", ")
+      return [
+        Finding(
+          .problem, .helper, "\(name) is not running (\(state)): nobody is logged out when the phone leaves",
+          hint: "systemctl enable --now \(name); journalctl -u \(name)")
+      ]
+    }
+    var findings: [Finding] = []
+    let said = DisplayText.sanitized(self["StatusText"])
+    findings.append(Finding(.ok, .helper, "\(name) is running" + (said.isEmpty ? "" : ": \(said)")))
+    if ["", "0", "infinity"].contains(self["WatchdogUSec"]) {
+      findings.append(
+        Finding(
+          .warning, .helper, "\(name) has no watchdog: nobody notices when it hangs",
+          hint: "set WatchdogSec=60 in its unit"))
+    }
+    if let restarts = Int(self["NRestarts"]), restarts > 0 {
+      findings.append(
+        Finding(
+          .warning, .helper, "\(name) was restarted \(Words.counted(restarts, "time"))", hint: "journalctl -u \(name)"))
+    }
+    if self["UnitFileState"] == "disabled" {
+      findings.append(
+        Finding(
+          .warning, .helper, "\(name) does not start at boot", hint: "systemctl enable \(name)"))
+    }
+    return findings
+  }
+}

@@ -1,0 +1,128 @@
+/// The results that matter to a stack, by the names that controls use for them (pam.conf(5)).
+public enum PAMResult: String, Sendable, CaseIterable {
+  case success
+  case authErr = "auth_err"
+  case authinfoUnavail = "authinfo_unavail"
+  case userUnknown = "user_unknown"
+  case maxtries
+  case abort
+  case serviceErr = "service_err"
+  case sessionErr = "session_err"
+  case ignore
+  /// The module's file is not there.
+  case moduleUnknown = "module_unknown"
+}
+
+/// Runs a stack as libpam's dispatcher would, given what each module answers (pam_dispatch.c of Linux-PAM 1.5).
+public struct PAMDispatch {
+  private enum Action: Equatable {
+    case ignore, bad, die, ok, done, reset
+    case jump(Int)
+  }
+
+  /// What is known so far: nothing, a success, or a failure that nothing takes back.
+  private enum Impression { case undefined, positive, negative }
+
+  private let answer: (PAMLine) -> PAMResult
+  private var impression = Impression.undefined
+  private var isSuccess = false
+  /// Modules that were asked, in order.
+  public private(set) var asked: [PAMLine] = []
+
+  public init(answer: @escaping (PAMLine) -> PAMResult) { self.answer = answer }
+
+  /// Whether the stack ends in PAM_SUCCESS.
+  public mutating func run(_ stack: [PAMEntry]) -> Bool {
+    impression = .undefined
+    isSuccess = false
+    asked = []
+    walk(stack)
+    return impression == .positive && isSuccess
+  }
+
+  private mutating func walk(_ stack: [PAMEntry]) {
+    let start = (impression, isSuccess)
+    var index = 0
+    while index < stack.count {
+      defer { index += 1 }
+      switch stack[index] {
+      case .substack(let entries): walk(entries)
+      case .module(let line):
+        asked.append(line)
+        let result = answer(line)
+        switch Self.action(of: line.control, for: result) {
+        case .ignore: break
+        case .ok: note(result)
+        case .done:
+          note(result)
+          if impression == .positive { return }
+        case .bad: fail()
+        case .die:
+          fail()
+          return
+        case .reset: (impression, isSuccess) = start
+        case .jump(let count):
+          // Past the end is an error of the stack, which fails.
+          guard index + count < stack.count else { return fail() }
+          index += count
+        }
+      }
+    }
+  }
+
+  private mutating func note(_ result: PAMResult) {
+    guard impression == .undefined || impression == .positive && isSuccess, result != .ignore else { return }
+    if impression == .undefined, result == .success { impression = .positive }
+    isSuccess = result == .success
+  }
+
+  private mutating func fail() {
+    impression = .negative
+    isSuccess = false
+  }
+
+  private static func action(of control: String, for result: PAMResult) -> Action {
+    switch control.lowercased() {
+    case "required": return result == .success ? .ok : result == .ignore ? .ignore : .bad
+    case "requisite": return result == .success ? .ok : result == .ignore ? .ignore : .die
+    case "sufficient": return result == .success ? .done : .ignore
+    case "optional": return result == .success ? .ok : .ignore
+    default: return bracketed(control, result)
+    }
+  }
+
+  /// `[value=action …]`; what is not named is `bad`.
+  private static func bracketed(_ control: String, _ result: PAMResult) -> Action {
+    var byDefault = Action.bad
+    for word in control.filter({ $0 != "[" && $0 != "]" }).lowercased().split(separator: " ") {
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let action = action(named: parts[1]) else { continue }
+      if parts[0] == result.rawValue { return action }
+      if parts[0] == "default" { byDefault = action }
+    }
+    return byDefault
+  }
+
+  private static func action(named name: String) -> Action? {
+    switch name {
+    case "ignore": .ignore
+    case "bad": .bad
+    case "die": .die
+    case "ok": .ok
+    case "done": .done
+    case "reset": .reset
+    default: Int(name).flatMap { $0 > 0 ? .jump($0) : nil }
+    }
+  }
+}
+
+extension PAMLine {
+  /// Whether a success of this line ends the stack or passes over what follows it.
+  public var passesOverOnSuccess: Bool {
+    let probe = PAMLine(kind: kind, control: control, module: "probe", arguments: [], file: file, line: line)
+    let after = PAMLine(kind: kind, control: "required", module: "after", arguments: [], file: file, line: line)
+    var dispatch = PAMDispatch { _ in .success }
+    _ = dispatch.run([.module(probe)] + Array(repeating: .module(after), count: 64))
+    return dispatch.asked.count < 65
+  }
+}

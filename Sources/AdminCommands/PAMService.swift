@@ -1,0 +1,185 @@
+import HostState
+
+/// One line of a PAM file, or what stands for it.
+public struct PAMLine: Sendable, Equatable {
+  public let kind: String
+  /// `required` or `[success=1 default=ignore]`, as written.
+  public let control: String
+  /// As written: a name in the modules' folder, or an absolute path.
+  public let module: String
+  public let arguments: [String]
+  public let file: String
+  /// Counted from 1.
+  public let line: Int
+
+  public init(kind: String, control: String, module: String, arguments: [String], file: String, line: Int) {
+    self.kind = kind
+    self.control = control
+    self.module = module
+    self.arguments = arguments
+    self.file = file
+    self.line = line
+  }
+
+  public var place: String { "\(file):\(line)" }
+
+  /// `pam_unix` of `/lib/security/pam_unix.so`.
+  public var moduleName: String {
+    let file = module.split(separator: "/").last.map(String.init) ?? module
+    return file.hasSuffix(".so") ? String(file.dropLast(3)) : file
+  }
+
+  /// The value of `name=value` among the arguments; the last one counts.
+  public func argument(_ name: String) -> String? {
+    arguments.last { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
+  }
+}
+
+/// Why a PAM file says nothing.
+public enum PAMFileError: Error, Sendable, Equatable {
+  case missing(String)
+  case unreadable(String)
+  case badLine(String, line: Int)
+  /// Files that include each other, deeper than libpam follows.
+  case includedTooDeep(String)
+
+  public var explanation: String {
+    switch self {
+    case .missing(let path): "\(path) is missing"
+    case .unreadable(let path): "\(path) cannot be read"
+    case .badLine(let path, let line): "\(path):\(line): not a line that libpam understands"
+    case .includedTooDeep(let path): "\(path): files include each other"
+    }
+  }
+}
+
+/// One stack of a service: its lines in order. A `substack` ends on its own (pam.conf(5)).
+public indirect enum PAMEntry: Sendable, Equatable {
+  case module(PAMLine)
+  case substack([PAMEntry])
+
+  /// All module lines, substacks' too, in order.
+  public var lines: [PAMLine] {
+    switch self {
+    case .module(let line): [line]
+    case .substack(let entries): entries.flatMap(\.lines)
+    }
+  }
+}
+
+/// Reads PAM files as libpam does: `@include`, `include`, `substack`, continued lines, bracketed arguments.
+public struct PAMReader {
+  /// libpam's own PAM_SUBSTACK_MAX_LEVEL.
+  static let greatestDepth = 16
+  /// Bytes of one file.
+  static let greatestSize = 256 * 1024
+  static let kinds: Set<String> = ["auth", "account", "password", "session"]
+
+  /// Where libpam looks for what the admin's folder does not have.
+  private static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
+
+  private let folder: String
+  private let read: (String) -> [UInt8]?
+
+  /// - Parameter read: a file's bytes by its path; nil where it is not there.
+  public init(folder: String, read: @escaping (String) -> [UInt8]? = PAMReader.readFile) {
+    self.folder = folder
+    self.read = read
+  }
+
+  public static func readFile(_ path: String) -> [UInt8]? { ProcessFile.read(path, limit: greatestSize) }
+
+  /// Whether the service has a file of its own.
+  public func has(_ service: String) -> Bool { read(path(of: service)) != nil }
+
+  /// The stack of a service for `auth`, `session` and so on.
+  public func stack(_ kind: String, of service: String) throws(PAMFileError) -> [PAMEntry] {
+    try entries(of: service, kind: kind, depth: 0)
+  }
+
+  private func path(of name: String) -> String {
+    if name.hasPrefix("/") { return name }
+    let own = folder + "/" + name
+    guard read(own) == nil, let vendor = Self.vendorFolders[folder] else { return own }
+    let other = vendor + "/" + name
+    return read(other) == nil ? own : other
+  }
+
+  private func entries(of name: String, kind: String, depth: Int) throws(PAMFileError) -> [PAMEntry] {
+    let path = path(of: name)
+    guard depth < Self.greatestDepth else { throw .includedTooDeep(path) }
+    guard let bytes = read(path) else { throw .missing(path) }
+    var entries: [PAMEntry] = []
+    for (number, text) in Self.logicalLines(bytes) {
+      let words = Self.words(text)
+      guard let first = words.first else { continue }
+      if first == "@include" {
+        guard words.count == 2 else { throw .badLine(path, line: number) }
+        entries += try self.entries(of: words[1], kind: kind, depth: depth + 1)
+        continue
+      }
+      // A leading "-" only keeps a missing module out of the log.
+      let lineKind = (first.hasPrefix("-") ? String(first.dropFirst()) : first).lowercased()
+      guard Self.kinds.contains(lineKind), words.count >= 3 else { throw .badLine(path, line: number) }
+      guard lineKind == kind else { continue }
+      switch words[1].lowercased() {
+      case "include": entries += try self.entries(of: words[2], kind: kind, depth: depth + 1)
+      case "substack": entries.append(.substack(try self.entries(of: words[2], kind: kind, depth: depth + 1)))
+      default:
+        entries.append(
+          .module(
+            PAMLine(
+              kind: kind, control: words[1], module: words[2], arguments: Array(words.dropFirst(3)), file: path,
+              line: number)))
+      }
+    }
+    return entries
+  }
+
+  /// Lines without comments, a backslash at the end joining the next; with the number of their first.
+  private static func logicalLines(_ bytes: [UInt8]) -> [(Int, String)] {
+    var lines: [(Int, String)] = []
+    var pending: (Int, String)?
+    var number = 0
+    for raw in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      var text = String(decoding: raw, as: UTF8.self)
+      if let comment = text.firstIndex(of: "#") { text = String(text[..<comment]) }
+      let continues = text.hasSuffix("\\")
+      if continues { text.removeLast() }
+      let joined = (pending?.1).map { $0 + " " + text } ?? text
+      let start = pending?.0 ?? number
+      if continues {
+        pending = (start, joined)
+      } else {
+        pending = nil
+        lines.append((start, joined))
+      }
+    }
+    if let pending { lines.append(pending) }
+    return lines
+  }
+
+  /// Words; `[…]` is one word, kept with its brackets.
+  private static func words(_ text: String) -> [String] {
+    var words: [String] = []
+    var word = ""
+    var isBracketed = false
+    for character in text {
+      switch character {
+      case "[" where word.isEmpty:
+        isBracketed = true
+        word.append(character)
+      case "]" where isBracketed:
+        isBracketed = false
+        word.append(character)
+      case " ", "\t", "\r":
+        if isBracketed { word.append(" ") } else if !word.isEmpty { words.append(word) }
+        if !isBracketed { word = "" }
+      default: word.append(character)
+      }
+    }
+    if !word.isEmpty { words.append(word) }
+    return words
+  }
+}

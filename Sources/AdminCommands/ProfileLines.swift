@@ -1,0 +1,17 @@
+/// The lines that pam-auth-update writes for the two profiles, where an admin has to write them by hand.
+public struct ProfileLines: Sendable, Equatable {
+  public let auth: String
+  /// The module whose line it goes above; nil: at the top.
+  public let above: String?
+  public static let session = "session [session_err=die default=ignore] pam_iampass.so"
+
+  /// - Parameter stack: common-auth as it is, without the module.
+  public init(auth stack: [PAMEntry]) {
+    let lines = stack.flatMap(\.lines)
+    let first = lines.firstIndex(where: \.isFactor) ?? 0
+    above = first < lines.count ? lines[first].moduleName : nil
+    // An approval passes over everything up to the refusal that ends the passwords' part.
+    let jump = lines[first...].firstIndex { $0.moduleName == "pam_deny" }.map { $0 - first + 1 }
+    auth = "auth [success=\(jump.map(String.init) ?? "done") maxtries=die abort=die default=ignore] pam_iampass.so"
+  }
+}

@@ -1,0 +1,86 @@
+/// What `sshd -T` prints: the settings in force outside of `Match` blocks.
+public struct SSHDSettings: Sendable, Equatable {
+  private let values: [String: String]
+
+  public init(_ output: String) {
+    var values: [String: String] = [:]
+    for line in output.split(separator: "\n") {
+      let words = line.split(separator: " ", maxSplits: 1)
+      // The first one counts, as in sshd itself.
+      if words.count == 2, values[String(words[0])] == nil { values[String(words[0])] = String(words[1]) }
+    }
+    self.values = values
+  }
+
+  public subscript(key: String) -> String? { values[key] }
+
+  /// Seconds; 0 is without end.
+  public var loginGraceTime: Int64? { self["logingracetime"].flatMap { Int64($0) } }
+
+  /// Whether sshd can ask the phone, which PAM does in keyboard-interactive alone.
+  public var asksPAM: Bool { self["usepam"] == "yes" && self["kbdinteractiveauthentication"] == "yes" }
+
+  /// - Parameter timeout: the module's longest wait, in seconds.
+  public func findings(timeout: Int64) -> [Finding] {
+    var findings: [Finding] = []
+    func add(_ level: Finding.Level, _ text: String, _ hint: String? = nil) {
+      findings.append(Finding(level, .sshd, "sshd: \(text)", hint: hint))
+    }
+    if self["usepam"] != "yes" {
+      add(.problem, "UsePAM is off: the phone is never asked", "set UsePAM yes in sshd_config")
+    }
+    if self["kbdinteractiveauthentication"] != "yes" {
+      add(
+        .problem, "KbdInteractiveAuthentication is off: the phone is never asked",
+        "iampassctl enable, or KbdInteractiveAuthentication yes in a file of /etc/ssh/sshd_config.d that sorts first")
+    }
+    if let grace = loginGraceTime, grace > 0, grace <= timeout {
+      add(
+        .warning, "LoginGraceTime of \(grace) s ends before the phone's time-out of \(timeout) s",
+        "set approval_timeout below \(grace)s")
+    }
+    findings += methodFindings()
+    if findings.isEmpty { add(.ok, "UsePAM and KbdInteractiveAuthentication are on") }
+    return findings
+  }
+
+  private func methodFindings() -> [Finding] {
+    let methods = self["authenticationmethods"] ?? "any"
+    if methods != "any", !methods.contains("keyboard-interactive") {
+      return [
+        Finding(
+          .problem, .sshd,
+          "sshd: AuthenticationMethods \(methods) leaves keyboard-interactive out: the phone is never asked",
+          hint: "set AuthenticationMethods any, or name keyboard-interactive in it")
+      ]
+    }
+    guard methods == "any", self["pubkeyauthentication"] == "yes" else { return [] }
+    return [Finding(.ok, .sshd, "sshd: public keys go past PAM: who has one is not asked on the phone")]
+  }
+}
+
+/// `/etc/login.defs`: what login(1) goes by.
+public enum LoginDefinitions {
+  /// login's own where the file says nothing, in seconds.
+  public static let usualTimeout: Int64 = 60
+
+  /// LOGIN_TIMEOUT in seconds.
+  public static func timeout(_ text: String) -> Int64 {
+    for line in text.split(separator: "\n") {
+      let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
+      if words.count >= 2, words[0] == "LOGIN_TIMEOUT", let seconds = Int64(words[1]) { return seconds }
+    }
+    return usualTimeout
+  }
+
+  /// - Parameter timeout: the module's longest wait, in seconds.
+  public static func finding(limit: Int64, timeout: Int64) -> Finding {
+    if limit > 0, limit <= timeout {
+      return Finding(
+        .warning, .pam,
+        "login: LOGIN_TIMEOUT of \(limit) s ends before the phone's time-out of \(timeout) s",
+        hint: "set approval_timeout below \(limit)s")
+    }
+    return Finding(.ok, .pam, "login: LOGIN_TIMEOUT of \(limit) s leaves time for the phone (\(timeout) s)")
+  }
+}

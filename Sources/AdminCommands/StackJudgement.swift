@@ -1,0 +1,197 @@
+/// What is wrong with the stacks of a service that has the module.
+public struct StackJudgement {
+  static let module = "pam_iampass"
+  /// Sessions of these are opened for another user, or have no logind session: nobody watches them.
+  static let unwatched: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
+
+  public static func isUnwatched(_ service: String) -> Bool { unwatched.contains(service) }
+
+  public let service: String
+  public let auth: [PAMEntry]
+  public let session: [PAMEntry]
+
+  public init(service: String, auth: [PAMEntry], session: [PAMEntry]) {
+    self.service = service
+    self.auth = auth
+    self.session = session
+  }
+
+  /// The module's auth lines.
+  public var ownLines: [PAMLine] { auth.flatMap(\.lines).filter { $0.moduleName == Self.module } }
+  public var hasModule: Bool { !ownLines.isEmpty }
+
+  /// The longest wait that the lines ask for by themselves; nil: the configuration's.
+  public var timeouts: [String] { ownLines.compactMap { $0.argument("timeout") } }
+
+  public func findings() -> [Finding] {
+    guard let line = ownLines.first else { return [] }
+    let dangers = openDoors() + skippedPhone() + endings(line) + lockOuts(line) + order(line) + sessions()
+    let twice =
+      ownLines.count > 1
+      ? [finding(.warning, "asks the phone \(ownLines.count) times", "remove all but one line of pam_iampass.so")] : []
+    let all = dangers + twice
+    return all.isEmpty ? [finding(.ok, "asks the phone (\(line.place))", nil)] : all
+  }
+
+  private func finding(_ level: Finding.Level, _ text: String, _ hint: String?) -> Finding {
+    Finding(level, .pam, "\(service): \(text)", hint: hint)
+  }
+}
+
+// Simulated sign-ins: what the phone answered, and whether the other factor is right.
+extension StackJudgement {
+  private static let refusals: [(PAMResult, String)] = [
+    (.maxtries, "a denial on the phone"), (.abort, "Ctrl-C"), (.authErr, "no answer from the phone"),
+    (.authinfoUnavail, "a service that cannot be reached"), (.userUnknown, "a user without token"),
+    (.serviceErr, "a broken configuration"), (.moduleUnknown, "a missing pam_iampass.so"),
+  ]
+
+  /// Whether somebody gets in.
+  private func opens(_ phone: PAMResult, passwordRight: Bool) -> Bool {
+    run(phone, passwordRight: passwordRight).opens
+  }
+
+  private func run(_ phone: PAMResult, passwordRight: Bool) -> (opens: Bool, asked: [PAMLine]) {
+    var dispatch = PAMDispatch { line in
+      line.moduleName == Self.module ? phone : line.presumedResult(passwordRight: passwordRight)
+    }
+    let opens = dispatch.run(auth)
+    return (opens, dispatch.asked)
+  }
+
+  /// Nobody may get in with neither phone nor password.
+  private func openDoors() -> [Finding] {
+    var open = Self.refusals.filter { opens($0.0, passwordRight: false) }.map(\.1)
+    if ownLines.contains(where: { $0.argument("fail") == "open" }), opens(.ignore, passwordRight: false) {
+      open.append("fail=open while the network is out")
+    }
+    guard !open.isEmpty else { return [] }
+    return [
+      finding(
+        .problem, "lets anybody in after \(Words.either(open))",
+        "end the auth stack with: auth requisite pam_deny.so")
+    ]
+  }
+
+  /// Both are wanted: the phone's success alone does not open.
+  private var wantsBoth: Bool {
+    !opens(.success, passwordRight: false) && opens(.success, passwordRight: true)
+  }
+
+  /// Where the phone is the second factor, nothing that the caller can bring about may pass it over.
+  private func skippedPhone() -> [Finding] {
+    guard wantsBoth else { return [] }
+    let direct = run(.success, passwordRight: true).asked.contains { $0.moduleName == Self.module }
+    let bringable: [PAMResult] = [.maxtries, .abort, .authErr]
+    let skips = Self.refusals.filter { bringable.contains($0.0) && opens($0.0, passwordRight: true) }.map(\.1)
+    if !direct {
+      return [finding(.problem, "the password alone opens it; the phone is never asked", "move pam_iampass.so above")]
+    }
+    guard !skips.isEmpty else { return [] }
+    return [
+      finding(
+        .problem, "\(Words.either(skips)) skips the phone, which is the second factor",
+        "use required, or [success=ok default=die], in the line of pam_iampass.so")
+    ]
+  }
+
+  /// Where the phone stands for the password, a denial should end the attempt and not begin a guessing of passwords.
+  private func endings(_ line: PAMLine) -> [Finding] {
+    guard !wantsBoth else { return [] }
+    let goesOn = Self.refusals.filter { [.maxtries, .abort].contains($0.0) && opens($0.0, passwordRight: true) }.map(
+      \.1)
+    guard !goesOn.isEmpty else { return [] }
+    return [
+      finding(
+        .warning, "after \(Words.either(goesOn)) the password is still asked for (\(line.place))",
+        "add maxtries=die abort=die to its control")
+    ]
+  }
+
+  /// A way in must be left where the service, or the module, is gone.
+  private func lockOuts(_ line: PAMLine) -> [Finding] {
+    guard !wantsBoth else { return [] }
+    let closed = Self.refusals.filter {
+      [.authinfoUnavail, .serviceErr, .moduleUnknown].contains($0.0) && !opens($0.0, passwordRight: true)
+    }.map(\.1)
+    guard !closed.isEmpty else { return [] }
+    return [
+      finding(
+        .warning, "no way in is left after \(Words.either(closed))",
+        "keep a password behind it, with default=ignore in the control at \(line.place)")
+    ]
+  }
+
+  private func order(_ line: PAMLine) -> [Finding] {
+    guard !wantsBoth else { return [] }
+    let before = auth.flatMap(\.lines).prefix { $0 != line }.filter {
+      $0.isFactor && $0.passesOverOnSuccess
+    }
+    guard let first = before.first else { return [] }
+    return [
+      finding(
+        .warning, "asks the phone only after \(first.moduleName).so has refused (\(first.place))",
+        "move the line of pam_iampass.so above it")
+    ]
+  }
+
+  private func sessions() -> [Finding] {
+    guard !Self.unwatched.contains(service) else { return [] }
+    let lines = session.flatMap(\.lines)
+    guard let own = lines.firstIndex(where: { $0.moduleName == Self.module }) else {
+      return [
+        finding(
+          .problem, "has no session line of pam_iampass.so: nobody would watch the session",
+          "pam-auth-update --enable iampass-session")
+      ]
+    }
+    guard let logind = lines.firstIndex(where: { $0.moduleName == "pam_systemd" }) else {
+      return [
+        finding(
+          .problem, "has no pam_systemd.so: there is no logind session to watch", "apt-get install libpam-systemd")
+      ]
+    }
+    guard logind < own else {
+      return [
+        finding(
+          .problem,
+          "pam_iampass.so opens its session before pam_systemd.so (\(lines[own].place)): there is no logind "
+            + "session yet, and approved sign-ins are refused",
+          "move the line below \(lines[logind].place)")
+      ]
+    }
+    return []
+  }
+}
+
+extension PAMLine {
+  /// Modules that prove nothing about the user: what they answer is no password.
+  private static let neutral: Set<String> = [
+    "pam_permit", "pam_env", "pam_faildelay", "pam_nologin", "pam_cap", "pam_gnome_keyring", "pam_kwallet",
+    "pam_kwallet5", "pam_limits", "pam_motd", "pam_mail", "pam_group", "pam_echo", "pam_warn", "pam_debug",
+    "pam_securetty", "pam_shells", "pam_mount", "pam_ecryptfs", "pam_keyinit", "pam_loginuid", "pam_umask",
+    "pam_selinux", "pam_apparmor", "pam_tally2", "pam_faillock", "pam_issue", "pam_ftp",
+  ]
+  /// Modules that hold for some and not for others; taken as what opens less.
+  private static let conditions: Set<String> = [
+    "pam_succeed_if", "pam_listfile", "pam_time", "pam_access", "pam_wheel", "pam_localuser", "pam_usertype",
+    "pam_rootok", "pam_rhosts", "pam_exec",
+  ]
+
+  /// Whether the module asks for something that only the user knows or has.
+  var isFactor: Bool {
+    moduleName != "pam_deny" && moduleName != StackJudgement.module && !Self.neutral.contains(moduleName)
+      && !Self.conditions.contains(moduleName)
+  }
+
+  /// What the module would answer in a simulated sign-in of a user who is not root.
+  func presumedResult(passwordRight: Bool) -> PAMResult {
+    switch moduleName {
+    case "pam_deny": .authErr
+    case "pam_faillock" where arguments.contains("authfail"): .authErr
+    case let name where Self.conditions.contains(name): passesOverOnSuccess ? .authErr : .success
+    case let name where Self.neutral.contains(name): .success
+    default: passwordRight ? .success : .authErr
+    }
+  }
+}

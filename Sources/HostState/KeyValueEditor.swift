@@ -1,0 +1,29 @@
+/// Changes values in the text of a `key = value` file and leaves everything else as it stands, comments too.
+public enum KeyValueEditor {
+  /// The text with these values. A key that is there gets its new value in its place, one that is not comes at the end.
+  ///
+  /// The text must be one that its reader takes; values must be lines of text.
+  public static func setting(_ values: [(key: String, value: String)], in text: [UInt8]) -> [UInt8] {
+    var lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+    // What stands behind the last line's end is no line.
+    if lines.last?.isEmpty ?? false { lines.removeLast() }
+    for (key, value) in values {
+      let line = Array("\(key) = \(value)".utf8)
+      if let index = lines.firstIndex(where: { Self.key(of: $0) == key }) {
+        lines[index] = line
+      } else {
+        lines.append(line)
+      }
+    }
+    return Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
+  }
+
+  /// What stands before a line's first `=`; nil where there is none. A comment's is no key, since keys have no `#`.
+  private static func key(of line: [UInt8]) -> String? {
+    let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    let key = text[..<equals]
+    let end = key.lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+    return end.map { String(decoding: key[...$0], as: UTF8.self) }
+  }
+}

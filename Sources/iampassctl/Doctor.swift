@@ -1,0 +1,126 @@
+import AdminCommands
+import CHost
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Looks at this computer and judges; reads only.
+struct Doctor {
+  let options: HostOptions
+  let pamFolder: String
+
+  func look() -> CheckReport {
+    var report = CheckReport()
+    report.add(FileChecks(options: options).findings())
+    let setup = setUp(&report)
+    if let setup { report.add(FileChecks.findings(of: setup.configuration)) }
+    let service = setup.flatMap { ServiceChecks(setup: $0) }
+    report.add(service?.findings() ?? [])
+    report.add(SystemChecks.findings())
+    let configuration = setup?.configuration ?? Configuration()
+    report.add(PAMChecks(folder: pamFolder, configuration: configuration, path: options.path).findings())
+    report.add(UserChecks(usersPath: options.folder + "/users", service: service).findings())
+    report.add(SessionChecks(configuration: configuration).findings())
+    return report
+  }
+
+  /// Nil, with the reason reported, where the files do not say enough to reach a service.
+  private func setUp(_ report: inout CheckReport) -> HostSetup? {
+    do throws(Misconfiguration) {
+      let setup = try HostSetup(path: options.path)
+      report.add(configurationFindings(setup.configuration))
+      _ = try setup.serviceSettings()
+      return setup
+    } catch {
+      // What is wrong with the file itself was said with the files.
+      if case .configuration(.keyValue(.file), _) = error { return nil }
+      if error == .noServer, access(options.path, F_OK) != 0 { return nil }
+      let failure = Failure.misconfigured(error, path: options.path)
+      report.add(Finding(.problem, .configuration, failure.message, hint: failure.hint))
+      return nil
+    }
+  }
+
+  private func configurationFindings(_ configuration: Configuration) -> [Finding] {
+    var findings = configuration.unknownKeys.map {
+      Finding(.warning, .configuration, "\(options.path): unknown key \($0)", hint: "check its spelling, or remove it")
+    }
+    if findings.isEmpty { findings.append(Finding(.ok, .configuration, "\(options.path) is understood")) }
+    return findings
+  }
+}
+
+/// Owners and modes.
+struct FileChecks {
+  let options: HostOptions
+
+  func findings() -> [Finding] {
+    [
+      secureFile(options.path, .readableByAll, limit: 64 * 1024, whenMissing: .problem, "iampassctl setup"),
+      secureFile(options.folder + "/credentials", .secret, limit: 64 * 1024, whenMissing: .problem, "iampassctl setup"),
+      secureFile(
+        options.folder + "/users", .secret, limit: UserTokens.greatestSize, whenMissing: .warning,
+        "iampassctl user add NAME"),
+    ]
+  }
+
+  static func findings(of configuration: Configuration) -> [Finding] {
+    var findings = [worker(configuration.worker), workerUser(configuration.workerUser)]
+    if let path = configuration.caFile {
+      findings.append(FileChecks.look(path, .readableByAll, limit: 1024 * 1024, whenMissing: .problem, nil))
+    }
+    var found = stat()
+    if lstat(configuration.runFolder, &found) == 0 {
+      let isOwn = found.st_mode & S_IFMT == S_IFDIR && found.st_uid == 0 && found.st_mode & 0o077 == 0
+      findings.append(
+        isOwn
+          ? Finding(.ok, .files, "\(configuration.runFolder) is root's alone")
+          : Finding(
+            .problem, .files, "\(configuration.runFolder) is not root's alone: nobody can sign in by phone",
+            hint: "chown root:root \(configuration.runFolder); chmod 700 \(configuration.runFolder)"))
+    }
+    return findings
+  }
+
+  private func secureFile(
+    _ path: String, _ privacy: SecureFile.Privacy, limit: Int, whenMissing: Finding.Level, _ hint: String
+  ) -> Finding {
+    Self.look(path, privacy, limit: limit, whenMissing: whenMissing, hint)
+  }
+
+  private static func look(
+    _ path: String, _ privacy: SecureFile.Privacy, limit: Int, whenMissing: Finding.Level, _ hint: String?
+  ) -> Finding {
+    do throws(FileError) {
+      _ = try SecureFile.read(path, privacy: privacy, limit: limit)
+      return Finding(.ok, .files, "\(path): owner and mode are right")
+    } catch {
+      let level = error.code == .missing ? whenMissing : .problem
+      return Finding(level, .files, error.explanation, hint: error.hint ?? hint)
+    }
+  }
+
+  /// What WorkerProcess refuses, it refuses at each sign-in.
+  private static func worker(_ path: String) -> Finding {
+    var found = stat()
+    guard stat(path, &found) == 0 else {
+      return Finding(.problem, .files, "\(path) is missing: the service cannot be asked", hint: "reinstall iampass")
+    }
+    guard found.st_uid == 0, found.st_mode & 0o022 == 0, found.st_mode & 0o111 != 0 else {
+      return Finding(
+        .problem, .files, "\(path) must be root's alone to write, and executable",
+        hint: "chown root:root \(path); chmod 755 \(path)")
+    }
+    return Finding(.ok, .files, "\(path): owner and mode are right")
+  }
+
+  private static func workerUser(_ name: String) -> Finding {
+    guard let user = UnixUsername(validating: name).flatMap({ SystemUser(named: $0) }), user.uid != 0 else {
+      return Finding(
+        .problem, .files, "user \(name), which the worker becomes, is not there",
+        hint: "adduser --system --group --no-create-home \(name)")
+    }
+    return Finding(.ok, .files, "user \(name), which the worker becomes, is there")
+  }
+}

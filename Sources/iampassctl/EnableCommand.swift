@@ -1,0 +1,136 @@
+import AdminCommands
+import ArgumentParser
+import Glibc
+import HostState
+import IAMPASSProtocol
+
+struct EnableCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "enable", abstract: "Has the system's sign-ins ask the phone.",
+    discussion: """
+      Keep a root shell open until you have signed in anew in another one. Looks at everything first (iampassctl check), \
+      switches the PAM profiles on with pam-auth-update, and reads the files back. With --trial it turns itself off \
+      again, also after a restart, unless you signed in by phone meanwhile.
+      """)
+
+  @OptionGroup var host: HostOptions
+  @Option(help: "PAM services that ask the phone, such as sudo,login,sshd; sudo stands for sudo-i too.")
+  var services: String?
+  @Option(help: "Turn it off again after so long, such as 10m, unless you sign in by phone meanwhile.")
+  var trial: String?
+  @Flag(help: "Let sshd ask PAM, where it does not, without a question.") var sshd = false
+  @Flag(help: "Go on with problems that check finds.") var force = false
+
+  func validate() throws {
+    if let trial {
+      guard TimeSpan.seconds(trial).map({ Trial.bounds.contains($0) }) ?? false else {
+        throw ValidationError("--trial takes a duration from 1m to 24h")
+      }
+    }
+    if let services {
+      guard let names = Self.names(services), !names.isEmpty else {
+        throw ValidationError("--services takes names of files in /etc/pam.d, with commas between")
+      }
+    }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock(folder: host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      try refuseProblems()
+      let names = try chosenServices()
+      let writesDropIn = names.contains("sshd") ? try SSHDropIn.isWanted(unasked: sshd) : false
+      try write(names)
+      // Before anything can lock anybody out.
+      let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
+        try Trial.begin(seconds: seconds, options: host)
+      }
+      do throws(Failure) { try PAMProfiles.switchOn() } catch {
+        Trial.cancel()
+        throw error
+      }
+      if writesDropIn { try SSHDropIn.write() }
+      Terminal.say("sign-in by phone is on for \(names.joined(separator: ", "))")
+      if let trial, let trialUser {
+        Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
+      } else {
+        Trial.cancel()
+      }
+      Terminal.say("hint: keep this shell open until you have signed in anew in another one")
+    }
+  }
+
+  private func refuseProblems() throws(Failure) {
+    guard !force else { return }
+    let problems = Doctor(options: host, pamFolder: PAMProfiles.folder).look().findings.filter { $0.level == .problem }
+    guard problems.isEmpty else {
+      for problem in problems { problem.show() }
+      throw .problemsFound
+    }
+  }
+
+  /// Nil where one of the names is no name of a file.
+  private static func names(_ text: String) -> [String]? {
+    var names: [String] = []
+    for name in text.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init) {
+      guard !name.hasPrefix("."), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }) else { return nil }
+      if !names.contains(name) { names.append(name) }
+      if name == "sudo", !names.contains("sudo-i") { names.append("sudo-i") }
+    }
+    return names
+  }
+
+  private func configured() throws(Failure) -> [String] {
+    do { return try Configuration(path: host.path).services } catch {
+      throw .misconfigured(.configuration(error, path: host.path), path: host.path)
+    }
+  }
+
+  /// The services in force afterwards.
+  private func chosenServices() throws(Failure) -> [String] {
+    guard let wanted = services.flatMap(Self.names) else { return try configured() }
+    // sudo-i comes with sudo unasked; what was asked for must be there.
+    for name in wanted where name != "sudo-i" && access("\(PAMProfiles.folder)/\(name)", F_OK) != 0 {
+      throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
+    }
+    return wanted
+  }
+
+  private func write(_ names: [String]) throws(Failure) {
+    guard try configured() != names else { return }
+    do throws(FileError) {
+      let old = try SecureFile.read(host.path, privacy: .readableByAll, limit: 64 * 1024)
+      try AtomicFile.write(old, to: host.path + ".bak", mode: 0o644)
+      let text = KeyValueEditor.setting([("services", names.joined(separator: " "))], in: old)
+      try AtomicFile.write(text, to: host.path, mode: 0o644)
+    } catch { throw .file(error) }
+  }
+}
+
+struct DisableCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "disable", abstract: "Has the system's sign-ins ask for passwords only.",
+    discussion: "Users, phones and configuration stay as they are; iampassctl enable turns it on again.")
+
+  @OptionGroup var host: HostOptions
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock(folder: host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      try TurnOff.run()
+      Terminal.say("sign-in by phone is off")
+    }
+  }
+}
+
+enum TurnOff {
+  static func run() throws(Failure) {
+    try PAMProfiles.switchOff()
+    try SSHDropIn.remove()
+    Trial.cancel()
+  }
+}

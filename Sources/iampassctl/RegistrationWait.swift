@@ -1,0 +1,126 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Waits for a phone to register, at a terminal, and tries it.
+struct RegistrationWait {
+  /// Longer than links live at `iampass-server`, in ms.
+  private static let patience: Int64 = 20 * 60_000
+  private static let interval: Int64 = 1_000
+
+  let host: ConfiguredHost
+  let user: EnrolledUser
+
+  func run() throws(Failure) {
+    let spinner = Spinner("waiting for \(user.name)'s phone (Ctrl-C leaves the link as it is)", host.interrupt)
+    defer { spinner.clear() }
+    let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
+    while try !isThere() {
+      guard MonotonicInstant.now() < end else { throw .noPhoneCame(user.name) }
+      guard spinner.turn(milliseconds: Self.interval) else { throw .stoppedWaiting(user.name) }
+    }
+    spinner.clear()
+    Terminal.say("\(user.name)'s phone is registered")
+    guard try Prompt(interrupt: host.interrupt).agrees("Try a sign-in on it now?") else { return }
+    try TestSignIn(host: host, user: user).run()
+  }
+
+  /// A network that is away for a moment ends no wait.
+  private func isThere() throws(Failure) -> Bool {
+    do throws(Failure) { return try host.hasPhone(user) } catch {
+      switch error {
+      case .unreachable: return false
+      case .service(let service) where service.isPassing: return false
+      case .interrupted: throw .stoppedWaiting(user.name)
+      default: throw error
+      }
+    }
+  }
+}
+
+/// A sign-in that opens nothing here: the phone is asked as at a login, and the session is ended at once.
+struct TestSignIn {
+  /// As long as a person needs to find the phone, in ms.
+  private static let patience: Int64 = 60_000
+  /// Seconds; the session is ended at once all the same.
+  private static let duration: Int64 = 60
+  /// Seconds that the service may hold a reply; short, so that the spinner turns.
+  private static let hold: Int64 = 1
+
+  let host: ConfiguredHost
+  let user: EnrolledUser
+
+  func run() throws(Failure) {
+    let context = SignInContext(service: "iampassctl", user: user.name.text)
+    let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
+      try client.start(
+        token: user.token, methods: [], durationSeconds: Self.duration, context: context, deadline: deadline)
+    }
+    guard case .pending(let session) = answer else {
+      if case .notStarted(let reason) = answer { throw .service(.badReply(.refused(reason: reason))) }
+      return
+    }
+    defer { end(session) }
+    let code = session.matchCode.map { " (code \($0))" } ?? ""
+    let spinner = Spinner("approve the sign-in on the phone\(code)", host.interrupt)
+    try wait(for: session, spinner)
+  }
+
+  private func wait(for session: PendingSession, _ spinner: Spinner) throws(Failure) {
+    defer { spinner.clear() }
+    let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
+    while MonotonicInstant.now() < end {
+      guard spinner.turn(milliseconds: 100) else { throw .interrupted }
+      let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
+        try client.approval(of: session, waitSeconds: Self.hold, deadline: deadline)
+      }
+      switch answer {
+      case .approved:
+        spinner.clear()
+        return Terminal.say("approved: the phone works")
+      case .waiting(_, let held): if !held { _ = spinner.turn(milliseconds: 500) }
+      case .ended(let status, let reason): throw .notApproved(reason ?? status.word)
+      }
+    }
+    throw .notApproved("not answered in time")
+  }
+
+  private func end(_ session: PendingSession) {
+    host.ignoreInterruption()
+    _ = try? host.authenticate(milliseconds: 2_000) { (client, deadline) throws(ServiceError) in
+      try client.end(session.remote, deadline: deadline)
+    }
+  }
+}
+
+/// One line that moves while something is waited for; on a terminal only.
+final class Spinner {
+  private static let frames = ["|", "/", "-", "\\"]
+  private static let step: Int64 = 125
+
+  private let text: String
+  private let interrupt: Interrupt
+  private var frame = 0
+
+  init(_ text: String, _ interrupt: Interrupt) {
+    self.text = text
+    self.interrupt = interrupt
+  }
+
+  /// Turns for so long; false where somebody wants to stop.
+  func turn(milliseconds: Int64) -> Bool {
+    let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
+    while MonotonicInstant.now() < end {
+      if Terminal.showsPictures { Terminal.put("\r\(Self.frames[frame % Self.frames.count]) \(text)") }
+      frame += 1
+      if interrupt.wait(milliseconds: Self.step) == .interrupted { return false }
+    }
+    return true
+  }
+
+  /// Takes the line away; a second time does nothing.
+  func clear() {
+    if frame > 0, Terminal.showsPictures { Terminal.put("\r\u{1B}[K") }
+    frame = 0
+  }
+}

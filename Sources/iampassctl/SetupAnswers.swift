@@ -1,0 +1,110 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What is to be set up: from options, the files that are there, and the terminal.
+struct SetupAnswers {
+  let configuration: Configuration
+  let server: ServerURL
+  let credential: ServiceCredential
+  /// As it will stand in the configuration; nil: as it stands there now.
+  let newAuthority: String?
+
+  init(_ command: SetupCommand, prompt: Prompt?) throws(Failure) {
+    configuration = try Self.configuration(at: command.host.path)
+    newAuthority = try command.ca.map { (path) throws(Failure) in try Self.absolute(path) }
+    server = try Self.server(command.server, configuration, prompt)
+    let known = try Self.credential(at: command.host.folder + "/credentials")
+    credential = try Self.credential(command, known, prompt)
+  }
+
+  /// An unusable file is for the admin to look at, not to be overwritten.
+  private static func configuration(at path: String) throws(Failure) -> Configuration {
+    do { return try Configuration(path: path) } catch {
+      if case .keyValue(.file(let file)) = error, file.code == .missing { return Configuration() }
+      throw .misconfigured(.configuration(error, path: path), path: path)
+    }
+  }
+
+  /// Nil where there are none yet, or an empty file.
+  private static func credential(at path: String) throws(Failure) -> ServiceCredential? {
+    do { return try ServiceCredential(path: path) } catch {
+      if case .keyValue(.file(let file)) = error, file.code == .missing { return nil }
+      if case .missing = error { return nil }
+      throw .misconfigured(.credentials(error, path: path), path: path)
+    }
+  }
+
+  private static func absolute(_ path: String) throws(Failure) -> String {
+    guard let found = realpath(path, nil) else { throw .file(FileError(.missing, path: path)) }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
+  private static func server(
+    _ given: String?, _ configuration: Configuration, _ prompt: Prompt?
+  ) throws(Failure) -> ServerURL {
+    if given == nil, let known = configuration.server { return known }
+    guard var text = given else {
+      guard let prompt else { throw .missingOption("--server") }
+      return try address(try prompt.line("Address of the service (https://…): "))
+    }
+    if !text.contains("://") { text = "https://" + text }
+    return try address(text)
+  }
+
+  private static func address(_ text: String) throws(Failure) -> ServerURL {
+    let full = text.contains("://") ? text : "https://" + text
+    do { return try ServerURL(full) } catch { throw .badAddress(text, error) }
+  }
+
+  private static func credential(
+    _ command: SetupCommand, _ known: ServiceCredential?, _ prompt: Prompt?
+  ) throws(Failure) -> ServiceCredential {
+    let file = try command.secretFile.map { (path) throws(Failure) in try SecretFile(path: path) }
+    let id: String
+    if let given = command.applicationID ?? file?.applicationID ?? known?.applicationID {
+      id = given
+    } else if let prompt {
+      id = try prompt.line("Application id: ")
+    } else {
+      throw .missingOption("--application-id")
+    }
+    guard Self.isPlain(Array(id.utf8)) else { throw .badApplicationID }
+    if let secret = file?.secret { return ServiceCredential(applicationID: id, secret: secret) }
+    // Who names the id wants the secret to be asked for anew.
+    if command.applicationID == nil, let known { return known }
+    guard let prompt else { throw .missingOption("--secret-file") }
+    let secret = try prompt.secret("Application secret (not shown): ")
+    guard Self.isPlain(secret.exposedBytes) else { throw .badSecret }
+    return ServiceCredential(applicationID: id, secret: secret)
+  }
+
+  /// What the credentials file takes: printable, without spaces, of bounded length.
+  static func isPlain(_ bytes: [UInt8]) -> Bool {
+    (1...512).contains(bytes.count) && bytes.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+}
+
+/// A file that has a secret alone in a line, or `application_id` and `application_secret`.
+struct SecretFile {
+  private static let greatestSize = 4_096
+
+  let applicationID: String?
+  let secret: Secret
+
+  init(path: String) throws(Failure) {
+    if let both = try? ServiceCredential(path: path) {
+      applicationID = both.applicationID
+      secret = both.secret
+      return
+    }
+    let bytes: [UInt8]
+    do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
+    let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    guard SetupAnswers.isPlain(Array(line)) else { throw .badSecret }
+    applicationID = nil
+    secret = Secret(bytes: Array(line))
+  }
+}

@@ -1,0 +1,104 @@
+import AdminCommands
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What the service says to the answers: tried, and nothing changed by it.
+struct SetupTrial {
+  let scheme: SigningScheme
+  let requiresSignedReplies: Bool
+
+  init(_ answers: SetupAnswers, interrupt: Interrupt) throws(Failure) {
+    let transport = try Self.transport(answers, interrupt)
+    let probe = ServiceProbe(
+      server: answers.server, dialect: answers.configuration.dialect, transport: transport,
+      unixTime: { Int64(time(nil)) })
+    let began = MonotonicInstant.now()
+    let greeting = try Self.asking(answers.server) { () throws(ServiceError) in
+      try probe.greeting(deadline: began.advanced(milliseconds: ServiceChecks.patience))
+    }
+    let took = MonotonicInstant.now().milliseconds(since: began)
+    Terminal.say("\(answers.server) answers" + (answers.server.isEncrypted ? " over TLS" : "") + " (\(took) ms)")
+    let clock = ClockFinding.finding(difference: greeting.clockDifference)
+    Terminal.say(clock.text)
+    if let hint = clock.hint { Terminal.say("hint: \(hint)") }
+    let (scheme, kind, signs) = try Self.accepted(answers, probe, greeting.announcement)
+    self.scheme = scheme
+    requiresSignedReplies = try Self.pins(
+      answers, announced: greeting.announcement?.signedReplies ?? false, signs: signs)
+    Self.tell(kind, hostsHaveOwn: greeting.announcement?.hostCredentials ?? false)
+  }
+
+  private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(Failure) -> WorkerTransport {
+    var authorities: [UInt8]?
+    if let path = answers.newAuthority ?? answers.configuration.caFile {
+      do { authorities = try SecureFile.read(path, privacy: .readableByAll, limit: 1024 * 1024) } catch {
+        throw .file(error)
+      }
+    }
+    let configuration = answers.configuration
+    return WorkerTransport(
+      settings: WorkerSettings(
+        server: answers.server, caCertificates: authorities, proxy: configuration.proxy, worker: configuration.worker,
+        workerUser: configuration.workerUser), interruption: interrupt)
+  }
+
+  private static func asking<Answer>(
+    _ server: ServerURL, _ call: () throws(ServiceError) -> Answer
+  ) throws(Failure) -> Answer {
+    do { return try call() } catch {
+      if case .transport(let transport) = error {
+        if transport.code == .interrupted { throw .interrupted }
+        throw .unreachable(server, transport)
+      }
+      throw .service(error)
+    }
+  }
+
+  /// The scheme in force is tried first, so that a service that takes both changes nothing.
+  private static func accepted(
+    _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?
+  ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, signsReplies: Bool) {
+    let current = answers.configuration.signing
+    for scheme in [current] + SigningScheme.allCases.filter({ $0 != current }) {
+      // The documented scheme takes no secret of another length.
+      let fits = (try? RequestSigner(clientID: "", secret: answers.credential.secret, scheme: scheme)) != nil
+      guard fits else { continue }
+      let acceptance = try asking(answers.server) { () throws(ServiceError) in
+        try probe.acceptance(
+          of: answers.credential, scheme: scheme, mayBeHost: announcement?.hostCredentials ?? false,
+          deadline: .now().advanced(milliseconds: ServiceChecks.patience))
+      }
+      switch acceptance {
+      case .accepted(let kind, let signs):
+        Terminal.say("the service accepts the signature (signing = \(scheme.rawValue))")
+        return (scheme, kind, signs)
+      case .refused: continue
+      case .unknownApplication: throw .unknownApplication(answers.credential.applicationID)
+      case .clockDiffers(let difference): throw .service(.clockDiffers(minutes: Int64(difference.magnitude / 60)))
+      }
+    }
+    throw .notAccepted
+  }
+
+  /// Once pinned it stays pinned: a service that signs no more, or announces and does not, may be somebody else.
+  private static func pins(_ answers: SetupAnswers, announced: Bool, signs: Bool) throws(Failure) -> Bool {
+    let wasPinned = answers.configuration.requiresSignedReplies && answers.server == answers.configuration.server
+    guard signs || !(announced || wasPinned) else { throw .service(.replyNotSigned) }
+    guard signs || answers.server.isEncrypted else {
+      throw .misconfigured(.plainServerNotSigned, path: Configuration.path)
+    }
+    if signs { Terminal.say("the service signs its replies: signed_replies = required") }
+    return signs
+  }
+
+  private static func tell(_ kind: ServiceProbe.CredentialKind, hostsHaveOwn: Bool) {
+    switch kind {
+    case .host: Terminal.say("the credential is this host's own: users and phones are managed with --credentials FILE")
+    case .application:
+      Terminal.say("the credential is the application's own: whoever is root here can register phones for everybody")
+      if hostsHaveOwn { Terminal.say("hint: make a host credential at the service, and run setup again with it") }
+    }
+  }
+}

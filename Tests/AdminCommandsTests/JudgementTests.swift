@@ -1,0 +1,98 @@
+import AdminCommands
+import Testing
+
+@Suite struct SSHDSettingsTests {
+  private func levels(_ text: String, timeout: Int64 = 30) -> [Finding.Level] {
+    SSHDSettings(text).findings(timeout: timeout).map(\.level)
+  }
+  private let well = "usepam yes\nkbdinteractiveauthentication yes\nlogingracetime 120\npubkeyauthentication no\n"
+
+  @Test func isWellWhereItAsksPAM() { #expect(levels(well) == [.ok]) }
+
+  @Test func debiansDefaultNeverAsksThePhone() {
+    #expect(levels(well.replacing("authentication yes", with: "authentication no")) == [.problem])
+  }
+
+  @Test func aGraceTimeBelowTheTimeoutIsAWarning() {
+    #expect(levels(well.replacing("120", with: "30")) == [.warning])
+  }
+
+  @Test func noGraceTimeIsNoLimit() { #expect(levels(well.replacing("120", with: "0")) == [.ok]) }
+
+  @Test func methodsWithoutKeyboardInteractiveAreAProblem() {
+    #expect(levels(well + "authenticationmethods publickey,password\n") == [.problem])
+  }
+
+  @Test func publicKeysAreNoted() {
+    let findings = SSHDSettings(well.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")).findings(
+      timeout: 30)
+    #expect(findings.contains { $0.level == .ok && $0.text.contains("public keys go past PAM") })
+  }
+}
+
+@Suite struct SmallJudgementTests {
+  @Test func readsOpensslsDates() {
+    #expect(CertificateTerm.end("notAfter=Nov  6 08:49:37 1994 GMT\n") == 784_111_777)
+    #expect(CertificateTerm.end("notAfter=Mar  1 00:00:00 2000 GMT") == 951_868_800)
+    #expect(CertificateTerm.end("Could not read certificate") == nil)
+  }
+
+  @Test(arguments: [(Int64(-1), Finding.Level.problem), (13, .warning), (14, .ok), (90, .ok)])
+  func warnsFourteenDaysBeforeACertificateEnds(_ days: Int64, _ level: Finding.Level) {
+    #expect(CertificateTerm.finding(end: 1_000_000 + days * 86_400, now: 1_000_000).level == level)
+  }
+
+  @Test(arguments: [
+    (nil, Finding.Level.ok), (Int64(30), .ok), (31, .warning), (-31, .warning), (301, .problem), (-301, .problem),
+  ])
+  func theClockMattersFromThirtySeconds(_ difference: Int64?, _ level: Finding.Level) {
+    #expect(ClockFinding.finding(difference: difference).level == level)
+  }
+
+  @Test func saysWhichClockIsBehind() {
+    #expect(ClockFinding.finding(difference: 600).text == "this computer's clock is 10 min behind the service's")
+    #expect(ClockFinding.finding(difference: -60).text == "this computer's clock is 60 s ahead of the service's")
+  }
+
+  @Test func loginsLimitMustOutlastThePhone() {
+    #expect(LoginDefinitions.timeout("# LOGIN_TIMEOUT 5\nLOGIN_TIMEOUT\t\t20\n") == 20)
+    #expect(LoginDefinitions.timeout("") == 60)
+    #expect(LoginDefinitions.finding(limit: 30, timeout: 30).level == .warning)
+    #expect(LoginDefinitions.finding(limit: 0, timeout: 30).level == .ok)
+  }
+
+  @Test func aHelperThatIsNotInstalledIsAWarning() {
+    #expect(UnitState("LoadState=not-found\nActiveState=inactive").helperFindings().map(\.level) == [.warning])
+  }
+
+  @Test func aHelperThatDoesNotRunIsAProblem() {
+    #expect(UnitState("LoadState=loaded\nActiveState=failed").helperFindings().map(\.level) == [.problem])
+  }
+
+  @Test func aHelperWithItsWatchdogIsWell() {
+    let state = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=1min\nNRestarts=0\nUnitFileState=enabled")
+    #expect(state.helperFindings().map(\.level) == [.ok])
+  }
+
+  @Test func tokensWithoutUserAndUsersWithoutPhoneAreNamed() {
+    let findings = UserFindings(withToken: ["a", "b"], people: ["a", "c"], unknown: ["b"], withoutPhone: ["a"]).findings
+    #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])
+  }
+
+  @Test(arguments: ["timeout=4s", "timeout=x", "prompt=maybe", "config=relative", "methods=voice", "fail", "debug=1"])
+  func aModuleArgumentThatRefusesSignInsIsAProblemOrUnknown(_ word: String) {
+    let line = PAMLine(kind: "auth", control: "required", module: "m", arguments: [word], file: "f", line: 1)
+    #expect(ModuleWords.findings(line, service: "s").count == 1)
+  }
+
+  @Test func theWorstFindingIsTheExitCode() {
+    var report = CheckReport()
+    #expect(report.worst.exitCode == 0)
+    report.add(Finding(.warning, .pam, "a"))
+    #expect(report.worst.exitCode == 1)
+    report.add(Finding(.problem, .pam, "b"))
+    report.add(Finding(.ok, .pam, "c"))
+    #expect(report.worst.exitCode == 2)
+    #expect(report.summary == "1 ok, 1 warning, 1 problem")
+  }
+}

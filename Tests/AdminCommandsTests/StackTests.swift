@@ -1,0 +1,175 @@
+import AdminCommands
+import Testing
+
+/// A service whose files are given as text.
+private func stack(_ service: String, auth: String, session: String = "") throws -> StackJudgement {
+  let kinds = [("auth", auth), ("session", session)]
+  let text = kinds.flatMap { kind, lines in lines.split(separator: "\n").map { "\(kind) \($0)" } }.joined(
+    separator: "\n")
+  let reader = PAMReader(folder: "/p") { path in path == "/p/\(service)" ? Array(text.utf8) : nil }
+  return StackJudgement(
+    service: service, auth: try reader.stack("auth", of: service), session: try reader.stack("session", of: service))
+}
+
+private func said(_ judgement: StackJudgement, _ level: Finding.Level) -> [String] {
+  judgement.findings().filter { $0.level == level }.map(\.text)
+}
+
+private let shipped = """
+  [success=2 maxtries=die abort=die default=ignore] pam_iampass.so
+  [success=1 default=ignore] pam_unix.so nullok try_first_pass
+  requisite pam_deny.so
+  required pam_permit.so
+  """
+
+@Suite struct StackTests {
+  @Test func theShippedProfileIsWell() throws {
+    #expect(try stack("sudo", auth: shipped).findings().map(\.level) == [.ok])
+  }
+
+  @Test func aMissingDenyLetsAnybodyIn() throws {
+    let open = try stack("sudo", auth: "sufficient pam_iampass.so\noptional pam_unix.so\nrequired pam_permit.so")
+    #expect(said(open, .problem).contains { $0.contains("lets anybody in") })
+  }
+
+  @Test func failOpenAsTheOnlyFactorIsAnOpenDoor() throws {
+    let open = try stack("sudo", auth: "required pam_iampass.so fail=open\nrequired pam_permit.so")
+    #expect(said(open, .problem).contains { $0.contains("fail=open") })
+  }
+
+  @Test func failClosedAsTheOnlyFactorOpensNothing() throws {
+    let closed = try stack("sudo", auth: "required pam_iampass.so\nrequired pam_permit.so")
+    #expect(said(closed, .problem).isEmpty)
+    #expect(said(closed, .warning).contains { $0.contains("no way in is left") })
+  }
+
+  @Test func ctrlCSkipsASecondFactorWithDefaultIgnore() throws {
+    let both = try stack(
+      "sudo", auth: "[success=1 default=ignore] pam_iampass.so\n[default=ignore] pam_echo.so\nrequired pam_unix.so")
+    #expect(said(both, .problem).contains { $0.contains("Ctrl-C or no answer from the phone skips the phone") })
+  }
+
+  @Test func aRequiredSecondFactorIsWell() throws {
+    let both = try stack("sudo", auth: "required pam_unix.so\nrequired pam_iampass.so")
+    #expect(both.findings().map(\.level) == [.ok])
+  }
+
+  @Test func aSufficientPasswordBeforeARequiredPhoneNeverAsksIt() throws {
+    let never = try stack("sudo", auth: "sufficient pam_unix.so\nrequired pam_iampass.so")
+    #expect(said(never, .warning).contains { $0.contains("only after pam_unix.so has refused") })
+  }
+
+  @Test func aDenialThatGoesOnToThePasswordIsAWarning() throws {
+    let goesOn = try stack("sudo", auth: shipped.replacing("maxtries=die abort=die ", with: ""))
+    #expect(said(goesOn, .warning).contains { $0.contains("a denial on the phone or Ctrl-C") })
+  }
+
+  @Test func aWatchedSessionNeedsALineOfItsOwn() throws {
+    #expect(said(try stack("sshd", auth: shipped), .problem).contains { $0.contains("no session line") })
+  }
+
+  @Test func aSessionLineBeforeLogindIsAProblem() throws {
+    let early = try stack("sshd", auth: shipped, session: "required pam_iampass.so\noptional pam_systemd.so")
+    #expect(said(early, .problem).contains { $0.contains("before pam_systemd.so") })
+  }
+
+  @Test func aSessionLineBehindLogindIsWell() throws {
+    let right = try stack(
+      "sshd", auth: shipped, session: "optional pam_systemd.so\n[session_err=die default=ignore] pam_iampass.so")
+    #expect(right.findings().map(\.level) == [.ok])
+  }
+
+  @Test func sudoNeedsNoSessionLine() throws {
+    #expect(said(try stack("sudo", auth: shipped), .problem).isEmpty)
+  }
+
+  @Test func twoLinesAskTwice() throws {
+    let twice = try stack("sudo", auth: "[success=3 maxtries=die abort=die default=ignore] pam_iampass.so\n" + shipped)
+    #expect(said(twice, .warning).contains { $0.contains("asks the phone 2 times") })
+  }
+}
+
+@Suite struct PAMReaderTests {
+  private func reader(_ files: [String: String]) -> PAMReader {
+    PAMReader(folder: "/p") { files[$0].map { Array($0.utf8) } }
+  }
+
+  @Test func includesStandWhereTheyAreNamed() throws {
+    let files = ["/p/sudo": "@include common\nauth required pam_b.so", "/p/common": "auth required pam_a.so\n"]
+    let names = try reader(files).stack("auth", of: "sudo").flatMap(\.lines).map(\.moduleName)
+    #expect(names == ["pam_a", "pam_b"])
+  }
+
+  @Test func theVendorsFileStandsInForAMissingOne() throws {
+    let files = ["/usr/lib/pam.d/polkit-1": "auth required pam_a.so", "/etc/pam.d/sudo": "auth required pam_b.so"]
+    let reader = PAMReader(folder: "/etc/pam.d") { files[$0].map { Array($0.utf8) } }
+    #expect(reader.has("polkit-1") && !reader.has("su"))
+    #expect(try reader.stack("auth", of: "polkit-1").flatMap(\.lines).map(\.file) == ["/usr/lib/pam.d/polkit-1"])
+  }
+
+  @Test func aSubstackIsOneEntry() throws {
+    let files = ["/p/su": "auth substack other\n", "/p/other": "auth sufficient pam_a.so\nauth required pam_b.so"]
+    #expect(try reader(files).stack("auth", of: "su").count == 1)
+  }
+
+  @Test func continuedLinesAndBracketedArgumentsAreWhole() throws {
+    let files = ["/p/x": "auth [success=1 \\\n default=ignore] pam_a.so [a b] c # d"]
+    let line = try #require(try reader(files).stack("auth", of: "x").flatMap(\.lines).first)
+    #expect(line.control.contains("default=ignore"))
+    #expect(line.arguments == ["[a b]", "c"])
+  }
+
+  @Test func filesThatIncludeEachOtherEnd() {
+    let loop = reader(["/p/a": "@include b", "/p/b": "@include a"])
+    #expect(throws: PAMFileError.self) { try loop.stack("auth", of: "a") }
+  }
+
+  @Test func aLineOfNoKindIsReported() {
+    #expect(throws: PAMFileError.badLine("/p/a", line: 2)) {
+      try reader(["/p/a": "\nnonsense here now"]).stack("auth", of: "a")
+    }
+  }
+}
+
+@Suite struct PAMDispatchTests {
+  private func opens(_ lines: [(String, String, PAMResult)]) -> Bool {
+    let entries = lines.map { control, module, _ in
+      PAMEntry.module(PAMLine(kind: "auth", control: control, module: module, arguments: [], file: "f", line: 1))
+    }
+    let answers = Dictionary(uniqueKeysWithValues: lines.map { ($0.1, $0.2) })
+    var dispatch = PAMDispatch { answers[$0.module] ?? .authErr }
+    return dispatch.run(entries)
+  }
+
+  @Test func aStackThatOnlyIgnoresFails() {
+    #expect(!opens([("optional", "a", .authErr), ("[default=ignore]", "b", .success)]))
+  }
+
+  @Test func requiredGoesOnAndStillFails() {
+    #expect(!opens([("required", "a", .authErr), ("sufficient", "b", .success)]))
+  }
+
+  @Test func sufficientEndsTheStack() {
+    #expect(opens([("sufficient", "a", .success), ("required", "b", .authErr)]))
+  }
+
+  @Test func aJumpAloneIsNoSuccess() {
+    #expect(!opens([("[success=1 default=ignore]", "a", .success), ("requisite", "b", .authErr)]))
+  }
+
+  @Test func aJumpPastTheEndFails() {
+    #expect(
+      !opens([("required", "a", .success), ("[success=2 default=ignore]", "b", .success), ("optional", "c", .success)]))
+  }
+
+  @Test func doneInASubstackGoesOnBehindIt() {
+    let inner = PAMEntry.substack([
+      .module(PAMLine(kind: "auth", control: "sufficient", module: "a", arguments: [], file: "f", line: 1))
+    ])
+    let outer = PAMEntry.module(
+      PAMLine(kind: "auth", control: "requisite", module: "deny", arguments: [], file: "f", line: 2))
+    var dispatch = PAMDispatch { $0.module == "a" ? .success : .authErr }
+    let opened = dispatch.run([inner, outer])
+    #expect(!opened)
+  }
+}

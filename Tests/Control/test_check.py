@@ -1,0 +1,194 @@
+"""`iampassctl check` on a configuration that is well, and on ones that are broken in one way each."""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+from control import *
+
+SHIPPED = """auth [success=2 maxtries=die abort=die default=ignore] MODULE
+auth [success=1 default=ignore] pam_unix.so try_first_pass
+auth requisite pam_deny.so
+auth required pam_permit.so
+"""
+
+
+def setUpModule():
+    global world
+    world = ControlWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+    world.register_phone()
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        world.settings = {
+            "server": world.address, "ca_file": world.certificate, "signed_replies": "required", "services": "sudo",
+        }  # fmt: skip
+        world.configure()
+        shutil.rmtree(world.path("pam.d"))
+        os.mkdir(world.path("pam.d"))
+        world.pam("sudo", arguments="timeout=5s", lines=SHIPPED)
+        self.kept = world.snapshot()
+        self.addCleanup(self.put_back)
+
+    def put_back(self):
+        for name, (mode, text) in self.kept.items():
+            world.write(name, text, int(mode, 8))
+            os.chown(world.path(name), 0, 0)
+
+    def check(self, *words):
+        before = world.snapshot()
+        answer = world.ctl("check", "--pam-folder", world.path("pam.d"), *words)
+        self.assertEqual(world.snapshot(), before, "check changes nothing")
+        return answer
+
+    def findings(self, level=None):
+        answer = self.check("--json")
+        found = json.loads(answer.out)
+        self.assertEqual({"ok": 0, "warning": 1, "problem": 2}[found["result"]], answer.code)
+        return [finding for finding in found["findings"] if level in (None, finding["level"])]
+
+    def assert_problem(self, pattern, hint=None, level="problem"):
+        found = [f for f in self.findings(level) if re.search(pattern, f["text"])]
+        self.assertEqual(len(found), 1, f"{pattern} in {self.findings()}")
+        if hint:
+            self.assertRegex(found[0].get("hint", ""), hint)
+
+    def test_a_well_host_has_no_problem(self):
+        answer = self.check()
+        self.assertNotIn("problem ", answer.out)
+        for line in ("answers over TLS", "accepts the signature", "clock agrees", "certificate", "sudo: asks the phone"):
+            self.assertIn(line, answer.out)
+        self.assertRegex(answer.out.splitlines()[-1], r"^\d+ ok, \d+ warnings?, 0 problems$")
+
+    def test_a_readable_secret_is_a_problem_with_its_mend(self):
+        os.chmod(world.path("credentials"), 0o644)
+        self.assert_problem("credentials is readable by group or others", "^chmod 600 ")
+
+    def test_a_configuration_that_others_write_is_a_problem(self):
+        os.chmod(world.path("iampass.conf"), 0o666)
+        self.assert_problem("iampass.conf is writable", "^chmod go-w ")
+
+    def test_another_owner_is_a_problem(self):
+        os.chown(world.path("users"), 65534, 65534)
+        self.assert_problem("users is not owned by root", "^chown root:root ")
+
+    def test_a_bad_value_is_named_with_its_line(self):
+        world.write("iampass.conf", "server = https://localhost\napproval_timeout = 3s\n", 0o644)
+        self.assert_problem("iampass.conf:2: bad approval_timeout: takes")
+
+    def test_an_unknown_key_is_a_warning(self):
+        world.configure(aproval_timeout="30s")
+        self.assert_problem("unknown key aproval_timeout", level="warning")
+
+    def test_a_missing_configuration_says_how_to_begin(self):
+        os.unlink(world.path("iampass.conf"))
+        self.assert_problem("iampass.conf is missing", "^iampassctl setup$")
+
+    def test_a_name_that_is_not_found_is_a_problem(self):
+        world.configure(server="https://no-such-host.invalid")
+        self.assert_problem("name not found|name lookup timed out", "getent hosts no-such-host.invalid")
+
+    def test_nobody_listening_is_a_problem(self):
+        world.configure(server="https://127.0.0.1:1")
+        self.assert_problem("cannot be asked: refused", "firewall")
+
+    def test_an_untrusted_certificate_is_a_problem(self):
+        world.configure(ca_file=None)
+        self.assert_problem("not trusted", "ca_file")
+
+    def test_a_certificate_that_ends_soon_is_a_warning(self):
+        self.assert_problem("certificate ends in (?:1 day|0 days)$", "renew", level="warning")
+
+    def test_a_wrong_secret_is_a_problem(self):
+        text = read(world.path("credentials"))
+        world.write("credentials", re.sub(r"(application_secret\s*=\s*).*", r"\1" + "A" * 24, text))
+        self.assert_problem("does not accept the signature", "setup")
+
+    def test_an_unknown_application_is_a_problem(self):
+        world.write("credentials", f"application_id = nobody\napplication_secret = {'A' * 24}\n")
+        self.assert_problem("does not know the application_id", "setup")
+
+    def test_replies_that_could_be_checked_and_are_not_are_a_warning(self):
+        world.configure(signed_replies=None)
+        self.assert_problem("signed_replies is off", "signed_replies = required", level="warning")
+
+    def test_a_worker_that_others_write_is_a_problem(self):
+        os.chmod(world.path("iampass-https"), 0o777)
+        self.addCleanup(os.chmod, world.path("iampass-https"), 0o755)
+        self.assert_problem("iampass-https must be root's alone to write")
+
+    def test_an_open_stack_is_a_problem(self):
+        world.pam("sudo", lines="auth optional MODULE\nauth required pam_permit.so\n")
+        self.assert_problem("sudo: lets anybody in", "pam_deny")
+
+    def test_a_listed_service_without_the_module_is_a_warning(self):
+        world.pam("login", lines="auth required pam_unix.so\n")
+        world.configure(services="sudo login")
+        self.assert_problem("login is in services, but its PAM stack", "enable", level="warning")
+
+    def test_a_bad_module_argument_is_a_problem(self):
+        world.pam("sudo", arguments="timeout=500s", lines=SHIPPED)
+        self.assert_problem("bad module argument timeout=500s")
+
+    def test_a_module_that_is_not_there_is_a_problem(self):
+        world.pam("sudo", lines=SHIPPED.replace("MODULE", "/nowhere/pam_iampass.so config=/x"))
+        self.assert_problem("/nowhere/pam_iampass.so is not in the folder")
+
+    def test_a_token_without_user_is_a_warning(self):
+        world.write("users", read(world.path("users")) + "nosuchuser:sometoken\n")
+        self.assert_problem("not known to this system: nosuchuser", "user remove nosuchuser --force", level="warning")
+
+    def test_a_token_without_phone_is_a_warning(self):
+        world.ctl("user", "add", WITHOUT_TOKEN)
+        self.assert_problem(f"without a phone: {WITHOUT_TOKEN}", f"enroll {WITHOUT_TOKEN}", level="warning")
+
+    def test_a_user_named_twice_is_a_problem(self):
+        line = read(world.path("users"))
+        world.write("users", line + line)
+        self.assert_problem("user named twice")
+
+    def test_a_windows_users_file_is_a_problem(self):
+        world.write("users", read(world.path("users")).replace("\n", "\r\n"))
+        self.assert_problem("users:1: not a line of text")
+
+    def test_a_session_that_is_over_is_a_warning(self):
+        record = {
+            "version": 1, "id": "0" * 32, "user": "daemon", "uid": 1, "service": "login", "status_url": "/a",
+            "logout_url": "/b", "session_token": "t", "session_secret": "s", "process": {"pid": 999999, "start": "1"},
+            "parent": {"pid": 999998, "start": "1"}, "created": 1, "duration": 60, "claimed": False, "released": False,
+        }  # fmt: skip
+        os.makedirs(world.path("run", "sessions"), mode=0o700, exist_ok=True)
+        os.chmod(world.path("run"), 0o700)
+        world.write("run/sessions/" + "0" * 32, json.dumps(record))
+        self.addCleanup(shutil.rmtree, world.path("run"))
+        self.assert_problem("^1 session record left by sessions that are over$", level="warning")
+
+    def test_control_characters_of_files_are_not_printed(self):
+        world.write("users", read(world.path("users")) + "evil\x1b[31mname:token\n")
+        self.assertNotIn("\x1b", self.check().out)
+
+    def test_colour_only_on_a_terminal_and_without_no_color(self):
+        words = ("check", "--pam-folder", world.path("pam.d"))
+        child = world.terminal(*words)
+        world.finish(child)
+        self.assertIn("\x1b[32mok", child.screen.getvalue())
+        child = world.terminal(*words, environment={"NO_COLOR": "1"})
+        world.finish(child)
+        self.assertNotIn("\x1b", child.screen.getvalue())
+
+    def test_not_root_is_said_at_once(self):
+        shutil.copy(program("iampassctl"), "/tmp/iampassctl-as-nobody")
+        self.addCleanup(os.unlink, "/tmp/iampassctl-as-nobody")
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/tmp/iampassctl-as-nobody", "check"],
+            capture_output=True, text=True, cwd="/", timeout=10)  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr), (NO_PERMISSION, "iampassctl: only root can do this\nhint: sudo iampassctl …\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

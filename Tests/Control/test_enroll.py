@@ -1,0 +1,176 @@
+"""`iampassctl enroll` and `lost-device`: the link, its QR code read back, the wait for the phone, and a test sign-in."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from control import *
+
+LINK = r"https://127\.0\.0\.1:\d+/register/\w+"
+
+
+def setUpModule():
+    global world
+    world = ControlWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+
+
+def zbar(path):
+    """What a reader of QR codes sees in a picture; None: nothing."""
+    done = subprocess.run(["zbarimg", "--quiet", "--raw", path], capture_output=True, text=True)
+    return done.stdout.strip() or None
+
+
+def rendering(screen):
+    """The code's half blocks as a picture, as a terminal shows black on white."""
+    lines = re.findall(r"\x1b\[30;107m([█▀▄ ]+)\x1b\[0m", screen)
+    rows = []
+    for line in lines:
+        rows.append([cell in "█▀" for cell in line])
+        rows.append([cell in "█▄" for cell in line])
+    scale = 6
+    text = "".join(("".join(("1" if dark else "0") * scale for dark in row) + "\n") * scale for row in rows)
+    return f"P1\n{len(rows[0]) * scale} {len(rows) * scale}\n{text}"
+
+
+class Case(unittest.TestCase):
+    """Each test with a user who is new to the service."""
+
+    def setUp(self):
+        self.name = f"guest{id(self) % 1_000_000}"
+        world.write("users", "")
+        self.assertEqual(world.ctl("user", "add", "--force", self.name).code, 0)
+
+    def register(self, link, state="phone.json"):
+        if os.path.exists(world.path(state)):
+            os.unlink(world.path(state))
+        run(program("iampass-phone"), "register", link, "--state", world.path(state), "--ca", world.certificate)
+
+    def enroll(self, *words, **options):
+        return world.ctl("enroll", self.name, *words, **options)
+
+
+class Link(Case):
+    def test_a_script_gets_the_link_and_is_not_kept_waiting(self):
+        done = self.enroll()
+        self.assertEqual(done.code, 0)
+        self.assertRegex(done.out, rf"\AOpen this link on {self.name}'s phone; it works once:\n{LINK}\n\Z")
+
+    def test_json(self):
+        answer = json.loads(self.enroll("--json").out)
+        self.assertEqual(answer["user"], self.name)
+        self.assertRegex(answer["register_url"], LINK)
+
+    def test_the_picture_in_the_terminal_is_the_link(self):
+        child = world.terminal("enroll", self.name, "--no-wait")
+        self.assertEqual(world.finish(child), 0)
+        screen = child.screen.getvalue()
+        world.write("code.pbm", rendering(screen))
+        self.assertEqual(zbar(world.path("code.pbm")), re.search(LINK, screen).group(0))
+
+    def test_a_window_that_is_too_small_gets_the_link_alone(self):
+        for size in ({"columns": 40}, {"rows": 12}):
+            child = world.terminal("enroll", self.name, "--no-wait", **size)
+            world.finish(child)
+            screen = child.screen.getvalue()
+            self.assertIn("too small for the QR code", screen)
+            self.assertRegex(screen, LINK)
+            self.assertNotIn("█", screen)
+
+    def test_no_picture_without_block_characters(self):
+        for environment in ({"LC_ALL": "C"}, {"TERM": "dumb"}):
+            child = world.terminal("enroll", self.name, "--no-wait", environment=environment)
+            world.finish(child)
+            self.assertNotIn("█", child.screen.getvalue())
+            self.assertRegex(child.screen.getvalue(), LINK)
+
+    def test_the_png_is_the_link_and_roots_alone(self):
+        done = self.enroll("--png", world.path("code.png"))
+        self.assertEqual(zbar(world.path("code.png")), re.search(LINK, done.out).group(0))
+        self.assertEqual(os.stat(world.path("code.png")).st_mode & 0o777, 0o600)
+
+    def test_who_has_no_token_is_said(self):
+        world.write("users", "")
+        done = self.enroll()
+        self.assertEqual((done.code, done.err), (NO_USER, f"iampassctl: user {self.name} has no token\nhint: iampassctl user add {self.name}\n"))
+
+    def test_a_number_without_country_code_is_a_usage_error(self):
+        for number in ("015112345678", "+49 151", "+1", "+1234567890123456"):
+            self.assertEqual(self.enroll("--sms", number).code, USAGE)
+
+    def test_a_service_without_sms_says_so(self):
+        done = self.enroll("--sms", "+4915112345678")
+        self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: SMS_NOT_CONFIGURED\n"))
+
+
+class Waiting(Case):
+    def waiting(self, *words):
+        child = world.terminal(*(words or ("enroll", self.name)), timeout=30)
+        child.expect(LINK)
+        link = child.match.group(0)
+        child.expect_exact("waiting for ")
+        return child, link
+
+    def test_waits_for_the_phone_and_tries_it(self):
+        child, link = self.waiting()
+        self.register(link)
+        child.expect_exact(f"{self.name}'s phone is registered")
+        child.expect_exact("Try a sign-in on it now? [y/N] ")
+        phone = world.phone("approve")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        child.sendline("y")
+        child.expect_exact("approved: the phone works")
+        self.assertEqual(world.finish(child), 0)
+        self.assertEqual(world.phone_status()["sessions"], [])
+
+    def test_a_denied_trial_is_said(self):
+        child, link = self.waiting()
+        self.register(link)
+        child.expect_exact("[y/N] ")
+        phone = world.phone("deny")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        child.sendline("y")
+        self.assertEqual(world.finish(child), 75)
+        self.assertIn("the sign-in was not approved: ", child.screen.getvalue())
+
+    def test_no_trial_without_a_yes(self):
+        child, link = self.waiting()
+        self.register(link)
+        child.expect_exact("[y/N] ")
+        child.sendline("")
+        self.assertEqual(world.finish(child), 0)
+        self.assertNotIn("approve the sign-in", child.screen.getvalue())
+
+    def test_ctrl_c_leaves_a_link_that_works(self):
+        child, link = self.waiting()
+        child.sendintr()
+        self.assertEqual(world.finish(child), INTERRUPTED)
+        self.assertIn("the link stays good", child.screen.getvalue())
+        self.register(link)
+
+    def test_who_has_a_phone_is_warned(self):
+        self.register(json.loads(self.enroll("--json").out)["register_url"])
+        done = self.enroll()
+        self.assertIn(f"warning: {self.name} has a phone already", done.err)
+        self.assertIn(f"hint: iampassctl lost-device {self.name}", done.err)
+
+    def test_a_lost_phone_is_cut_off_and_a_new_one_takes_its_place(self):
+        self.register(json.loads(self.enroll("--json").out)["register_url"], "old.json")
+        child, link = self.waiting("lost-device", self.name)
+        self.assertIn(f"{self.name}'s phone is cut off", child.screen.getvalue())
+        old = subprocess.run(
+            [program("iampass-phone"), "status", "--state", world.path("old.json")], capture_output=True)  # fmt: skip
+        self.assertNotEqual(old.returncode, 0)
+        self.register(link)
+        child.expect_exact("phone is registered")
+        child.sendline("")
+        self.assertEqual(world.finish(child), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

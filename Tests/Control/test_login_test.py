@@ -1,0 +1,102 @@
+"""`iampassctl login-test`: a real PAM transaction with the built module."""
+
+import unittest
+
+from control import *
+
+STACK = "auth required MODULE\naccount required pam_permit.so\nsession required pam_permit.so\n"
+PUSH = "Approve the sign-in on your phone"
+
+
+def setUpModule():
+    global world
+    world = ControlWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+    world.register_phone()
+
+
+class LoginTest(unittest.TestCase):
+    def setUp(self):
+        world.settings = {"server": world.address, "ca_file": world.certificate}
+        world.configure()
+        world.pam("sudo", lines=STACK)
+        world.forget_attempts()
+
+    def phone(self, answer):
+        phone = world.phone(answer)
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        return phone
+
+    def start(self, *words, user=ENROLLED):
+        child = pexpect.spawn(
+            program("iampassctl"), ["login-test", user, "--pam-folder", world.path("pam.d"), *words], timeout=20,
+            encoding="utf-8", env={"PATH": os.environ["PATH"], "TERM": "dumb"}, dimensions=(40, 200))  # fmt: skip
+        child.screen = io.StringIO()
+        child.logfile_read = child.screen
+        return child
+
+    def finish(self, child):
+        return world.finish(child), child.screen.getvalue().replace("\r\n", "\n")
+
+    def test_an_approved_sign_in_shows_each_step_and_its_time(self):
+        self.phone("approve")
+        code, screen = self.finish(self.start())
+        self.assertEqual(code, 0, screen)
+        time = r"success after (?:\d+ ms|\d+\.\d s)"
+        self.assertRegex(
+            screen,
+            rf"\Asigning daemon in through sudo\nauthenticate\n  message  {PUSH}\n  {time}\naccount\n  {time}\n"
+            rf"open session\n  {time}\nclose session\n  {time}\n\Z")  # fmt: skip
+        self.assertEqual(world.phone_status()["sessions"], [])
+
+    def test_a_denial_is_said_with_its_meaning(self):
+        self.phone("deny")
+        code, screen = self.finish(self.start())
+        self.assertEqual(code, NO_PERMISSION)
+        self.assertIn("message  IAMPASS: denied on your phone", screen)
+        self.assertRegex(screen, r"maxtries after .*: denied on the phone")
+        self.assertNotIn("account", screen)
+
+    def test_a_password_is_asked_without_echo(self):
+        world.pam("sudo", arguments="prompt=choose timeout=5s", lines=STACK)
+        child = self.start()
+        child.expect_exact("asks     Password, or Enter to approve on your phone: ")
+        self.assertTrue(child.waitnoecho(5))
+        child.sendline("my-very-own-password")
+        code, screen = self.finish(child)
+        self.assertNotIn("my-very-own-password", screen)
+        self.assertEqual(code, NO_PERMISSION)
+        self.assertIn("authinfo_unavail", screen)
+
+    def test_ctrl_c_while_the_phone_rings_takes_the_request_back(self):
+        phone = self.phone("ignore")
+        child = self.start()
+        child.expect_exact(PUSH)
+        phone.wait_for("sign-in request")
+        child.sendintr()
+        code, screen = self.finish(child)
+        self.assertEqual(code, INTERRUPTED)
+        self.assertIn("abort", screen)
+        self.assertEqual(world.phone_status()["sessions"], [])
+
+    def test_ctrl_c_at_the_password_ends_it(self):
+        world.pam("sudo", arguments="prompt=choose timeout=5s", lines=STACK)
+        child = self.start()
+        child.expect_exact("on your phone: ")
+        child.sendintr()
+        self.assertEqual(self.finish(child)[0], INTERRUPTED)
+
+    def test_a_service_that_is_not_there_is_said(self):
+        code, screen = self.finish(self.start("--service", "nonsense"))
+        self.assertEqual(code, 66)
+        self.assertIn("pam.d/nonsense is missing", screen)
+
+    def test_a_service_that_is_a_path_is_a_usage_error(self):
+        for name in ("../sudo", "/etc/passwd", "", ".x"):
+            self.assertEqual(self.finish(self.start(f"--service={name}"))[0], USAGE)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,274 @@
+"""iampassctl on a booted host: the doctor, switching on and off, trials, and sign-ins through PAM."""
+
+import contextlib
+import json
+import re
+import unittest
+
+from support import PUSH_LINE, HostTestCase, password_of
+
+SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
+DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"
+TRIAL = "iampass-trial"
+
+
+class ControlTestCase(HostTestCase):
+    def ctl(self, *words, **more):
+        """Exit code and output of iampassctl without a terminal."""
+        text = self.host.run("sh", "-c", 'iampassctl "$@"; echo "exit $?"', "sh", *words, timeout=120, **more)
+        output, _, code = text.rpartition("exit ")
+        return int(code), output
+
+    def findings(self, level):
+        code, output = self.ctl("check", "--json")
+        found = json.loads(output)
+        self.assertEqual({"ok": 0, "warning": 1, "problem": 2}[found["result"]], code)
+        return [finding["text"] for finding in found["findings"] if finding["level"] == level]
+
+    def has_profiles(self):
+        return [name for name in ("common-auth", "common-session")
+                if "pam_iampass" in self.host.path(f"/etc/pam.d/{name}").read_text()]
+
+    @contextlib.contextmanager
+    def without(self, inside):
+        """The host's file moved away, and back."""
+        self.host.run("mv", inside, inside + ".away")
+        try:
+            yield
+        finally:
+            self.host.run("mv", inside + ".away", inside)
+
+    def enabled_again(self):
+        """However a test ends, the next one finds the phone asked."""
+        self.host.run("iampassctl", "enable", "--force", timeout=60)
+
+
+class Check(ControlTestCase):
+    def assert_found(self, level, pattern):
+        found = self.findings(level)
+        self.assertTrue([text for text in found if re.search(pattern, text)], f"{pattern} in {found}")
+
+    def test_a_well_host_has_no_problem(self):
+        self.assertEqual(self.findings("problem"), [])
+        fine = "\n".join(self.findings("ok"))
+        for text in ("sudo: asks the phone", "sshd: asks the phone", "login: asks the phone", "LOGIN_TIMEOUT of 60 s",
+                     "UsePAM and KbdInteractiveAuthentication are on|public keys go past PAM", "systemd-logind is running",
+                     "accepts the signature", "without the phone|stands aside|su: asks"):
+            self.assertRegex(fine, text)
+
+    def test_an_sshd_that_does_not_ask_pam_is_a_problem(self):
+        with self.host.changed(SSHD_CONFIG, lambda text: text.replace("KbdInteractiveAuthentication yes", "KbdInteractiveAuthentication no")):
+            self.assert_found("problem", "KbdInteractiveAuthentication is off")
+
+    def test_usepam_off_is_a_problem(self):
+        with self.host.changed(SSHD_CONFIG, lambda text: text.replace("UsePAM yes", "UsePAM no")):
+            self.assert_found("problem", "UsePAM is off")
+
+    def test_methods_without_keyboard_interactive_are_a_problem(self):
+        with self.host.changed(SSHD_CONFIG, lambda text: text + "AuthenticationMethods publickey\n"):
+            self.assert_found("problem", "leaves keyboard-interactive out")
+
+    def test_a_short_grace_time_is_a_warning(self):
+        with self.host.changed(SSHD_CONFIG, lambda text: text + "LoginGraceTime 20\n"):
+            self.assert_found("warning", "LoginGraceTime of 20 s")
+
+    def test_a_short_login_timeout_is_a_warning(self):
+        with self.host.changed("/etc/login.defs", lambda text: re.sub(r"(?m)^LOGIN_TIMEOUT.*", "LOGIN_TIMEOUT 20", text)):
+            self.assert_found("warning", "LOGIN_TIMEOUT of 20 s")
+
+    def test_a_missing_session_line_is_a_problem(self):
+        with self.host.changed("/etc/pam.d/common-session", lambda text: re.sub(r"(?m)^session.*pam_iampass.*\n", "", text)):
+            self.assert_found("problem", "sshd: has no session line of pam_iampass.so")
+
+    def test_a_session_line_before_logind_is_a_problem(self):
+        line = "session [session_err=die default=ignore] pam_iampass.so\n"
+        with self.host.changed("/etc/pam.d/common-session", lambda text: line + text):
+            self.assert_found("problem", "login: pam_iampass.so opens its session before pam_systemd.so")
+
+    def test_a_missing_deny_is_a_problem(self):
+        def change(text):
+            return re.sub(r"(?m)^auth\s+requisite\s+pam_deny.*\n", "", text).replace("success=2", "success=1")
+
+        with self.host.changed("/etc/pam.d/common-auth", change):
+            self.assert_found("problem", "sudo: lets anybody in")
+
+    def test_a_missing_worker_is_a_problem(self):
+        with self.without("/usr/libexec/iampass/iampass-https"):
+            self.assert_found("problem", "iampass-https is missing")
+
+    def test_a_missing_module_is_a_problem(self):
+        path = self.host.run("sh", "-c", "ls /usr/lib/*/security/pam_iampass.so").strip()
+        with self.without(path):
+            self.assert_found("problem", "pam_iampass.so is not in the folder")
+
+    def test_a_service_that_is_away_is_a_problem(self):
+        with self.host.service_down():
+            self.assert_found("problem", "https://localhost:8443 cannot be asked: refused")
+
+    def test_it_changes_nothing(self):
+        state = "find /etc /run/iampass -type f -printf '%p %m %T@ %s\\n' | sort | sha256sum"
+        before = self.host.run("sh", "-c", state)
+        self.findings("ok")
+        self.assertEqual(self.host.run("sh", "-c", state), before)
+
+
+class Switch(ControlTestCase):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.enabled_again)
+
+    def test_off_asks_for_passwords_and_on_asks_the_phone(self):
+        code, output = self.ctl("disable")
+        self.assertEqual((code, output, self.has_profiles()), (0, "sign-in by phone is off\n", []))
+        child = self.sudo()
+        child.expect(r"password for alice: |Password: ")
+        child.sendline(password_of("alice"))
+        self.assertEqual(child.finish(), 0)
+        self.assertNotIn(PUSH_LINE, child.screen)
+        code, output = self.ctl("enable")
+        self.assertEqual(code, 0, output)
+        self.assertIn("sign-in by phone is on for sudo, sudo-i, login, sshd, su\n", output)
+        with self.phone("approve"):
+            child = self.sudo()
+            self.assertEqual(child.finish(), 0)
+        self.assertIn(PUSH_LINE, child.screen)
+
+    def test_services_are_written_and_the_rest_is_kept(self):
+        before = self.host.path("/etc/iampass/iampass.conf").read_text()
+        self.addCleanup(self.host.path("/etc/iampass/iampass.conf").write_text, before)
+        code, output = self.ctl("enable", "--services", "sudo,login")
+        self.assertEqual(code, 0, output)
+        after = self.host.path("/etc/iampass/iampass.conf").read_text()
+        self.assertEqual(after, re.sub(r"(?m)^services = .*", "services = sudo sudo-i login", before))
+
+    def test_a_service_that_is_not_there_is_refused(self):
+        code, output = self.ctl("enable", "--services", "sudo,nonsense")
+        self.assertEqual(code, 66)
+        self.assertIn("/etc/pam.d/nonsense is missing", output)
+
+    def test_a_problem_refuses_unless_forced(self):
+        self.ctl("disable")
+        with self.host.service_down():
+            code, output = self.ctl("enable")
+            self.assertEqual((code, self.has_profiles()), (78, []))
+            self.assertIn("cannot be asked: refused", output)
+            self.assertEqual(self.ctl("enable", "--force")[0], 0)
+        self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
+
+    def test_files_that_an_admin_edited_fail_with_the_lines_to_add(self):
+        self.ctl("disable")
+        edit = "auth\trequired\tpam_faildelay.so delay=1\n"
+        with self.host.changed("/etc/pam.d/common-auth", lambda text: re.sub(r"(?m)^(auth.*pam_unix)", edit + r"\1", text)):
+            code, output = self.ctl("enable")
+            self.assertEqual(code, 73, output)
+            self.assertIn("because an administrator edited them", output)
+            self.assertIn("above pam_unix:\n  auth [success=2 maxtries=die abort=die default=ignore] pam_iampass.so", output)
+
+    def test_sshd_gets_a_file_that_goes_again(self):
+        old = "KbdInteractiveAuthentication yes"
+        with self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no")):
+            code, output = self.ctl("enable", "--force")
+            self.assertIn("warning: sshd does not ask PAM", output)
+            code, output = self.ctl("enable", "--force", "--sshd")
+            self.assertEqual(code, 0, output)
+            self.assertIn("kbdinteractiveauthentication yes", self.host.run("sshd", "-T"))
+            code, output = self.ctl("disable")
+            self.assertIn(f"removed {DROP_IN}", output)
+            self.assertIn("kbdinteractiveauthentication no", self.host.run("sshd", "-T"))
+
+    def test_at_a_terminal_the_sshd_file_is_asked_for(self):
+        old = "KbdInteractiveAuthentication yes"
+        with self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no")):
+            child = self.host.terminal("iampassctl enable --force", timeout=60)
+            child.expect_exact("which lets it? [y/N] ")
+            child.sendline("n")
+            self.assertEqual(child.finish(60), 0)
+            self.assertFalse(self.host.path(DROP_IN).exists())
+
+
+class Trial(ControlTestCase):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.enabled_again)
+        self.ctl("disable")
+        uid = self.host.run("id", "-u", "alice").strip()
+        code, output = self.ctl("enable", "--trial", "10m", environment={"SUDO_UID": uid})
+        self.assertEqual(code, 0, output)
+        self.assertIn("it turns itself off in 10m, unless alice signs in by phone before", output)
+
+    def end(self):
+        """As the timer does, and the boot."""
+        self.host.run("systemctl", "start", f"{TRIAL}.service", timeout=120)
+
+    def assert_nothing_is_left_of_it(self):
+        self.assertEqual(self.host.run("sh", "-c", f"ls /etc/systemd/system | grep {TRIAL}", check=False), "")
+        self.assertNotIn(TRIAL, self.host.run("systemctl", "list-timers", "--all"))
+
+    def test_its_timer_waits_and_it_runs_at_boot_too(self):
+        self.assertEqual(self.host.run("systemctl", "is-active", f"{TRIAL}.timer").strip(), "active")
+        self.assertEqual(self.host.run("systemctl", "is-enabled", f"{TRIAL}.service").strip(), "enabled")
+
+    def test_it_turns_itself_off_where_nobody_signed_in(self):
+        self.end()
+        self.assertEqual(self.has_profiles(), [])
+        self.assert_nothing_is_left_of_it()
+
+    def test_it_stays_where_the_user_signed_in_by_phone(self):
+        with self.phone("approve"):
+            self.assertEqual(self.sudo().finish(), 0)
+        self.end()
+        self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
+        self.assert_nothing_is_left_of_it()
+
+    def test_a_password_is_no_sign_in_by_phone(self):
+        with self.host.service_down():
+            child = self.sudo()
+            child.expect(r"password for alice: |Password: ")
+            child.sendline(password_of("alice"))
+            self.assertEqual(child.finish(), 0)
+        self.end()
+        self.assertEqual(self.has_profiles(), [])
+
+    def test_a_line_that_a_user_logs_is_no_sign_in(self):
+        line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- record=none"
+        self.host.run("logger", "--priority", "authpriv.notice", "--tag", "sudo", line, user="visitor")
+        self.end()
+        self.assertEqual(self.has_profiles(), [])
+
+    def test_enable_without_trial_keeps_it(self):
+        self.assertEqual(self.ctl("enable")[0], 0)
+        self.assert_nothing_is_left_of_it()
+        self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
+
+
+class LoginTest(ControlTestCase):
+    def login_test(self, service, answer="approve"):
+        with self.phone(answer):
+            child = self.host.terminal(f"iampassctl login-test alice --service {service}", timeout=40)
+            if child.expect_exact([PUSH_LINE, "approve on your phone: "]) == 1:
+                child.sendline("")
+            return child.finish(40), child.screen
+
+    def test_sudos_stacks_open_and_close(self):
+        code, screen = self.login_test("sudo")
+        self.assertEqual(code, 0, screen)
+        self.assertEqual(len(re.findall("success after", screen)), 4)
+
+    def test_logins_stacks_open_a_session_of_logind(self):
+        code, screen = self.login_test("login")
+        self.assertEqual(code, 0, screen)
+        self.assertEqual(len(re.findall("success after", screen)), 4, screen)
+
+    def test_sshds_stacks_open_a_session_of_logind(self):
+        code, screen = self.login_test("sshd")
+        self.assertEqual(code, 0, screen)
+        self.assertEqual(len(re.findall("success after", screen)), 4, screen)
+
+    def test_a_denial_is_said(self):
+        code, screen = self.login_test("sudo", "deny")
+        self.assertEqual(code, 77)
+        self.assertRegex(screen, "maxtries after .*: denied on the phone")
+
+
+if __name__ == "__main__":
+    unittest.main()
