@@ -14,22 +14,48 @@ public struct ProcessIdentity: Sendable, Hashable {
 
   /// Nil where there is no such process.
   public init?(pid: Int32) {
+    guard let found = Self.look(at: pid) else { return nil }
+    self = found.identity
+  }
+
+  /// With the state's letter; nil where that cannot be read.
+  private static func look(at pid: Int32) -> (identity: ProcessIdentity, state: UInt8)? {
     guard pid > 0, let bytes = ProcessFile.read("/proc/\(pid)/stat", limit: 4_096),
       // The name in parentheses may itself hold spaces and parentheses.
       let nameEnd = bytes.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
     let fields = bytes[(nameEnd + 1)...].split(separator: UInt8(ascii: " "))
     // After the name comes field 3.
-    guard fields.count > 19, let start = UInt64(String(decoding: fields[19], as: UTF8.self)) else { return nil }
-    self.init(pid: pid, startTime: start)
+    guard fields.count > 19, let state = fields[0].first,
+      let start = UInt64(String(decoding: fields[19], as: UTF8.self))
+    else { return nil }
+    return (ProcessIdentity(pid: pid, startTime: start), state)
   }
 
   public static func current() -> ProcessIdentity? { ProcessIdentity(pid: getpid()) }
 
   public static func parent() -> ProcessIdentity? { ProcessIdentity(pid: getppid()) }
 
-  /// Whether that very process is still there.
-  public var isAlive: Bool { ProcessIdentity(pid: pid) == self }
+  public enum Presence: Sendable, Equatable {
+    case alive
+    case gone
+    /// `/proc` cannot be read (no descriptor left, a `hidepid` mount).
+    case unknown
+  }
+
+  /// Whether that very process still runs. One that has ended and was not waited for is gone.
+  public var presence: Presence {
+    if let found = Self.look(at: pid) {
+      let hasEnded = found.state == UInt8(ascii: "Z") || found.state == UInt8(ascii: "X")
+      return found.identity == self && !hasEnded ? .alive : .gone
+    }
+    let held = iampass_pidfd_open(pid)
+    if held >= 0 { close(held) }
+    return held < 0 && errno == ESRCH ? .gone : .unknown
+  }
+
+  /// Known to run.
+  public var isAlive: Bool { presence == .alive }
 }
 
 /// Small files of the kernel's and of systemd's, which are read without looking at their owner.

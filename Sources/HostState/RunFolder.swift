@@ -28,6 +28,23 @@ public struct RunFolder: Sendable {
   }
 }
 
+enum FolderListing {
+  /// The names in a folder, in no order.
+  static func names(in folder: String) throws(FileError) -> [String] {
+    guard let stream = opendir(folder) else { throw FileError(.system(errno), path: folder) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      // SAFETY: readdir ends d_name with a zero; the entry lives until the next call.
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      names.append(name)
+    }
+    return names
+  }
+}
+
 /// Writes a whole file, or leaves the old one: written beside it, synchronised, renamed.
 public enum AtomicFile {
   /// - Parameter mode: permission bits of the new file.

@@ -81,6 +81,19 @@ public struct SessionLedger: Sendable {
     try change(id) { $0.isReleased = true }
   }
 
+  /// Marks a record whose sign-in opened no session, or whose session is over, so that nobody claims it any more.
+  ///
+  /// - Returns: the record as it is instead, where it has changed since `known` was read.
+  public func retire(_ known: SessionRecord) throws(LedgerError) -> SessionRecord? {
+    try locked { () throws(LedgerError) in
+      var record = try read(known.id)
+      guard record == known else { return record }
+      record.isReleased = true
+      try write(record)
+      return nil
+    }
+  }
+
   /// Marks the record: an administrator wants its session ended.
   public func condemn(_ id: String) throws(LedgerError) {
     try change(id) { $0.isCondemned = true }
@@ -118,17 +131,7 @@ public struct SessionLedger: Sendable {
   /// Names of all files that may be records, in no order.
   public func ids() throws(LedgerError) -> [String] {
     let folder = try folder()
-    guard let stream = opendir(folder) else { throw .file(FileError(.system(errno), path: folder)) }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = Glibc.readdir(stream) {
-      // SAFETY: readdir ends d_name with a zero; the entry lives until the next call.
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if Self.isID(name) { names.append(name) }
-    }
-    return names
+    do { return try FolderListing.names(in: folder).filter(Self.isID) } catch { throw .file(error) }
   }
 
   /// Whether a record could have this id: a file of another name is none.

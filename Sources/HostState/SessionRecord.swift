@@ -5,6 +5,8 @@ import IAMPASSProtocol
 public struct SessionRecord: Sendable, Equatable {
   /// Records of another version are left aside.
   static let version: Int64 = 1
+  /// More than any configuration asks for, in seconds.
+  private static let greatestDuration: Int64 = 366 * 86_400
 
   /// What a claimed record is bound to.
   public struct Binding: Sendable, Equatable {
@@ -97,7 +99,8 @@ extension SessionRecord {
       let statusURL = json["status_url"]?.string, let logoutURL = json["logout_url"]?.string,
       let token = json["session_token"]?.string, let secret = json["session_secret"]?.string,
       let process = json["process"].flatMap(Self.identity), let parent = json["parent"].flatMap(Self.identity),
-      let created = json["created"]?.integer, let duration = json["duration"]?.integer,
+      let created = json["created"]?.integer, (0...(1 << 40)).contains(created),
+      let duration = json["duration"]?.integer, (0...Self.greatestDuration).contains(duration),
       let isClaimed = json["claimed"]?.bool, let isReleased = json["released"]?.bool,
       let isCondemned = json["condemned"]?.bool
     else { return nil }

@@ -7,6 +7,8 @@ import IAMPASSProtocol
 public struct WatchNote: Sendable, Equatable {
   /// Notes of another version are left aside, and made anew.
   private static let version: Int64 = 1
+  /// Seconds after boot that can be: no sum of them overflows.
+  private static let times: ClosedRange<Int64> = 0...(1 << 40)
 
   /// How the service is asked.
   public enum Asking: String, Sendable, CaseIterable {
@@ -46,7 +48,8 @@ public struct WatchNote: Sendable, Equatable {
 
   func encoded() -> [UInt8] {
     JSON.object([
-      "version": .integer(Self.version), "status": status.map { .string($0.word) }, "since": .integer(since),
+      "version": .integer(Self.version), "status": status.map { .string(String($0.word.prefix(64))) },
+      "since": .integer(since),
       "away_since": awaySince.map { .integer($0) }, "unanswered_since": unansweredSince.map { .integer($0) },
       "handled": handled.map { .string($0) }, "asking": .string(asking.rawValue), "remark": .string(remark),
     ]).encoded()
@@ -55,8 +58,10 @@ public struct WatchNote: Sendable, Equatable {
   /// Nil for what is no note of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version,
-      let since = json["since"]?.integer, let asking = json["asking"]?.string.flatMap(Asking.init(rawValue:)),
-      let remark = json["remark"]?.string
+      let since = json["since"]?.integer, Self.times.contains(since),
+      let asking = json["asking"]?.string.flatMap(Asking.init(rawValue:)),
+      let remark = json["remark"]?.string,
+      [json["away_since"]?.integer, json["unanswered_since"]?.integer].allSatisfy({ Self.times.contains($0 ?? 0) })
     else { return nil }
     self.init(
       status: json["status"]?.string.map(SessionStatus.init(word:)), since: since,
@@ -79,6 +84,13 @@ public struct WatchNotes: Sendable {
     do {
       return WatchNote(parsing: try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize))
     } catch  where error.code == .missing { return nil } catch { throw .file(error) }
+  }
+
+  /// Names of all files that may be notes, in no order.
+  public func ids() throws(LedgerError) -> [String] {
+    do { return try FolderListing.names(in: try run.folder("watch")).filter(SessionLedger.isID) } catch {
+      throw .file(error)
+    }
   }
 
   public func write(_ note: WatchNote, for id: String) throws(LedgerError) {

@@ -50,6 +50,8 @@ public struct SessionInquiry {
 
   private func isOwnRefusal(_ reply: HTTPReply) -> Bool {
     guard let body = try? JSON(parsing: reply.body) else { return false }
-    return body["status"] != nil || body["reason"] != nil || body["authentication_status"] != nil
+    // A framework's page for a wrong path may be JSON too, and give the number as `status`.
+    if case .object? = body["authentication_status"] { return true }
+    return body["status"] == .bool(false)
   }
 }

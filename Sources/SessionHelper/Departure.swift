@@ -1,25 +1,29 @@
 import Glibc
 import HostState
 
-/// One session on its way out: terminated by logind, then looked after until nothing of it is left.
+/// One session on its way out: told, terminated by logind, then looked after until nothing of it is left.
 ///
 /// Times are milliseconds after boot.
 final class Departure {
-  /// What still runs after this time is killed.
-  private static let emptyingTime: Int64 = 5_000
-  /// Between two attempts to reach logind, in growing steps.
-  private static let pauses: ClosedRange<Int64> = 500...30_000
-  private static let mostKills = 3
   /// sshd and terminal programs pass the line on before they are ended themselves.
   private static let readingTime: Int64 = 50
-  /// A logind that does not know a session may know it a moment later.
-  private static let attemptsBeforeKill = 3
+  /// What still runs after this time is killed.
+  private static let emptyingTime: Int64 = 5_000
   /// Between a kill and the look whether it worked.
   private static let killTime: Int64 = 500
+  private static let mostKills = 3
+  /// A logind that does not know a session, or does not answer, may do so a moment later.
+  private static let attemptsBeforeKill = 3
+  /// Between two attempts to reach logind or the service manager, in growing steps.
+  private static let pauses: ClosedRange<Int64> = 500...30_000
+  /// For the user's manager, which does not hold the session open.
+  private static let mostAttemptsAtManager = 8
 
   private enum Phase {
+    case speaking
     case terminating
     case emptying(kills: Int)
+    case stoppingManager
     case finished
   }
 
@@ -28,10 +32,8 @@ final class Departure {
   let cause: Cause
   private let line: String
   private let onLinger: Configuration.LingerAction
-  private var phase = Phase.terminating
-  private var pause = pauses.lowerBound
+  private var phase = Phase.speaking
   private var attempts = 0
-  private var hasSpoken = false
   private var terminatedAt: Int64 = 0
   /// When the next step is due.
   private(set) var due: Int64
@@ -50,73 +52,96 @@ final class Departure {
 
   var isFinished: Bool { if case .finished = phase { true } else { false } }
 
+  /// Nothing can be taken back any more.
+  var hasTerminated: Bool {
+    switch phase {
+    case .speaking, .terminating: false
+    case .emptying, .stoppingManager, .finished: true
+    }
+  }
+
   /// logind has removed the session: there is no need to wait longer.
   func sessionRemoved(_ now: Int64) { due = min(due, now) }
 
   func step(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, now: Int64) {
     switch phase {
+    case .speaking: speak(logind, seat, log, now)
     case .terminating: terminate(logind, seat, log, now)
     case .emptying(let kills): empty(kills, logind, seat, log, now)
+    case .stoppingManager: stopManager(logind, log, now)
     case .finished: break
     }
   }
 
-  private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    switch logind.session(binding.logindSession) {
-    case .gone: phase = .finished
-    case .unclear(let error): unclear(error, logind, seat, log, now)
-    case .there(let found):
-      // A session id or a process number that was given anew belongs to a stranger.
-      guard found.leader == binding.leader.pid, found.uid == record.uid, binding.leader.isAlive else {
-        phase = .finished
-        return
-      }
-      guard hasSpoken else { return speak(to: found, seat, log, now) }
-      do throws(LogindError) {
-        try logind.terminateSession(found.id)
-        log.write(LOG_NOTICE, "logged out \(record.logName) cause=\(cause.rawValue) logind_session=\(found.id)")
-        beginEmptying(now)
-      } catch { retry("session \(found.id) not terminated: \(error.explanation)", log, now) }
-    }
-  }
-
-  /// logind forgets a session whose file it could not write (a full /run), and terminates it no more; its scope is still
-  /// known by the leader in it.
-  private func unclear(
-    _ error: LogindError, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64
-  ) {
-    let id = binding.logindSession
-    guard attempts >= Self.attemptsBeforeKill, binding.leader.isAlive,
-      seat.runs(binding.leader, inSession: id, of: record.uid)
-    else { return retry("cannot look at session \(id): \(error.explanation)", log, now) }
-    do throws(LogindError) {
-      try logind.killUnit(SessionScope.unit(of: id))
-      log.write(LOG_NOTICE, "killed \(record.logName) cause=\(cause.rawValue): logind has forgotten session \(id)")
-      beginEmptying(now)
-    } catch { retry("session \(id) not killed: \(error.explanation)", log, now) }
-  }
-
-  private func beginEmptying(_ now: Int64) {
-    phase = .emptying(kills: 0)
-    terminatedAt = now
-    due = now + Self.emptyingTime
-  }
-
-  private func speak(to session: LogindSession, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    hasSpoken = true
-    seat.say(line, to: session)
+  private func speak(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
+    // Before the session is known to be the one that is meant, nothing is written to anybody's terminal.
+    guard isOurs(logind.session(binding.logindSession)) || isLed(seat) else { return terminate(logind, seat, log, now) }
+    phase = .terminating
+    seat.say(line, inSession: binding.logindSession, of: record.uid)
     for error in seat.dropTickets(of: record.systemUser) {
       log.write(LOG_WARNING, "sudo ticket of \(record.user) not removed: \(error.explanation)")
     }
     due = now + Self.readingTime
   }
 
+  /// A session id or a process number that was given anew belongs to a stranger.
+  private func isOurs(_ sight: SessionSight) -> Bool {
+    guard case .there(let found) = sight else { return false }
+    return found.leader == binding.leader.pid && found.uid == record.uid && binding.leader.isAlive
+  }
+
+  /// The scope of that id is ours by the leader in it, whatever logind knows.
+  private func isLed(_ seat: any Seat) -> Bool {
+    binding.leader.isAlive && seat.runs(binding.leader, inSession: binding.logindSession, of: record.uid)
+  }
+
+  private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
+    let sight = logind.session(binding.logindSession)
+    switch sight {
+    case .gone: phase = .finished
+    case .unclear(let error): killOrRetry(error, logind, seat, log, now)
+    case .there:
+      // A leader that cannot be looked at just now is no stranger's.
+      guard isOurs(sight) else {
+        return binding.leader.presence == .unknown
+          ? retry("leader of session \(binding.logindSession) cannot be looked at", log, now) : finish()
+      }
+      do throws(LogindError) {
+        try logind.terminateSession(binding.logindSession)
+        log.write(LOG_NOTICE, "logged out \(logText)")
+        beginEmptying(now)
+      } catch { killOrRetry(error, logind, seat, log, now) }
+    }
+  }
+
+  /// logind forgets a session whose file it could not write (a full /run), and a logind that hangs terminates none. The
+  /// scope is the service manager's.
+  private func killOrRetry(
+    _ error: LogindError, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64
+  ) {
+    guard attempts >= Self.attemptsBeforeKill, isLed(seat) else {
+      return retry("session \(binding.logindSession) not terminated: \(error.explanation)", log, now)
+    }
+    do throws(LogindError) {
+      try logind.killUnit(SessionScope.unit(of: binding.logindSession))
+      log.write(LOG_NOTICE, "killed \(logText), which logind does not terminate")
+      beginEmptying(now)
+    } catch { retry("session \(binding.logindSession) not killed: \(error.explanation)", log, now) }
+  }
+
+  private func beginEmptying(_ now: Int64) {
+    phase = .emptying(kills: 0)
+    attempts = 0
+    terminatedAt = now
+    due = now + Self.emptyingTime
+  }
+
   private func empty(_ kills: Int, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     let scope = SessionScope.unit(of: binding.logindSession)
     guard seat.hasProcesses(inSession: binding.logindSession, of: record.uid) else {
-      stopManagerOfLastSession(logind, log)
-      phase = .finished
-      return
+      phase = .stoppingManager
+      attempts = 0
+      return stopManager(logind, log, now)
     }
     let killTime = terminatedAt + Self.emptyingTime + Int64(kills) * Self.killTime
     guard now >= killTime else {
@@ -125,32 +150,40 @@ final class Departure {
     }
     guard kills < Self.mostKills else {
       log.write(LOG_ERR, "processes are left in \(scope)")
-      phase = .finished
-      return
+      return finish()
     }
     do throws(LogindError) {
       try logind.killUnit(scope)
       log.write(LOG_NOTICE, "killed what was left in \(scope)")
-    } catch { log.write(LOG_ERR, "\(scope) not killed: \(error.explanation)") }
-    phase = .emptying(kills: kills + 1)
-    due = killTime + Self.killTime
+      phase = .emptying(kills: kills + 1)
+      due = now + Self.killTime
+    } catch { retry("\(scope) not killed: \(error.explanation)", log, now) }
   }
 
   /// `systemd-run --user` and lingering services outlive the session (`on_linger = keep` leaves them).
-  private func stopManagerOfLastSession(_ logind: any Logind, _ log: any HelperLog) {
-    guard onLinger == .stop else { return }
+  private func stopManager(_ logind: any Logind, _ log: any HelperLog, _ now: Int64) {
+    guard onLinger == .stop else { return finish() }
     do throws(LogindError) {
       if try UserManager.stopIfSignedOut(record.uid, logind) {
         log.write(LOG_NOTICE, "stopped the service manager of \(record.user), whose last session this was")
       }
-    } catch { log.write(LOG_WARNING, "service manager of \(record.user) not stopped: \(error.explanation)") }
+      finish()
+    } catch {
+      guard attempts < Self.mostAttemptsAtManager else { return finish() }
+      retry("service manager of \(record.user) not stopped: \(error.explanation)", log, now)
+    }
   }
+
+  private func finish() { phase = .finished }
 
   private func retry(_ text: String, _ log: any HelperLog, _ now: Int64) {
     log.write(LOG_ERR, text)
+    due = now + min(Self.pauses.lowerBound << min(attempts, 6), Self.pauses.upperBound)
     attempts += 1
-    due = now + pause
-    pause = min(pause * 2, Self.pauses.upperBound)
+  }
+
+  private var logText: String {
+    "\(record.logName) cause=\(cause.rawValue) logind_session=\(binding.logindSession)"
   }
 }
 

@@ -31,6 +31,9 @@ public final class HelperLoop {
   /// Under the half of the unit's WatchdogSec; in ms.
   private static let aliveTime: Int64 = 10_000
 
+  /// A sleep that is worth asking anew after; in ms.
+  private static let leastSleep: Int64 = 1_000
+
   private let path: String
   private let log: any HelperLog
   private let logind = SystemBusLogind()
@@ -38,6 +41,7 @@ public final class HelperLoop {
   private let folderWatch = RecordFolderWatch()
   private let processWatch = ProcessWatch()
   private let run: RunFolder
+  private let presence: HelperPresence
   private var files: SetupFiles
   private var pipeline: WorkerPipeline?
   private var supervisor: Supervisor?
@@ -47,6 +51,7 @@ public final class HelperLoop {
   private var nextAlive: Int64 = 0
   private var nextTurn: Int64?
   private var mustStop = false
+  private var sleptBefore: Int64?
 
   /// - Parameter path: of the configuration.
   public init(path: String, log: any HelperLog) {
@@ -54,14 +59,18 @@ public final class HelperLoop {
     self.log = log
     files = SetupFiles(path: path)
     run = RunFolder(path: (try? Configuration(path: path))?.runFolder ?? Configuration().runFolder)
+    presence = HelperPresence(run: run)
   }
 
   /// Runs until SIGTERM or SIGINT.
   public func serve() throws(HelperError) {
     do {
-      guard try HelperPresence(run: run).announce() else { throw HelperError.alreadyRunning(folder: run.path) }
+      guard try presence.claim() else { throw HelperError.alreadyRunning(folder: run.path) }
     } catch let error as FileError { throw .file(error) } catch let error as HelperError { throw error } catch {
       throw .system(errno)
+    }
+    if ProcessIdentity(pid: 1) == nil {
+      log.write(LOG_ERR, "/proc shows no other processes (hidepid?): nobody can be logged out")
     }
     let signals = try Self.signals()
     defer { close(signals) }
@@ -88,6 +97,7 @@ public final class HelperLoop {
   // MARK: One round
 
   private func turn(_ now: Int64) {
+    if hasSlept(now) { supervisor?.wokeUp(now) }
     if now >= nextLook { lookAtEverything(now) }
     takeNews(now)
     if let supervisor {
@@ -101,8 +111,23 @@ public final class HelperLoop {
     }
     if now >= nextAlive {
       nextAlive = now + Self.aliveTime
-      sd_notify(0, "READY=1\nWATCHDOG=1")
+      sd_notify(0, "READY=1\nWATCHDOG=1\nSTATUS=\(statusLine(now))")
     }
+  }
+
+  /// For `systemctl status` and `iampassctl check`.
+  private func statusLine(_ now: Int64) -> String {
+    guard let supervisor else { return complaint.isEmpty ? "not set up" : complaint }
+    let answer = supervisor.lastAnswer.map { "last answer \((now - $0) / 1_000) s ago" } ?? "no answer yet"
+    return "watching \(supervisor.watchedCount) sessions, \(answer)"
+  }
+
+  /// Time since boot goes on while the machine sleeps; the monotonic clock does not. logind's signal may come later than
+  /// the first wake-up, or be missed.
+  private func hasSlept(_ now: Int64) -> Bool {
+    let asleep = now - MonotonicInstant.now().nanoseconds / 1_000_000
+    defer { sleptBefore = asleep }
+    return sleptBefore.map { asleep - $0 > Self.leastSleep } ?? false
   }
 
   private func takeNews(_ now: Int64) {
@@ -132,10 +157,10 @@ public final class HelperLoop {
     guard files.haveChanged() || supervisor == nil else { return }
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: path)
+      files.note(authorities: setup.configuration.caFile)
       let pipeline = WorkerPipeline(settings: try setup.workerSettings(lifetime: 0))
       let seal = RequestSeal(
         settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
-      files.note(authorities: setup.configuration.caFile)
       adopt(try SupervisorSetup(setup), pipeline, SessionInquiry(seal: seal), now)
       if setup.run.path != run.path { log.write(LOG_WARNING, "run_dir has changed: restart iampass-helper") }
       complaint = ""
@@ -157,6 +182,8 @@ public final class HelperLoop {
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
       service: service, log: log)
     self.supervisor = supervisor
+    // From now on the module leaves ends to this helper.
+    do { try presence.announce() } catch { log.write(LOG_ERR, error.explanation) }
     supervisor.rescan(at: now)
   }
 

@@ -8,7 +8,7 @@ public struct MassEndGuard: Sendable {
   /// Ends within this time count together.
   public static let window: Int64 = 60_000
 
-  /// Ends that were let through.
+  /// Ends of late, let through or not.
   private var ended: [Int64] = []
 
   public init() {}
@@ -23,7 +23,7 @@ public struct MassEndGuard: Sendable {
     ended.removeAll { now - $0 > Self.window }
     let bad = ending + doubted + ended.count
     let isCrowd = bad + sound >= Self.leastCount && bad * 2 > bad + sound
-    if !isCrowd { ended += Array(repeating: now, count: ending) }
+    ended += Array(repeating: now, count: ending)
     return !isCrowd
   }
 }

@@ -21,7 +21,7 @@ final class ProcessWatch {
     gone.formIntersection(wanted)
     var news: [ProcessIdentity] = []
     for process in wanted where descriptors[process] == nil && !gone.contains(process) && !add(process) {
-      guard !process.isAlive else { continue }
+      guard process.presence == .gone else { continue }
       gone.insert(process)
       news.append(process)
     }

@@ -20,7 +20,7 @@ public enum RecordStage: Sendable, Equatable {
   /// A sign-in whose session was not opened after this time, in seconds, will not open one.
   public static let greatestWait: Int64 = 180
 
-  /// What the machine shows of a record.
+  /// What the machine shows of a record. A process that cannot be looked at counts as alive.
   public struct Facts: Sendable, Equatable {
     public var isProcessAlive: Bool
     public var isParentAlive: Bool
@@ -42,8 +42,9 @@ public enum RecordStage: Sendable, Equatable {
     if UnwatchedServices.contains(record.service) {
       return facts.isProcessAlive ? .waiting : .closing(.commandOver)
     }
-    guard facts.isProcessAlive || facts.isParentAlive, now - record.created < greatestWait, now >= record.created
-    else { return .closing(.neverOpened) }
+    guard facts.isProcessAlive || facts.isParentAlive, now - record.created < greatestWait else {
+      return .closing(.neverOpened)
+    }
     return .waiting
   }
 

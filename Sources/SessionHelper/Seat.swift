@@ -3,7 +3,7 @@ import HostState
 /// What the helper does at a session itself, beside logind.
 public protocol Seat: AnyObject {
   /// Writes a line to the terminals of the session's processes. What cannot be written is left out.
-  func say(_ line: String, to session: LogindSession)
+  func say(_ line: String, inSession id: String, of uid: UInt32)
   /// Makes sudo ask again; says what could not be removed.
   func dropTickets(of user: SystemUser) -> [FileError]
   /// Whether processes of the session still run.
@@ -16,9 +16,9 @@ public protocol Seat: AnyObject {
 public final class SystemSeat: Seat {
   public init() {}
 
-  public func say(_ line: String, to session: LogindSession) {
-    guard let processes = try? SessionScope(session)?.processes() else { return }
-    SessionTerminals().tell(line, to: processes, of: session.uid)
+  public func say(_ line: String, inSession id: String, of uid: UInt32) {
+    guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return }
+    SessionTerminals().tell(line, to: processes, of: uid)
   }
 
   public func dropTickets(of user: SystemUser) -> [FileError] { SudoTickets.drop(of: user) }

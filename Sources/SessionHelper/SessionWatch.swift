@@ -80,7 +80,12 @@ public struct SessionWatch: Sendable, Equatable {
   public private(set) var since: Int64
   public private(set) var awaySince: Int64?
   public private(set) var unansweredSince: Int64?
+  /// What was decided about an end or a walkaway, until the phone is back.
   public private(set) var handled: Cause?
+  /// What was decided is done, and is not to be done again after a restart. A logout never is: the session would be gone.
+  private var isDone = false
+  /// What an outage calls for was done, until the service answers.
+  private var isOutageHandled = false
   /// Ended together with too many others.
   public private(set) var isLeftAside = false
   /// The service holds its replies.
@@ -102,10 +107,22 @@ public struct SessionWatch: Sendable, Equatable {
     awaySince = (note?.awaySince).map { $0 * 1_000 }
     // Time that the helper was not there for is no outage.
     unansweredSince = note?.unansweredSince == nil ? nil : now
-    handled = note?.handled.flatMap(Cause.init(rawValue:))
     isLeftAside = note?.handled == Self.leftAside
     // What was known before a restart is old.
     mustHearFirst = true
+    takeUp(note?.handled.flatMap(Cause.init(rawValue:)))
+  }
+
+  /// What was done before a restart is not done again, unless it is a logout by now.
+  private mutating func takeUp(_ cause: Cause?) {
+    guard let cause else { return }
+    if case .logout = step(for: cause) { return }
+    if cause == .unreachable {
+      isOutageHandled = true
+    } else {
+      handled = cause
+      isDone = true
+    }
   }
 
   /// Whether there is still anything to ask.
@@ -123,7 +140,7 @@ public struct SessionWatch: Sendable, Equatable {
   public var deadline: Int64? {
     guard !isOver else { return nil }
     let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + policy.walkawayGrace } : nil
-    let silent = handled == nil ? unansweredSince.map { $0 + policy.unreachableGrace } : nil
+    let silent = isOutageHandled ? nil : unansweredSince.map { $0 + policy.unreachableGrace }
     return [away, silent].compactMap { $0 }.min()
   }
 
@@ -153,6 +170,7 @@ public struct SessionWatch: Sendable, Equatable {
       hear(word, now)
       awaySince = nil
       handled = nil
+      isDone = false
       isLeftAside = false
       return .nothing
     case .walkaway:
@@ -175,7 +193,6 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func unknown(_ now: Int64) -> Step {
     isHeld = false
-    mustHearFirst = false
     unansweredSince = nil
     unknownCount += 1
     let first = unknownSince ?? now
@@ -195,7 +212,7 @@ public struct SessionWatch: Sendable, Equatable {
     unansweredSince = nil
     unknownSince = nil
     unknownCount = 0
-    if handled == .unreachable { handled = nil }
+    isOutageHandled = false
     guard status != word else { return }
     status = word
     since = now
@@ -203,17 +220,25 @@ public struct SessionWatch: Sendable, Equatable {
 
   /// What was waited for and has come.
   private mutating func stepOfTime(_ now: Int64) -> Step {
-    guard handled == nil, let deadline, now >= deadline else { return .nothing }
-    if let awaySince, !mustHearFirst, now >= awaySince + policy.walkawayGrace { return act(.walkaway) }
-    return act(.unreachable)
+    guard let deadline, now >= deadline else { return .nothing }
+    if handled == nil, let awaySince, !mustHearFirst, now >= awaySince + policy.walkawayGrace { return act(.walkaway) }
+    isOutageHandled = true
+    return step(for: .unreachable)
   }
 
   private mutating func over(_ cause: Cause, _ now: Int64) -> Step {
-    isLeftAside ? .nothing : act(now >= expiry - Self.expirySlack ? .expired : cause)
+    if now >= expiry - Self.expirySlack { return act(.expired) }
+    return isLeftAside ? .nothing : act(cause)
   }
 
   private mutating func act(_ cause: Cause) -> Step {
     handled = cause
+    let step = step(for: cause)
+    if step == .letGo(cause) { isDone = true }
+    return step
+  }
+
+  private func step(for cause: Cause) -> Step {
     switch cause {
     case .administrator: return .logout(cause)
     case .walkaway: return step(policy.onWalkaway, cause, withoutScreen: .logout(cause))
@@ -224,6 +249,9 @@ public struct SessionWatch: Sendable, Equatable {
       return step(policy.onUnreachable ?? usual, cause, withoutScreen: .letGo(cause))
     }
   }
+
+  /// The lock that was decided has come, or was given up.
+  public mutating func lockIsSettled() { isDone = handled != nil }
 
   private func step(_ action: Configuration.EndAction, _ cause: Cause, withoutScreen: Step) -> Step {
     switch action {
@@ -237,6 +265,7 @@ public struct SessionWatch: Sendable, Equatable {
   /// is alive makes it watched again as before.
   public mutating func leaveAside() {
     handled = nil
+    isDone = false
     isLeftAside = true
   }
 
@@ -246,7 +275,13 @@ public struct SessionWatch: Sendable, Equatable {
     return WatchNote(
       status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
       unansweredSince: unansweredSince.map { $0 / 1_000 },
-      handled: isLeftAside ? Self.leftAside : handled?.rawValue, asking: asking, remark: remark)
+      handled: noteOfHandled, asking: asking, remark: remark)
+  }
+
+  private var noteOfHandled: String? {
+    if isLeftAside { return Self.leftAside }
+    if isDone, let handled { return handled.rawValue }
+    return isOutageHandled ? Cause.unreachable.rawValue : nil
   }
 
   private static let leftAside = "left_aside"

@@ -42,7 +42,15 @@ public final class Supervisor {
   /// When pending ends are decided together.
   var verdictDue: Int64?
   var verdictBegan: Int64 = 0
+  /// Questions about others, for the verdict.
+  private var probes: Set<SessionService.Ticket> = []
   var lastShout: Int64?
+  private var lastComplaint: Int64?
+  private static let complaintTime: Int64 = 60_000
+  /// When the service last gave an answer that counts; nil before the first.
+  public private(set) var lastAnswer: Int64?
+  /// Notes whose records went while no helper ran are removed once.
+  var hasSweptNotes = false
   /// Files that are no records of ours; each is spoken of once.
   var leftOut: Set<String> = []
 
@@ -50,6 +58,10 @@ public final class Supervisor {
   private static let gathering: Int64 = 100
   /// Sessions that are looked at for a comparison at most.
   private static let mostProbes = 64
+  /// How long the answers about others are waited for at most, in ms.
+  private static let longestVerdict: Int64 = 15_000
+  /// logind may take 2 s for each, and the watchdog is told between turns only.
+  private static let mostDeparturesATurn = 4
 
   public init(
     setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, logind: any Logind, seat: any Seat,
@@ -71,12 +83,22 @@ public final class Supervisor {
     takeOutcomes(now)
     for watched in agenda.take(at: now) { attend(watched, now) }
     if let verdictDue, verdictDue <= now { judgeEnds(now) }
-    for departure in departures where departure.due <= now { departure.step(logind, seat, log, now: now) }
+    for departure in departures.filter({ $0.due <= now }).prefix(Self.mostDeparturesATurn) {
+      departure.step(logind, seat, log, now: now)
+    }
     departures.removeAll(where: \.isFinished)
     return nextDue
   }
 
-  private var watchedCount: Int { records.values.count { $0.watch != nil } }
+  /// Whether the guard against mass ends has something to guard.
+  private var isOneOfMany: Bool {
+    verdictDue != nil || records.values.count { $0.closing == nil && $0.watch != nil } >= MassEndGuard.leastCount
+  }
+
+  /// Sessions that are asked about.
+  public var watchedCount: Int {
+    records.values.count { $0.closing == nil && $0.watch.map { !$0.isOver } ?? false }
+  }
 
   private var nextDue: Int64? {
     [agenda.next, verdictDue, departures.map(\.due).min()].compactMap { $0 }.min()
@@ -84,6 +106,11 @@ public final class Supervisor {
 
   private func attend(_ watched: WatchedRecord, _ now: Int64) {
     if watched.closing != nil { return tellEnd(watched, now) }
+    if let nextLook = watched.nextLook, nextLook <= now {
+      watched.nextLook = nil
+      place(watched, now)
+      if watched.closing != nil { return tellEnd(watched, now) }
+    }
     if let lock = watched.lock, lock.due <= now { look(at: lock, watched, now) }
     if let deadline = watched.watch?.deadline, deadline <= now {
       take(watched.watch?.next(.nothing, at: now) ?? .nothing, watched, now)
@@ -121,7 +148,11 @@ public final class Supervisor {
     let wasAsked = watched.askedAt
     watched.failures = 0
     watched.lastAnswer = now
-    if case .status = answer, watched.watch?.isLeftAside == false { watched.remark = "" }
+    lastAnswer = now
+    if case .status(let word, _) = answer {
+      if watched.watch?.isLeftAside == false { watched.remark = "" }
+      callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
+    }
     let before = watched.watch?.status
     let step = watched.watch?.next(.answer(answer), at: now) ?? .nothing
     schedule(after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
@@ -162,7 +193,10 @@ public final class Supervisor {
     watched.remark = why
     let step = watched.watch?.next(.unanswered, at: now) ?? .nothing
     watched.nextAsk = now + pace.afterFailure(watched.failures)
-    if watched.failures == 1 { log.write(LOG_WARNING, "cannot ask about \(watched.record.logName): \(why)") }
+    if watched.failures == 1, now - (lastComplaint ?? -MassEndGuard.window) >= Self.complaintTime {
+      lastComplaint = now
+      log.write(LOG_WARNING, "cannot ask about \(watched.record.logName): \(why); others are not named for a minute")
+    }
     take(step, watched, now)
   }
 
@@ -175,7 +209,7 @@ public final class Supervisor {
     case .nothing: break
     case .warn(let milliseconds): warn(watched, milliseconds)
     case .logout(let cause), .lock(let cause), .letGo(let cause):
-      guard cause == .ended || cause == .forgotten, watchedCount >= MassEndGuard.leastCount else {
+      guard cause == .ended || cause == .forgotten, isOneOfMany else {
         carryOut(step, watched, now)
         break
       }
@@ -185,28 +219,44 @@ public final class Supervisor {
     writeNote(watched)
   }
 
-  /// Asks some others too, where the service does not hold its replies: what it says of them tells a service that has
-  /// lost its memory from a session that was ended.
+  /// Asks some others too: what the service says of them tells one that has lost its memory from one that ended a
+  /// session.
   private func beginVerdict(_ now: Int64) {
     guard verdictDue == nil else { return }
     verdictBegan = now
     verdictDue = now + Self.gathering
-    let others = records.values.filter {
-      $0.pendingEnd == nil && $0.question == nil && $0.watch?.isLeftAside == false
+    for other in others.filter({ $0.question == nil }).shuffled().prefix(Self.mostProbes) {
+      ask(other, now)
+      if let probe = other.question { probes.insert(probe) }
     }
-    for other in others.shuffled().prefix(Self.mostProbes) { ask(other, now) }
+  }
+
+  /// Watched, and not ended or left aside by now.
+  private var others: [WatchedRecord] {
+    records.values.filter { other in
+      guard let watch = other.watch else { return false }
+      return other.pendingEnd == nil && other.closing == nil && !watch.isOver && !watch.isLeftAside
+    }
   }
 
   private func judgeEnds(_ now: Int64) {
-    verdictDue = nil
-    let ending = records.values.filter { $0.pendingEnd != nil }
-    let others = records.values.filter { $0.pendingEnd == nil && $0.watch != nil && $0.watch?.isLeftAside == false }
+    let ending = records.values.filter { $0.pendingEnd != nil && $0.closing == nil }
     let doubted = others.filter { $0.watch?.isDoubted == true }.count
     // A held question would have been answered, had the service anything bad to say.
     let sound = others.filter { other in
       guard other.watch?.isDoubted == false else { return false }
-      return other.lastAnswer >= verdictBegan || other.watch?.isHeld == true && other.question != nil
+      let isHeld = other.watch?.isHeld == true && other.question.map { !probes.contains($0) } ?? false
+      return other.lastAnswer >= verdictBegan || isHeld
     }
+    // Over a slow network the answers take longer than the ends are gathered.
+    probes.formIntersection(questions.keys)
+    let isOpen = sound.count < ending.count + doubted && !probes.isEmpty
+    if isOpen, now - verdictBegan < Self.longestVerdict {
+      verdictDue = now + Self.gathering / 2
+      return
+    }
+    verdictDue = nil
+    probes = []
     let isAllowed = massEnd.allows(ending: ending.count, doubted: doubted, sound: sound.count, at: now)
     if !isAllowed { shout(ending.count + doubted, of: ending.count + doubted + sound.count, now) }
     for watched in ending {

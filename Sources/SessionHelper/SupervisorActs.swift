@@ -7,7 +7,9 @@ extension Supervisor {
   func warn(_ watched: WatchedRecord, _ milliseconds: Int64) {
     guard let session = ownSession(of: watched.record) else { return }
     let does = setup.policy.onWalkaway == .lock && session.canLock ? "this screen locks" : "you are signed out"
-    seat.say("Your phone left: \(does) in \(milliseconds / 1_000) s unless it comes back.", to: session)
+    seat.say(
+      "Your phone left: \(does) in \(milliseconds / 1_000) s unless it comes back.", inSession: session.id,
+      of: session.uid)
   }
 
   func logOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) {
@@ -20,16 +22,29 @@ extension Supervisor {
     departure.step(logind, seat, log, now: now)
   }
 
+  /// The phone is back, or the service answers: what was begun for its absence is not carried on.
+  func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) {
+    if let lock = watched.lock, causes.contains(lock.cause) { watched.lock = nil }
+    departures.removeAll {
+      $0.record.id == watched.record.id && causes.contains($0.cause) && !$0.hasTerminated
+    }
+  }
+
   func look(at lock: ScreenLock, _ watched: WatchedRecord, _ now: Int64) {
     switch lock.step(logind, now: now) {
     case .underWay: return
     case .confirmed:
+      watched.watch?.lockIsSettled()
       watched.remark = "locked: \(lock.cause.remark)"
       log.write(LOG_NOTICE, "locked \(watched.record.logName) cause=\(lock.cause.rawValue), by logind's hint")
     case .failed:
       log.write(LOG_ERR, "not locked within 5 s: \(watched.record.logName) cause=\(lock.cause.rawValue)")
       watched.remark = "not locked: \(lock.cause.remark)"
-      if setup.onLockFailure == .logout { logOut(watched, lock.cause, now) }
+      if setup.onLockFailure == .logout, lock.cause.endsWithoutLock {
+        logOut(watched, lock.cause, now)
+      } else {
+        watched.watch?.lockIsSettled()
+      }
     case .gone: break
     }
     watched.lock = nil
@@ -63,6 +78,14 @@ extension Supervisor {
 }
 
 extension Cause {
+  /// Whether a session that will not lock is logged out for it. An outage is no answer, and an expiry nobody's wish.
+  var endsWithoutLock: Bool {
+    switch self {
+    case .walkaway, .ended, .forgotten, .administrator: true
+    case .expired, .unreachable: false
+    }
+  }
+
   /// For the user.
   func words(_ policy: WatchPolicy) -> String {
     switch self {

@@ -25,11 +25,19 @@ extension Supervisor {
     do { ids = Set(try ledger.ids()) } catch {
       return log.write(LOG_ERR, "records cannot be listed: \(error.explanation)")
     }
+    sweepNotes(ids)
     for id in records.keys where !ids.contains(id) { drop(id) }
     for id in ids { recordChanged(id, at: now) }
   }
 
-  /// Goes on with a changed configuration: every session is asked anew, and decided about by the new rules.
+  private func sweepNotes(_ ids: Set<String>) {
+    guard !hasSweptNotes else { return }
+    hasSweptNotes = true
+    for id in (try? notes.ids()) ?? [] where !ids.contains(id) { try? notes.remove(id) }
+  }
+
+  /// Goes on with a changed configuration: every session is asked anew, and decided about by the new rules. Logouts that
+  /// were begun go on.
   public func adopt(_ setup: SupervisorSetup, _ service: any SessionService, at now: Int64) {
     self.setup = setup
     self.service = service
@@ -76,7 +84,7 @@ extension Supervisor {
   }
 
   /// After a sleep every session is asked at once, over new connections.
-  private func wokeUp(_ now: Int64) {
+  public func wokeUp(_ now: Int64) {
     service.startOver()
     questions = [:]
     for watched in records.values {
@@ -106,13 +114,13 @@ extension Supervisor {
   }
 
   /// Puts a record where it belongs.
-  private func place(_ watched: WatchedRecord, _ now: Int64) {
+  func place(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.closing == nil else { return }
     let record = watched.record
     let sight = record.binding.map { logind.session($0.logindSession) } ?? .gone
     let facts = RecordStage.Facts(
-      isProcessAlive: record.process.isAlive, isParentAlive: record.parent.isAlive,
-      isLeaderAlive: record.binding?.leader.isAlive ?? false, sight: sight)
+      isProcessAlive: record.process.presence != .gone, isParentAlive: record.parent.presence != .gone,
+      isLeaderAlive: record.binding.map { $0.leader.presence != .gone } ?? false, sight: sight)
     switch RecordStage.of(record, facts, now: now / 1_000) {
     case .waiting: break
     case .watched:
@@ -141,6 +149,17 @@ extension Supervisor {
   // MARK: The end of a record
 
   private func close(_ watched: WatchedRecord, _ reason: RecordStage.Reason, _ now: Int64) {
+    // Nobody may claim a record whose end is being told. One that was claimed or bound meanwhile is looked at again.
+    if !watched.record.isReleased {
+      do {
+        if let changed = try ledger.retire(watched.record) {
+          watched.record = changed
+          processesChanged = true
+          watched.nextLook = now
+          return
+        }
+      } catch { log.write(LOG_WARNING, "record \(watched.record.id) not marked as over: \(error.explanation)") }
+    }
     log.write(LOG_INFO, "over \(watched.record.logName): \(reason.rawValue)")
     watched.closing = WatchedRecord.Closing(next: now)
     processesChanged = true
@@ -156,6 +175,9 @@ extension Supervisor {
     guard watched.question == nil, let closing = watched.closing, closing.next <= now else { return }
     guard let remote = watched.remote, now / 1_000 < watched.record.created + watched.record.duration else {
       // By now it has ended there by itself; or it is not the configured service's.
+      if watched.remote == nil {
+        log.write(LOG_WARNING, "end not told of \(watched.record.logName): its service is not the configured one")
+      }
       return forget(watched.record.id)
     }
     let ticket = service.tellEnd(of: remote)

@@ -9,7 +9,7 @@ final class WatchedRecord {
   /// Nil where its addresses are not the configured service's.
   let remote: RemoteSession?
   var watch: SessionWatch? { didSet { agenda.touch(self) } }
-  /// Whether the machine was looked at, and the record is being closed.
+  /// The record is over: its end is told to the service.
   var closing: Closing? { didSet { agenda.touch(self) } }
   var lock: ScreenLock? { didSet { agenda.touch(self) } }
   /// An end that waits for the guard against mass ends.
@@ -19,6 +19,8 @@ final class WatchedRecord {
   var askedAt: Int64 = 0
   /// When the service is asked next; nil while it is being asked, or need not be.
   var nextAsk: Int64? { didSet { agenda.touch(self) } }
+  /// When the machine is looked at again for it.
+  var nextLook: Int64? { didSet { agenda.touch(self) } }
   var lastAnswer: Int64 = 0
   var failures = 0
   /// The next answer is the first since a start, a sleep or a failure.
@@ -54,7 +56,7 @@ final class WatchedRecord {
   var due: Int64? {
     if isDropped { return nil }
     if let closing { return question == nil ? closing.next : nil }
-    return [watch?.deadline, nextAsk, lock?.due].compactMap { $0 }.min()
+    return [watch?.deadline, nextAsk, lock?.due, nextLook].compactMap { $0 }.min()
   }
 }
 

@@ -14,9 +14,10 @@ final class Office {
   let service = OfficeService()
   let seat = OfficeSeat()
   let log = OfficeLog()
-  let supervisor: Supervisor
+  private(set) var supervisor: Supervisor
   private(set) var now: Int64 = 1_000_000
   private let settings: ServiceSettings
+  private let setup: SupervisorSetup
   private let me: ProcessIdentity
 
   init(_ change: (inout Configuration) -> Void = { _ in }) throws {
@@ -27,9 +28,19 @@ final class Office {
     settings = try setup.serviceSettings()
     var configuration = setup.configuration
     change(&configuration)
+    self.setup = try SupervisorSetup(setup, configuration)
     supervisor = Supervisor(
-      setup: try SupervisorSetup(setup, configuration), ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
-      logind: logind, seat: seat, service: service, log: log)
+      setup: self.setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
+      service: service, log: log)
+    supervisor.pace.dice = { 0 }
+  }
+
+  /// The helper is killed, and another takes its place.
+  func restart() {
+    service.startOver()
+    supervisor = Supervisor(
+      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
+      service: service, log: log)
     supervisor.pace.dice = { 0 }
   }
 
@@ -78,9 +89,10 @@ final class Office {
     let end = now + milliseconds
     if looking { supervisor.rescan(at: now) }
     while true {
-      let due = supervisor.turn(at: now) ?? .max
+      service.now = now
+      let due = min(supervisor.turn(at: now) ?? .max, service.nextAnswer ?? .max)
       supervisor.logindTold(logind.takeEvents(), at: now)
-      guard service.isSettled else { continue }
+      guard due > now else { continue }
       guard now < end else { return }
       let before = now
       now = min(max(due, now + 1), end)
@@ -97,8 +109,9 @@ final class OfficeLogind: Logind {
   var sessions: [String: LogindSession] = [:]
   var unclear = false
   var locksScreens = true
-  /// What outlives its session, by unit.
+  /// How often it cannot be reached yet.
   var refusesToTerminate = 0
+  var refusesToKill = 0
   private(set) var terminated: [String] = []
   private(set) var locked: [String] = []
   private(set) var killed: [String] = []
@@ -134,7 +147,13 @@ final class OfficeLogind: Logind {
 
   func lockSession(_ id: String) throws(LogindError) { locked.append(id) }
   func lockedHint(_ id: String) throws(LogindError) -> Bool { locksScreens && locked.contains(id) }
-  func killUnit(_ name: String) throws(LogindError) { killed.append(name) }
+  func killUnit(_ name: String) throws(LogindError) {
+    guard refusesToKill == 0 else {
+      refusesToKill -= 1
+      throw .notReached("no bus")
+    }
+    killed.append(name)
+  }
   func stopUnit(_ name: String) throws(LogindError) { stopped.append(name) }
 }
 
@@ -144,10 +163,14 @@ final class OfficeService: SessionService {
   var toEnds: ServiceOutcome = .endTold
   private(set) var asked = 0
   private(set) var ended: [String] = []
-  private var underWay: [(ticket: UInt32, outcome: ServiceOutcome)] = []
+  /// How long an answer takes, in ms.
+  var latency: Int64 = 0
+  var now: Int64 = 0
+  private var underWay: [(due: Int64, ticket: UInt32, outcome: ServiceOutcome)] = []
   private var last: UInt32 = 0
 
-  var isSettled: Bool { underWay.isEmpty }
+  /// When the next answer comes; nil where none is awaited.
+  var nextAnswer: Int64? { underWay.map(\.due).min() }
 
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
     asked += 1
@@ -160,15 +183,16 @@ final class OfficeService: SessionService {
   }
 
   func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {
-    defer { underWay = [] }
-    return underWay
+    let due = underWay.filter { $0.due <= now }
+    underWay.removeAll { $0.due <= now }
+    return due.map { ($0.ticket, $0.outcome) }
   }
 
   func startOver() { underWay = [] }
 
   private func give(_ outcome: ServiceOutcome) -> Ticket {
     last += 1
-    underWay.append((last, outcome))
+    underWay.append((now + latency, last, outcome))
     return last
   }
 }
@@ -179,7 +203,7 @@ final class OfficeSeat: Seat {
   /// Sessions whose processes do not go.
   var stubborn: Set<String> = []
 
-  func say(_ line: String, to session: LogindSession) { said.append("\(session.id): \(line)") }
+  func say(_ line: String, inSession id: String, of uid: UInt32) { said.append("\(id): \(line)") }
 
   func dropTickets(of user: SystemUser) -> [FileError] {
     ticketsDropped.append(user.name.text)

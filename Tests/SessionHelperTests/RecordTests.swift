@@ -87,7 +87,7 @@ import Testing
     #expect(office.records == [])
   }
 
-  @Test(arguments: ["nonsense", "future", "torn", "link", "owner", "readable"])
+  @Test(arguments: ["nonsense", "future", "torn", "link", "owner", "readable", "early", "late", "long"])
   func aDamagedOrForeignFileIsLeftAside(fault: String) throws {
     let office = try Office()
     let good = try office.signIn(session: "1")
@@ -108,6 +108,9 @@ import Testing
     let other = [
       "nonsense": "{}", "future": text.replacing("\"version\":1", with: "\"version\":9"),
       "torn": String(text.dropLast(40)),
+      "early": text.replacing("\"created\":1000", with: "\"created\":-9223372036854775808"),
+      "late": text.replacing("\"created\":1000", with: "\"created\":9223372036854775807"),
+      "long": text.replacing("\"duration\":43200", with: "\"duration\":9223372036854775807"),
     ][fault]
     try other?.write(toFile: path, atomically: false, encoding: .utf8)
     switch fault {
@@ -130,6 +133,29 @@ import Testing
     #expect(office.service.asked - before >= 50)
   }
 
+  @Test func aRecordWhoseEndIsBeingToldCannotBeClaimed() throws {
+    let office = try Office()
+    let id = try office.signIn {
+      $0.binding = nil
+      $0.isClaimed = false
+    }
+    office.service.toEnds = .failed(.serverFailed(status: 503))
+    office.pass(milliseconds: 250_000)
+    let record = try office.ledger.read(id)
+    #expect(record.isReleased)
+    #expect(throws: LedgerError.notYours) {
+      try office.ledger.claim(id, user: record.user, service: record.service, by: record.process)
+    }
+  }
+
+  @Test func aRecordOfTheNextSecondIsNotOver() throws {
+    let office = try Office()
+    let id = try office.signIn { $0.binding = nil }
+    let facts = RecordStage.Facts(isProcessAlive: true, isParentAlive: true, isLeaderAlive: false, sight: .gone)
+    let record = try office.ledger.read(id)
+    #expect(RecordStage.of(record, facts, now: record.created - 1) == .waiting)
+  }
+
   @Test func aNewHelperTakesUpWhatIsThere() throws {
     let office = try Office()
     let id = try office.signIn()
@@ -141,6 +167,13 @@ import Testing
 }
 
 extension SessionRecord {
+  /// The same with another duration, in seconds.
+  func lasting(_ duration: Int64) -> SessionRecord {
+    let text = String(decoding: encoded(), as: UTF8.self)
+    let other = text.replacing("\"duration\":\(self.duration)", with: "\"duration\":\(duration)")
+    return SessionRecord(parsing: Array(other.utf8)) ?? self
+  }
+
   /// The same with other processes; nil where it cannot be written so.
   fileprivate func with(process: ProcessIdentity, parent: ProcessIdentity? = nil) -> SessionRecord? {
     var text = String(decoding: encoded(), as: UTF8.self)

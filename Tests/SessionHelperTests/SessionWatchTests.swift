@@ -276,8 +276,64 @@ private final class Crowd {
   @Test func doesNotLockAgainAfterARestart() {
     let before = watch(canLock: true) { $0.onWalkaway = .lock }
     _ = before.next(says("walkaway"), at: Self.start)
+    before.watch.lockIsSettled()
     let after = watch(canLock: true, note: before.watch.note(remark: "")) { $0.onWalkaway = .lock }
     #expect(after.next(says("walkaway"), at: Self.start + 1_000) == .nothing)
+  }
+
+  @Test func locksAfterARestartInTheMidstOfLocking() {
+    let before = watch(canLock: true) { $0.onWalkaway = .lock }
+    _ = before.next(says("walkaway"), at: Self.start)
+    let after = watch(canLock: true, note: before.watch.note(remark: "")) { $0.onWalkaway = .lock }
+    #expect(after.next(says("walkaway"), at: Self.start + 1_000) == .lock(.walkaway))
+  }
+
+  @Test(arguments: ["walkaway", "closed"])
+  func logsOutAfterARestartWhatWasDecidedBefore(word: String) {
+    let before = watch()
+    let step = before.next(says(word), at: Self.start)
+    let after = watch(note: before.watch.note(remark: ""))
+    #expect(after.next(says(word), at: Self.start + 1_000) == step)
+  }
+
+  @Test func followsAChangedPolicyAfterARestart() {
+    let before = watch { $0.onWalkaway = .ignore }
+    #expect(before.next(says("walkaway"), at: Self.start) == .letGo(.walkaway))
+    let after = watch(note: before.watch.note(remark: ""))
+    #expect(after.next(says("walkaway"), at: Self.start + 1_000) == .logout(.walkaway))
+  }
+
+  @Test func oneForgottenAnswerAfterASleepIsNoReasonToActOnAnOldWalkaway() {
+    let watch = watch { $0.walkawayGrace = 60 }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    _ = watch.next(.resumed, at: Self.start + Self.hour)
+    #expect(watch.next(.answer(.unknownSession), at: Self.start + Self.hour) == .nothing)
+    #expect(watch.next(.nothing, at: Self.start + Self.hour + 1) == .nothing)
+  }
+
+  @Test func anOutageDoesNotSwallowALongGracePeriod() {
+    let watch = watch { $0.walkawayGrace = 1_800 }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    _ = watch.next(.unanswered, at: Self.start + 1_000)
+    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .letGo(.unreachable))
+    #expect(watch.next(.nothing, at: Self.start + 1_800_000) == .logout(.walkaway))
+  }
+
+  @Test func anIgnoredWalkawayDoesNotSwallowAnOutage() {
+    let watch = watch {
+      $0.onWalkaway = .ignore
+      $0.onUnreachable = .logout
+    }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    _ = watch.next(.unanswered, at: Self.start + 1_000)
+    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .logout(.unreachable))
+  }
+
+  @Test func anExpiryCountsThoughTheSessionWasLeftAside() {
+    let watch = watch { $0.onExpiry = .logout }
+    _ = watch.next(says("closed"), at: Self.start)
+    watch.watch.leaveAside()
+    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .logout(.expired))
   }
 
   @Test func goesOnWithTheGracePeriodAfterARestart() {

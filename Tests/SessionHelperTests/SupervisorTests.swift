@@ -118,6 +118,55 @@ import Testing
     #expect(office.logind.terminated == [])
   }
 
+  @Test(arguments: ["walkaway", "closed"])
+  func aRestartBeforeTheLogoutLosesNothing(word: String) throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.logind.refusesToTerminate = 3
+    office.says(word, of: id)
+    office.pass(milliseconds: 5_000, looking: false)
+    #expect(office.logind.terminated == [])
+    office.restart()
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func aReloadWhileEndsAreGatheredLosesNothing() throws {
+    let office = try Office()
+    let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    office.says("closed", of: ids[0])
+    office.pass(milliseconds: 5_050)
+    office.supervisor.adopt(office.supervisor.setup, office.service, at: office.now)
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func theLogoutIsCalledOffWhenThePhoneIsBackBeforeIt() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.logind.refusesToTerminate = 6
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 8_000)
+    office.says("active", of: id)
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.records == [id])
+  }
+
+  @Test func killsASessionThatAHangingLogindDoesNotTerminate() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.logind.refusesToTerminate = .max
+    office.seat.led = ["1"]
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.killed == ["session-1.scope"])
+  }
+
   // MARK: what is left of a session
 
   @Test func killsWhatIsLeftAfterFiveSeconds() throws {
@@ -129,6 +178,17 @@ import Testing
     office.pass(milliseconds: 9_000)
     #expect(office.logind.killed == [])
     office.pass(milliseconds: 2_000)
+    #expect(office.logind.killed.first == "session-1.scope")
+  }
+
+  @Test func goesOnKillingWhereTheServiceManagerIsNotThereYet() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.seat.stubborn = ["1"]
+    office.logind.refusesToKill = 4
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 60_000)
     #expect(office.logind.killed.first == "session-1.scope")
   }
 
@@ -192,6 +252,30 @@ import Testing
     #expect(office.log.count("not locked within 5 s") == 1)
   }
 
+  @Test func doesNotLogOutForALockerThatFailsAfterThePhoneIsBack() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 5_200)
+    #expect(office.logind.locked == ["1"])
+    office.says("active", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func anOutageNeverLogsOutForALockerThatDoesNotCome() throws {
+    let office = try Office()
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says(.failed(.serverFailed(status: 500)), of: id)
+    office.pass(milliseconds: 17 * 60_000)
+    #expect(office.logind.locked == ["1"])
+    #expect(office.logind.terminated == [])
+  }
+
   @Test func warnsOnTheTerminalBeforeAGracePeriod() throws {
     let office = try Office { $0.walkawayGrace = 30 }
     let id = try office.signIn()
@@ -231,6 +315,41 @@ import Testing
     #expect(office.logind.terminated == [])
     #expect(office.records.count == 200)
     #expect(office.log.lines.contains { $0.priority == LOG_CRIT })
+  }
+
+  @Test func expiredSessionsThatStayedDoNotKeepAnotherAlive() throws {
+    let office = try Office()
+    let old = try (1...4).map { number in
+      try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number)) {
+        $0 = $0.lasting(30)
+      }
+    }
+    office.pass(milliseconds: 60_000)
+    for id in old { office.says("closed", of: id) }
+    office.pass(milliseconds: 10_000)
+    let ids = try (5...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    office.says("closed", of: ids[0])
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["5"])
+  }
+
+  @Test(arguments: [0, 150, 2_000])
+  func theVerdictWaitsForASlowNetwork(latency: Int64) throws {
+    let office = try Office()
+    office.service.latency = latency
+    let ids = try (1...20).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 20_000)
+    for number in 0..<6 {
+      office.says("closed", of: ids[number])
+      office.pass(milliseconds: 9_000)
+    }
+    office.pass(milliseconds: 20_000)
+    #expect(Set(office.logind.terminated) == ["1", "2", "3", "4", "5", "6"])
+    let others = Array(ids[6...])
+    for id in others { office.says("closed", of: id) }
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated.count == 6)
   }
 
   @Test(arguments: [true, false])
