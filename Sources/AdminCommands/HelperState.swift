@@ -40,7 +40,7 @@ public struct UnitState: Sendable, Equatable {
       findings.append(
         Finding(
           .warning, .helper, "\(name) has no watchdog: nobody notices when it hangs",
-          hint: "set WatchdogSec=60 in its unit"))
+          hint: "set WatchdogSec=30 in its unit"))
     }
     if let restarts = Int(self["NRestarts"]), restarts > 0 {
       findings.append(

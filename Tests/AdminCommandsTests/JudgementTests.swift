@@ -70,8 +70,22 @@ import Testing
   }
 
   @Test func aHelperWithItsWatchdogIsWell() {
-    let state = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=1min\nNRestarts=0\nUnitFileState=enabled")
+    let state = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=30s\nNRestarts=0\nUnitFileState=enabled")
     #expect(state.helperFindings().map(\.level) == [.ok])
+  }
+
+  @Test func aHelperIsShownWithItsOwnWord() {
+    let state = UnitState(
+      "LoadState=loaded\nActiveState=active\nWatchdogUSec=30s\nStatusText=watching 3 sessions, last answer 2s ago")
+    #expect(
+      state.helperFindings().map(\.text)
+        == ["iampass-helper is running: watching 3 sessions, last answer 2s ago"])
+  }
+
+  @Test func aHelperWithoutWatchdogIsAWarningThatNamesItsUnitsOwn() {
+    let findings = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=infinity").helperFindings()
+    #expect(findings.map(\.level) == [.ok, .warning])
+    #expect(findings.last?.hint == "set WatchdogSec=30 in its unit")
   }
 
   @Test func tokensWithoutUserAndUsersWithoutPhoneAreNamed() {

@@ -161,6 +161,7 @@ class Check(unittest.TestCase):
             "version": 1, "id": "0" * 32, "user": "daemon", "uid": 1, "service": "login", "status_url": "/a",
             "logout_url": "/b", "session_token": "t", "session_secret": "s", "process": {"pid": 999999, "start": "1"},
             "parent": {"pid": 999998, "start": "1"}, "created": 1, "duration": 60, "claimed": False, "released": False,
+            "condemned": False,
         }  # fmt: skip
         os.makedirs(world.path("run", "sessions"), mode=0o700, exist_ok=True)
         os.chmod(world.path("run"), 0o700)
