@@ -20,10 +20,19 @@ public struct MassEndGuard: Sendable {
   ///   - doubted: further sessions whose service speaks of an end or does not know them.
   ///   - sound: sessions that the service has just said nothing bad of.
   public mutating func allows(ending: Int, doubted: Int, sound: Int, at now: Int64) -> Bool {
+    let isFew = bad(ending, doubted, now) + sound < Self.leastCount
+    let isAllowed = isFew || isOutweighed(ending: ending, doubted: doubted, sound: sound, at: now)
     ended.removeAll { now - $0 > Self.window }
-    let bad = ending + doubted + ended.count
-    let isCrowd = bad + sound >= Self.leastCount && bad * 2 > bad + sound
     ended += Array(repeating: now, count: ending)
-    return !isCrowd
+    return isAllowed
+  }
+
+  /// Whether enough sessions are known to be sound, so that no further answer need be waited for.
+  public func isOutweighed(ending: Int, doubted: Int, sound: Int, at now: Int64) -> Bool {
+    sound >= bad(ending, doubted, now)
+  }
+
+  private func bad(_ ending: Int, _ doubted: Int, _ now: Int64) -> Int {
+    ending + doubted + ended.count { now - $0 <= Self.window }
   }
 }

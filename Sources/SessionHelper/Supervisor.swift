@@ -250,7 +250,9 @@ public final class Supervisor {
     }
     // Over a slow network the answers take longer than the ends are gathered.
     probes.formIntersection(questions.keys)
-    let isOpen = sound.count < ending.count + doubted && !probes.isEmpty
+    let isOpen =
+      !probes.isEmpty
+      && !massEnd.isOutweighed(ending: ending.count, doubted: doubted, sound: sound.count, at: now)
     if isOpen, now - verdictBegan < Self.longestVerdict {
       verdictDue = now + Self.gathering / 2
       return
