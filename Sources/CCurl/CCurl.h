@@ -5,6 +5,8 @@
 #include <curl/curl.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
+#include <sys/epoll.h>
 
 #if LIBCURL_VERSION_NUM < 0x075700
 #error "libcurl 7.87 or later: before CURLOPT_QUICK_EXIT a silent name server holds up everything"
@@ -28,15 +30,29 @@ static inline CURLcode iampass_curl_pointer(CURL *easy, CURLoption option, void 
 static inline CURLMcode iampass_curl_multi_number(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
-/// libcurl copies the bytes.
+typedef int (*iampass_curl_multi_socket)(CURL *easy, curl_socket_t socket, int interest, void *owner, void *unused);
+static inline CURLMcode iampass_curl_multi_on_socket(CURLM *multi, void *owner, iampass_curl_multi_socket call) {
+  CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, owner);
+  return code == CURLM_OK ? curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, call) : code;
+}
+typedef int (*iampass_curl_multi_timer)(CURLM *multi, long milliseconds, void *owner);
+static inline CURLMcode iampass_curl_multi_on_timer(CURLM *multi, void *owner, iampass_curl_multi_timer call) {
+  CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, owner);
+  return code == CURLM_OK ? curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, call) : code;
+}
+/// The bytes must outlive the handle.
 static inline CURLcode iampass_curl_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count) {
-  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_NOCOPY};
   return curl_easy_setopt(easy, option, &blob);
 }
 /// CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
 typedef size_t (*iampass_curl_taker)(char *bytes, size_t size, size_t count, void *owner);
 static inline CURLcode iampass_curl_on_bytes(CURL *easy, CURLoption option, iampass_curl_taker taker) {
   return curl_easy_setopt(easy, option, taker);
+}
+typedef int (*iampass_curl_lookup)(void *resolver, void *reserved, void *owner);
+static inline CURLcode iampass_curl_on_lookup(CURL *easy, iampass_curl_lookup call) {
+  return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, call);
 }
 typedef int (*iampass_curl_socket)(void *owner, curl_socket_t socket, curlsocktype purpose);
 static inline CURLcode iampass_curl_on_socket(CURL *easy, iampass_curl_socket call) {
@@ -65,6 +81,26 @@ static inline CURL *iampass_curl_finished(CURLM *multi, CURLcode *result) {
     return message->easy_handle;
   }
   return NULL;
+}
+
+/// epoll_event is packed, with a union in it, which Swift cannot read. Adds or changes.
+static inline int iampass_epoll_watch(int epoll, int descriptor, uint32_t events) {
+  struct epoll_event event = {events, {.fd = descriptor}};
+  return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0 ? 0
+                                                                  : epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+typedef struct {
+  int descriptor;
+  uint32_t events;
+} iampass_epoll_news;
+#define IAMPASS_EPOLL_MOST 32
+/// Waits; fills in up to IAMPASS_EPOLL_MOST and says how many, or -1.
+static inline int iampass_epoll_take(int epoll, int milliseconds, iampass_epoll_news *news) {
+  struct epoll_event events[IAMPASS_EPOLL_MOST];
+  int count = epoll_wait(epoll, events, IAMPASS_EPOLL_MOST, milliseconds);
+  for (int index = 0; index < count; index++)
+    news[index] = (iampass_epoll_news){events[index].data.fd, events[index].events};
+  return count;
 }
 
 /// libcurl takes the subject's CN where a certificate has no alternative names (RFC 9110 §4.3.4 forbids it), and the

@@ -1,7 +1,7 @@
 import CCurl
 import IAMPASSClient
 
-/// Everything libcurl is told about a request. What is not asked for here is off: libcurl's defaults read files,
+/// Everything libcurl is told, of the service and of a request. What is not asked for here is off: libcurl's defaults read files,
 /// follow the environment and add headers.
 struct EasyOptions {
   let easy: UnsafeMutableRawPointer
@@ -16,12 +16,20 @@ struct EasyOptions {
   private mutating func set(_ option: CURLoption, _ value: Int) { check(iampass_curl_number(easy, option, value)) }
   private mutating func set(_ option: CURLoption, _ value: String?) { check(iampass_curl_text(easy, option, value)) }
 
+  func mustHaveWorked() throws(TransportError) {
+    guard result == CURLE_OK else {
+      throw TransportError(.workerFailed, detail: String(cString: curl_easy_strerror(result)))
+    }
+  }
+
   mutating func limitProtocols(_ target: Target) {
     set(CURLOPT_PROTOCOLS_STR, target.server.isEncrypted ? "https" : "http")
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     set(CURLOPT_HTTP09_ALLOWED, 0)
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    set(CURLOPT_USERAGENT, target.settings.userAgent)
+    set(CURLOPT_MAXFILESIZE, Transfer.greatestBody)
     // An empty text, unlike none, means: whatever the environment says.
     set(CURLOPT_PROXY, target.settings.proxy)
     set(CURLOPT_PROXYTYPE, Int(CURLPROXY_HTTP.rawValue))
@@ -39,12 +47,12 @@ struct EasyOptions {
     // A file of all certificates takes 16 ms to read; the folder is read by name. With certificates of its own the
     // folder must go, else those of the system count too.
     set(CURLOPT_CAINFO, nil)
-    let own = target.settings.authorities
+    let own = target.authorities
     set(CURLOPT_CAPATH, own.isEmpty ? "/etc/ssl/certs" : nil)
-    if !own.isEmpty { check(iampass_curl_bytes(easy, CURLOPT_CAINFO_BLOB, own, own.count)) }
+    if !own.isEmpty { check(iampass_curl_bytes(easy, CURLOPT_CAINFO_BLOB, own.baseAddress, own.count)) }
   }
 
-  mutating func keepConnection(idempotent: Bool) {
+  mutating func keepConnection() {
     // Rather another stream of a connection that is being made than another connection.
     set(CURLOPT_PIPEWAIT, 1)
     set(CURLOPT_TCP_NODELAY, 1)
@@ -52,14 +60,18 @@ struct EasyOptions {
     // Under the 60 s after which home routers forget a connection.
     set(CURLOPT_TCP_KEEPIDLE, 30)
     set(CURLOPT_TCP_KEEPINTVL, 30)
-    // A POST is not repeated on a fresh connection, so it does not gamble on one that has long been idle. Seconds.
-    set(CURLOPT_MAXAGE_CONN, idempotent ? 90 : 20)
+    // A session that is taken up again was verified by an earlier connection; certificates end.
+    set(CURLOPT_SSL_SESSIONID_CACHE, 0)
+    // Each request under way has these two to itself. A status and its headers fit into the first; libcurl's least
+    // for the second, through which every request goes, is a quarter of what it would take. Bytes.
+    set(CURLOPT_BUFFERSIZE, 4096)
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 16384)
   }
 
-  mutating func send(_ request: HTTPRequest, to url: String, userAgent: String) {
+  mutating func send(_ request: HTTPRequest, to url: String) {
     set(CURLOPT_URL, url)
-    set(CURLOPT_USERAGENT, userAgent)
-    set(CURLOPT_MAXFILESIZE, Transfer.greatestBody)
+    // A POST is not repeated on a fresh connection, so it does not gamble on one that has long been idle. Seconds.
+    set(CURLOPT_MAXAGE_CONN, request.method == .get ? 90 : 20)
     switch request.method {
     case .get: set(CURLOPT_HTTPGET, 1)
     case .post:
@@ -91,13 +103,24 @@ struct EasyOptions {
       && header.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
   }
 
-  mutating func report(to transfer: UnsafeMutableRawPointer, message: UnsafeMutablePointer<CChar>) {
+  /// Nothing points to the request any more.
+  func forgetRequest() {
+    _ = iampass_curl_list(easy, CURLOPT_HTTPHEADER, nil)
+    for option in Self.owners { _ = iampass_curl_pointer(easy, option, nil) }
+  }
+
+  /// Whom the callbacks are about.
+  mutating func report(to transfer: UnsafeMutableRawPointer) {
+    for option in Self.owners { check(iampass_curl_pointer(easy, option, transfer)) }
+  }
+
+  private static let owners = [
+    CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SOCKOPTDATA, CURLOPT_SSL_CTX_DATA, CURLOPT_PREREQDATA,
+    CURLOPT_RESOLVER_START_DATA,
+  ]
+
+  mutating func callBack(message: UnsafeMutablePointer<CChar>) {
     check(iampass_curl_pointer(easy, CURLOPT_ERRORBUFFER, message))
-    for option in [
-      CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SOCKOPTDATA, CURLOPT_SSL_CTX_DATA, CURLOPT_PREREQDATA,
-    ] {
-      check(iampass_curl_pointer(easy, option, transfer))
-    }
     check(
       iampass_curl_on_bytes(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
         transferOf(owner).take(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
@@ -105,6 +128,11 @@ struct EasyOptions {
     check(
       iampass_curl_on_bytes(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
         transferOf(owner).take(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+      })
+    check(
+      iampass_curl_on_lookup(easy) { _, _, owner in
+        transferOf(owner).beganLookup()
+        return 0
       })
     check(
       iampass_curl_on_socket(easy) { owner, _, _ in

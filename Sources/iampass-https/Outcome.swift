@@ -6,8 +6,8 @@ import IAMPASSClient
 extension Transfer {
   /// The complete reply, or why there is none.
   func reply(_ result: CURLcode) throws(TransportError) -> HTTPReply {
-    guard result == CURLE_OK else { throw TransportError(code(of: result), detail: detail) }
-    let status = iampass_curl_info(easy, CURLINFO_RESPONSE_CODE)
+    guard result == CURLE_OK else { throw TransportError(code(of: result), detail: handle.detail) }
+    let status = iampass_curl_info(handle.easy, CURLINFO_RESPONSE_CODE)
     guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
     let reply = HTTPReply(status: status, headers: replyHeaders(), body: body, isMultiplexed: isMultiplexed)
     guard isWhole(reply) else { throw TransportError(.connectionLost, detail: "the reply has no length") }
@@ -22,11 +22,12 @@ extension Transfer {
       || reply.header("Content-Length") != nil || reply.header("Transfer-Encoding") != nil
   }
 
-  private var isMultiplexed: Bool { iampass_curl_info(easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1) }
+  private var isMultiplexed: Bool { iampass_curl_info(handle.easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1) }
 
   /// The time for what is going on is over.
   var overdue: TransportError {
     switch phase {
+    case .queue: TransportError(.silent, detail: "no connection was free")
     case .lookup: TransportError(.nameLookupTimedOut)
     case .connect: TransportError(.connectTimedOut)
     case .handshake: TransportError(.tlsTimedOut)
@@ -38,7 +39,7 @@ extension Transfer {
   private func replyHeaders() -> [(name: String, value: String)] {
     var headers: [(name: String, value: String)] = []
     var last: UnsafeMutablePointer<curl_header>?
-    while let header = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), -1, last) {
+    while let header = curl_easy_nextheader(handle.easy, UInt32(CURLH_HEADER), -1, last) {
       // SAFETY: libcurl keeps a header's texts until the handle's next transfer.
       headers.append((name: String(cString: header.pointee.name), value: String(cString: header.pointee.value)))
       last = header
@@ -51,8 +52,8 @@ extension Transfer {
     switch result {
     // No thread for the lookup is this computer's own limit, which a caller of sudo can bring about: no outage.
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
-      return strstr(message, "thread failed to start") == nil ? .nameNotFound : .workerFailed
-    case CURLE_COULDNT_CONNECT: return refusal(errno: Int32(iampass_curl_info(easy, CURLINFO_OS_ERRNO)))
+      return strstr(handle.message, "thread failed to start") == nil ? .nameNotFound : .workerFailed
+    case CURLE_COULDNT_CONNECT: return refusal(errno: Int32(iampass_curl_info(handle.easy, CURLINFO_OS_ERRNO)))
     case CURLE_PEER_FAILED_VERIFICATION: return certificateFault()
     case CURLE_FILESIZE_EXCEEDED: return .replyTooLarge
     // A single header line beyond libcurl's own bound.
@@ -68,6 +69,7 @@ extension Transfer {
 
   private func lost() -> TransportError.Code {
     switch phase {
+    case .queue: .connectionLost
     case .lookup: .nameLookupTimedOut
     // A proxy that does not let this through.
     case .connect: .connectionRefused
@@ -92,12 +94,12 @@ extension Transfer {
     let signs = [
       "unsupported protocol", "protocol version", "handshake failure", "insufficient security", "dh key too small",
     ]
-    return signs.contains { sign in strstr(message, sign) != nil }
+    return signs.contains { sign in strstr(handle.message, sign) != nil }
   }
 
   /// Codes of X509_V_ERR, x509_vfy.h.
   private func certificateFault() -> TransportError.Code {
-    switch Int32(iampass_curl_info(easy, CURLINFO_SSL_VERIFYRESULT)) {
+    switch Int32(iampass_curl_info(handle.easy, CURLINFO_SSL_VERIFYRESULT)) {
     case X509_V_ERR_CERT_HAS_EXPIRED: .certificateExpired
     case X509_V_ERR_CERT_NOT_YET_VALID: .certificateNotYetValid
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .certificateForAnotherHost

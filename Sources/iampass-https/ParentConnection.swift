@@ -14,10 +14,8 @@ final class ParentConnection {
 
   var wantsToSend: Bool { !outgoing.isEmpty }
 
-  func send(_ frame: WorkerFrame) {
-    outgoing.append(contentsOf: frame.encoded())
-    flush()
-  }
+  /// Queues a frame for ``flush()``.
+  func send(_ frame: WorkerFrame) { outgoing.append(contentsOf: frame.encoded()) }
 
   func flush() {
     while !outgoing.isEmpty {
@@ -33,29 +31,22 @@ final class ParentConnection {
     }
   }
 
-  /// The next frame that has come; nil where there is none yet.
+  /// The next frame that was received whole; nil where there is none.
   func next() -> WorkerFrame? {
-    while !isOver {
-      do {
-        if let frame = try incoming.next() { return frame }
-      } catch {
-        isOver = true
-      }
-      guard !isOver, receive() else { return nil }
+    guard !isOver else { return nil }
+    do { return try incoming.next() } catch {
+      isOver = true
+      return nil
     }
-    return nil
   }
 
-  private func receive() -> Bool {
+  /// Takes what has come; what is more than fits is there to be waited for again.
+  func receive() {
     withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { chunk in
       // SAFETY: recv writes at most the chunk's size and says how much it wrote.
       let count = recv(descriptor, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
-      if count > 0 {
-        incoming.append(chunk[..<count])
-        return true
-      }
+      if count > 0 { return incoming.append(chunk[..<count]) }
       isOver = count == 0 || errno != EAGAIN && errno != EINTR
-      return false
     }
   }
 }

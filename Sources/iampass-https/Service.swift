@@ -8,15 +8,15 @@ import IAMPASSProtocol
 final class Service {
   private let parent: ParentConnection
   private let multi: UnsafeMutableRawPointer
+  private let events: SocketEvents
+  private let agenda = Agenda()
   private var target: Target?
+  private var handles: HandlePool?
   private var transfers: [UInt32: Transfer] = [:]
   private var idsByHandle: [UnsafeMutableRawPointer: UInt32] = [:]
   private var end: MonotonicInstant?
 
-  /// Waits before a request is written are cut into these, in ms: libcurl tells of a finished lookup or handshake only
-  /// when asked.
-  private static let tick: Int64 = 100
-  /// Nothing is under way: the parent's next frame, or its end, wakes the loop.
+  /// Nothing is under way: the parent's next frame, or its end, wakes the loop. In ms.
   private static let idle: Int64 = 60_000
 
   /// Of a worker for one login, in s. One that uses more than a few hundredths is looping.
@@ -31,31 +31,37 @@ final class Service {
   init?(parent: ParentConnection) {
     guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init(),
       iampass_curl_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.mostConnections) == CURLM_OK,
-      iampass_curl_multi_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.mostStreams) == CURLM_OK
+      iampass_curl_multi_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.mostStreams) == CURLM_OK,
+      let events = SocketEvents(multi: multi, parent: parent.descriptor)
     else { return nil }
     self.parent = parent
     self.multi = multi
+    self.events = events
   }
 
   /// Serves until the parent leaves or the worker's time is over.
   func run() {
     while true {
       while let frame = parent.next() { take(frame) }
-      if parent.isOver { return }
-      var running: Int32 = 0
-      curl_multi_perform(multi, &running)
+      events.serveTimer()
       reportFinished()
       let now = MonotonicInstant.now()
       reportOverdue(now)
+      parent.flush()
+      if parent.isOver { return }
       if let end, now >= end { return }
-      wait(now)
+      let next = [agenda.next, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
+      if events.take(until: next, sendsToParent: parent.wantsToSend) { parent.receive() }
     }
   }
 
   private func take(_ frame: WorkerFrame) {
     switch frame {
     case .settings(let origin):
+      // Once: connections and handles are of one service.
+      guard target == nil else { return }
       target = Target(origin)
+      handles = target.map(HandlePool.init)
       guard origin.lifetime > 0 else { return }
       end = .now().advanced(milliseconds: Int64(origin.lifetime) * 1000)
       _ = iampass_limit(Int32(RLIMIT_CPU.rawValue), Self.processorTime)
@@ -67,19 +73,21 @@ final class Service {
   }
 
   private func start(_ id: UInt32, _ deadline: MonotonicInstant, _ request: HTTPRequest) {
-    guard let target else { return fail(id, TransportError(.workerFailed, detail: "request before settings")) }
+    guard let target, let handles else {
+      return fail(id, TransportError(.workerFailed, detail: "request before settings"))
+    }
     guard transfers[id] == nil else { return }
     // Nothing was tried, so nothing may be said of the network.
     guard MonotonicInstant.now() < deadline else {
       return fail(id, TransportError(.workerFailed, detail: "the worker had no time left"))
     }
     do throws(TransportError) {
-      let transfer = try Transfer(request, target, deadline: deadline)
-      guard curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
+      let transfer = try Transfer(request, target, try handles.take(), deadline: deadline, agenda: agenda)
+      guard curl_multi_add_handle(multi, transfer.handle.easy) == CURLM_OK else {
         throw TransportError(.workerFailed, detail: "curl_multi_add_handle")
       }
       transfers[id] = transfer
-      idsByHandle[transfer.easy] = id
+      idsByHandle[transfer.handle.easy] = id
     } catch {
       fail(id, error)
     }
@@ -87,8 +95,8 @@ final class Service {
 
   private func drop(_ id: UInt32) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
-    idsByHandle[transfer.easy] = nil
-    curl_multi_remove_handle(multi, transfer.easy)
+    idsByHandle[transfer.handle.easy] = nil
+    curl_multi_remove_handle(multi, transfer.handle.easy)
   }
 
   private func fail(_ id: UInt32, _ error: TransportError) { parent.send(.failure(id: id, error)) }
@@ -99,30 +107,36 @@ final class Service {
       guard let id = idsByHandle[easy], let transfer = transfers[id] else { continue }
       do throws(TransportError) {
         parent.send(.reply(id: id, try transfer.reply(result)))
+        drop(id)
+        // A request that must not be repeated leaves nothing to the next.
+        if transfer.isIdempotent { handles?.giveBack(transfer.handle) }
       } catch {
         fail(id, error)
+        drop(id)
       }
-      drop(id)
     }
   }
 
   private func reportOverdue(_ now: MonotonicInstant) {
-    for (id, transfer) in transfers where now >= transfer.bound {
-      fail(id, transfer.overdue)
-      drop(id)
+    guard let next = agenda.next, now >= next else { return }
+    agenda.next = nil
+    for (id, transfer) in transfers {
+      if now >= transfer.bound {
+        fail(id, transfer.overdue)
+        drop(id)
+      } else {
+        agenda.note(transfer.bound)
+      }
     }
   }
+}
 
-  private func wait(_ now: MonotonicInstant) {
-    var events = CURL_WAIT_POLLIN
-    if parent.wantsToSend { events |= CURL_WAIT_POLLOUT }
-    var entry = curl_waitfd(fd: parent.descriptor, events: Int16(events), revents: 0)
-    let bounds = transfers.values.map(\.bound) + (end.map { [$0] } ?? [])
-    let next = bounds.min()?.milliseconds(since: now) ?? Self.idle
-    let longest = transfers.values.allSatisfy { $0.phase == .exchange } ? Self.idle : Self.tick
-    curl_multi_poll(multi, &entry, 1, Int32(clamping: max(0, min(next, longest))), nil)
-    if parent.wantsToSend { parent.flush() }
-  }
+/// When to look at the bounds of all requests: at the first of them, or earlier, since a request that ended or went on
+/// leaves its own behind until then.
+final class Agenda {
+  var next: MonotonicInstant?
+
+  func note(_ bound: MonotonicInstant) { next = min(next ?? bound, bound) }
 }
 
 /// The only service the worker talks to.
@@ -132,12 +146,16 @@ struct Target {
   let host: String
   let isAddress: Bool
   let settings: WorkerOrigin
+  /// The settings' certificates where libcurl reads them, never freed: each handle would take a copy otherwise.
+  let authorities: UnsafeMutableRawBufferPointer
 
   /// Nil where `origin` is no address; the requests are then refused.
   init?(_ settings: WorkerOrigin) {
     guard let server = try? ServerURL(settings.origin) else { return nil }
     self.server = server
     self.settings = settings
+    authorities = .allocate(byteCount: settings.authorities.count, alignment: 1)
+    authorities.copyBytes(from: settings.authorities)
     let authority = server.origin.drop { $0 != ":" }.dropFirst(3)
     if authority.first == "[" {
       host = String(authority.dropFirst().prefix { $0 != "]" })

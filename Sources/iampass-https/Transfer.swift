@@ -3,15 +3,14 @@ import IAMPASSClient
 
 /// One request under way in libcurl.
 final class Transfer {
-  let easy: UnsafeMutableRawPointer
+  let handle: EasyHandle
+  let isIdempotent: Bool
   private let target: Target
-  private let request: HTTPRequest
   private let deadline: MonotonicInstant
+  private let agenda: Agenda
   private var headers: UnsafeMutablePointer<curl_slist>?
-  /// libcurl writes what went wrong here (CURLOPT_ERRORBUFFER).
-  let message: UnsafeMutablePointer<CChar>
 
-  private(set) var phase = Phase.lookup
+  private(set) var phase = Phase.queue
   private var phaseBegan = MonotonicInstant.now()
   private(set) var body: [UInt8] = []
   private var headerBytes = 0
@@ -23,6 +22,9 @@ final class Transfer {
 
   /// What libcurl is doing.
   enum Phase {
+    /// Without a connection: as many requests are under way as the service allows, or the first connection is being
+    /// made by another request.
+    case queue
     case lookup, connect, handshake, exchange
 
     /// In ms; nil: the request's own time. Together under the 15 s after which a login gives the service up.
@@ -31,32 +33,28 @@ final class Transfer {
       case .lookup: 4000
       case .connect: 3000
       case .handshake: 5000
-      case .exchange: nil
+      case .queue, .exchange: nil
       }
     }
   }
 
-  init(_ request: HTTPRequest, _ target: Target, deadline: MonotonicInstant) throws(TransportError) {
+  init(
+    _ request: HTTPRequest, _ target: Target, _ handle: EasyHandle, deadline: MonotonicInstant, agenda: Agenda
+  ) throws(TransportError) {
     guard let url = try? target.server.ownAddress(request.url) else {
       throw TransportError(.workerFailed, detail: "the request's address is of another origin")
     }
-    guard let easy = curl_easy_init() else { throw TransportError(.workerFailed, detail: "curl_easy_init") }
-    self.easy = easy
-    self.request = request
+    self.handle = handle
     self.target = target
     self.deadline = deadline
-    message = .allocate(capacity: Int(CURL_ERROR_SIZE))
-    message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    var options = EasyOptions(easy: easy)
-    options.limitProtocols(target)
-    options.trust(target)
-    options.keepConnection(idempotent: request.method == .get)
-    options.send(request, to: url, userAgent: target.settings.userAgent)
+    self.agenda = agenda
+    isIdempotent = request.method == .get
+    var options = EasyOptions(easy: handle.easy)
+    options.send(request, to: url)
     headers = options.headers
-    options.report(to: Unmanaged.passUnretained(self).toOpaque(), message: message)
-    guard options.result == CURLE_OK else {
-      throw TransportError(.workerFailed, detail: String(cString: curl_easy_strerror(options.result)))
-    }
+    options.report(to: Unmanaged.passUnretained(self).toOpaque())
+    try options.mustHaveWorked()
+    agenda.note(bound)
   }
 
   /// When the request is to be given up, as things stand.
@@ -65,16 +63,10 @@ final class Transfer {
     return min(deadline, phaseBegan.advanced(milliseconds: longest))
   }
 
-  /// What libcurl said of a failure.
-  var detail: String {
-    // SAFETY: the buffer was zeroed, and libcurl ends what it writes there with a zero.
-    String(cString: message)
-  }
-
   deinit {
-    curl_easy_cleanup(easy)
+    // The handle may go on; what it was told of this request does not.
+    EasyOptions(easy: handle.easy).forgetRequest()
     curl_slist_free_all(headers)
-    message.deallocate()
   }
 }
 
@@ -84,6 +76,9 @@ extension Transfer {
   static let greatestBody = 64 * 1024
   static let greatestHeaders = 16 * 1024
   static let mostHeaders = 100
+
+  /// Neither the cache of names nor a connection had what the request needs.
+  func beganLookup() { enter(.lookup) }
 
   /// A socket to one of the host's addresses: the lookup is over.
   func beganToConnect() { if phase != .connect { enter(.connect) } }
@@ -101,7 +96,7 @@ extension Transfer {
   func beganExchange() -> Bool {
     defer { enter(.exchange) }
     writes += 1
-    return writes == 1 || request.method == .get
+    return writes == 1 || isIdempotent
   }
 
   func take(header: UnsafeRawBufferPointer) -> Bool {
@@ -120,5 +115,6 @@ extension Transfer {
   private func enter(_ next: Phase) {
     phase = next
     phaseBegan = .now()
+    agenda.note(bound)
   }
 }

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import warnings
 
+from held_service import HeldService
 from hostile_certificates import LEAVES, Certificates
 from hostile_replies import FAULTS, Hangup, reply
 
@@ -189,6 +190,9 @@ def read_request(reader, number):
 
 def main():
     services = {name: HostileService(**options).start() for name, options in SERVICES.items()}
+    # 300 held requests are more than RLIMIT_NOFILE of the worker; eight connections of one stream are soon full.
+    for name, streams, held in (("holds_300", 100, 300), ("holds_8", 1, 1000)):
+        services[name] = HeldService(HostileService.certificates(), streams, held).start()
     ports = {name: service.port for name, service in services.items()}
     print(json.dumps({"ca_file": services["good"].ca_file, "ports": ports}), flush=True)
     sys.stdin.read()

@@ -1,0 +1,94 @@
+import CCurl
+import Glibc
+import IAMPASSClient
+
+/// What libcurl waits for, and the parent, in one epoll(7).
+///
+/// curl_multi_poll gives poll(2) an entry for each request, not for each socket; with more entries than RLIMIT_NOFILE
+/// poll refuses, and where nothing waits the loop spins.
+final class SocketEvents {
+  private let multi: UnsafeMutableRawPointer
+  private let parent: Int32
+  private let epoll: Int32
+  /// When libcurl wants to be called without any event.
+  private var timer: MonotonicInstant?
+  private var heedsParentsRoom = false
+  private var running: Int32 = 0
+
+  /// Nil where the kernel or libcurl refuses.
+  init?(multi: UnsafeMutableRawPointer, parent: Int32) {
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    self.multi = multi
+    self.parent = parent
+    guard epoll >= 0, watch(parent, reading: true, writing: false) else { return nil }
+    // SAFETY: the object lives as long as the process (main.swift).
+    let owner = Unmanaged.passUnretained(self).toOpaque()
+    let onSocket = iampass_curl_multi_on_socket(multi, owner) { _, socket, interest, owner, _ in
+      eventsOf(owner).libcurlWants(interest, of: socket)
+    }
+    let onTimer = iampass_curl_multi_on_timer(multi, owner) { _, milliseconds, owner in
+      eventsOf(owner).libcurlWantsACall(in: milliseconds)
+      return 0
+    }
+    guard onSocket == CURLM_OK, onTimer == CURLM_OK else { return nil }
+  }
+
+  /// Waits for events until `end`, and lets libcurl act on those that are its own.
+  ///
+  /// - Returns: whether there is news from the parent.
+  func take(until end: MonotonicInstant, sendsToParent: Bool) -> Bool {
+    if sendsToParent != heedsParentsRoom, watch(parent, reading: true, writing: sendsToParent) {
+      heedsParentsRoom = sendsToParent
+    }
+    let now = MonotonicInstant.now()
+    let left = max(0, min(end, timer ?? end).milliseconds(since: now))
+    var parentSpoke = false
+    withUnsafeTemporaryAllocation(of: iampass_epoll_news.self, capacity: Int(IAMPASS_EPOLL_MOST)) { news in
+      // SAFETY: the shim writes at most as many as there is room for, and says how many it wrote.
+      let count = iampass_epoll_take(epoll, Int32(clamping: left), news.baseAddress)
+      for one in news.prefix(max(0, Int(count))) {
+        if one.descriptor == parent { parentSpoke = true } else { act(on: one) }
+      }
+    }
+    return parentSpoke
+  }
+
+  /// Lets libcurl do what is due by its clock, a request just added included.
+  func serveTimer() {
+    guard let due = timer, due <= .now() else { return }
+    timer = nil
+    curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+  }
+
+  private func act(on event: iampass_epoll_news) {
+    // After an error or an end reading and writing tell which.
+    let both = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+    var action: Int32 = 0
+    if both || event.events & EPOLLIN.rawValue != 0 { action |= CURL_CSELECT_IN }
+    if both || event.events & EPOLLOUT.rawValue != 0 { action |= CURL_CSELECT_OUT }
+    curl_multi_socket_action(multi, event.descriptor, action, &running)
+  }
+
+  private func libcurlWants(_ interest: Int32, of socket: Int32) -> Int32 {
+    if interest == CURL_POLL_REMOVE {
+      // May be closed already, and so be gone here too.
+      _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
+      return 0
+    }
+    return watch(socket, reading: interest & CURL_POLL_IN != 0, writing: interest & CURL_POLL_OUT != 0) ? 0 : -1
+  }
+
+  private func libcurlWantsACall(in milliseconds: Int) {
+    timer = milliseconds < 0 ? nil : .now().advanced(milliseconds: Int64(milliseconds))
+  }
+
+  private func watch(_ socket: Int32, reading: Bool, writing: Bool) -> Bool {
+    let events = (reading ? EPOLLIN.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
+    return iampass_epoll_watch(epoll, socket, events) == 0
+  }
+}
+
+private func eventsOf(_ owner: UnsafeMutableRawPointer?) -> SocketEvents {
+  // SAFETY: libcurl is handed the object by its own initializer; see there.
+  Unmanaged<SocketEvents>.fromOpaque(owner!).takeUnretainedValue()
+}

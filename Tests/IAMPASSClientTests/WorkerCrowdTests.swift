@@ -1,0 +1,95 @@
+import CHost
+import Foundation
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSClient
+
+extension WorkerTests {
+  /// Many requests at once over few connections, as the helper has them.
+  @Suite struct Crowds {
+    @Test func ofHeldRequestsLetTheWorkerSleep() throws {
+      let crowd = Crowd("holds_300")
+      crowd.ask(300, seconds: 60)
+      #expect(crowd.workerRests())
+      // One more, and the service answers all.
+      crowd.ask(1, seconds: 60)
+      #expect(crowd.outcomes(301).allSatisfy { $0 == nil })
+    }
+
+    @Test func areSilentWhenNoStreamIsFree() throws {
+      let crowd = Crowd("holds_8")
+      // One after the other: libcurl learns a connection's bound when the connection is there.
+      for _ in 1...8 {
+        crowd.ask(1, seconds: 60)
+        #expect(crowd.workerRests())
+      }
+      crowd.ask(3, milliseconds: 300)
+      #expect(crowd.outcomes(3) == [.silent, .silent, .silent])
+    }
+  }
+}
+
+/// A pipeline and its worker.
+private final class Crowd {
+  private let pipeline: WorkerPipeline
+  private let url: String
+  private var taken: [TransportError.Code?] = []
+
+  init(_ service: String) {
+    pipeline = WorkerPipeline(settings: services.settings(service))
+    url = services.url(service) + "/"
+  }
+
+  deinit { pipeline.stop() }
+
+  func ask(_ count: Int, seconds: Int64 = 0, milliseconds: Int64 = 0) {
+    for _ in 0..<count {
+      let now = MonotonicInstant.now()
+      _ = pipeline.send(
+        HTTPRequest(method: .get, url: url, headers: []),
+        deadline: now.advanced(milliseconds: seconds * 1000 + milliseconds), now: now)
+    }
+  }
+
+  /// What has come, once it is as many; an error or nil each.
+  func outcomes(_ count: Int) -> [TransportError.Code?] {
+    let end = MonotonicInstant.now().advanced(milliseconds: 20_000)
+    while taken.count < count, MonotonicInstant.now() < end { waitForWorker(100) }
+    return taken
+  }
+
+  /// Whether there comes a time without any work of the worker: asleep at every look, its processor time the same.
+  func workerRests() -> Bool {
+    guard let worker = workers().last else { return false }
+    let end = MonotonicInstant.now().advanced(milliseconds: 20_000)
+    var looks: [String] = []
+    while MonotonicInstant.now() < end {
+      waitForWorker(20)
+      guard processStatus(worker)["State"]?.hasPrefix("S") == true, let used = processorTime(of: worker) else {
+        looks = []
+        continue
+      }
+      looks.append(used)
+      if looks.count >= 10, Set(looks.suffix(10)).count == 1 { return true }
+    }
+    return false
+  }
+
+  private func waitForWorker(_ milliseconds: Int32) {
+    var entry = pollfd(
+      fd: pipeline.descriptor, events: Int16(POLLIN | (pipeline.wantsToSend ? POLLOUT : 0)), revents: 0)
+    poll(&entry, 1, milliseconds)
+    taken += pipeline.take(now: .now()).map { _, outcome in
+      if case .failure(let error) = outcome { error.code } else { nil }
+    }
+  }
+
+  /// The first field of /proc/PID/schedstat, in ns.
+  private func processorTime(of process: pid_t) -> String? {
+    let text = try? String(contentsOfFile: "/proc/\(process)/schedstat", encoding: .utf8)
+    return text?.split(separator: " ").first.map(String.init)
+  }
+}
+
+private let services = HostileServices.shared
