@@ -7,8 +7,8 @@ import IAMPASSProtocol
 
 struct SessionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "session", abstract: "Lists the sessions that phones opened, or ends one.",
-    subcommands: [List.self, End.self])
+    commandName: "session", abstract: "Lists the sessions that phones opened, shows them live, or ends one.",
+    subcommands: [List.self, Watch.self, End.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,7 +30,7 @@ struct SessionCommand: ParsableCommand {
         } else {
           SessionTable(sessions).print()
         }
-        if !records.helperIsThere { warn("iampass-helper does not run: nobody is logged out when a phone leaves") }
+        records.warnWithoutHelper()
       }
     }
   }
@@ -49,15 +49,12 @@ struct SessionCommand: ParsableCommand {
         let session = try records.session(beginning: id)
         guard records.helperIsThere else { throw Failure.helperNotThere }
         try records.end(session)
-        print("\(session.record.id): ended")
+        // Nobody watches a sudo or su, so nobody can tell its processes from others.
+        let isWatched = session.record.binding != nil
+        print("\(session.record.id): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
       }
     }
   }
-}
-
-private func warn(_ text: String) {
-  let line = "iampassctl: \(text)\nhint: systemctl start iampass-helper\n"
-  _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
 }
 
 /// The records in the run folder, with the helper's notes.
@@ -76,6 +73,12 @@ struct RecordedSessions {
     ledger = setup.ledger
     notes = setup.watchNotes
     helperIsThere = setup.helper.isThere
+  }
+
+  func warnWithoutHelper() {
+    guard !helperIsThere else { return }
+    Terminal.complain("iampassctl: iampass-helper does not run: nobody is logged out when a phone leaves")
+    Terminal.complain("hint: systemctl start iampass-helper")
   }
 
   /// The oldest first.

@@ -12,7 +12,7 @@ GOLDEN = os.path.join(HERE, "golden")
 VERBS = [
     (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
-    ("login-test",), ("session",), ("session", "list"), ("session", "end"),
+    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "end"),
 ]  # fmt: skip
 
 

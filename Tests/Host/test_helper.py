@@ -253,6 +253,16 @@ class Listing(HelperTestCase):
         self.assert_nothing_left()
         self.assertEqual(self.host.run("iampassctl", "session", "list").strip(), "no sessions")
 
+    def test_watching_shows_what_happens(self):
+        watching = self.host.terminal("iampassctl session watch")
+        child = self.ssh_shell()
+        watching.expect(r"\d\d:\d\d:\d\d  opened +[0-9a-f]{8}  alice  sshd  from ")
+        self.leave()
+        self.assert_over(child)
+        watching.expect(r"ended +[0-9a-f]{8}  alice  sshd")
+        watching.sendintr()
+        self.assertEqual(watching.finish(), 0)
+
     def test_it_says_where_no_helper_runs(self):
         self.host.run("systemctl", "stop", "iampass-helper")
         self.assertIn("iampass-helper does not run", self.host.run("iampassctl", "session", "list"))
