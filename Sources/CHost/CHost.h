@@ -40,6 +40,13 @@ extern int getresuid(uid_t *real, uid_t *effective, uid_t *saved);
 extern int getresgid(gid_t *real, gid_t *effective, gid_t *saved);
 #endif
 
+#ifndef _GNU_SOURCE
+extern void *memmem(const void *bytes, size_t count, const void *key, size_t length);
+#endif
+static inline const void *iampass_find(const void *bytes, size_t count, const void *key, size_t length) {
+  return memmem(bytes, count, key, length);
+}
+
 /// Whether the process ignores a signal; SIG_IGN is a macro, and sa_handler a member of a union.
 static inline int iampass_ignores(int signal) {
   struct sigaction now;

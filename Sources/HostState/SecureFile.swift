@@ -113,8 +113,13 @@ public enum SecureFile {
 
   /// Reads to the end; a file that grows past the limit meanwhile is refused.
   static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: size + 1)
-    var filled = 0
+    // At once for all files but those that grow meanwhile, and without zeros first: the users' may have megabytes.
+    var bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
+      // SAFETY: read writes at most the buffer's size and says how much it wrote.
+      count = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
+    }
+    var filled = bytes.count
+    if filled > 0, filled <= size { bytes.append(contentsOf: repeatElement(0, count: size + 1 - filled)) }
     while true {
       if filled == bytes.count {
         guard filled <= limit else { throw FileError(.tooLarge, path: path) }

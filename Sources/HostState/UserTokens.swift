@@ -52,20 +52,20 @@ public struct UserTokens: Sendable {
   public func token(of user: UnixUsername) throws(UserTokensError) -> Secret? {
     let key = Array(user.text.utf8) + [UInt8(ascii: ":")]
     var token: Secret?
-    var line = 0
-    var start = 0
-    while start < bytes.count {
-      line += 1
-      let end = Self.endOfLine(bytes, from: start)
-      defer { start = end + 1 }
-      guard Self.has(bytes, key, at: start, before: end) else { continue }
-      guard token == nil else { throw .userNamedTwice(line: line) }
-      let value = Array(bytes[(start + key.count)..<end])
-      guard Self.isToken(value) else { throw .badToken(line: line) }
+    var next = 0
+    while let found = Self.position(of: key, in: bytes, from: next) {
+      next = found + 1
+      // At a line's beginning it is a user; elsewhere the end of another's name, or part of a token.
+      guard found == 0 || bytes[found - 1] == UInt8(ascii: "\n") else { continue }
+      guard token == nil else { throw .userNamedTwice(line: line(at: found)) }
+      let value = Array(bytes[(found + key.count)..<Self.endOfLine(bytes, from: found)])
+      guard Self.isToken(value) else { throw .badToken(line: line(at: found)) }
       token = Secret(bytes: value)
     }
     return token
   }
+
+  private func line(at index: Int) -> Int { bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1 }
 
   /// All users, in the file's order. Empty lines and lines that begin with `#` are passed over.
   public func users() -> [String] {
@@ -108,17 +108,21 @@ public struct UserTokens: Sendable {
     return bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1
   }
 
-  private static func has(_ bytes: [UInt8], _ key: [UInt8], at start: Int, before end: Int) -> Bool {
-    guard end - start >= key.count else { return false }
-    // SAFETY: both ranges were just seen to lie in their arrays.
-    return bytes.withUnsafeBytes { memcmp($0.baseAddress! + start, key, key.count) == 0 }
+  /// memmem(3): a sign-in searches a file of 100,000 users.
+  private static func position(of key: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+    guard start < bytes.count else { return nil }
+    return bytes.withUnsafeBytes { buffer in
+      // SAFETY: `start` is inside the buffer, and the search ends at its end.
+      iampass_find(buffer.baseAddress! + start, buffer.count - start, key, key.count).map {
+        UnsafeRawPointer($0) - buffer.baseAddress!
+      }
+    }
   }
 
   private static func endOfLine(_ bytes: [UInt8], from start: Int) -> Int {
     position(of: UInt8(ascii: "\n"), in: bytes, from: start) ?? bytes.count
   }
 
-  /// memchr(3): a sign-in searches a file of 100,000 users.
   private static func position(of byte: UInt8, in bytes: [UInt8], from start: Int) -> Int? {
     guard start < bytes.count else { return nil }
     return bytes.withUnsafeBytes { buffer in
