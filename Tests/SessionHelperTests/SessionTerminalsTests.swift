@@ -20,7 +20,10 @@ import Testing
       try #require(openpty(&ends.outer, &ends.inner, nil, nil, nil) == 0)
       (outer, inner) = ends
       try #require(fcntl(outer, F_SETFL, O_NONBLOCK) == 0)
-      path = try #require(ttyname(inner).map { String(cString: $0) })
+      // ttyname's own buffer is one for all tests.
+      var name = [CChar](repeating: 0, count: 64)
+      try #require(ttyname_r(inner, &name, name.count) == 0)
+      path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       var found = stat()
       try #require(fstat(inner, &found) == 0)
       number = found.st_rdev
