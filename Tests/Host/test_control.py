@@ -166,6 +166,8 @@ class Switch(ControlTestCase):
 
     def test_sshd_gets_a_file_that_goes_again(self):
         old = "KbdInteractiveAuthentication yes"
+        # Last of all: sshd itself is told to read its files at a moment that nobody waits for.
+        self.addCleanup(self.host.run, "systemctl", "restart", "ssh")
         with self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no")):
             code, output = self.ctl("enable", "--force")
             self.assertIn("warning: sshd does not ask PAM", output)
@@ -178,6 +180,8 @@ class Switch(ControlTestCase):
 
     def test_at_a_terminal_the_sshd_file_is_asked_for(self):
         old = "KbdInteractiveAuthentication yes"
+        # Last of all: sshd itself is told to read its files at a moment that nobody waits for.
+        self.addCleanup(self.host.run, "systemctl", "restart", "ssh")
         with self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no")):
             child = self.host.terminal("iampassctl enable --force", timeout=60)
             child.expect_exact("which lets it? [y/N] ")

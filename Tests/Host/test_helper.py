@@ -254,7 +254,7 @@ class Listing(HelperTestCase):
         self.assertEqual(self.host.run("iampassctl", "session", "list").strip(), "no sessions")
 
     def test_watching_shows_what_happens(self):
-        watching = self.host.terminal("iampassctl session watch")
+        watching = self.host.terminal("exec iampassctl session watch")
         child = self.ssh_shell()
         watching.expect(r"\d\d:\d\d:\d\d  opened +[0-9a-f]{8}  alice  sshd  from ")
         self.leave()
@@ -389,7 +389,7 @@ class Unit(HelperTestCase):
 
     def test_its_worker_is_not_root(self):
         child = self.ssh_shell()
-        self.assertEqual(len(self.host.workers()), 1)
+        self.assertEqual(len(self.host.helper_workers()), 1)
         child.sendline("exit")
         child.finish()
 

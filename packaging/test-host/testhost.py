@@ -163,8 +163,16 @@ class Host:
         return self.run(*words)
 
     def workers(self):
-        """The process ids of the module's workers that run now; the phone's has another user."""
-        return self.run("pgrep", "-u", "_iampass", "-x", "iampass-https", check=False).split()
+        """The process ids of the module's workers that run now; the phone's has another user, the helper's its own."""
+        own = self.helper_workers()
+        return [pid for pid in self._workers() if pid not in own]
+
+    def helper_workers(self):
+        helper = self.run("systemctl", "show", "--property=MainPID", "--value", "iampass-helper").strip()
+        return self._workers("-P", helper) if helper != "0" else []
+
+    def _workers(self, *more):
+        return self.run("pgrep", "-u", "_iampass", "-x", *more, "iampass-https", check=False).split()
 
 
 class Terminal(pexpect.spawn):
