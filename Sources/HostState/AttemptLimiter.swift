@@ -186,16 +186,6 @@ enum BoundedFolder {
   }
 
   static func names(in folder: String) throws(FileError) -> [String] {
-    guard let stream = opendir(folder) else { throw FileError(.system(errno), path: folder) }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      // SAFETY: readdir's entry holds a terminated name until the next call.
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
+    try FolderListing.names(in: folder).filter { !$0.hasPrefix(".") }
   }
 }

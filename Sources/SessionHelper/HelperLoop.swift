@@ -146,7 +146,7 @@ public final class HelperLoop {
   private func lookAtEverything(_ now: Int64) {
     nextLook = now + Self.lookTime
     configure(now)
-    if let folder = try? SessionLedger(run: run).folder() { _ = folderWatch.begin(folder) }
+    if let folder = try? SessionLedger(run: run).folder() { folderWatch.begin(folder) }
     supervisor?.rescan(at: now)
   }
 
@@ -162,7 +162,11 @@ public final class HelperLoop {
       let seal = RequestSeal(
         settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
       adopt(try SupervisorSetup(setup), pipeline, SessionInquiry(seal: seal), now)
-      if setup.run.path != run.path { log.write(LOG_WARNING, "run_dir has changed: restart iampass-helper") }
+      if setup.run.path != run.path {
+        // Also where the file could not be read at the start: else this would watch a folder that nobody writes to.
+        log.write(LOG_NOTICE, "run_dir is \(setup.run.path) now: ends, to be started anew for it")
+        mustStop = true
+      }
       complaint = ""
     } catch {
       guard complaint != error.explanation else { return }

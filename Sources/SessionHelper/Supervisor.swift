@@ -143,8 +143,6 @@ public final class Supervisor {
   }
 
   private func took(_ answer: SessionAnswer, _ watched: WatchedRecord, _ now: Int64) {
-    // The end was decided while this was under way.
-    guard watched.closing == nil, watched.watch != nil else { return attendSoon(watched, now) }
     let wasAsked = watched.askedAt
     watched.failures = 0
     watched.lastAnswer = now
@@ -200,8 +198,6 @@ public final class Supervisor {
     take(step, watched, now)
   }
 
-  private func attendSoon(_ watched: WatchedRecord, _ now: Int64) { watched.closing?.next = now }
-
   // MARK: Deciding
 
   private func take(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
@@ -241,6 +237,12 @@ public final class Supervisor {
 
   private func judgeEnds(_ now: Int64) {
     let ending = records.values.filter { $0.pendingEnd != nil && $0.closing == nil }
+    // They may be over, or asked anew, by now.
+    guard !ending.isEmpty else {
+      verdictDue = nil
+      probes = []
+      return
+    }
     let doubted = others.filter { $0.watch?.isDoubted == true }.count
     // A held question would have been answered, had the service anything bad to say.
     let sound = others.filter { other in
