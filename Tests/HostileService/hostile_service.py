@@ -176,9 +176,9 @@ class HostileService:
 
 
 def read_request(reader, number):
-    """The next request of a connection; None at its end."""
+    """The next request of a connection; None at its end, or where it is not HTTP: a TLS hello may have two spaces."""
     first = reader.readline().decode("latin-1").split()
-    if len(first) != 3:
+    if len(first) != 3 or not first[2].startswith("HTTP/"):
         return None
     headers = []
     while (line := reader.readline().strip()):
