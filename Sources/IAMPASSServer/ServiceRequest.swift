@@ -99,6 +99,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case tooLate = "TOO_LATE"
   case wrongContext = "WRONG_CONTEXT"
   case wrongNonce = "WRONG_NONCE"
+  case badSubscription = "BAD_SUBSCRIPTION"
 }
 
 /// A reply: JSON, or a page's file, each whole; or a stream.
