@@ -9,6 +9,12 @@ public enum DeviceRoute {
   public static let answer = ["device", "v1", "answer"]
   public static let presence = ["device", "v1", "presence"]
   public static let status = ["device", "v1", "status"]
+  public static let credential = ["device", "v1", "credential"]
+  public static let end = ["device", "v1", "end"]
+  public static let unregister = ["device", "v1", "unregister"]
+  public static let push = ["device", "v1", "push"]
+  public static let pushKey = ["device", "v1", "push-key"]
+  public static let events = ["device", "v1", "events"]
 }
 
 /// The body of `POST /device/v1/register`.
@@ -17,19 +23,26 @@ public struct RegisterRequest: Sendable, Equatable {
   public let code: Secret
   /// ``DevicePublicKey/text``.
   public let publicKey: String
+  /// For the method `device`; its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the code.
+  public let credential: UnverifiedCredential?
 
-  public init(code: Secret, publicKey: String) {
+  public init(code: Secret, publicKey: String, credential: UnverifiedCredential? = nil) {
     self.code = code
     self.publicKey = publicKey
+    self.credential = credential
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.readingMessage(body)
-    self.init(code: Secret(try json.text("code")), publicKey: try json.text("public_key"))
+    self.init(
+      code: Secret(try json.text("code")), publicKey: try json.text("public_key"),
+      credential: try json.optional("credential", UnverifiedCredential.init))
   }
 
   public func encoded() -> [UInt8] {
-    JSON.object(["code": .string(code.exposedValue), "public_key": .string(publicKey)]).encoded()
+    JSON.object([
+      "code": .string(code.exposedValue), "public_key": .string(publicKey), "credential": credential?.json,
+    ]).encoded()
   }
 }
 
@@ -40,22 +53,27 @@ public struct RegisterReply: Sendable, Equatable {
   public let application: String
   /// How the application calls the user, or "user".
   public let user: String
+  /// What this phone can be asked for, the weakest first.
+  public let methods: [AuthenticationMethod]
 
-  public init(device: String, application: String, user: String) {
+  public init(device: String, application: String, user: String, methods: [AuthenticationMethod] = [.acceptance]) {
     self.device = device
     self.application = application
     self.user = user
+    self.methods = methods
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.readingMessage(body)
     self.init(
-      device: try json.text("device"), application: try json.text("application"), user: try json.text("user"))
+      device: try json.text("device"), application: try json.text("application"), user: try json.text("user"),
+      methods: json.methods)
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "status": .bool(true), "device": .string(device), "application": .string(application), "user": .string(user),
+      "methods": .methods(methods),
     ]).encoded()
   }
 }
@@ -84,59 +102,6 @@ public struct LinkReply: Sendable, Equatable {
       "status": .bool(true), "application": .string(application), "user": .string(user),
       "seconds_left": .integer(secondsLeft),
     ]).encoded()
-  }
-}
-
-/// A sign-in that waits for this phone's answer.
-public struct OpenRequest: Sendable, Equatable {
-  public let session: String
-  /// To be signed with the answer.
-  public let nonce: String
-  /// Unix time in seconds by the service's clock; to be signed with the answer.
-  public let expires: Int64
-  /// For showing: the phone's clock may differ from the service's.
-  public let secondsLeft: Int64
-  public let context: SignInContext
-
-  public init(session: String, nonce: String, expires: Int64, secondsLeft: Int64, context: SignInContext) {
-    self.session = session
-    self.nonce = nonce
-    self.expires = expires
-    self.secondsLeft = secondsLeft
-    self.context = context
-  }
-
-  init(_ json: JSON) throws(MessageError) {
-    guard let context = json["context"] else { throw .member("context") }
-    self.init(
-      session: try json.text("session"), nonce: try json.text("nonce"), expires: try json.number("expires"),
-      secondsLeft: try json.number("seconds_left"), context: try SignInContext(context))
-  }
-
-  var json: JSON {
-    .object([
-      "session": .string(session), "nonce": .string(nonce), "expires": .integer(expires),
-      "seconds_left": .integer(secondsLeft), "context": context.json,
-    ])
-  }
-}
-
-/// The reply to a listing.
-public struct RequestsReply: Sendable, Equatable {
-  /// The oldest first.
-  public let requests: [OpenRequest]
-
-  public init(requests: [OpenRequest]) { self.requests = requests }
-
-  public init(parsing body: [UInt8]) throws(MessageError) {
-    guard let items = try JSON.readingMessage(body)["requests"]?.array else { throw .member("requests") }
-    var requests: [OpenRequest] = []
-    for item in items { requests.append(try OpenRequest(item)) }
-    self.init(requests: requests)
-  }
-
-  public func encoded() -> [UInt8] {
-    JSON.object(["status": .bool(true), "requests": .array(requests.map(\.json))]).encoded()
   }
 }
 
@@ -185,12 +150,18 @@ public struct DeviceStatusReply: Sendable, Equatable {
   public let user: String
   public let presence: Presence
   public let sessions: [LiveSession]
+  /// What this phone can be asked for, the weakest first.
+  public let methods: [AuthenticationMethod]
 
-  public init(application: String, user: String, presence: Presence, sessions: [LiveSession]) {
+  public init(
+    application: String, user: String, presence: Presence, sessions: [LiveSession],
+    methods: [AuthenticationMethod] = [.acceptance]
+  ) {
     self.application = application
     self.user = user
     self.presence = presence
     self.sessions = sessions
+    self.methods = methods
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -200,13 +171,15 @@ public struct DeviceStatusReply: Sendable, Equatable {
     var sessions: [LiveSession] = []
     for item in items { sessions.append(try LiveSession(item)) }
     self.init(
-      application: try json.text("application"), user: try json.text("user"), presence: presence, sessions: sessions)
+      application: try json.text("application"), user: try json.text("user"), presence: presence, sessions: sessions,
+      methods: json.methods)
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "status": .bool(true), "application": .string(application), "user": .string(user),
       "presence": .string(presence.rawValue), "sessions": .array(sessions.map(\.json)),
+      "methods": .methods(methods),
     ]).encoded()
   }
 }

@@ -10,12 +10,26 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case `return`
   /// What this phone is registered for.
   case status
+  /// Add or replace the credential for the method `device`: ``CredentialStatement``.
+  case credential
+  /// End sessions of this phone's user: ``EndStatement``.
+  case end
+  /// This phone is the user's no longer.
+  case unregister
+  /// Where the phone is rung while its page is closed: ``PushStatement``.
+  case push
+  /// A stream of what changes.
+  case events
 }
 
 /// What the user decided.
 public enum DeviceAnswer: String, Sendable, CaseIterable {
   case approve
   case deny
+  /// Deny, and block where the request came from for a while: it was somebody else.
+  case notMe = "not_me"
+  /// This phone cannot prove what the request asks for.
+  case unable
 }
 
 /// Signed by the phone: "I, this phone, ask this service for this, now, once".
@@ -51,6 +65,11 @@ public struct DeviceAsk: Sendable, Equatable {
     ])
   }
 
+  func json(with more: KeyValuePairs<String, JSON>) -> JSON {
+    guard case .object(let members) = json else { preconditionFailure("an ask is an object") }
+    return .object(members + more.map { JSON.Member($0.key, $0.value) })
+  }
+
   public init(_ json: JSON) throws(MessageError) {
     origin = try json.text("origin")
     device = try json.text("device")
@@ -75,10 +94,14 @@ public struct AnswerStatement: Sendable, Equatable {
   public let nonce: String
   /// Unix time in seconds after which the answer is worth nothing; the service's own for this request.
   public let expires: Int64
+  /// As the request asked.
+  public let method: AuthenticationMethod
+  /// The digits that the user typed; empty where none were asked for.
+  public let code: String
 
   public init(
     origin: String, device: String, session: String, answer: DeviceAnswer, contextHash: String, nonce: String,
-    expires: Int64
+    expires: Int64, method: AuthenticationMethod = .acceptance, code: String = ""
   ) {
     self.origin = origin
     self.device = device
@@ -87,13 +110,16 @@ public struct AnswerStatement: Sendable, Equatable {
     self.contextHash = contextHash
     self.nonce = nonce
     self.expires = expires
+    self.method = method
+    self.code = code
   }
 
   public var json: JSON {
     .object([
       "origin": .string(origin), "device": .string(device), "session": .string(session),
       "answer": .string(answer.rawValue), "context_hash": .string(contextHash), "nonce": .string(nonce),
-      "expires": .integer(expires), "purpose": .string("answer"),
+      "expires": .integer(expires), "method": .string(method.rawValue), "code": .string(code),
+      "purpose": .string("answer"),
     ])
   }
 
@@ -107,6 +133,9 @@ public struct AnswerStatement: Sendable, Equatable {
     contextHash = try json.text("context_hash")
     nonce = try json.text("nonce")
     expires = try json.number("expires")
+    // Phones from before there were methods and codes say neither.
+    method = try json.method("method")
+    code = json["code"]?.string ?? ""
   }
 }
 
@@ -123,6 +152,8 @@ public enum ShownContext {
 public struct UnverifiedStatement: Sendable, Equatable {
   public let statement: JSON
   public let signature: String
+  /// With an approval by the method `device`.
+  public let assertion: UnverifiedAssertion?
 
   /// The id of the phone that is said to have signed.
   public var device: String? { statement["device"]?.string }
@@ -132,6 +163,7 @@ public struct UnverifiedStatement: Sendable, Equatable {
     guard let statement = json["statement"], case .object = statement else { throw .member("statement") }
     self.statement = statement
     signature = try json.text("signature")
+    assertion = try json.optional("assertion", UnverifiedAssertion.init)
   }
 
   /// Whether the owner of `key` signed this.
@@ -141,24 +173,12 @@ public struct UnverifiedStatement: Sendable, Equatable {
   }
 
   /// A body with `statement`, signed.
-  public static func body(signing statement: JSON, with key: DeviceKey) throws(DeviceKeyError) -> [UInt8] {
+  public static func body(
+    signing statement: JSON, with key: DeviceKey, assertion: UnverifiedAssertion? = nil
+  ) throws(DeviceKeyError) -> [UInt8] {
     let signature = try key.signature(over: statement.canonicallyEncoded())
-    return JSON.object(["statement": statement, "signature": .string(Base64.encode(signature))]).encoded()
-  }
-}
-
-extension JSON {
-  static func readingMessage(_ body: [UInt8]) throws(MessageError) -> JSON {
-    do { return try JSON(parsing: body) } catch { throw .json(error) }
-  }
-
-  func text(_ name: String) throws(MessageError) -> String {
-    guard let value = self[name]?.string, !value.isEmpty else { throw .member(name) }
-    return value
-  }
-
-  func number(_ name: String) throws(MessageError) -> Int64 {
-    guard let value = self[name]?.integer else { throw .member(name) }
-    return value
+    return JSON.object([
+      "statement": statement, "signature": .string(Base64.encode(signature)), "assertion": assertion?.json,
+    ]).encoded()
   }
 }

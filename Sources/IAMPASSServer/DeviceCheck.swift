@@ -9,6 +9,16 @@ struct VerifiedStatement: Sendable {
   let statement: JSON
 }
 
+/// Why what a phone asked for changes nothing.
+struct DeviceRefusal: Error {
+  static let cutOff = DeviceRefusal(status: 403, reason: .deviceCutOff)
+
+  let status: Int
+  let reason: Reason
+
+  var reply: ServiceReply { .refused(status, reason) }
+}
+
 /// The check of what a phone signed.
 struct DeviceCheck: Sendable {
   enum Outcome<Value: Sendable>: Sendable {

@@ -28,36 +28,6 @@ extension Service {
     }
   }
 
-  /// Takes the user's answer to a request of this phone's, in time, once.
-  func takeAnswer(_ call: Call) async throws -> ServiceReply {
-    let verified: VerifiedStatement
-    switch try await deviceCheck.statement(in: call) {
-    case .refused(let reply): return reply
-    case .verified(let statement): verified = statement
-    }
-    guard let answer = try? AnswerStatement(verified.statement) else { return .refused(400, .badRequest) }
-    let now = clock()
-    let outcome = try await storage.write { db -> Result<Session, AnswerRefusal> in
-      // Read again: the phone may have been cut off since its signature was checked.
-      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else {
-        return .failure(AnswerRefusal(status: 403, reason: .deviceCutOff))
-      }
-      guard var session = try Session.find(id: answer.session, in: db), session.user == verified.user else {
-        return .failure(AnswerRefusal(status: 404, reason: .unknownRequest))
-      }
-      if let refusal = session.take(answer, at: now) { return .failure(refusal) }
-      try session.update(in: db)
-      return .success(session)
-    }
-    switch outcome {
-    case .failure(let refusal): return .refused(refusal.status, refusal.reason)
-    case .success(let session):
-      audit.answered(session, by: verified.phone)
-      announceChange(of: session)
-      return .done
-    }
-  }
-
   /// The phone leaves or comes back, and its sessions with it.
   func changePresence(_ call: Call) async throws -> ServiceReply {
     switch try await deviceCheck.ask(in: call, purposes: [.leave, .return]) {
@@ -93,10 +63,58 @@ extension Service {
     }
   }
 
-  private var deviceCheck: DeviceCheck { DeviceCheck(storage: storage, clock: clock) }
+  /// Ends sessions of this phone's user, all or none. One that has ended already is no error.
+  func endSessions(_ call: Call) async throws -> ServiceReply {
+    let verified: VerifiedStatement
+    switch try await deviceCheck.ask(in: call, purposes: [.end]) {
+    case .refused(let reply): return reply
+    case .verified(let (statement, _)): verified = statement
+    }
+    guard let ids = try? EndStatement(verified.statement).sessions else { return .refused(400, .badRequest) }
+    let now = clock()
+    let outcome = try await storage.write { db -> Result<[Session], DeviceRefusal> in
+      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return .failure(.cutOff) }
+      var sessions: [Session] = []
+      for id in Set(ids) {
+        guard let session = try Session.find(id: id, in: db), session.user == verified.user else {
+          return .failure(DeviceRefusal(status: 404, reason: .unknownSession))
+        }
+        sessions.append(session)
+      }
+      return .success(try Session.close(sessions, .endedOnPhone, at: now, in: db))
+    }
+    switch outcome {
+    case .failure(let refusal): return refusal.reply
+    case .success(let ended):
+      announceEnd(of: ended)
+      return try await describe(verified, presence: verified.phone.presence, at: now)
+    }
+  }
+
+  /// The phone gives its user up. What it approved goes on; what it has not answered is closed.
+  func unregister(_ call: Call) async throws -> ServiceReply {
+    let verified: VerifiedStatement
+    switch try await deviceCheck.ask(in: call, purposes: [.unregister]) {
+    case .refused(let reply): return reply
+    case .verified(let (statement, _)): verified = statement
+    }
+    let now = clock()
+    let closed = try await storage.write { db -> [Session]? in
+      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return nil }
+      try Phone.cutOff(user: verified.user, at: now, in: db)
+      return try Session.close(all: .unanswered, of: verified.user, .phoneUnregistered, at: now, in: db)
+    }
+    guard let closed else { return .refused(403, .deviceCutOff) }
+    audit.cutOff(phone: verified.phone.id, user: verified.user)
+    announceEnd(of: closed)
+    board.changed(.user(verified.user))
+    return .done
+  }
+
+  var deviceCheck: DeviceCheck { DeviceCheck(storage: storage, clock: clock) }
 
   /// The user's open requests; nil where the phone was cut off meanwhile.
-  private func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
+  func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
     try await storage.read { db in
       guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return nil }
       return try Session.unended(of: verified.user, in: db).compactMap { $0.openRequest(at: now) }
@@ -104,7 +122,7 @@ extension Service {
   }
 
   /// Marks the requests as seen before they are shown, so that their clients say "identifying".
-  private func show(
+  func show(
     _ open: [OpenRequest], of user: Int64, applied wait: Int64?, at now: UnixTime
   ) async throws -> ServiceReply {
     let ids = Set(open.map(\.session))
@@ -123,7 +141,7 @@ extension Service {
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
   }
 
-  private func describe(
+  func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
     let (application, sessions) = try await storage.read { db in
@@ -136,12 +154,6 @@ extension Service {
       application: application, user: verified.phone.displayName, presence: presence, sessions: sessions)
     return ServiceReply(200, reply.encoded())
   }
-}
-
-/// Why an answer changes nothing.
-private struct AnswerRefusal: Error {
-  let status: Int
-  let reason: Reason
 }
 
 extension Session {
@@ -160,21 +172,5 @@ extension Session {
     guard current.isApproved, let since = current.approvedAt, let expiry = current.expiry else { return nil }
     return LiveSession(
       session: id, status: current.status, since: since.seconds, expires: expiry.seconds, context: context)
-  }
-
-  /// Takes the answer, or says why not.
-  fileprivate mutating func take(_ answer: AnswerStatement, at now: UnixTime) -> AnswerRefusal? {
-    guard Digest.areEqual(Array(answer.nonce.utf8), Array(answerNonce.utf8)),
-      answer.expires == lifecycle.answerDeadline.seconds
-    else { return AnswerRefusal(status: 400, reason: .wrongNonce) }
-    // What the user saw must be what is approved.
-    guard answer.contextHash == ShownContext.hash(context) else {
-      return AnswerRefusal(status: 400, reason: .wrongContext)
-    }
-    switch lifecycle.answer(answer.answer, at: now) {
-    case .taken: return nil
-    case .alreadyAnswered: return AnswerRefusal(status: 409, reason: .alreadyAnswered)
-    case .tooLate: return AnswerRefusal(status: 410, reason: .tooLate)
-    }
   }
 }

@@ -19,6 +19,7 @@ extension Service {
     try await storage.write { db in
       try SpentNonces.prune(at: now, in: db)
       try Link.prune(at: now, in: db)
+      try SourceBlock.prune(at: now, in: db)
       try Session.prune(at: now, in: db)
     }
   }

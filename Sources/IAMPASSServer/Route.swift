@@ -18,12 +18,14 @@ enum Route: Equatable {
   case deviceAnswer
   case devicePresence
   case deviceStatus
+  case deviceEnd
+  case deviceUnregister
 
   var method: String {
     switch self {
     case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink: "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
-      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus:
+      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister:
       "POST"
     }
   }
@@ -60,6 +62,8 @@ enum Route: Equatable {
       case "answer": self = .deviceAnswer
       case "presence": self = .devicePresence
       case "status": self = .deviceStatus
+      case "end": self = .deviceEnd
+      case "unregister": self = .deviceUnregister
       default: return nil
       }
     default: return nil

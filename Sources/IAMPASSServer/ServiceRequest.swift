@@ -83,6 +83,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case unknownMethod = "UNKNOWN_METHOD"
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
+  case sourceBlocked = "SOURCE_BLOCKED"
   case badDuration = "BAD_DURATION"
 
   case unknownLink = "UNKNOWN_LINK"

@@ -3,7 +3,8 @@ import IAMPASSProtocol
 
 /// What a session is, from the request on the phone to its end. Pure: time is an argument, nothing is stored here.
 ///
-/// `pending → identifying → active → walkaway ⇄ active → closed`; unanswered `timeout`, denied `cancelled`.
+/// `pending → identifying → active → walkaway ⇄ active → closed`; unanswered `timeout`, denied `cancelled`, where the
+/// phone cannot do what was asked `failed`.
 public struct SessionLifecycle: Sendable, Equatable {
   /// How long a request waits for its answer, in seconds.
   public static let answerTime: Int64 = 60
@@ -17,12 +18,28 @@ public struct SessionLifecycle: Sendable, Equatable {
   /// Why a session ended; the status reply's `reason`.
   public enum Ending: String, Sendable, CaseIterable {
     case denied = "DENIED"
+    /// Denied, and the user says that it was somebody else.
+    case notMe = "NOT_ME"
+    /// The phone cannot prove what was asked for.
+    case unable = "METHOD_NOT_AVAILABLE"
     case notAnswered = "NOT_ANSWERED"
     case notCollected = "NOT_COLLECTED"
     case loggedOut = "LOGGED_OUT"
+    case endedOnPhone = "ENDED_ON_PHONE"
     case expired = "EXPIRED"
     case userDeleted = "USER_DELETED"
     case phoneLost = "PHONE_LOST"
+    case phoneUnregistered = "PHONE_UNREGISTERED"
+
+    /// Whether the phone said so instead of approving.
+    var isAnswer: Bool {
+      switch self {
+      case .denied, .notMe, .unable: true
+      case .notAnswered, .notCollected, .loggedOut, .endedOnPhone, .expired, .userDeleted, .phoneLost,
+        .phoneUnregistered:
+        false
+      }
+    }
   }
 
   /// What became of an answer.
@@ -93,12 +110,14 @@ public struct SessionLifecycle: Sendable, Equatable {
   /// The phone's answer.
   public mutating func answer(_ answer: DeviceAnswer, at now: UnixTime) -> AnswerOutcome {
     settle(at: now)
-    guard isUnanswered else { return approvedAt != nil || ending == .denied ? .alreadyAnswered : .tooLate }
+    guard isUnanswered else { return approvedAt != nil || ending?.isAnswer == true ? .alreadyAnswered : .tooLate }
     switch answer {
     case .approve:
       status = .active
       approvedAt = now
     case .deny: end(.cancelled, .denied, at: now)
+    case .notMe: end(.cancelled, .notMe, at: now)
+    case .unable: end(.failed, .unable, at: now)
     }
     return .taken
   }

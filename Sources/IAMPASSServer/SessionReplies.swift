@@ -15,6 +15,9 @@ extension Service {
       let session = try Session(
         application: application.id, user: user.id, context: start.context ?? SignInContext(), duration: duration,
         at: now)
+      guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
+        return .notStarted(.sourceBlocked)
+      }
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
       guard unanswered.count < Session.greatestUnanswered, !unanswered.contains(where: { $0.source == session.source })
       else { return .notStarted(.requestPending) }

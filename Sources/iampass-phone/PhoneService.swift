@@ -107,7 +107,8 @@ struct RegisteredPhone {
   func send(_ answer: DeviceAnswer, to request: OpenRequest) throws {
     let statement = AnswerStatement(
       origin: state.server.origin, device: state.device, session: request.session, answer: answer,
-      contextHash: ShownContext.hash(request.context), nonce: request.nonce, expires: request.expires)
+      contextHash: ShownContext.hash(request.context), nonce: request.nonce, expires: request.expires,
+      method: request.method)
     _ = try service.post(
       DeviceRoute.answer, try UnverifiedStatement.body(signing: statement.json, with: state.key))
   }

@@ -106,7 +106,7 @@ private final class Watcher {
     guard let decision = try decision(for: request) else { return true }
     do {
       try phone.send(decision, to: request)
-      Terminal.say(decision == .approve ? "approved" : "denied")
+      Terminal.say(Self.report(of: decision))
     } catch let refusal as ServiceRefusal where refusal.reason == "ALREADY_ANSWERED" {
       Terminal.say("the request was answered before")
     } catch let refusal as ServiceRefusal where Self.overReasons.contains(refusal.reason) {
@@ -121,10 +121,21 @@ private final class Watcher {
     return true
   }
 
+  private static func report(of decision: DeviceAnswer) -> String {
+    switch decision {
+    case .approve: "approved"
+    case .deny: "denied"
+    case .notMe: "denied, and its source is blocked for 15 min"
+    case .unable: "not possible: the request wants an unlocked phone, which this command cannot prove"
+    }
+  }
+
   private static let overReasons = ["TOO_LATE", "UNKNOWN_REQUEST"]
 
   private func decision(for request: OpenRequest) throws -> DeviceAnswer? {
     if answer != .ignore { try sleep(delay) }
+    // Nobody is unlocked here: said at once, so that who asked need not wait.
+    guard request.method == .acceptance || answer == .ignore || answer == .deny else { return .unable }
     switch answer {
     case .approve: return .approve
     case .deny: return .deny

@@ -51,19 +51,41 @@ struct TestPhone {
 
   func answerBody(
     _ answer: DeviceAnswer, to request: OpenRequest, origin: String = Fixture.origin, nonce: String? = nil,
-    contextHash: String? = nil
+    contextHash: String? = nil, code: String = ""
   ) throws -> [UInt8] {
     let statement = AnswerStatement(
       origin: origin, device: device, session: request.session, answer: answer,
       contextHash: contextHash ?? ShownContext.hash(request.context), nonce: nonce ?? request.nonce,
-      expires: request.expires)
+      expires: request.expires, method: request.method, code: code)
     return try UnverifiedStatement.body(signing: statement.json, with: key)
   }
 
   @discardableResult
-  func answer(_ answer: DeviceAnswer, to request: OpenRequest) async throws -> ServiceReply {
-    await fixture.respond(Self.request(DeviceRoute.answer, try answerBody(answer, to: request)))
+  func answer(_ answer: DeviceAnswer, to request: OpenRequest, code: String = "") async throws -> ServiceReply {
+    await fixture.respond(Self.request(DeviceRoute.answer, try answerBody(answer, to: request, code: code)))
   }
+
+  /// What stands in each statement of this phone's.
+  func ask(_ purpose: DevicePurpose, nonce: String? = nil) throws -> DeviceAsk {
+    let random = try #require(Digest.randomIdentifier())
+    return DeviceAsk(
+      origin: Fixture.origin, device: device, purpose: purpose, timestamp: fixture.clock.now.seconds,
+      nonce: nonce ?? random)
+  }
+
+  func send(_ path: [String], _ statement: JSON) async throws -> ServiceReply {
+    await fixture.respond(Self.request(path, try UnverifiedStatement.body(signing: statement, with: key)))
+  }
+
+  func end(_ sessions: [String]) async throws -> ServiceReply {
+    try await send(DeviceRoute.end, EndStatement(ask: try ask(.end), sessions: sessions).json)
+  }
+
+  func unregister() async throws -> ServiceReply {
+    try await send(DeviceRoute.unregister, try ask(.unregister).json)
+  }
+
+  func status() async throws -> ServiceReply { try await send(DeviceRoute.status, try ask(.status).json) }
 
   /// Approves the only open request.
   func approveOnly() async throws {

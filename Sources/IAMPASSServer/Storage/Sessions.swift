@@ -123,8 +123,16 @@ extension Session {
   static func close(
     all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: Database
   ) throws -> [Session] {
+    let meant = try unended(of: user, in: db).filter { selection == .live || $0.lifecycle.isUnanswered }
+    return try close(meant, ending, at: now, in: db)
+  }
+
+  /// Closes those that had not ended, and returns them.
+  static func close(
+    _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: Database
+  ) throws -> [Session] {
     var closed: [Session] = []
-    for var session in try unended(of: user, in: db) where selection == .live || session.lifecycle.isUnanswered {
+    for var session in sessions where session.lifecycle.endedAt == nil {
       session.lifecycle.close(ending, at: now)
       try session.update(in: db)
       closed.append(session)

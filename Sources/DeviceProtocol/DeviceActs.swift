@@ -1,0 +1,119 @@
+import IAMPASSProtocol
+
+// Statements that say more than who asks for what: a ``DeviceAsk`` with members of their own.
+
+/// Ends sessions of the phone's user.
+public struct EndStatement: Sendable, Equatable {
+  /// More are refused.
+  public static let greatestCount = 50
+
+  public let ask: DeviceAsk
+  /// Ids of sessions.
+  public let sessions: [String]
+
+  public init(ask: DeviceAsk, sessions: [String]) {
+    self.ask = ask
+    self.sessions = sessions
+  }
+
+  public init(_ json: JSON) throws(MessageError) {
+    ask = try DeviceAsk(json)
+    guard let items = json["sessions"]?.array, (1...Self.greatestCount).contains(items.count) else {
+      throw .member("sessions")
+    }
+    sessions = items.compactMap(\.string)
+    guard sessions.count == items.count else { throw .member("sessions") }
+  }
+
+  public var json: JSON { ask.json(with: ["sessions": .array(sessions.map { .string($0) })]) }
+}
+
+/// Adds or replaces the phone's credential; its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
+/// ask's nonce.
+public struct CredentialStatement: Sendable, Equatable {
+  public let ask: DeviceAsk
+  public let credential: UnverifiedCredential
+
+  public init(ask: DeviceAsk, credential: UnverifiedCredential) {
+    self.ask = ask
+    self.credential = credential
+  }
+
+  public init(_ json: JSON) throws(MessageError) {
+    ask = try DeviceAsk(json)
+    guard let credential = try json.optional("credential", UnverifiedCredential.init) else {
+      throw .member("credential")
+    }
+    self.credential = credential
+  }
+
+  public var json: JSON { ask.json(with: ["credential": credential.json]) }
+}
+
+/// Where a browser takes messages (RFC 8030) and by which keys they are sealed (RFC 8291). As received, nothing is
+/// checked.
+public struct UnverifiedPushSubscription: Sendable, Equatable {
+  public let endpoint: String
+  /// The browser's point, uncompressed, base64url.
+  public let p256dh: String
+  /// 16 bytes, base64url.
+  public let auth: Secret
+
+  public init(endpoint: String, p256dh: String, auth: Secret) {
+    self.endpoint = endpoint
+    self.p256dh = p256dh
+    self.auth = auth
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    self.init(
+      endpoint: try json.text("endpoint"), p256dh: try json.text("p256dh"), auth: Secret(try json.text("auth")))
+  }
+
+  var json: JSON {
+    .object(["endpoint": .string(endpoint), "p256dh": .string(p256dh), "auth": .string(auth.exposedValue)])
+  }
+}
+
+/// Tells where the phone is rung while its page is closed.
+public struct PushStatement: Sendable, Equatable {
+  public let ask: DeviceAsk
+  /// Nil: nowhere any more.
+  public let subscription: UnverifiedPushSubscription?
+
+  public init(ask: DeviceAsk, subscription: UnverifiedPushSubscription?) {
+    self.ask = ask
+    self.subscription = subscription
+  }
+
+  public init(_ json: JSON) throws(MessageError) {
+    ask = try DeviceAsk(json)
+    // Forgetting where to ring must be said, not left out.
+    guard json["subscription"] != nil else { throw .member("subscription") }
+    subscription = try json.optional("subscription", UnverifiedPushSubscription.init)
+  }
+
+  public var json: JSON { ask.json(with: ["subscription": subscription?.json ?? .null]) }
+}
+
+/// The reply of `GET /device/v1/push-key`.
+public struct PushKeyReply: Sendable, Equatable {
+  /// The service's point (RFC 8292), uncompressed, base64url.
+  public let key: String
+
+  public init(key: String) { self.key = key }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    self.init(key: try JSON.readingMessage(body).text("key"))
+  }
+
+  public func encoded() -> [UInt8] { JSON.object(["status": .bool(true), "key": .string(key)]).encoded() }
+}
+
+/// Names of the events in the stream of `POST /device/v1/events`.
+public enum DeviceEvent: String, Sendable, CaseIterable {
+  /// ``RequestsReply``.
+  case requests
+  /// ``DeviceStatusReply``.
+  case status
+}

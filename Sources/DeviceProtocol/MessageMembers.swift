@@ -1,0 +1,46 @@
+import IAMPASSProtocol
+
+// How the messages read and write their members.
+
+extension JSON {
+  static func readingMessage(_ body: [UInt8]) throws(MessageError) -> JSON {
+    do { return try JSON(parsing: body) } catch { throw .json(error) }
+  }
+
+  func text(_ name: String) throws(MessageError) -> String {
+    guard let value = self[name]?.string, !value.isEmpty else { throw .member(name) }
+    return value
+  }
+
+  func number(_ name: String) throws(MessageError) -> Int64 {
+    guard let value = self[name]?.integer else { throw .member(name) }
+    return value
+  }
+
+  /// The bytes of a base64url member.
+  func bytes(_ name: String) throws(MessageError) -> [UInt8] {
+    guard let value = Base64URL.decode(try text(name)) else { throw .member(name) }
+    return value
+  }
+
+  /// Nil where the member is missing or null; of a wrong form it is refused.
+  func optional<Value>(_ name: String, _ read: (JSON) throws(MessageError) -> Value) throws(MessageError) -> Value? {
+    guard let value = self[name], value != .null else { return nil }
+    return try read(value)
+  }
+
+  /// `acceptance` where it is missing: so it was before there were methods.
+  func method(_ name: String) throws(MessageError) -> AuthenticationMethod {
+    guard let value = self[name] else { return .acceptance }
+    guard let method = value.string.flatMap(AuthenticationMethod.init(rawValue:)) else { throw .member(name) }
+    return method
+  }
+
+  /// The member `methods`; one that this version does not know is left out.
+  var methods: [AuthenticationMethod] {
+    guard let words = self["methods"]?.array else { return [.acceptance] }
+    return words.compactMap { $0.string.flatMap(AuthenticationMethod.init(rawValue:)) }
+  }
+
+  static func methods(_ methods: [AuthenticationMethod]) -> JSON { .array(methods.map { .string($0.rawValue) }) }
+}

@@ -1,0 +1,74 @@
+import IAMPASSProtocol
+
+/// A sign-in that waits for this phone's answer.
+public struct OpenRequest: Sendable, Equatable {
+  public let session: String
+  /// To be signed with the answer.
+  public let nonce: String
+  /// Unix time in seconds by the service's clock; to be signed with the answer.
+  public let expires: Int64
+  /// For showing: the phone's clock may differ from the service's.
+  public let secondsLeft: Int64
+  public let context: SignInContext
+  /// What an approval must prove.
+  public let method: AuthenticationMethod
+  /// Whether the two digits that the terminal shows must be typed; they themselves are never sent to the phone.
+  public let asksCode: Bool
+  /// The id of the credential that must sign, base64url, where ``method`` is `device`.
+  public let credential: String?
+  /// Further requests of this kind that were not started, where the service counts them.
+  public let blocked: Int64?
+
+  public init(
+    session: String, nonce: String, expires: Int64, secondsLeft: Int64, context: SignInContext,
+    method: AuthenticationMethod = .acceptance, asksCode: Bool = false, credential: String? = nil,
+    blocked: Int64? = nil
+  ) {
+    self.session = session
+    self.nonce = nonce
+    self.expires = expires
+    self.secondsLeft = secondsLeft
+    self.context = context
+    self.method = method
+    self.asksCode = asksCode
+    self.credential = credential
+    self.blocked = blocked
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    guard let context = json["context"] else { throw .member("context") }
+    self.init(
+      session: try json.text("session"), nonce: try json.text("nonce"), expires: try json.number("expires"),
+      secondsLeft: try json.number("seconds_left"), context: try SignInContext(context),
+      method: try json.method("method"), asksCode: json["match_code"]?.bool ?? false,
+      credential: json["credential"]?.string, blocked: json["blocked"]?.integer)
+  }
+
+  var json: JSON {
+    .object([
+      "session": .string(session), "nonce": .string(nonce), "expires": .integer(expires),
+      "seconds_left": .integer(secondsLeft), "context": context.json, "method": .string(method.rawValue),
+      "match_code": .bool(asksCode), "credential": credential.map { .string($0) },
+      "blocked": blocked.map { .integer($0) },
+    ])
+  }
+}
+
+/// The reply to a listing.
+public struct RequestsReply: Sendable, Equatable {
+  /// The oldest first.
+  public let requests: [OpenRequest]
+
+  public init(requests: [OpenRequest]) { self.requests = requests }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    guard let items = try JSON.readingMessage(body)["requests"]?.array else { throw .member("requests") }
+    var requests: [OpenRequest] = []
+    for item in items { requests.append(try OpenRequest(item)) }
+    self.init(requests: requests)
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["status": .bool(true), "requests": .array(requests.map(\.json))]).encoded()
+  }
+}

@@ -1,0 +1,26 @@
+import GRDB
+
+/// Sources from which a user's phone is not asked for a while: the user said that it was somebody else.
+///
+/// Blocked are the user and the source together: the user's other ways in, and others on that host, go on.
+enum SourceBlock {
+  /// Seconds.
+  static let lifetime: Int64 = 900
+
+  /// A block that is there already begins anew.
+  static func set(user: Int64, source: String, at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO source_block (user, source, until) VALUES (?, ?, ?)",
+      arguments: [user, source, now.advanced(seconds: lifetime).milliseconds])
+  }
+
+  static func isSet(user: Int64, source: String, at now: UnixTime, in db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db, sql: "SELECT 1 FROM source_block WHERE user = ? AND source = ? AND until > ?",
+      arguments: [user, source, now.milliseconds]) ?? false
+  }
+
+  static func prune(at now: UnixTime, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM source_block WHERE until <= ?", arguments: [now.milliseconds])
+  }
+}
