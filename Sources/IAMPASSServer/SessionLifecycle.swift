@@ -23,6 +23,7 @@ public struct SessionLifecycle: Sendable, Equatable {
     case expired = "EXPIRED"
     case userDeleted = "USER_DELETED"
     case phoneLost = "PHONE_LOST"
+    case credentialRevoked = "CREDENTIAL_REVOKED"
   }
 
   /// What became of an answer.

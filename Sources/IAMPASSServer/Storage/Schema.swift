@@ -5,6 +5,7 @@ enum Schema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("first") { try $0.execute(sql: first) }
+    migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
     return migrator
   }
 
