@@ -6,6 +6,7 @@ enum Schema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("first") { try $0.execute(sql: first) }
     migrator.registerMigration("source blocks") { try $0.execute(sql: PhoneSchema.sourceBlocks) }
+    migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
     return migrator
   }
 
