@@ -93,7 +93,8 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      swiftSettings: strict),
+      // The server is installed as one file, so its pages are inside.
+      resources: [.embedInCode("PhonePage")], swiftSettings: strict),
 
     .executableTarget(
       name: "iampass-https", dependencies: ["CCurl", "CLibcrypto", "CHost", "IAMPASSClient"], swiftSettings: strict,

@@ -70,6 +70,12 @@ final class ChangeBoard: Sendable {
     for sender in state.withLock({ Array(($0.senders[topic] ?? [:]).values) }) { sender.yield() }
   }
 
+  /// Ends the oldest watches of a topic beyond `count`.
+  func keepNewest(_ count: Int, of topic: Topic) {
+    let senders = state.withLock { $0.senders[topic] ?? [:] }
+    for (_, sender) in senders.sorted(by: { $0.key > $1.key }).dropFirst(count) { sender.finish() }
+  }
+
   /// Answers every held request, and those to come at once.
   func stop() {
     let all = state.withLock { state in

@@ -97,11 +97,11 @@ public struct HTTPServer: Sendable {
 
   private func reply(to request: Request, _ context: ConnectionContext) async -> Response {
     // Whose held request was just answered would ask again at once, and again.
-    guard inFlight.enter() else {
+    guard let presence = inFlight.enter() else {
       let reply = ServiceReply.refused(503, .stopping).adding("Retry-After", "2").adding("Connection", "close")
-      return Response(reply, isHTTP2: context.isHTTP2)
+      return Response(reply, context)
     }
-    defer { inFlight.leave() }
+    defer { _ = presence }
     let reply: ServiceReply
     switch await body(of: request) {
     case .failure(let problem):
@@ -112,7 +112,7 @@ public struct HTTPServer: Sendable {
       reply = await service.respond(to: ServiceRequest(request, body: body, channel: context.channel))
     }
     logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
-    return Response(reply, isHTTP2: context.isHTTP2)
+    return Response(reply, context, presence)
   }
 
   private struct BodyProblem: Error {
@@ -160,16 +160,23 @@ private final class InFlight: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// False once the service stops.
-  func enter() -> Bool {
+  /// One request's place; left when it is dropped.
+  final class Presence: Sendable {
+    private let owner: InFlight
+
+    init(in owner: InFlight) { self.owner = owner }
+    deinit { owner.state.withLock { $0.count -= 1 } }
+  }
+
+  /// Nil once the service stops.
+  func enter() -> Presence? {
     state.withLock { state in
-      guard !state.isDraining else { return false }
+      guard !state.isDraining else { return nil }
       state.count += 1
-      return true
+      return Presence(in: self)
     }
   }
 
-  func leave() { state.withLock { $0.count -= 1 } }
   func drain() { state.withLock { $0.isDraining = true } }
 }
 
@@ -183,13 +190,34 @@ extension ServiceRequest {
 }
 
 extension Response {
-  fileprivate init(_ reply: ServiceReply, isHTTP2: Bool) {
+  /// - Parameter presence: kept until the last byte of a stream was written.
+  fileprivate init(_ reply: ServiceReply, _ context: ConnectionContext, _ presence: InFlight.Presence? = nil) {
     var headers = HTTPFields()
     // HTTP/2 has no connection header (RFC 9113 §8.2.2).
-    for (name, value) in reply.headers where !(isHTTP2 && name == "Connection") {
+    for (name, value) in reply.headers where !(context.isHTTP2 && name == "Connection") {
       if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
     }
+    let body = reply.events.map { ResponseBody(events: $0, channel: context.channel, presence) }
     self.init(
-      status: .init(code: reply.status), headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: reply.body)))
+      status: .init(code: reply.status), headers: headers,
+      body: body ?? ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body)))
+  }
+}
+
+extension ResponseBody {
+  /// Seconds that a client may take for one piece of a stream.
+  private static let pieceTime: Int64 = 30
+
+  fileprivate init(events: any EventSource, channel: any Channel, _ presence: InFlight.Presence?) {
+    self.init { writer in
+      defer { _ = presence }
+      while let piece = await events.next() {
+        // Who takes nothing would hold its connection, and what is for it, for ever.
+        let end = channel.eventLoop.scheduleTask(in: .seconds(Self.pieceTime)) { channel.close(promise: nil) }
+        defer { end.cancel() }
+        try await writer.write(ByteBuffer(bytes: piece))
+      }
+      try await writer.finish(nil)
+    }
   }
 }

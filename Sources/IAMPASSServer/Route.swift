@@ -20,12 +20,17 @@ enum Route: Equatable {
   case deviceStatus
   case deviceEnd
   case deviceUnregister
+  case deviceEvents
+  /// The bare address, for a browser.
+  case door
+  /// The phone's page, or a file beside it.
+  case phoneFile(name: String)
 
   var method: String {
     switch self {
-    case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink: "GET"
+    case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile: "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
-      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister:
+      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
       "POST"
     }
   }
@@ -55,6 +60,8 @@ enum Route: Equatable {
     case ("authentication", "session_status", 3): self = .sessionStatus(id: path[2])
     case ("authentication", "session_logout", 3): self = .sessionLogout(id: path[2])
     case ("register", let code?, 2): self = .showLink(code: code)
+    case ("", nil, 1), ("phone", nil, 1): self = .door
+    case ("phone", let name?, 2): self = .phoneFile(name: name)
     case ("device", "v1", 3):
       switch path[2] {
       case "register": self = .registerDevice
@@ -64,6 +71,7 @@ enum Route: Equatable {
       case "status": self = .deviceStatus
       case "end": self = .deviceEnd
       case "unregister": self = .deviceUnregister
+      case "events": self = .deviceEvents
       default: return nil
       }
     default: return nil

@@ -64,7 +64,7 @@ public struct Service: Sendable {
       try await signed(starter: id, call) { try await startSession(for: user, by: $0, call) }
     case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
     case .sessionLogout(let id): try await signed(session: id, call) { try await logOut($0) }
-    case .showLink(let code): try await showLink(Secret(code))
+    case .showLink(let code): try await openLink(code, call)
     case .registerDevice: try await registerDevice(call)
     case .deviceRequests: try await listRequests(call)
     case .deviceAnswer: try await takeAnswer(call)
@@ -72,6 +72,9 @@ public struct Service: Sendable {
     case .deviceStatus: try await deviceStatus(call)
     case .deviceEnd: try await endSessions(call)
     case .deviceUnregister: try await unregister(call)
+    case .deviceEvents: try await streamEvents(call)
+    case .door: leadToPage(call)
+    case .phoneFile(let name): phoneFile(name, call)
     }
   }
 

@@ -103,21 +103,42 @@ public enum Reason: String, Sendable, CaseIterable {
   case wrongNonce = "WRONG_NONCE"
 }
 
-/// A reply, whole: always JSON.
+/// A reply: JSON, or a page's file, each whole; or a stream.
 public struct ServiceReply: Sendable {
   public let status: Int
   public private(set) var headers: [(name: String, value: String)]
   public let body: [UInt8]
+  /// What comes instead of a body for as long as there is news.
+  let events: (any EventSource)?
 
+  /// JSON.
   init(_ status: Int, _ body: [UInt8]) {
+    self.init(
+      status, body,
+      headers: [
+        ("Content-Type", "application/json"),
+        // Replies are about one moment and one client.
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+      ])
+  }
+
+  init(_ status: Int, _ body: [UInt8], headers: [(name: String, value: String)], events: (any EventSource)? = nil) {
     self.status = status
+    self.headers = headers
     self.body = body
-    headers = [
-      ("Content-Type", "application/json"),
-      // Replies are about one moment and one client.
-      ("Cache-Control", "no-store"),
-      ("X-Content-Type-Options", "nosniff"),
-    ]
+    self.events = events
+  }
+
+  /// Server-sent events.
+  init(streaming events: any EventSource) {
+    self.init(
+      200, [],
+      headers: [
+        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+        // A proxy that collects the stream would hold every request back.
+        ("X-Accel-Buffering", "no"),
+      ], events: events)
   }
 
   /// `{"status":false,"reason":…}`.

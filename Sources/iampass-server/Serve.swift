@@ -60,6 +60,11 @@ struct Serve: AsyncParsableCommand {
       let storage = try Storage(folder: data)
       let service = Service(
         storage: storage, publicURL: publicURL, longestWait: longestWait, logger: logger)
+      if let problem = service.pageProblem {
+        logger.warning(
+          "phones need a DNS name and a certificate that they trust to open the page",
+          metadata: ["problem": "\(problem)", "hint": "--public-url https://NAME"])
+      }
       let server = HTTPServer(service: service, logger: logger)
       let serving = Task { try await serve(server, host: host, port: port, tls: tls, logger: logger) }
       let housekeeping = Task {

@@ -1,0 +1,40 @@
+import IAMPASSProtocol
+
+/// A file of a web page. The files are compiled into the program (`.embedInCode`), which is installed as one file.
+struct PageFile: Sendable {
+  let contentType: String
+  let bytes: [UInt8]
+  /// A strong validator (RFC 9110 §8.8.3): the content's hash.
+  let tag: String
+
+  init(_ contentType: String, _ bytes: [UInt8]) {
+    self.contentType = contentType
+    self.bytes = bytes
+    tag = "\"\(Digest.hexadecimal(Array(Digest.sha256(bytes).prefix(16))))\""
+  }
+
+  /// The phone's page itself.
+  static let phone = PageFile("text/html; charset=utf-8", PackageResources.phone_html)
+
+  /// What stands beside it below `phone/`, by name.
+  static let beside: [String: PageFile] = [
+    "phone.css": PageFile("text/css; charset=utf-8", PackageResources.phone_css),
+    "phone.webmanifest": PageFile("application/manifest+json", PackageResources.phone_webmanifest),
+    "phone-icon.svg": PageFile("image/svg+xml", PackageResources.phone_icon_svg),
+    "phone-icon-192.png": PageFile("image/png", PackageResources.phone_icon_192_png),
+    "phone-icon-512.png": PageFile("image/png", PackageResources.phone_icon_512_png),
+    "app.js": script(PackageResources.app_js),
+    "account-view.js": script(PackageResources.account_view_js),
+    "dom.js": script(PackageResources.dom_js),
+    "events.js": script(PackageResources.events_js),
+    "refusals.js": script(PackageResources.refusals_js),
+    "registration.js": script(PackageResources.registration_js),
+    "requests.js": script(PackageResources.requests_js),
+    "ringing.js": script(PackageResources.ringing_js),
+    "screen-lock.js": script(PackageResources.screen_lock_js),
+    "service-worker.js": script(PackageResources.service_worker_js),
+    "shared.js": script(PackageResources.shared_js),
+  ]
+
+  private static func script(_ bytes: [UInt8]) -> PageFile { PageFile("text/javascript; charset=utf-8", bytes) }
+}

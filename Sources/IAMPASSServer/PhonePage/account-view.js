@@ -1,0 +1,143 @@
+// One account of this phone: its live sessions, its presence, and its end.
+import "./shared.js";
+import * as screenLock from "./screen-lock.js";
+import { copyOf, isSure, moment, say, show, withButtonsOff } from "./dom.js";
+import { sentence } from "./refusals.js";
+
+const { accounts, ask, title } = globalThis.iampass;
+
+/** Sessions that one call may end. */
+const mostEnded = 50;
+
+export class AccountView {
+  element = copyOf("account-template");
+  account;
+  #ended;
+  #sessions = [];
+
+  /** @param ended is called once this browser is no phone of this account any more. */
+  constructor(account, ended) {
+    this.account = account;
+    this.#ended = ended;
+    const heading = this.#part("h2");
+    heading.textContent = `${account.user} at ${account.application}`;
+    heading.id = `account-${account.device}`;
+    this.element.setAttribute("aria-labelledby", heading.id);
+    this.#on(".leave", () => this.#move("leave", "You have left: your computers sign you out."));
+    this.#on(".return", () => this.#move("return", "Welcome back."));
+    this.#on(".unregister", () => this.#unregister());
+    this.#on(".add-lock", () => this.#addLock());
+    void this.#showMethods(account.methods);
+  }
+
+  get sessions() {
+    return this.#sessions;
+  }
+
+  /** What the service says of this account. */
+  update(status) {
+    const isAway = status.presence === "away";
+    this.#part(".presence").textContent = isAway
+      ? "You are away. Sessions that you opened are signed out." : "You are here.";
+    this.#part(".leave").hidden = isAway;
+    this.#part(".return").hidden = !isAway;
+    this.#showSessions(status.sessions);
+    if (status.methods) void this.#showMethods(status.methods);
+  }
+
+  /** Ends these of the user's sessions. */
+  async end(sessions) {
+    for (let start = 0; start < sessions.length; start += mostEnded) {
+      const ids = sessions.slice(start, start + mostEnded).map(({ session }) => session);
+      this.update(await ask(this.account, "end", "end", { sessions: ids }));
+    }
+  }
+
+  #part(selector) {
+    return this.element.querySelector(selector);
+  }
+
+  /** Runs `work` at a tap, and shows what goes wrong with it. */
+  #on(selector, work) {
+    this.#part(selector).addEventListener("click", () => void this.#attempt(work));
+  }
+
+  #attempt(work) {
+    return withButtonsOff(this.element, async () => {
+      show(this.#part(".problem"), null);
+      try {
+        await work();
+      } catch (error) {
+        show(this.#part(".problem"), sentence(error));
+      }
+    });
+  }
+
+  async #move(purpose, words) {
+    this.update(await ask(this.account, "presence", purpose, { known: [] }));
+    say(words);
+    this.#part(purpose === "leave" ? ".return" : ".leave").focus();
+  }
+
+  #showSessions(sessions) {
+    this.#sessions = sessions;
+    const list = this.#part(".sessions");
+    const focused = [...list.children].find((item) => item.contains(document.activeElement))?.dataset.session;
+    list.replaceChildren(...sessions.map((session) => this.#sessionItem(session)));
+    this.#part(".no-sessions").hidden = sessions.length > 0;
+    const again = [...list.children].find((item) => item.dataset.session === focused);
+    again?.querySelector("button").focus();
+  }
+
+  #sessionItem(session) {
+    const item = copyOf("session-template");
+    const name = title(session.context);
+    item.dataset.session = session.session;
+    item.querySelector("strong").textContent = name;
+    item.querySelector("span").textContent = [
+      session.session_status === "walkaway" ? "away" : null, session.context.user,
+      session.context.remote_host ? `from ${session.context.remote_host}` : null, `since ${moment(session.since)}`,
+    ].filter(Boolean).join(" · ");
+    const button = item.querySelector("button");
+    button.setAttribute("aria-label", `Log out ${name}`);
+    button.addEventListener("click", () => void this.#attempt(async () => {
+      await this.end([session]);
+      say(`Logged out: ${name}.`);
+    }));
+    return item;
+  }
+
+  async #showMethods(methods) {
+    const hasLock = methods?.includes("device");
+    this.#part(".methods").textContent = hasLock
+      ? "Answers by tap, and by its screen lock where a computer asks for that." : "Answers by tap.";
+    this.#part(".add-lock").hidden = hasLock || !(await screenLock.isThere());
+    if (methods && String(methods) !== String(this.account.methods)) {
+      this.account.methods = methods;
+      await accounts.put(this.account);
+    }
+  }
+
+  async #addLock() {
+    const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const { user, application, publicKey } = this.account;
+    const credential = await screenLock.create(user, application, nonce, publicKey);
+    this.update(await ask(this.account, "credential", "credential", { nonce, credential }));
+    say("The screen lock was added.");
+  }
+
+  async #unregister() {
+    const sure = await isSure(
+      `Unregister ${this.account.user}?`,
+      "This phone will not be asked any more. To sign in by phone again you need a new link.", "Unregister");
+    if (!sure) return;
+    try {
+      await ask(this.account, "unregister", "unregister", { known: [] });
+    } catch (error) {
+      // Whom the service does not know it need not forget.
+      if (!["DEVICE_CUT_OFF", "UNKNOWN_DEVICE"].includes(error.reason)) throw error;
+    }
+    say(`This phone is no longer ${this.account.user}’s.`);
+    await this.#ended(this);
+  }
+}

@@ -1,0 +1,153 @@
+// The page as a whole: which accounts this phone has, and what each is asked.
+import "./shared.js";
+import { AccountView } from "./account-view.js";
+import { complain, find, say, show } from "./dom.js";
+import { EventStream } from "./events.js";
+import { codeIn, hideCode, registeredAccounts, Registration } from "./registration.js";
+import { sentence } from "./refusals.js";
+import { RequestList } from "./requests.js";
+import { Ringing } from "./ringing.js";
+
+const { accounts } = globalThis.iampass;
+
+class PhonePage {
+  /** By phone id: `{view, stream, isOpen}`. */
+  #phones = new Map();
+  #requests = new RequestList((account) => this.#offerToEndSessions(account));
+  #ringing = new Ringing(() => [...this.#phones.values()].map(({ view }) => view.account));
+
+  async start() {
+    this.#listen();
+    const code = codeIn(location.href);
+    try {
+      for (const account of await registeredAccounts()) this.#add(account);
+    } catch (error) {
+      complain(`This browser keeps nothing for this page, so it cannot be a phone: ${error.message}. `
+        + "Leave private browsing, or try another browser.");
+      return;
+    }
+    this.#arrange();
+    if (code) this.#register(code);
+    await this.#ringing.start();
+    this.#followHash();
+  }
+
+  #listen() {
+    find("another-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const code = codeIn(find("another-link").value);
+      show(find("another-problem"), code ? null : `This is no registration link of ${location.host}.`);
+      if (code) this.#register(code);
+    });
+    const hurry = () => {
+      if (document.visibilityState === "visible") for (const { stream } of this.#phones.values()) stream.hurry();
+    };
+    document.addEventListener("visibilitychange", hurry);
+    window.addEventListener("online", hurry);
+    window.addEventListener("hashchange", () => this.#followHash());
+    navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+      if (data?.session) this.#requests.focus(data.session);
+    });
+  }
+
+  #register(code) {
+    find("another").hidden = true;
+    find("another-link").value = "";
+    new Registration(code, (account) => {
+      this.#add(account);
+      this.#arrange();
+      void this.#ringing.refresh();
+      find("requests-title").focus();
+    }, () => this.#arrange());
+  }
+
+  #add(account) {
+    const view = new AccountView(account, (ended) => this.#remove(ended));
+    const phone = { view, stream: null, isOpen: false };
+    this.#phones.set(account.device, phone);
+    find("account-list").append(view.element);
+    phone.stream = new EventStream(account, {
+      event: (name, value) => {
+        if (name === "status") view.update(value);
+        if (name !== "requests") return;
+        this.#requests.update(account, value.requests);
+        this.#followHash();
+      },
+      state: (state) => {
+        phone.isOpen = state === "open";
+        this.#showConnection();
+      },
+      cutOff: () => {
+        say(`This phone is no longer ${account.user}’s at ${account.application}: another one took its place, or it was `
+          + "reported as lost.");
+        void this.#remove(view);
+      },
+    });
+  }
+
+  async #remove(view) {
+    const { device } = view.account;
+    if (!this.#phones.has(device)) return;
+    this.#phones.get(device)?.stream.stop();
+    this.#phones.delete(device);
+    this.#requests.forget(view.account);
+    view.element.remove();
+    await accounts.remove(device);
+    this.#arrange();
+    await this.#ringing.refresh();
+    find("main").focus();
+  }
+
+  #arrange() {
+    const hasPhone = this.#phones.size > 0;
+    find("welcome").hidden = hasPhone || codeIn(location.href) !== null;
+    find("requests").hidden = !hasPhone;
+    find("another").hidden = false;
+    document.body.classList.toggle("several", this.#phones.size > 1);
+    this.#showConnection();
+  }
+
+  #showConnection() {
+    const phones = [...this.#phones.values()];
+    const away = phones.filter(({ isOpen }) => !isOpen).length;
+    const text = phones.length === 0 ? "" : away === 0 ? "Connected" : "Connecting…";
+    // Set anew, it would be read out anew.
+    if (find("connection").textContent !== text) find("connection").textContent = text;
+  }
+
+  /** `#session=ID`, as a notification opens the page. */
+  #followHash() {
+    const session = new URLSearchParams(location.hash.slice(1)).get("session");
+    if (!session || !this.#requests.focus(session)) return;
+    hideCode();
+  }
+
+  #offerToEndSessions(account) {
+    const view = this.#phones.get(account.device)?.view;
+    const count = view?.sessions.length ?? 0;
+    const panel = find("blocked");
+    show(find("blocked-text"), "Requests from there are not passed on for 15 minutes. " + (count > 0
+      ? `${account.user} has ${count} live session${count === 1 ? "" : "s"}. If one of them may be somebody else’s, end them all.`
+      : "There is no live session that could be somebody else’s."));
+    find("blocked-end").hidden = count === 0;
+    find("blocked-keep").textContent = count === 0 ? "Good" : "Keep them";
+    const close = (text) => {
+      panel.hidden = true;
+      if (text) say(text);
+      find("requests-title").focus();
+    };
+    find("blocked-keep").onclick = () => close();
+    find("blocked-end").onclick = async () => {
+      try {
+        await view.end(view.sessions);
+        close("All sessions were ended.");
+      } catch (error) {
+        complain(sentence(error));
+      }
+    };
+    panel.hidden = false;
+    find("blocked-title").focus();
+  }
+}
+
+void new PhonePage().start();

@@ -1,0 +1,71 @@
+// The page's own helpers. Whatever came from the service becomes text, never markup.
+
+export const find = (id) => document.getElementById(id);
+
+/** A copy of a template's only element. */
+export function copyOf(template) {
+  return find(template).content.firstElementChild.cloneNode(true);
+}
+
+/** Fills a list of terms; each pair is `{label, value}`, perhaps with a class for the value. */
+export function fillFacts(list, pairs) {
+  list.replaceChildren(...pairs.flatMap(({ label, value, name }) => {
+    const term = document.createElement("dt");
+    term.textContent = label;
+    const fact = document.createElement("dd");
+    fact.textContent = value;
+    if (name === "command") fact.className = "command";
+    return [term, fact];
+  }));
+}
+
+/** Shows a text, or hides its element where there is none. */
+export function show(element, text) {
+  element.textContent = text ?? "";
+  element.hidden = !text;
+}
+
+/** Tells what became of the user's tap; read out when the screen reader is free. */
+export const say = (text) => show(find("said"), text);
+
+/** Tells what does not work, at once. */
+export const complain = (text) => show(find("problem"), text);
+
+/** Reads a text out at once, without showing it. */
+export const announce = (text) => (find("announcement").textContent = text);
+
+/** Runs `work` while the buttons are off, so that a tap counts once. */
+export async function withButtonsOff(within, work) {
+  const buttons = [...within.querySelectorAll("button")].filter((button) => !button.disabled);
+  const focused = document.activeElement;
+  for (const button of buttons) button.disabled = true;
+  try {
+    return await work();
+  } finally {
+    for (const button of buttons) button.disabled = false;
+    // A button that was off for a moment has lost the focus.
+    if (document.activeElement === document.body && focused?.isConnected) focused.focus();
+  }
+}
+
+/** Asks before something that cannot be undone. */
+export function isSure(title, text, yes) {
+  const dialog = find("sure");
+  find("sure-title").textContent = title;
+  find("sure-text").textContent = text;
+  find("sure-yes").textContent = yes;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  find("sure-no").focus();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+  });
+}
+
+/** A moment of the service's, in the reader's words. */
+export function moment(seconds) {
+  const time = new Date(seconds * 1000);
+  const isToday = time.toDateString() === new Date().toDateString();
+  const day = isToday ? {} : { day: "numeric", month: "short" };
+  return time.toLocaleString([], { hour: "2-digit", minute: "2-digit", ...day });
+}

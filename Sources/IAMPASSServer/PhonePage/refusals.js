@@ -1,0 +1,36 @@
+// What a refusal means for who holds the phone, and what to do next.
+import "./shared.js";
+
+const { Refusal } = globalThis.iampass;
+
+const words = {
+  UNREACHABLE: "The service cannot be reached. Look at this phone’s network, then try again.",
+  STOPPING: "The service is being restarted. Try again in a moment.",
+  STORAGE_UNAVAILABLE: "The service cannot write at the moment. Try again in a moment.",
+  TIMESTAMP_OUTSIDE_WINDOW: "This phone’s clock is wrong. Set it, then try again.",
+  UNKNOWN_LINK: "This link is not known. Ask for a new one.",
+  LINK_USED: "This link was used already. Ask for a new one.",
+  LINK_EXPIRED: "This link is too old. Ask for a new one.",
+  HAS_MOBILE_DEVICE: "This user has a phone already. If it is lost, ask your administrator for a link that replaces it.",
+  UNKNOWN_DEVICE: "The service does not know this phone any more.",
+  DEVICE_CUT_OFF: "This phone was cut off: another one took its place, or it was reported as lost.",
+  WRONG_ORIGIN: "This phone was registered at another address of the service. Ask for a new link.",
+  ALREADY_ANSWERED: "That was answered already.",
+  TOO_LATE: "That came too late: nobody waits for it any more.",
+  UNKNOWN_REQUEST: "Nobody waits for that any more.",
+  WRONG_CODE: "The digits were wrong, so the sign-in was denied.",
+  WRONG_CONTEXT: "What was shown is not what was asked. Nothing was approved.",
+  METHOD_NOT_AVAILABLE: "This phone cannot answer in the way that was asked for.",
+  BAD_CREDENTIAL: "The screen lock’s answer was not accepted.",
+  BAD_ASSERTION: "The screen lock’s answer was not accepted.",
+  TOO_MANY_TRIES: "Too many tries. Wait a few minutes.",
+};
+
+/** A sentence for an error. */
+export function sentence(error) {
+  if (!(error instanceof Refusal)) return `That did not work: ${error.message ?? error}`;
+  if (words[error.reason]) return words[error.reason];
+  return error.isOutage
+    ? "The service does not work at the moment. Try again in a moment."
+    : `The service refused that (${error.reason}).`;
+}

@@ -1,0 +1,137 @@
+// A registration link, opened: whose phone this would become, and the tap that makes it so.
+import "./shared.js";
+import * as screenLock from "./screen-lock.js";
+import { complain, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
+import { sentence } from "./refusals.js";
+
+const { accounts, base, get, makeKey, post } = globalThis.iampass;
+
+/** Stands for a key whose registration is under way; never an account. */
+const pending = "pending";
+
+/** The code in a registration link of this service, or in what was typed for one. */
+export function codeIn(link) {
+  let url;
+  try {
+    url = new URL(link.trim());
+  } catch {
+    return null;
+  }
+  const start = base.pathname + "register/";
+  if (url.origin !== base.origin || !url.pathname.startsWith(start)) return null;
+  const code = decodeURIComponent(url.pathname.slice(start.length));
+  return code && !code.includes("/") ? code : null;
+}
+
+/** Takes the code out of the address bar and of the history. */
+export function hideCode() {
+  history.replaceState(null, "", new URL("phone/", base));
+}
+
+export class Registration {
+  #code;
+  #link = null;
+  #hasLock = false;
+  #registered;
+
+  /**
+   * @param registered is called with the new account.
+   * @param left is called where the user, or the service, wants none of it.
+   */
+  constructor(code, registered, left) {
+    this.#code = code;
+    this.#registered = registered;
+    find("register").onclick = () => void this.#attempt();
+    find("registration-leave").onclick = () => {
+      this.#close();
+      left();
+    };
+    void this.#open();
+  }
+
+  async #open() {
+    find("registration").hidden = false;
+    show(find("registration-text"), "Looking at the link…");
+    find("register").hidden = true;
+    find("registration-leave").hidden = true;
+    try {
+      this.#link = await get("register/" + encodeURIComponent(this.#code));
+      this.#hasLock = await screenLock.isThere();
+      this.#offer();
+    } catch (error) {
+      show(find("registration-text"), sentence(error));
+      find("registration-leave").hidden = false;
+      if (!error.isOutage) hideCode();
+    }
+    find("registration-title").focus();
+  }
+
+  #offer() {
+    show(find("registration-text"), "From then on it is asked when somebody signs in under this name:");
+    fillFacts(find("registration-facts"), [
+      { label: "User", value: this.#link.user },
+      { label: "Application", value: this.#link.application },
+      { label: "Service", value: base.host },
+    ]);
+    show(find("registration-lock"), this.#hasLock
+      ? "You will be asked to unlock the phone once, so that computers can ask for its screen lock."
+      : "This browser has no screen lock to ask for: you will approve with a tap.");
+    find("register").hidden = false;
+    find("registration-leave").hidden = false;
+  }
+
+  #attempt() {
+    return withButtonsOff(find("registration"), async () => {
+      complain(null);
+      try {
+        const account = await this.#register();
+        this.#close();
+        const lacksLock = this.#hasLock && !account.methods.includes("device");
+        say(`This is ${account.user}’s phone now.` + (lacksLock ? " Its screen lock was not added." : ""));
+        this.#registered(account);
+      } catch (error) {
+        complain(sentence(error));
+        if (error.status >= 400 && error.status < 500) hideCode();
+      }
+    });
+  }
+
+  async #register() {
+    const key = await makeKey();
+    const credential = this.#hasLock ? await this.#credential(key.publicKey) : null;
+    // A browser that keeps no key must not use the link up.
+    await accounts.put({ device: pending, ...key });
+    const body = { code: this.#code, public_key: key.publicKey, ...(credential && { credential }) };
+    const reply = await (await post("device/v1/register", body)).json();
+    const account = {
+      device: reply.device, user: reply.user, application: reply.application, origin: base.origin,
+      methods: reply.methods ?? ["acceptance"], ...key,
+    };
+    await accounts.put(account);
+    await accounts.remove(pending);
+    // Else a browser short of space may throw the key away.
+    await navigator.storage?.persist?.().catch(() => false);
+    return account;
+  }
+
+  /** Nil where the user would not unlock the phone now: it can be added later. */
+  async #credential(publicKey) {
+    try {
+      return await screenLock.create(this.#link.user, this.#link.application, this.#code, publicKey);
+    } catch {
+      return null;
+    }
+  }
+
+  #close() {
+    hideCode();
+    find("registration").hidden = true;
+  }
+}
+
+/** This phone's accounts; what an earlier registration left half done is removed. */
+export async function registeredAccounts() {
+  const all = await accounts.all();
+  if (all.some(({ device }) => device === pending)) await accounts.remove(pending);
+  return all.filter(({ device }) => device !== pending);
+}

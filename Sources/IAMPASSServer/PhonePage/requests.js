@@ -1,0 +1,214 @@
+// The requests that wait for an answer, as cards.
+import "./shared.js";
+import * as screenLock from "./screen-lock.js";
+import { announce, copyOf, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
+import { sentence } from "./refusals.js";
+
+const { answerStatement, contextPairs, Refusal, sendAnswer, title } = globalThis.iampass;
+
+/** After cards came or went, taps count for nothing for so long: what is under the finger may have changed. */
+const moving = 600;
+
+const done = {
+  approve: "Approved.", deny: "Denied.", not_me: "Denied, and reported as not you.",
+  unable: "Answered: this phone cannot do that.",
+};
+
+class RequestCard {
+  element = copyOf("request-template");
+  #account;
+  #request;
+  #ended;
+  #deadline;
+
+  /** @param ended is called with the answer once the service has taken it, or will take none. */
+  constructor(account, request, ended) {
+    this.#account = account;
+    this.#request = request;
+    this.#ended = ended;
+    this.#deadline = performance.now() + request.seconds_left * 1000;
+    this.#part("h3").textContent = title(request.context);
+    this.#part(".whose").textContent = `For ${account.user} at ${account.application}`;
+    fillFacts(this.#part("dl"), contextPairs(request.context));
+    this.#prepareCode();
+    this.#prepareMethod();
+    this.#part("progress").max = request.seconds_left;
+    this.element.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#answer("approve");
+    });
+    for (const [name, answer] of [[".deny", "deny"], [".not-me", "not_me"], [".unable", "unable"]]) {
+      this.#part(name).addEventListener("click", () => void this.#answer(answer));
+    }
+    this.update(request);
+    this.tick();
+  }
+
+  get session() {
+    return this.#request.session;
+  }
+
+  /** For who only listens. */
+  get spoken() {
+    const facts = contextPairs(this.#request.context).map(({ label, value }) => `${label} ${value}`).join(", ");
+    return `New sign-in request: ${title(this.#request.context)}. ${facts}`;
+  }
+
+  update(request) {
+    const more = request.blocked > 0 ? `${request.blocked} more held back.` : "";
+    show(this.#part(".more-blocked"), more);
+  }
+
+  tick() {
+    const left = Math.max(0, Math.ceil((this.#deadline - performance.now()) / 1000));
+    this.#part("progress").value = left;
+    this.#part(".left span").textContent = left > 0 ? `${left} s left` : "too late";
+  }
+
+  focus() {
+    this.#part("h3").focus();
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  #part(selector) {
+    return this.element.querySelector(selector);
+  }
+
+  #prepareCode() {
+    if (!this.#request.match_code) return;
+    const field = this.#part(".code");
+    const input = field.querySelector("input");
+    const label = field.querySelector("label");
+    input.id = `code-${this.session}`;
+    label.htmlFor = input.id;
+    label.textContent = "Type the two digits that the computer shows";
+    field.hidden = false;
+  }
+
+  #prepareMethod() {
+    if (this.#request.method !== "device") return;
+    if (this.#request.credential) {
+      show(this.#part(".needs"), "To approve, you will be asked to unlock this phone.");
+    } else {
+      this.#offerUnable("This needs the phone’s screen lock, which this phone has not registered.");
+      this.#part(".approve").hidden = true;
+    }
+  }
+
+  #offerUnable(why) {
+    show(this.#part(".needs"), why);
+    this.#part(".unable").hidden = false;
+  }
+
+  async #answer(answer) {
+    const code = this.#part(".code input").value.trim();
+    if (answer === "approve" && this.#request.match_code && !/^[0-9]{2}$/.test(code)) {
+      show(this.#part(".problem"), "Type the two digits first. If no computer of yours shows any, deny.");
+      this.#part(".code input").focus();
+      return;
+    }
+    await withButtonsOff(this.element, () => this.#send(answer, answer === "approve" ? code : ""));
+  }
+
+  async #send(answer, code) {
+    show(this.#part(".problem"), null);
+    try {
+      const statement = await answerStatement(this.#account, this.#request, answer, code);
+      const assertion = answer === "approve" && this.#request.method === "device" ? await this.#unlock(statement) : null;
+      await sendAnswer(this.#account, statement, assertion);
+      say(`${title(this.#request.context)}: ${done[answer]}`);
+      this.#ended(this, answer);
+    } catch (error) {
+      if (error instanceof Refusal && !error.isOutage) {
+        say(sentence(error));
+        this.#ended(this, "refused");
+      } else {
+        show(this.#part(".problem"), sentence(error));
+      }
+    }
+  }
+
+  async #unlock(statement) {
+    try {
+      return await screenLock.assertion(this.#request.credential, statement);
+    } catch {
+      this.#offerUnable("If this phone cannot be unlocked for this page, say so.");
+      throw new Error("the phone was not unlocked. Nothing was approved; try again.");
+    }
+  }
+}
+
+/** All cards, of all accounts. */
+export class RequestList {
+  #cards = new Map();
+  #onNotMe;
+  #timer = null;
+
+  /** @param onNotMe is called with the account whose user did not ask. */
+  constructor(onNotMe) {
+    this.#onNotMe = onNotMe;
+    setInterval(() => this.#each((card) => card.tick()), 1000);
+  }
+
+  /** What the service says is open for this account, from now on. */
+  update(account, requests) {
+    const open = new Map(requests.map((request) => [request.session, request]));
+    this.#each((card, owner) => {
+      if (owner === account.device && !open.has(card.session)) this.#remove(card);
+    });
+    for (const request of requests) {
+      const known = this.#cards.get(request.session);
+      if (known) known.card.update(request);
+      else this.#add(account, request);
+    }
+    this.#refresh();
+  }
+
+  forget(account) {
+    this.update(account, []);
+  }
+
+  /** Brings a request into view, as a notification asks for; false where it is not here. */
+  focus(session) {
+    const known = this.#cards.get(session);
+    known?.card.focus();
+    return known !== undefined;
+  }
+
+  #add(account, request) {
+    const card = new RequestCard(account, request, (card, answer) => {
+      this.#remove(card);
+      this.#refresh();
+      find("requests-title").focus();
+      if (answer === "not_me") this.#onNotMe(account);
+    });
+    this.#cards.set(request.session, { card, owner: account.device });
+    find("request-list").append(card.element);
+    announce(card.spoken);
+    this.#holdTaps();
+  }
+
+  #remove(card) {
+    const hadFocus = card.element.contains(document.activeElement);
+    card.element.remove();
+    this.#cards.delete(card.session);
+    if (hadFocus) find("requests-title").focus();
+    this.#holdTaps();
+  }
+
+  #refresh() {
+    find("no-requests").hidden = this.#cards.size > 0;
+    document.title = this.#cards.size > 0 ? `(${this.#cards.size}) IAMPASS` : "IAMPASS";
+  }
+
+  #holdTaps() {
+    const list = find("request-list");
+    list.classList.add("moving");
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => list.classList.remove("moving"), moving);
+  }
+
+  #each(work) {
+    for (const { card, owner } of [...this.#cards.values()]) work(card, owner);
+  }
+}

@@ -1,0 +1,106 @@
+// Notifications that come while the page is closed, by Web Push.
+import "./shared.js";
+import { complain, find, say, show, withButtonsOff } from "./dom.js";
+import { sentence } from "./refusals.js";
+
+const { accounts, ask, base, fromBase64url, get } = globalThis.iampass;
+
+/** Starts the service worker; nil where this browser has none, or no push. */
+async function worker() {
+  if (!("serviceWorker" in navigator)) return null;
+  await navigator.serviceWorker.register(new URL("phone/service-worker.js", base), { scope: new URL("phone/", base) });
+  const registration = await navigator.serviceWorker.getRegistration(new URL("phone/", base));
+  return registration && "pushManager" in registration && "Notification" in window ? registration : null;
+}
+
+export class Ringing {
+  #registration = null;
+  #accounts;
+
+  /** @param current gives this phone's accounts at any time. */
+  constructor(current) {
+    this.#accounts = current;
+    find("ringing-on").addEventListener("click", () => void this.#attempt(() => this.#turnOn()));
+    find("ringing-off").addEventListener("click", () => void this.#attempt(() => this.#turnOff()));
+  }
+
+  async start() {
+    try {
+      this.#registration = await worker();
+    } catch {
+      this.#registration = null;
+    }
+    await this.refresh();
+  }
+
+  /** After accounts came or went: each has the subscription that this browser has. */
+  async refresh() {
+    const subscription = await this.#registration?.pushManager.getSubscription();
+    const hasAccount = this.#accounts().length > 0;
+    find("ringing").hidden = !hasAccount;
+    if (!hasAccount) await subscription?.unsubscribe();
+    this.#describe(subscription);
+    if (subscription) await this.#tell(subscription).catch(() => {});
+  }
+
+  #describe(subscription) {
+    find("ringing-on").hidden = !this.#registration || Boolean(subscription);
+    find("ringing-off").hidden = !subscription;
+    if (!this.#registration) {
+      show(find("ringing-text"), "This browser cannot be rung while this page is closed: keep it open to be asked. "
+        + "On an iPhone, add the page to the home screen first, and register there.");
+    } else if (subscription) {
+      show(find("ringing-text"), "This phone rings for new requests, also while this page is closed.");
+    } else if (Notification.permission === "denied") {
+      show(find("ringing-text"), "Notifications are forbidden for this page: allow them in the browser’s settings. "
+        + "Until then, keep the page open to be asked.");
+    } else {
+      show(find("ringing-text"), "Without notifications, keep this page open to be asked.");
+    }
+  }
+
+  #attempt(work) {
+    return withButtonsOff(find("ringing"), async () => {
+      complain(null);
+      try {
+        await work();
+      } catch (error) {
+        complain(sentence(error));
+      }
+      this.#describe(await this.#registration?.pushManager.getSubscription());
+    });
+  }
+
+  async #turnOn() {
+    if ((await Notification.requestPermission()) !== "granted") return;
+    const { key } = await get("device/v1/push-key");
+    const subscription = await this.#registration.pushManager.subscribe({
+      userVisibleOnly: true, applicationServerKey: fromBase64url(key),
+    });
+    await this.#tell(subscription);
+    say("Notifications are on.");
+  }
+
+  async #turnOff() {
+    const subscription = await this.#registration.pushManager.getSubscription();
+    for (const account of this.#accounts()) await this.#put(account, null);
+    await subscription?.unsubscribe();
+    say("Notifications are off.");
+  }
+
+  /** Tells the service where each account's phone is rung, unless it knows. */
+  async #tell(subscription) {
+    const { endpoint, keys } = subscription.toJSON();
+    for (const account of this.#accounts()) {
+      if (account.endpoint !== endpoint) {
+        await this.#put(account, { endpoint, p256dh: keys.p256dh, auth: keys.auth });
+      }
+    }
+  }
+
+  async #put(account, subscription) {
+    await ask(account, "push", "push", { subscription });
+    account.endpoint = subscription?.endpoint ?? null;
+    await accounts.put(account);
+  }
+}

@@ -1,0 +1,86 @@
+// Rings the phone while the page is closed. What a push message says is only which request to fetch: what is shown and
+// signed comes from the service itself.
+"use strict";
+
+importScripts("shared.js");
+
+const { accounts, answerStatement, ask, base, contextPairs, Refusal, sendAnswer, title } = globalThis.iampass;
+const page = new URL("phone/", base).href;
+const icon = new URL("phone/phone-icon-192.png", base).href;
+
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("push", (event) => event.waitUntil(ring(event)));
+self.addEventListener("notificationclick", (event) => event.waitUntil(act(event)));
+self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(move(event)));
+
+/** The page's windows. */
+async function windows() {
+  const all = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  return all.filter(({ url }) => url.startsWith(page));
+}
+
+async function ring(event) {
+  const { device, session } = event.data?.json() ?? {};
+  // The open page shows it already.
+  if ((await windows()).some((client) => client.visibilityState === "visible")) return;
+  try {
+    const account = await accounts.get(device);
+    const { requests } = await ask(account, "requests", "requests", { known: [] });
+    const request = requests.find((one) => one.session === session);
+    if (request) await showRequest(account, request);
+    else await showPlain("A sign-in request has ended", "It was answered, or nobody waits for it any more.", session);
+  } catch {
+    // The phone must ring all the same; the page says what does not work.
+    await showPlain("Somebody signs in", "Open IAMPASS to see who, and to answer.", session);
+  }
+}
+
+function showRequest(account, request) {
+  const facts = contextPairs(request.context).filter(({ name }) => name !== "host" && name !== "service");
+  const lines = [`For ${account.user} at ${account.application}`, ...facts.map(({ label, value }) => `${label}: ${value}`)];
+  return self.registration.showNotification(title(request.context), {
+    body: lines.join("\n"), tag: request.session, icon, badge: icon, renotify: true, requireInteraction: true,
+    data: { device: account.device, session: request.session, request },
+    actions: [{ action: "approve", title: "Approve" }, { action: "deny", title: "Deny" }],
+  });
+}
+
+function showPlain(heading, body, session) {
+  return self.registration.showNotification(heading, { body, tag: session ?? "iampass", icon, badge: icon, data: { session } });
+}
+
+async function act(event) {
+  const { device, session, request } = event.notification.data ?? {};
+  event.notification.close();
+  // A code must be typed, and a screen lock asked, on the page.
+  const needsPage = event.action !== "deny" && (request?.match_code || (request?.method ?? "acceptance") !== "acceptance");
+  if (!request || !["approve", "deny"].includes(event.action) || needsPage) return open(session);
+  try {
+    const account = await accounts.get(device);
+    await sendAnswer(account, await answerStatement(account, request, event.action));
+  } catch (error) {
+    const why = error instanceof Refusal && !error.isOutage
+      ? "Nobody waits for it any more, or it was answered already." : "The service cannot be reached.";
+    await showPlain(event.action === "deny" ? "Not denied" : "Not approved", why, session);
+  }
+}
+
+async function open(session) {
+  const [client] = await windows();
+  if (!client) return self.clients.openWindow(session ? `${page}#session=${session}` : page);
+  client.postMessage({ session });
+  return client.focus();
+}
+
+/** The push service gave this browser another address. */
+async function move(event) {
+  const options = event.oldSubscription?.options;
+  const subscription = event.newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));
+  if (!subscription) return;
+  const { endpoint, keys } = subscription.toJSON();
+  for (const account of await accounts.all()) {
+    await ask(account, "push", "push", { subscription: { endpoint, p256dh: keys.p256dh, auth: keys.auth } });
+    await accounts.put({ ...account, endpoint });
+  }
+}

@@ -1,0 +1,200 @@
+// What the page and its service worker share: this phone's accounts and keys, and signed calls to the service.
+//
+// The page loads this as a module, the service worker by importScripts, since not every browser has module workers: so
+// it exports nothing, and leaves one object.
+"use strict";
+
+globalThis.iampass = (() => {
+  /** The service's address; the page is at phone/ or register/CODE below it, the worker at phone/ too. */
+  const base = new URL("../", globalThis.location.href);
+  const text = new TextEncoder();
+
+  // --- Bytes ---
+
+  function base64(buffer) {
+    return btoa(Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join(""));
+  }
+
+  function base64url(buffer) {
+    return base64(buffer).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+
+  function fromBase64url(encoded) {
+    return Uint8Array.from(atob(encoded.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+  }
+
+  function hexadecimal(buffer) {
+    return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  const sha256 = (bytes) => crypto.subtle.digest("SHA-256", bytes);
+
+  /** The text that is signed: members sorted by name (RFC 8785 for ASCII names, strings and whole numbers). */
+  function canonical(value) {
+    if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+    if (value === null || typeof value !== "object") return JSON.stringify(value);
+    const members = Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`);
+    return `{${members.join(",")}}`;
+  }
+
+  const canonicalBytes = (value) => text.encode(canonical(value));
+
+  // --- Accounts, each with a key that never leaves this browser ---
+
+  const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
+  const signing = { name: "ECDSA", hash: "SHA-256" };
+
+  function database() {
+    return new Promise((resolve, reject) => {
+      const opening = indexedDB.open("iampass " + base.pathname, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("accounts", { keyPath: "device" });
+      opening.onsuccess = () => resolve(opening.result);
+      opening.onerror = () => reject(opening.error);
+    });
+  }
+
+  /** The result of one request, once it is on disk. */
+  async function stored(mode, work) {
+    const opened = await database();
+    try {
+      return await new Promise((resolve, reject) => {
+        const transaction = opened.transaction("accounts", mode);
+        const request = work(transaction.objectStore("accounts"));
+        transaction.oncomplete = () => resolve(request.result);
+        transaction.onerror = transaction.onabort = () => reject(transaction.error ?? request.error);
+      });
+    } finally {
+      opened.close();
+    }
+  }
+
+  const accounts = {
+    all: () => stored("readonly", (store) => store.getAll()),
+    get: (device) => stored("readonly", (store) => store.get(device)),
+    put: (account) => stored("readwrite", (store) => store.put(account)),
+    remove: (device) => stored("readwrite", (store) => store.delete(device)),
+  };
+
+  /** A key pair whose private half no script can read, ours included. */
+  async function makeKey() {
+    const pair = await crypto.subtle.generateKey(keyAlgorithm, false, ["sign"]);
+    return { privateKey: pair.privateKey, publicKey: base64(await crypto.subtle.exportKey("spki", pair.publicKey)) };
+  }
+
+  // --- Calls ---
+
+  /** The service understood, and says no; or it is away (`status` 0 or 5xx). */
+  class Refusal extends Error {
+    constructor(status, reason) {
+      super(reason);
+      this.status = status;
+      this.reason = reason;
+    }
+
+    get isOutage() {
+      return this.status === 0 || this.status >= 500;
+    }
+  }
+
+  /** The service's clock less this one's, in seconds: a phone with a wrong clock can sign all the same. */
+  let clockOffset = 0;
+
+  function learnClock(response) {
+    const date = Date.parse(response.headers.get("Date") ?? "");
+    if (!Number.isNaN(date)) clockOffset = Math.round((date - Date.now()) / 1000);
+  }
+
+  async function send(path, options) {
+    let response;
+    try {
+      response = await fetch(new URL(path, base), {
+        credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer", ...options,
+      });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Refusal(0, "UNREACHABLE");
+    }
+    if (response.ok) return response;
+    const reply = await response.json().catch(() => ({}));
+    if (reply.reason === "TIMESTAMP_OUTSIDE_WINDOW") learnClock(response);
+    throw new Refusal(response.status, String(reply.reason ?? `HTTP_${response.status}`));
+  }
+
+  const get = async (path) => (await send(path, { headers: { Accept: "application/json" } })).json();
+
+  function post(path, body, options = {}) {
+    return send(path, {
+      method: "POST", body: JSON.stringify(body), ...options,
+      headers: { "Content-Type": "application/json", Accept: "application/json", ...options.headers },
+    });
+  }
+
+  async function signed(account, statement, more = {}) {
+    const signature = await crypto.subtle.sign(signing, account.privateKey, canonicalBytes(statement));
+    return { statement, signature: base64(signature), ...more };
+  }
+
+  /** "I, this phone, ask this service for this, now, once." The response, whole. */
+  async function askFor(account, path, purpose, members = {}, options = {}) {
+    const once = async () => {
+      const statement = {
+        origin: base.origin, device: account.device, purpose,
+        timestamp: Math.floor(Date.now() / 1000) + clockOffset,
+        nonce: hexadecimal(crypto.getRandomValues(new Uint8Array(16))), ...members,
+      };
+      return post("device/v1/" + path, await signed(account, statement), options);
+    };
+    try {
+      return await once();
+    } catch (error) {
+      if (error.reason !== "TIMESTAMP_OUTSIDE_WINDOW") throw error;
+      return once();
+    }
+  }
+
+  const ask = async (...words) => (await askFor(...words)).json();
+
+  /** What the answer to a request says, to be signed. */
+  async function answerStatement(account, request, answer, code = "") {
+    return {
+      origin: base.origin, device: account.device, session: request.session, answer,
+      context_hash: hexadecimal(await sha256(canonicalBytes(request.context))), nonce: request.nonce,
+      expires: request.expires, purpose: "answer", method: request.method ?? "acceptance", code,
+    };
+  }
+
+  async function sendAnswer(account, statement, assertion) {
+    const body = await signed(account, statement, assertion ? { assertion } : {});
+    return (await post("device/v1/answer", body)).json();
+  }
+
+  // --- Words for what is asked; used on cards and notifications ---
+
+  const contextNames = {
+    host: "Computer", service: "Service", user: "User", tty: "Terminal", remote_host: "From", command: "Command",
+  };
+
+  /** Everything in a context as pairs of texts: what is signed is what is shown. */
+  function contextPairs(context) {
+    const known = Object.keys(contextNames).filter((name) => name in context);
+    const others = Object.keys(context).filter((name) => !(name in contextNames));
+    return [...known, ...others].flatMap((name) => pairs(name, contextNames[name] ?? name, context[name]));
+  }
+
+  function pairs(name, label, value) {
+    if (value !== null && typeof value === "object") {
+      return Object.keys(value).flatMap((inner) => pairs(inner, inner, value[inner]));
+    }
+    return [{ name, label, value: String(value) }];
+  }
+
+  function title(context) {
+    const service = context.service ?? "Sign-in";
+    return context.host ? `${service} on ${context.host}` : service;
+  }
+
+  return Object.freeze({
+    base, text, base64, base64url, fromBase64url, sha256, canonicalBytes, accounts, makeKey, Refusal, get, post, ask,
+    askFor, answerStatement, sendAnswer, contextPairs, title,
+  });
+})();

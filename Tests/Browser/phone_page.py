@@ -1,0 +1,67 @@
+"""What the tests of the phone's page have in common: an office, a browser for each test, and its taps."""
+
+import unittest
+
+from browser import Browser
+from office import Office, until
+
+
+class PhonePageTest(unittest.TestCase):
+    server_options = ()
+    screen_lock = True
+
+    @classmethod
+    def setUpClass(cls):
+        cls.office = Office(*cls.server_options)
+        cls.addClassCleanup(cls.office.close)
+
+    def setUp(self):
+        self.browser = Browser(self.office.authority.file, screen_lock=self.screen_lock)
+        self.addCleanup(self.browser.close)
+        # Each test has a user of its own, so that none waits for another's block.
+        self.user = "u" + self.id().rsplit(".", 1)[1].removeprefix("test_").replace("_", "-")[:40]
+
+    def tearDown(self):
+        self.assertEqual(self.browser.violations(), [])
+
+    # --- Taps ---
+
+    def register(self, user=None, name=None, lost=False):
+        """Registers the browser as the user's phone."""
+        user = user or self.user
+        self.browser.open(self.office.link(user, name, lost))
+        self.browser.tap("#register")
+        self.browser.sees("#said", f"This is {name or user}’s phone now.")
+        self.connected()
+
+    def connected(self):
+        self.browser.sees("#connection", "Connected")
+
+    def card(self, text=""):
+        return self.browser.sees(".request", text)
+
+    def type_code(self, sign_in):
+        """Types the digits that the computer shows, if it shows any."""
+        if sign_in.code:
+            self.browser.type(".request .code input", sign_in.code)
+
+    def approve(self, sign_in):
+        self.card()
+        self.type_code(sign_in)
+        self.browser.tap(".request .approve")
+        return sign_in.becomes("active")
+
+    def approved(self, **context):
+        """A sign-in that was approved on the page."""
+        sign_in = self.office.sign_in(self.user, **context)
+        self.approve(sign_in)
+        self.browser.misses(".request")
+        return sign_in
+
+    def has_phone(self, user=None):
+        reply = self.office.ask(
+            "GET", f"/management/has_registered_mobile_device/{self.office.application}/{user or self.user}")
+        return reply["device_registered"]
+
+    def sessions_shown(self, count):
+        until(lambda: len(self.browser.all(".sessions li")) == count, f"{count} live sessions; {self.browser.text()!r}")

@@ -1,0 +1,88 @@
+"""The phone's page in a real browser: requests, and what is answered."""
+
+import unittest
+
+from phone_page import PhonePageTest
+
+
+class Answers(PhonePageTest):
+    def test_approves(self):
+        self.register()
+        sign_in = self.office.sign_in(self.user, remote_host="192.0.2.7", command="apt upgrade")
+        card = self.card("sudo on desk")
+        for text in ("desk", "sudo", self.user, "pts/3", "192.0.2.7", "apt upgrade", "s left"):
+            self.assertIn(text, card.text)
+        self.assertEqual(self.approve(sign_in), "active")
+        self.browser.sees("#said", "Approved.")
+        self.browser.sees("#no-requests")
+        # Who cannot see where the card went is told where he is.
+        self.assertEqual(self.browser.focus(), "requests-title")
+
+    def test_denies(self):
+        self.register()
+        sign_in = self.office.sign_in(self.user)
+        self.browser.tap(".request .deny")
+        self.assertEqual(sign_in.becomes("cancelled", "failed", "closed"), "cancelled")
+        self.browser.sees("#said", "Denied.")
+
+    def test_says_not_me_and_ends_the_sessions(self):
+        self.register()
+        kept = self.approved(host="server")
+        self.sessions_shown(1)
+        stranger = self.office.sign_in(self.user, remote_host="198.51.100.9")
+        self.browser.tap(".request .not-me")
+        self.assertEqual(stranger.becomes("cancelled", "failed"), "cancelled")
+        self.browser.sees("#blocked-text", "15 minutes")
+        self.assertEqual(self.browser.focus(), "blocked-title")
+        self.browser.tap("#blocked-end")
+        self.assertEqual(kept.becomes("closed"), "closed")
+        self.browser.sees("#said", "All sessions were ended.")
+        with self.assertRaises(KeyError, msg="the stranger's next request must not start"):
+            self.office.sign_in(self.user, remote_host="198.51.100.9").start["status_url"]
+
+    def test_hears_of_a_request_in_words(self):
+        self.register()
+        self.office.sign_in(self.user, command="reboot")
+        self.card()
+        spoken = self.browser.find("#announcement")
+        self.assertEqual(spoken.get_attribute("role"), "alert")
+        self.assertIn("New sign-in request: sudo on desk", spoken.get_attribute("textContent"))
+        self.assertIn("reboot", spoken.get_attribute("textContent"))
+
+    def test_shows_requests_made_while_it_was_closed_and_takes_away_what_is_over(self):
+        self.register()
+        self.browser.open("about:blank")
+        sign_in = self.office.sign_in(self.user)
+        self.browser.open(self.office.address + "/phone/")
+        self.card("sudo on desk")
+        sign_in.log_out()
+        self.browser.misses(".request")
+
+    def test_comes_back_after_the_service_was_restarted(self):
+        self.register()
+        self.office.stop()
+        self.browser.sees("#connection", "Connecting")
+        self.office.start()
+        self.connected()
+        self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
+
+    def test_shows_script_as_text(self):
+        evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+        self.register(name=evil[:90])
+        sign_in = self.office.sign_in(self.user, host=evil, command=evil, service="<b>sudo</b>")
+        card = self.card("<b>sudo</b> on <img src=x")
+        self.assertIn("<script>document.title='owned'</script>", card.text)
+        self.assertEqual(self.browser.all(".request img, .request script, .request b, #account-list img"), [])
+        self.approve(sign_in)
+        self.sessions_shown(1)
+        self.assertIn("<img src=x", self.browser.find(".sessions").text)
+        self.assertNotIn("owned", self.browser.driver.title)
+
+    def test_leads_the_bare_address_to_the_page(self):
+        self.browser.open(self.office.address)
+        self.browser.sees("#welcome-title", "No account yet")
+        self.assertEqual(self.browser.driver.current_url, self.office.address + "/phone/")
+
+
+if __name__ == "__main__":
+    unittest.main()

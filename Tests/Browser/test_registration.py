@@ -1,0 +1,127 @@
+"""The phone's page in a real browser: how it becomes a phone, and stops being one."""
+
+import json
+import unittest
+
+from browser import Browser
+from office import until
+from phone_page import PhonePageTest
+
+KEYS = """
+  const opened = await new Promise((resolve, reject) => {
+    const opening = indexedDB.open("iampass /");
+    opening.onsuccess = () => resolve(opening.result);
+    opening.onerror = () => reject(opening.error);
+  });
+  const all = await new Promise((resolve) => {
+    const request = opened.transaction("accounts").objectStore("accounts").getAll();
+    request.onsuccess = () => resolve(request.result);
+  });
+  opened.close();
+  return all.map(({ device, privateKey, methods }) => [device, privateKey.extractable, privateKey.algorithm.namedCurve, methods]);
+"""
+
+
+class Registrations(PhonePageTest):
+    def test_says_whose_phone_it_would_become_and_registers_at_a_tap(self):
+        link = self.office.link(self.user, "Alice Example")
+        self.browser.open(link)
+        section = self.browser.sees("#registration", "Alice Example")
+        for text in ("office", self.office.address.removeprefix("https://")):
+            self.assertIn(text, section.text)
+        # Looking is not using: previews and scanners open links too.
+        self.assertFalse(self.has_phone())
+        self.browser.tap("#register")
+        self.browser.sees("#said", "This is Alice Example’s phone now.")
+        self.assertTrue(self.has_phone())
+        code = link.rsplit("/", 1)[1]
+        self.assertNotIn(code, self.browser.driver.current_url)
+        self.assertNotIn(code, self.browser.script("return JSON.stringify([location.href, document.referrer, history.state])"))
+        self.assertNotIn(code, json.dumps(self.browser.console()))
+
+    def test_keeps_a_key_that_no_script_can_read(self):
+        self.register()
+        [[device, extractable, curve, _]] = self.browser.script(KEYS)
+        self.assertEqual(len(device), 32)
+        self.assertFalse(extractable)
+        self.assertEqual(curve, "P-256")
+
+    def test_is_the_same_phone_after_the_browser_loads_it_anew(self):
+        self.register()
+        self.browser.open(self.office.address + "/phone/")
+        self.connected()
+        self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
+
+    def test_tells_why_a_link_is_not_taken(self):
+        link = self.office.link(self.user)
+        self.register()
+        for address, words in ((self.office.address + "/register/" + "0" * 32, "not known"), (link, "has a phone already")):
+            self.browser.open(address)
+            if "has a phone" in words:
+                self.browser.tap("#register")
+                self.browser.sees("#problem", words)
+            else:
+                self.browser.sees("#registration-text", words)
+
+    def test_tells_of_a_link_that_was_used(self):
+        link = self.office.link(self.user)
+        self.browser.open(link)
+        self.browser.tap("#register")
+        self.browser.sees("#said", "phone now")
+        self.browser.open(link)
+        self.browser.sees("#registration-text", "used already")
+        self.browser.tap("#registration-leave")
+        self.browser.sees("#requests")
+
+    def test_has_two_accounts_and_tells_whose_a_request_is(self):
+        self.register(name="Alice")
+        other = self.user + "-2"
+        self.browser.tap("#another summary")
+        self.browser.type("#another-link", "https://elsewhere.example/register/abc")
+        self.browser.tap("#another-form button")
+        self.browser.sees("#another-problem", "no registration link")
+        self.browser.type("#another-link", self.office.link(other, "Alice at home"))
+        self.browser.tap("#another-form button")
+        self.browser.tap("#register")
+        self.browser.sees("#said", "This is Alice at home’s phone now.")
+        self.connected()
+        self.assertEqual(len(self.browser.all(".account")), 2)
+        first, second = self.office.sign_in(self.user, host="one"), self.office.sign_in(other, host="two")
+        self.card("sudo on one")
+        card = self.card("sudo on two")
+        self.assertIn("For Alice at home at office", card.text)
+        if second.code:
+            card.find_element("css selector", ".code input").send_keys(second.code)
+        until(lambda: not self.browser.all(".moving"), "cards that stand still")
+        card.find_element("css selector", ".approve").click()
+        second.becomes("active")
+        self.assertIn(first.status(), ("pending", "identifying"))
+        self.approve(first)
+
+    def test_unregisters_only_when_it_is_sure(self):
+        self.register()
+        self.browser.tap(".account summary")
+        self.browser.tap(".unregister")
+        self.browser.tap("#sure-no")
+        self.browser.misses("#sure")
+        self.assertTrue(self.has_phone())
+        self.browser.tap(".unregister")
+        self.browser.tap("#sure-yes")
+        self.browser.sees("#welcome-title", "No account yet")
+        self.assertFalse(self.has_phone())
+        self.assertEqual(self.browser.script(KEYS), [])
+
+    def test_is_cut_off_when_another_phone_takes_its_place(self):
+        self.register()
+        other = Browser(self.office.authority.file)
+        self.addCleanup(other.close)
+        other.open(self.office.link(self.user, lost=True))
+        # The loss alone cuts it off.
+        self.browser.sees("#said", "another one took its place")
+        self.browser.sees("#welcome")
+        other.tap("#register")
+        other.sees("#said", "phone now")
+
+
+if __name__ == "__main__":
+    unittest.main()

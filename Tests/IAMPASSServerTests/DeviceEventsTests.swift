@@ -1,0 +1,104 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// A page's stream, piece by piece.
+struct TestStream {
+  let source: any EventSource
+
+  init(of phone: TestPhone) async throws {
+    let reply = await phone.fixture.respond(TestPhone.request(DeviceRoute.events, try phone.askBody(.events)))
+    #expect(reply.status == 200)
+    #expect(reply.header("Content-Type") == "text/event-stream")
+    source = try #require(reply.events)
+  }
+
+  /// The next piece's events, by name; nil at the end.
+  func next() async throws -> [String: [UInt8]]? {
+    guard let piece = await source.next() else { return nil }
+    var events: [String: [UInt8]] = [:]
+    for event in String(decoding: piece, as: UTF8.self).split(separator: "\n\n") {
+      let lines = event.split(separator: "\n", maxSplits: 1)
+      guard lines.count == 2, lines[0].hasPrefix("event: "), lines[1].hasPrefix("data: ") else { continue }
+      events[String(lines[0].dropFirst(7))] = Array(lines[1].dropFirst(6).utf8)
+    }
+    return events
+  }
+
+  func requests() async throws -> [OpenRequest] {
+    try RequestsReply(parsing: try #require(try #require(try await next())["requests"])).requests
+  }
+}
+
+struct DeviceEventsTests {
+  @Test func beginsWithAllThatThereIs() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let events = try #require(try await TestStream(of: phone).next())
+    #expect(try RequestsReply(parsing: try #require(events["requests"])).requests.count == 1)
+    #expect(try DeviceStatusReply(parsing: try #require(events["status"])).presence == .present)
+  }
+
+  @Test func tellsOfARequestAndMarksItAsSeen() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let stream = try await TestStream(of: phone)
+    #expect(try await stream.requests().isEmpty)
+    let session = try await fixture.started("alice")
+    #expect(try await stream.requests().count == 1)
+    #expect(try await fixture.status(of: session).status == .identifying)
+  }
+
+  @Test func tellsOfPresenceWithoutTheRequests() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let stream = try await TestStream(of: phone)
+    _ = try await stream.next()
+    try await phone.change(.leave)
+    let events = try #require(try await stream.next())
+    #expect(events.keys.sorted() == ["status"])
+    #expect(try DeviceStatusReply(parsing: try #require(events["status"])).presence == .away)
+  }
+
+  @Test func endsWhenThePhoneIsCutOff() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let stream = try await TestStream(of: phone)
+    _ = try await stream.next()
+    _ = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try await stream.next() == nil)
+  }
+
+  @Test func endsWhenTheServiceStops() async throws {
+    let fixture = try await Fixture()
+    let stream = try await TestStream(of: try await TestPhone.registered(in: fixture))
+    _ = try await stream.next()
+    fixture.service.stopHolding()
+    #expect(try await stream.next() == nil)
+  }
+
+  @Test func endsTheOldestWhereThereAreTooMany() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let oldest = try await TestStream(of: phone)
+    _ = try await oldest.next()
+    var others: [TestStream] = []
+    for _ in 0..<DeviceEvents.greatestCount { others.append(try await TestStream(of: phone)) }
+    #expect(try await oldest.next() == nil)
+    #expect(try await others[0].next() != nil)
+    #expect(fixture.service.board.heldCount <= DeviceEvents.greatestCount + 1)
+  }
+
+  @Test func refusesAReplayedQuestion() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let request = TestPhone.request(DeviceRoute.events, try phone.askBody(.events))
+    #expect(await fixture.respond(request).events != nil)
+    let again = await fixture.respond(request)
+    #expect(again.status == 401)
+    #expect(again.events == nil)
+  }
+}
