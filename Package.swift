@@ -11,8 +11,10 @@ let sanitizing = Context.environment["SANITIZE"] != nil
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 /// What a login starts, and what always runs, has libstdc++, which the Swift runtime needs, inside: loading it takes
-/// 2 ms and 2 MB.
-let startsFast: [LinkerSetting] = [.unsafeFlags(["-Lpam/link"])]
+/// 2 ms and 2 MB. Packed relocations (DT_RELR, of glibc 2.36 and later) save half a megabyte more.
+let startsFast: [LinkerSetting] = [
+  .unsafeFlags(["-use-ld=lld", "-Lpam/link", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"])
+]
 
 let moduleLinkerFlags: [String] =
   [
@@ -95,7 +97,7 @@ let package = Package(
       resources: [.embedInCode("PhonePage")], swiftSettings: strict),
 
     .executableTarget(
-      name: "iampass-https", dependencies: ["CCurl", "CHost", "IAMPASSClient"], swiftSettings: strict,
+      name: "iampass-https", dependencies: ["CCurl", "CLibcrypto", "CHost", "IAMPASSClient"], swiftSettings: strict,
       linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-helper", dependencies: ["SessionHelper"], swiftSettings: strict, linkerSettings: startsFast),

@@ -65,13 +65,44 @@ public enum SecureFile {
   ///
   /// - Parameter limit: greatest size in bytes.
   public static func read(_ path: String, privacy: Privacy, limit: Int) throws(FileError) -> [UInt8] {
+    let descriptor = try open(path)
+    defer { close(descriptor) }
+    let size = try check(descriptor, path: path, privacy: privacy, limit: limit)
+    return try readAll(descriptor, path: path, expecting: size, limit: limit)
+  }
+
+  /// Gives `take` the file in pieces of whole lines, the last of which may have no newline; false from it ends the
+  /// reading. The file is looked at as by ``read(_:privacy:limit:)``. A piece is gone, and cleared, when `take` returns.
+  static func readPieces(
+    _ path: String, privacy: Privacy, limit: Int, _ take: (UnsafeRawBufferPointer) -> Bool
+  ) throws(FileError) {
+    let descriptor = try open(path)
+    defer { close(descriptor) }
+    _ = try check(descriptor, path: path, privacy: privacy, limit: limit)
+    var buffer = PieceBuffer()
+    defer { buffer.discard() }
+    var total = 0
+    while true {
+      let count = Glibc.read(descriptor, buffer.free.baseAddress, buffer.free.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw FileError(.system(errno), path: path)
+      }
+      guard count > 0 else { break }
+      total += count
+      // A file may grow while it is read.
+      guard total <= limit else { throw FileError(.tooLarge, path: path) }
+      guard buffer.add(count, giving: take) else { return }
+    }
+    if !buffer.rest.isEmpty { _ = take(buffer.rest) }
+  }
+
+  private static func open(_ path: String) throws(FileError) -> Int32 {
     try checkFolder(of: path)
     // A FIFO must not block, a terminal must not become ours.
     let descriptor = iampass_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard descriptor >= 0 else { throw openError(path) }
-    defer { close(descriptor) }
-    let size = try check(descriptor, path: path, privacy: privacy, limit: limit)
-    return try readAll(descriptor, path: path, expecting: size, limit: limit)
+    return descriptor
   }
 
   static func openError(_ path: String) -> FileError {
@@ -139,5 +170,46 @@ public enum SecureFile {
     guard filled <= limit else { throw FileError(.tooLarge, path: path) }
     bytes.removeLast(bytes.count - filled)
     return bytes
+  }
+}
+
+/// The room for a piece of a file. It grows only for a line that is longer.
+private struct PieceBuffer {
+  /// Bytes: fits the processor's cache, and takes few page faults.
+  private static let usualSize = 65_536
+
+  private var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 1)
+  private var filled = 0
+
+  var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]) }
+  var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<filled]) }
+
+  /// Counts what was read into ``free``, and gives the lines that are whole.
+  mutating func add(_ count: Int, giving take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    filled += count
+    guard let newline = rest.lastIndex(of: UInt8(ascii: "\n")) else {
+      if filled == bytes.count { grow() }
+      return true
+    }
+    let goesOn = take(UnsafeRawBufferPointer(rebasing: rest[...newline]))
+    let left = filled - newline - 1
+    // SAFETY: both ranges are inside the buffer; memmove takes overlapping ones.
+    memmove(bytes.baseAddress!, bytes.baseAddress! + newline + 1, left)
+    filled = left
+    return goesOn
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * bytes.count, alignment: 1)
+    larger.copyMemory(from: rest)
+    discard()
+    bytes = larger
+  }
+
+  /// Clears and frees the room: there may be secrets in it.
+  mutating func discard() {
+    // SAFETY: the buffer is ours, of this size, and not used again.
+    explicit_bzero(bytes.baseAddress!, bytes.count)
+    bytes.deallocate()
   }
 }

@@ -2,26 +2,35 @@ import CLibcrypto
 import Glibc
 
 /// SHA-256, HMAC-SHA-256, and comparison, by OpenSSL's libcrypto; random bytes, by the kernel.
+///
+/// SHA-256 by the functions that need no provider: in OpenSSL 3 the first use of any other takes milliseconds and a
+/// megabyte, in every sudo.
 public enum Digest {
-  private static let started: Bool = iampass_crypto_start() == 1
+  /// Bytes of a digest, and of a block of SHA-256 (FIPS 180-4).
+  private static let size = Int(SHA256_DIGEST_LENGTH)
+  private static let blockSize = Int(SHA256_CBLOCK)
 
   /// The 32 bytes of SHA-256 (FIPS 180-4).
-  public static func sha256(_ message: [UInt8]) -> [UInt8] {
-    precondition(started, "libcrypto did not start")
-    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-    var length: UInt32 = 0
-    let done = EVP_Digest(message, message.count, &digest, &length, EVP_sha256(), nil)
-    precondition(done == 1 && length == 32, "libcrypto has no SHA-256")
-    return digest
-  }
+  public static func sha256(_ message: [UInt8]) -> [UInt8] { sha256(message, followedBy: []) }
 
   /// The 32 bytes of HMAC-SHA-256 (RFC 2104).
   public static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-    precondition(started, "libcrypto did not start")
-    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-    var length: UInt32 = 0
-    let done = HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &digest, &length)
-    precondition(done != nil && length == 32, "libcrypto has no HMAC-SHA-256")
+    var block = key.count > blockSize ? sha256(key) : key
+    block += repeatElement(0, count: blockSize - block.count)
+    defer { block.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+    var inner = block.map { $0 ^ 0x36 }
+    var outer = block.map { $0 ^ 0x5C }
+    defer {
+      inner.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+      outer.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+    }
+    return sha256(outer, followedBy: sha256(inner, followedBy: message))
+  }
+
+  private static func sha256(_ first: [UInt8], followedBy second: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: size)
+    let done = iampass_sha256(first, first.count, second, second.count, &digest)
+    precondition(done == 1, "libcrypto has no SHA-256")
     return digest
   }
 

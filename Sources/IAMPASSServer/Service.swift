@@ -65,7 +65,7 @@ public struct Service: Sendable {
     case .registrationMessage(let id, let user):
       try await signed(application: id, call) { try await sendMessage(to: user, of: $0) }
     case .authenticate(let id, let user):
-      try await signed(application: id, call) { try await startSession(for: user, of: $0, call) }
+      try await signed(starter: id, call) { try await startSession(for: user, by: $0, call) }
     case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
     case .sessionLogout(let id): try await signed(session: id, call) { try await logOut($0) }
     case .showLink(let code): try await openLink(code, call)
@@ -85,19 +85,29 @@ public struct Service: Sendable {
   }
 
   private static let announcement = ServiceReply(
-    200, ServiceAnnouncement(signedReplies: true, context: true, preferWait: true).encoded())
+    200, ServiceAnnouncement(signedReplies: true, context: true, preferWait: true, hostCredentials: true).encoded())
 
-  /// A reply for an application's own request, signed; refused where the signature is not its own.
+  /// A reply for an application's own request, signed; its hosts may not manage users and phones.
   private func signed(
     application id: String, _ call: Call, _ work: @Sendable (Application) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    guard let application = try await storage.read({ try Application.find(id, in: $0) }) else {
+    try await signed(starter: id, call) { starter in
+      guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
+      return try await work(starter.application)
+    }
+  }
+
+  /// A reply for a request of an application or one of its hosts, signed; refused where the signature is not its own.
+  private func signed(
+    starter id: String, _ call: Call, _ work: @Sendable (Starter) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    guard let starter = try await storage.read({ try Starter.find(id, in: $0) }) else {
       return .refused(404, .unknownApplication)
     }
-    switch try await check.application(application, signed: call.request, uris: call.signedURIs) {
+    switch try await check.starter(starter, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
-      return await replyingWhenStorageFails { try await work(application) }.signed(for: client)
+      return await replyingWhenStorageFails { try await work(starter) }.signed(for: client)
     }
   }
 
@@ -105,14 +115,10 @@ public struct Service: Sendable {
   private func signed(
     session id: String, _ call: Call, _ work: @Sendable (Session) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    let found = try await storage.read { db -> (Session, Application)? in
-      guard let session = try Session.find(id: id, in: db),
-        let application = try Application.find(session.application, in: db)
-      else { return nil }
-      return (session, application)
+    guard let session = try await storage.read({ try Session.find(id: id, in: $0) }) else {
+      return .refused(404, .unknownSession)
     }
-    guard let (session, application) = found else { return .refused(404, .unknownSession) }
-    switch try await check.session(session, of: application, signed: call.request, uris: call.signedURIs) {
+    switch try await check.session(session, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await work(session) }.signed(for: client)
@@ -146,6 +152,6 @@ extension ServiceReply {
   fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
     adding(
       ReplySignature.header,
-      ReplySignature.signature(secret: client.application.secret, nonce: client.nonce, status: status, body: body))
+      ReplySignature.signature(secret: client.replySecret, nonce: client.nonce, status: status, body: body))
   }
 }

@@ -71,6 +71,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case timestampOutsideWindow = "TIMESTAMP_OUTSIDE_WINDOW"
   case signatureRefused = "SIGNATURE_REFUSED"
   case nonceReplayed = "NONCE_REPLAYED"
+  case credentialRevoked = "CREDENTIAL_REVOKED"
+  case hostMayNotManage = "HOST_MAY_NOT_MANAGE"
 
   case unknownApplication = "UNKNOWN_APPLICATION"
   case unknownUser = "UNKNOWN_USER"

@@ -30,13 +30,14 @@ public struct SessionLifecycle: Sendable, Equatable {
     case userDeleted = "USER_DELETED"
     case phoneLost = "PHONE_LOST"
     case phoneUnregistered = "PHONE_UNREGISTERED"
+    case credentialRevoked = "CREDENTIAL_REVOKED"
 
     /// Whether the phone said so instead of approving.
     var isAnswer: Bool {
       switch self {
       case .denied, .notMe, .unable: true
       case .notAnswered, .notCollected, .loggedOut, .endedOnPhone, .expired, .userDeleted, .phoneLost,
-        .phoneUnregistered:
+        .phoneUnregistered, .credentialRevoked:
         false
       }
     }

@@ -4,17 +4,20 @@ import IAMPASSProtocol
 // A session as its client sees it: started, asked, ended.
 
 extension Service {
-  func startSession(for name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+  func startSession(for name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
     if let refusal = StartOptions.refusal(of: call.target) { return refusal }
     guard let duration = StartOptions.duration(of: call.target) else { return .refused(400, .badDuration) }
     guard let start = try? StartRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
+    // Else whoever holds one host's credential asks in the name of another.
+    let context = starter.context(start.context ?? SignInContext())
     let now = clock()
     let outcome = try await storage.write { db -> StartOutcome in
-      guard let user = try User.find(name, application: application.id, in: db) else { return .unknownUser }
+      // Read again: it may have been revoked since its signature was checked.
+      guard try starter.isUsable(in: db) else { return .revoked }
+      guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
       guard try Phone.live(of: user.id, in: db) != nil else { return .notStarted(.noMobileDevice) }
       let session = try Session(
-        application: application.id, user: user.id, context: start.context ?? SignInContext(), duration: duration,
-        at: now)
+        startedBy: starter, user: user.id, context: context, duration: duration, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
@@ -25,6 +28,7 @@ extension Service {
       return .started(session)
     }
     switch outcome {
+    case .revoked: return .refused(401, .credentialRevoked)
     case .unknownUser: return .refused(404, .unknownUser)
     case .notStarted(let reason): return .notStarted(reason)
     case .started(let session):
@@ -103,9 +107,20 @@ extension Service {
   }
 
   private enum StartOutcome: Sendable {
+    case revoked
     case unknownUser
     case notStarted(Reason)
     case started(Session)
+  }
+}
+
+extension Starter {
+  /// What the phone is told: a host credential's host is the service's own word.
+  fileprivate func context(_ claimed: SignInContext) -> SignInContext {
+    guard let credential else { return claimed }
+    var context = claimed
+    context.host = credential.host
+    return context
   }
 }
 

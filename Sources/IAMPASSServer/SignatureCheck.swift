@@ -1,11 +1,35 @@
+import GRDB
 import IAMPASSProtocol
+
+/// Who may start sessions: an application itself, or one of its hosts.
+struct Starter: Sendable {
+  let application: Application
+  /// Nil: the application's own id and secret.
+  let credential: HostCredential?
+
+  /// The id that it signs under, and that stands in its paths.
+  var id: String { credential?.id ?? application.id }
+  var secret: Secret { credential?.secret ?? application.secret }
+
+  static func find(_ id: String, in db: Database) throws -> Starter? {
+    if let application = try Application.find(id, in: db) { return Starter(application: application, credential: nil) }
+    guard let credential = try HostCredential.find(id, in: db),
+      let application = try Application.find(credential.application, in: db)
+    else { return nil }
+    return Starter(application: application, credential: credential)
+  }
+
+  /// As it stands now: hosts' credentials may be revoked at any time.
+  func isUsable(in db: Database) throws -> Bool {
+    guard let credential else { return true }
+    return try HostCredential.find(credential.id, in: db).map { !$0.isRevoked } ?? false
+  }
+}
 
 /// Who signed a request, proven.
 struct VerifiedClient: Sendable {
-  /// Of the application, also where a session signed: replies are signed with its secret.
-  let application: Application
-  /// Where a session signed.
-  let session: Session?
+  /// Of the application or host credential, also where a session signed: replies are signed with it.
+  let replySecret: Secret
   let nonce: String
 }
 
@@ -24,25 +48,25 @@ struct SignatureCheck: Sendable {
   let storage: Storage
   let clock: @Sendable () -> UnixTime
 
-  /// Whether `application`'s own signature is on the request. Its nonce is spent, on disk, when this says yes.
-  func application(_ application: Application, signed request: ServiceRequest, uris: [String]) async throws -> Outcome {
+  /// Whether `starter`'s own signature is on the request. Its nonce is spent, on disk, when this says yes.
+  func starter(_ starter: Starter, signed request: ServiceRequest, uris: [String]) async throws -> Outcome {
     switch claim(in: request) {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
-      guard claim.authentication.clientID == application.id else { return .refused(.signatureRefused) }
-      return try await verify(claim, VerifiedParty(application: application, session: nil), uris: uris)
+      guard claim.authentication.clientID == starter.id else { return .refused(.signatureRefused) }
+      return try await verify(claim, .starter(starter), uris: uris)
     }
   }
 
   /// Whether `session`'s token and secret signed the request.
   func session(
-    _ session: Session, of application: Application, signed request: ServiceRequest, uris: [String]
+    _ session: Session, signed request: ServiceRequest, uris: [String]
   ) async throws -> Outcome {
     switch claim(in: request) {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
       guard Secret(claim.authentication.clientID) == session.token else { return .refused(.signatureRefused) }
-      return try await verify(claim, VerifiedParty(application: application, session: session), uris: uris)
+      return try await verify(claim, .session(session), uris: uris)
     }
   }
 
@@ -55,13 +79,43 @@ struct SignatureCheck: Sendable {
 
   private struct Refusal: Error { let reason: Reason }
 
-  private struct VerifiedParty: Sendable {
-    let application: Application
-    let session: Session?
-    var clientID: String { session?.token.exposedValue ?? application.id }
-    var secret: Secret { session?.secret ?? application.secret }
-    /// Under which its spent nonces stand; the token itself is a secret.
-    var nonceOwner: String { session.map { "session:" + $0.id } ?? "application:" + application.id }
+  /// Whose signature it must be.
+  private enum Party: Sendable {
+    case starter(Starter)
+    case session(Session)
+
+    var clientID: String {
+      switch self {
+      case .starter(let starter): starter.id
+      case .session(let session): session.token.exposedValue
+      }
+    }
+
+    var secret: Secret {
+      switch self {
+      case .starter(let starter): starter.secret
+      case .session(let session): session.secret
+      }
+    }
+
+    var replySecret: Secret {
+      switch self {
+      case .starter(let starter): starter.secret
+      case .session(let session): session.replySecret
+      }
+    }
+
+    /// Under which its spent nonces stand; a session's token itself is a secret.
+    var nonceOwner: String {
+      switch self {
+      case .starter(let starter): (starter.credential == nil ? "application:" : "host:") + starter.id
+      case .session(let session): "session:" + session.id
+      }
+    }
+
+    var hostCredential: HostCredential? {
+      if case .starter(let starter) = self { starter.credential } else { nil }
+    }
   }
 
   private func claim(in request: ServiceRequest) -> Result<Claim, Refusal> {
@@ -81,7 +135,7 @@ struct SignatureCheck: Sendable {
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
   }
 
-  private func verify(_ claim: Claim, _ party: VerifiedParty, uris: [String]) async throws -> Outcome {
+  private func verify(_ claim: Claim, _ party: Party, uris: [String]) async throws -> Outcome {
     let isMade = SigningScheme.allCases.contains { scheme in
       guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
         return false
@@ -89,14 +143,18 @@ struct SignatureCheck: Sendable {
       return uris.contains { claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: $0) }
     }
     guard isMade else { return .refused(.signatureRefused) }
+    // Said only to who holds the secret.
+    guard party.hostCredential?.isRevoked != true else { return .refused(.credentialRevoked) }
     // By value: "7" and "007" are one nonce to the documented scheme.
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else { return .refused(.signatureRefused) }
     let forgetAt = UnixTime(seconds: claim.signedAt + Self.nonceLifetime)
+    let now = clock()
     let isNew = try await storage.write { db in
-      try SpentNonces.spend(String(value), client: party.nonceOwner, forgetAt: forgetAt, in: db)
+      let isNew = try SpentNonces.spend(String(value), client: party.nonceOwner, forgetAt: forgetAt, in: db)
+      if isNew, let credential = party.hostCredential { try HostCredential.use(credential.id, at: now, in: db) }
+      return isNew
     }
     guard isNew else { return .refused(.nonceReplayed) }
-    return .verified(
-      VerifiedClient(application: party.application, session: party.session, nonce: claim.authentication.nonce))
+    return .verified(VerifiedClient(replySecret: party.replySecret, nonce: claim.authentication.nonce))
   }
 }

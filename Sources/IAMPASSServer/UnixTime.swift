@@ -12,6 +12,17 @@ public struct UnixTime: Sendable, Comparable, Hashable {
 
   public func advanced(seconds: Int64) -> UnixTime { UnixTime(milliseconds: milliseconds + seconds * 1_000) }
 
+  /// Such as `2027-01-15T08:00:00Z` (RFC 3339), in UTC.
+  public var text: String {
+    var time = time_t(seconds)
+    var parts = tm()
+    gmtime_r(&time, &parts)
+    return String(unsafeUninitializedCapacity: 32) { buffer in
+      // SAFETY: strftime writes at most the buffer's size, and this format is ASCII.
+      buffer.withMemoryRebound(to: CChar.self) { strftime($0.baseAddress!, $0.count, "%Y-%m-%dT%H:%M:%SZ", &parts) }
+    }
+  }
+
   /// Milliseconds from `earlier` to here; negative where `earlier` is later.
   public func milliseconds(since earlier: UnixTime) -> Int64 { milliseconds - earlier.milliseconds }
 

@@ -10,7 +10,7 @@ struct FileTokenLookup: TokenLookup {
 
   func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? {
     let token: Secret?
-    do { token = try UserTokens(path: path).token(of: user) } catch { throw .users(error, path: path) }
+    do { token = try UserTokens.token(of: user, inFile: path) } catch { throw .users(error, path: path) }
     return isKnownUser ? token : nil
   }
 }

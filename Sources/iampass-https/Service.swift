@@ -1,5 +1,6 @@
 import CCurl
 import CHost
+import CLibcrypto
 import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
@@ -29,7 +30,9 @@ final class Service {
 
   /// Nil where libcurl or its TLS library cannot start.
   init?(parent: ParentConnection) {
-    guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init(),
+    // Before libcurl starts it with openssl.cnf.
+    guard iampass_crypto_start() == 1, curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
+      let multi = curl_multi_init(),
       iampass_curl_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.mostConnections) == CURLM_OK,
       iampass_curl_multi_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.mostStreams) == CURLM_OK,
       let events = SocketEvents(multi: multi, parent: parent.descriptor)

@@ -33,15 +33,16 @@ struct ApplicationCreate: AsyncParsableCommand {
         throw Problem(refusal, name: DisplayText.sanitized(name))
       }
     }
-    // The one place where an application's secret is shown.
-    let secret = application.secret.exposedValue
-    if json {
-      let members: JSON = .object([
-        "application_id": .string(application.id), "application_secret": .string(secret),
-      ])
-      print(String(decoding: members.encoded(), as: UTF8.self))
-    } else {
-      print("application_id = \(application.id)\napplication_secret = \(secret)")
-    }
+    print(CredentialLines.text(id: application.id, secret: application.secret, json: json))
+  }
+}
+
+/// The one place where a new secret is shown: in the form of `/etc/iampass/credentials`, or as JSON.
+enum CredentialLines {
+  static func text(id: String, secret: Secret, json: Bool) -> String {
+    let secret = secret.exposedValue
+    guard json else { return "application_id = \(id)\napplication_secret = \(secret)" }
+    let members: JSON = .object(["application_id": .string(id), "application_secret": .string(secret)])
+    return String(decoding: members.encoded(), as: UTF8.self)
   }
 }

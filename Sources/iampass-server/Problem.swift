@@ -95,6 +95,32 @@ extension Problem {
     }
   }
 
+  init(_ refusal: HostCredentialRefusal, application: String, name: String, host: String = "") {
+    switch refusal {
+    case .unknownApplication:
+      self.init(
+        message: "there is no application \(application)",
+        hint: "give the name or the id that iampass-server application create was given or printed",
+        exitCode: Self.badInput)
+    case .nameTaken:
+      self.init(
+        message: "\(application) has a host credential \(name) already",
+        hint: "choose another name, or revoke that one", exitCode: Self.badInput)
+    case .nameNotFit:
+      self.init(
+        message: "this is no name for a host credential",
+        hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
+    case .hostNotFit:
+      self.init(
+        message: "\(host.isEmpty ? "the empty text" : host) is no host for phones to show",
+        hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
+    case .unknownCredential:
+      self.init(
+        message: "\(application) has no host credential \(name) that could be revoked",
+        hint: "iampass-server host-credential list \(application) --data DIR", exitCode: Self.badInput)
+    }
+  }
+
   /// Anything else that the storage said.
   init(unexpected error: any Error) {
     self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: Self.ioError)

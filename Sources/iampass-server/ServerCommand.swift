@@ -6,7 +6,7 @@ struct ServerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "iampass-server",
     abstract: "An IAMPASS-compatible sign-in service of your own.",
-    subcommands: [Serve.self, ApplicationCommand.self])
+    subcommands: [Serve.self, ApplicationCommand.self, HostCredentialCommand.self])
 
   static func main() async {
     do {

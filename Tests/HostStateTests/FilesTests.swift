@@ -75,6 +75,11 @@ import Testing
     try UserTokens(parsing: Array(text.utf8)).token(of: alice)?.exposedValue
   }
 
+  private func tokenInFile(_ text: String) throws -> String? {
+    let folder = try TemporaryFolder()
+    return try UserTokens.token(of: alice, inFile: try folder.write("users", text))?.exposedValue
+  }
+
   @Test func findsTheUsersOwnLine() throws {
     #expect(try token("# people\nmalice:1\nalice2:2\n\nalice:3\nbob:4") == "3")
     #expect(try token("alic:1\nalicee:2\n") == nil)
@@ -90,6 +95,34 @@ import Testing
   ])
   func refusesALineItCannotTrust(_ text: String, _ expected: UserTokensError) {
     #expect(throws: expected) { try token(text) }
+    #expect(throws: expected) { try tokenInFile(text) }
+  }
+
+  @Test func findsTheUsersLineInAFile() throws {
+    #expect(try tokenInFile("# people\nmalice:1\nalice2:2\n\nalice:3\nbob:4") == "3")
+    #expect(try tokenInFile("alic:1\nalicee:2\n") == nil)
+    #expect(try tokenInFile("") == nil)
+    #expect(try tokenInFile("alice:last-without-newline") == "last-without-newline")
+  }
+
+  /// The file is read in pieces of 64 KiB: each length moves the user's line by one byte over the border.
+  @Test(arguments: [65_500, 131_030, 200_000], [0, 1, 2, 7, 8, 9, 10, 11, 30, 36])
+  func findsTheUsersLineWhereverAPieceEnds(_ size: Int, _ more: Int) throws {
+    let others = String(repeating: "someone-else:12345\n", count: size / 19) + String(repeating: "b", count: more + 1)
+    #expect(try tokenInFile(others + ":1\nalice:3\n" + others + ":2\n") == "3")
+    #expect(try tokenInFile(others + ":1\nmalice:3\n" + others + ":alice:2\n") == nil)
+  }
+
+  @Test func aLineLongerThanAPieceHidesNobody() throws {
+    let long = String(repeating: "alice:", count: 50_000)
+    #expect(try tokenInFile("x\(long)\nalice:3\n# \(long)") == "3")
+  }
+
+  @Test func whatIsWrongInALaterPieceIsFound() throws {
+    let others = String(repeating: "someone-else:12345\n", count: 10_000)
+    #expect(throws: UserTokensError.userNamedTwice(line: 10_002)) { try tokenInFile("alice:1\n\(others)alice:2\n") }
+    #expect(throws: UserTokensError.notText(line: 10_002)) { try tokenInFile("alice:1\n\(others)bob:2\r\n") }
+    #expect(throws: UserTokensError.badToken(line: 10_001)) { try tokenInFile("\(others)alice:\n") }
   }
 
   @Test(arguments: [

@@ -52,6 +52,21 @@ final class Fixture: Sendable {
       headers: headers)
   }
 
+  /// A request signed by one host's credential.
+  func signed(
+    _ method: String, _ target: String, _ body: [UInt8] = [], by credential: HostCredential
+  ) throws -> ServiceRequest {
+    try sign(method, target, body, by: credential.id, credential.secret)
+  }
+
+  func startRequest(
+    _ user: String, context: SignInContext, by credential: HostCredential
+  ) throws -> ServiceRequest {
+    try signed(
+      "POST", "/authentication/authenticate_user/\(credential.id)/\(PercentEncoding.encode(user))",
+      StartRequest(context: context).encoded(), by: credential)
+  }
+
   /// A request signed by a session's token and secret.
   func signed(
     _ method: String, _ address: String, by session: StartedSession, headers: [(name: String, value: String)] = []

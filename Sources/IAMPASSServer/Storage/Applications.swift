@@ -32,6 +32,13 @@ extension Application {
   static func find(_ id: String, in db: Database) throws -> Application? {
     try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [id]).map(Application.init(row:))
   }
+
+  /// An id wins over a name: ids are random, and a name may be chosen to look like one.
+  static func find(nameOrID text: String, in db: Database) throws -> Application? {
+    if let application = try find(text, in: db) { return application }
+    return try Row.fetchOne(db, sql: "SELECT * FROM application WHERE name = ?", arguments: [text])
+      .map(Application.init(row:))
+  }
 }
 
 extension Storage {

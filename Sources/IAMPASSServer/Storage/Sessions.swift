@@ -10,6 +10,10 @@ struct Session: Sendable {
   let token: Secret
   let secret: Secret
   let application: String
+  /// The host credential that started it; nil: the application itself did.
+  let credential: String?
+  /// The service signs its replies about this session with it: of who started it.
+  let replySecret: Secret
   let user: Int64?
   /// Where it comes from: host, service and remote host. One unanswered request a user and source.
   let source: String
@@ -21,11 +25,13 @@ struct Session: Sendable {
   var deliveredAt: UnixTime
 
   /// A new session, not yet stored.
-  init(application: String, user: Int64, context: SignInContext, duration: Int64, at now: UnixTime) throws {
+  init(startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64, at now: UnixTime) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
     secret = try Fresh.secret()
-    self.application = application
+    application = starter.application.id
+    credential = starter.credential?.id
+    replySecret = starter.secret
     self.user = user
     source = Session.source(of: context)
     self.context = context
@@ -40,6 +46,8 @@ struct Session: Sendable {
     token = Secret(row["token"])
     secret = Secret(row["secret"])
     application = row["application"]
+    credential = row["credential"]
+    replySecret = Secret(row["reply_secret"])
     user = row["user"]
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
@@ -92,13 +100,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
+        credential, replySecret.exposedValue,
       ])
   }
 

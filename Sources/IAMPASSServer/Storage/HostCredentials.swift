@@ -1,0 +1,143 @@
+import GRDB
+import IAMPASSProtocol
+
+/// One computer's own credential of an application: it reaches sign-ins alone, and says which host they are from.
+public struct HostCredential: Sendable {
+  public let id: String
+  public let application: String
+  /// How administrators call it.
+  public let name: String
+  /// What phones are told, whatever the computer says of itself.
+  public let host: String
+  public let secret: Secret
+  public let createdAt: UnixTime
+  /// To the minute.
+  public let lastUsedAt: UnixTime?
+  public let revokedAt: UnixTime?
+
+  public var isRevoked: Bool { revokedAt != nil }
+}
+
+/// Why there is no new host credential, or none to revoke.
+public enum HostCredentialRefusal: Error, Equatable, Sendable {
+  case unknownApplication
+  case nameTaken
+  /// Empty, longer than 100 characters, or with control characters.
+  case nameNotFit
+  case hostNotFit
+  case unknownCredential
+}
+
+extension HostCredential {
+  private static let greatestLength = 100
+  /// A last use is written down once in so many seconds, with a write that is made anyway.
+  private static let useInterval: Int64 = 60
+
+  init(row: Row) {
+    func time(_ column: String) -> UnixTime? { (row[column] as Int64?).map(UnixTime.init(milliseconds:)) }
+    self.init(
+      id: row["id"], application: row["application"], name: row["name"], host: row["host"],
+      secret: Secret(row["secret"]), createdAt: UnixTime(milliseconds: row["created_at"]),
+      lastUsedAt: time("last_used_at"), revokedAt: time("revoked_at"))
+  }
+
+  static func isFit(_ text: String) -> Bool {
+    !text.isEmpty && text.unicodeScalars.count <= greatestLength && DisplayText.sanitized(text) == text
+  }
+
+  static func find(_ id: String, in db: Database) throws -> HostCredential? {
+    try Row.fetchOne(db, sql: "SELECT * FROM host_credential WHERE id = ?", arguments: [id])
+      .map(HostCredential.init(row:))
+  }
+
+  /// The usable one of this name.
+  static func usable(named name: String, of application: String, in db: Database) throws -> HostCredential? {
+    let sql = "SELECT * FROM host_credential WHERE application = ? AND name = ? AND revoked_at IS NULL"
+    return try Row.fetchOne(db, sql: sql, arguments: [application, name]).map(HostCredential.init(row:))
+  }
+
+  static func all(of application: String, in db: Database) throws -> [HostCredential] {
+    let sql = "SELECT * FROM host_credential WHERE application = ? ORDER BY revoked_at IS NOT NULL, name, created_at"
+    return try Row.fetchAll(db, sql: sql, arguments: [application]).map(HostCredential.init(row:))
+  }
+
+  func insert(in db: Database) throws {
+    try db.execute(
+      sql: "INSERT INTO host_credential (id, application, name, host, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+      arguments: [id, application, name, host, secret.exposedValue, createdAt.milliseconds])
+  }
+
+  /// Writes the use down, unless that was done just now.
+  static func use(_ id: String, at now: UnixTime, in db: Database) throws {
+    let statement = try db.cachedStatement(
+      sql: "UPDATE host_credential SET last_used_at = ?1 WHERE id = ?2 AND ifnull(last_used_at, 0) <= ?1 - ?3")
+    try statement.execute(arguments: [now.milliseconds, id, useInterval * 1_000])
+  }
+
+  /// From now on it is refused. What it asked and nobody answered yet is closed: it may be a thief's.
+  ///
+  /// - Returns: the sessions that this closed.
+  func revoke(at now: UnixTime, in db: Database) throws -> [Session] {
+    try db.execute(
+      sql: "UPDATE host_credential SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
+      arguments: [now.milliseconds, id])
+    let sql = "SELECT * FROM session WHERE credential = ? AND ended_at IS NULL"
+    var closed: [Session] = []
+    for var session in try Row.fetchAll(db, sql: sql, arguments: [id]).map(Session.init(row:)) {
+      session.lifecycle.settle(at: now)
+      if session.lifecycle.isUnanswered { session.lifecycle.close(.credentialRevoked, at: now) }
+      guard session.lifecycle.endedAt != nil else { continue }
+      try session.update(in: db)
+      closed.append(session)
+    }
+    return closed
+  }
+}
+
+extension Storage {
+  /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
+  public func createHostCredential(
+    named name: String, host: String, of application: String, at now: UnixTime
+  ) async throws -> HostCredential {
+    guard HostCredential.isFit(name) else { throw HostCredentialRefusal.nameNotFit }
+    guard HostCredential.isFit(host) else { throw HostCredentialRefusal.hostNotFit }
+    let id = try Fresh.identifier()
+    let secret = try Fresh.secret()
+    return try await write { db in
+      guard let application = try Application.find(nameOrID: application, in: db) else {
+        throw HostCredentialRefusal.unknownApplication
+      }
+      guard try HostCredential.usable(named: name, of: application.id, in: db) == nil else {
+        throw HostCredentialRefusal.nameTaken
+      }
+      let credential = HostCredential(
+        id: id, application: application.id, name: name, host: host, secret: secret, createdAt: now, lastUsedAt: nil,
+        revokedAt: nil)
+      try credential.insert(in: db)
+      return credential
+    }
+  }
+
+  /// The usable credentials first, each by its name.
+  public func hostCredentials(of application: String) async throws -> [HostCredential] {
+    try await read { db in
+      guard let application = try Application.find(nameOrID: application, in: db) else {
+        throw HostCredentialRefusal.unknownApplication
+      }
+      return try HostCredential.all(of: application.id, in: db)
+    }
+  }
+
+  /// Revokes the usable credential of this name. A running service closes what it asked within its next look.
+  public func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws {
+    try await write { db in
+      guard let application = try Application.find(nameOrID: application, in: db) else {
+        throw HostCredentialRefusal.unknownApplication
+      }
+      guard let credential = try HostCredential.usable(named: name, of: application.id, in: db) else {
+        throw HostCredentialRefusal.unknownCredential
+      }
+      _ = try credential.revoke(at: now, in: db)
+    }
+  }
+}

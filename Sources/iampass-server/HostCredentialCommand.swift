@@ -1,0 +1,113 @@
+import ArgumentParser
+import IAMPASSProtocol
+import IAMPASSServer
+
+struct HostCredentialCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "host-credential", abstract: "Manage the credentials of single hosts.",
+    discussion: """
+      A host credential asks for sign-ins only, and phones are told its host, whatever that computer says of itself. \
+      Root on that computer cannot register a phone for anybody.
+      """,
+    subcommands: [HostCredentialCreate.self, HostCredentialList.self, HostCredentialRevoke.self])
+}
+
+struct HostCredentialOptions: ParsableArguments {
+  @Argument(help: "The application's name or id.")
+  var application: String
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  var data: String
+
+  /// Runs `work` on the storage; its refusals are told with these names.
+  func managing<Value>(
+    name: String = "", host: String = "", _ work: (Storage) async throws -> Value
+  ) async throws -> Value {
+    try await explaining {
+      let storage = try Storage(folder: data)
+      do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
+        throw Problem(
+          refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),
+          host: DisplayText.sanitized(host))
+      }
+    }
+  }
+}
+
+struct HostCredentialCreate: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create", abstract: "Make one and print it, this one time.",
+    discussion: """
+      The two lines are fit for that host's /etc/iampass/credentials. The secret is not shown again. The service may \
+      be running.
+      """)
+
+  @OptionGroup var options: HostCredentialOptions
+
+  @Argument(help: "What administrators call it.")
+  var name: String
+
+  @Option(help: "The host that phones show.")
+  var host: String
+
+  @Flag(help: "Print one line of JSON.")
+  var json = false
+
+  func run() async throws {
+    let credential = try await options.managing(name: name, host: host) { storage in
+      try await storage.createHostCredential(named: name, host: host, of: options.application, at: .now())
+    }
+    print(CredentialLines.text(id: credential.id, secret: credential.secret, json: json))
+  }
+}
+
+struct HostCredentialList: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List an application's host credentials, without their secrets.",
+    discussion: "Of each: name, host, id, when it was made, last used and revoked. Times are UTC.")
+
+  @OptionGroup var options: HostCredentialOptions
+
+  @Flag(help: "Print a line of JSON for each, with Unix times.")
+  var json = false
+
+  func run() async throws {
+    let credentials = try await options.managing { try await $0.hostCredentials(of: options.application) }
+    for credential in credentials { print(json ? credential.jsonLine : credential.textLine) }
+  }
+}
+
+struct HostCredentialRevoke: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "revoke", abstract: "Refuse a host credential from now on.",
+    discussion:
+      "What it asked and nobody has answered is closed; sessions that were approved go on. It cannot be undone.")
+
+  @OptionGroup var options: HostCredentialOptions
+
+  @Argument(help: "Its name.")
+  var name: String
+
+  func run() async throws {
+    try await options.managing(name: name) { storage in
+      try await storage.revokeHostCredential(named: name, of: options.application, at: .now())
+    }
+  }
+}
+
+extension HostCredential {
+  fileprivate var textLine: String {
+    let times = [("made", createdAt as UnixTime?), ("used", lastUsedAt), ("revoked", revokedAt)]
+    let said = times.compactMap { word, time in time.map { "\(word)=\($0.text)" } }
+    return ([name, "host=\(host)", "id=\(id)"] + said).joined(separator: "  ")
+  }
+
+  fileprivate var jsonLine: String {
+    func seconds(_ time: UnixTime?) -> JSON { time.map { .integer($0.seconds) } ?? .null }
+    let members: JSON = .object([
+      "name": .string(name), "host": .string(host), "id": .string(id), "made": seconds(createdAt),
+      "used": seconds(lastUsedAt), "revoked": seconds(revokedAt),
+    ])
+    return String(decoding: members.encoded(), as: UTF8.self)
+  }
+}

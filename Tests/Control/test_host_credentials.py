@@ -1,0 +1,114 @@
+"""A host that has a credential of its own: what iampassctl says there, and what it still does with `--credentials`."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from control import *
+
+
+def setUpModule():
+    global world
+    world = ControlWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+
+
+def server(*words):
+    return Answer(subprocess.run(
+        [program("iampass-server"), *words, "--data", world.path("data")], capture_output=True, text=True, timeout=PATIENCE))
+
+
+class Case(unittest.TestCase):
+    """Each test on a host that was set up with a new credential of its own."""
+
+    def setUp(self):
+        self.name = f"laptop {id(self)}"
+        self.made = server("host-credential", "create", "tests", self.name, "--host", "laptop-7")
+        self.assertEqual(self.made.code, 0, self.made.err)
+        if not os.path.exists(world.path("office")):
+            os.rename(world.path("credentials"), world.path("office"))
+        if os.path.exists(world.path("credentials")):
+            os.unlink(world.path("credentials"))
+        world.write("host", self.made.out)
+        self.set_up = world.ctl("setup", "--server", world.address, "--secret-file", world.path("host"))
+        self.assertEqual(self.set_up.code, 0, self.set_up.text)
+
+
+class Setup(Case):
+    def test_it_takes_the_credential_and_recommends_nothing_more(self):
+        self.assertIn("the credential is this host's own", self.set_up.out)
+        self.assertIn("signed_replies = required", self.set_up.out)
+        self.assertNotIn("hint: make a host credential", self.set_up.text)
+        self.assertEqual(read(world.path("credentials")), self.made.out)
+
+    def test_with_the_applications_own_it_recommends_one(self):
+        world.write("own", read(world.path("office")))
+        done = world.ctl("setup", "--server", world.address, "--secret-file", world.path("own"))
+        self.assertEqual(done.code, 0, done.text)
+        self.assertIn("hint: make a host credential at the service", done.text)
+
+    def test_check_warns_of_the_applications_own_alone(self):
+        warning = "this host holds the application's own credential"
+        self.assertNotIn(warning, world.ctl("check").text)
+        world.write("credentials", read(world.path("office")))
+        self.assertIn(warning, world.ctl("check").text)
+
+
+class Managing(Case):
+    def assert_says_what_is_missing(self, done):
+        self.assertEqual(done.code, NO_PERMISSION, done.text)
+        self.assertEqual(
+            done.err,
+            f"iampassctl: the service does not let the credential of {world.path('credentials')} manage users and phones\n"
+            "hint: give the application's own credential with --credentials FILE, or iampassctl check\n")
+
+    def test_user_add_and_enroll_and_lost_device_say_what_is_missing(self):
+        before = world.users()
+        self.assert_says_what_is_missing(world.ctl("user", "add", "bin"))
+        self.assertEqual(world.users(), before)
+        self.assert_says_what_is_missing(world.ctl("enroll", ENROLLED))
+        self.assert_says_what_is_missing(world.ctl("lost-device", ENROLLED))
+
+    def test_they_work_with_the_applications_own(self):
+        own = ("--credentials", world.path("office"))
+        self.addCleanup(world.ctl, "user", "remove", "bin", *own)
+        self.assertEqual(world.ctl("user", "add", "bin", *own).code, 0)
+        self.assertIn("bin", world.users())
+        self.assertIn("/register/", world.ctl("enroll", "bin", *own).out)
+        self.assertIn("/register/", world.ctl("lost-device", "bin", *own).out)
+
+
+class Listing(Case):
+    def test_the_list_has_no_secret(self):
+        secret = re.search(r"application_secret = (\S+)", self.made.out).group(1)
+        listed = server("host-credential", "list", "tests")
+        self.assertRegex(listed.out, rf"(?m)^{self.name}  host=laptop-7  id=[0-9a-f]{{32}}  made=\S+Z")
+        self.assertNotIn(secret, listed.text)
+        self.assertNotIn(secret, server("host-credential", "list", "tests", "--json").text)
+
+    def test_the_last_use_is_listed(self):
+        lines = server("host-credential", "list", "tests", "--json").out.splitlines()
+        mine = next(entry for entry in map(json.loads, lines) if entry["name"] == self.name)
+        self.assertGreaterEqual(mine["used"], mine["made"])
+        self.assertIsNone(mine["revoked"])
+
+    def test_a_revoked_one_is_refused_and_check_says_so(self):
+        self.assertEqual(server("host-credential", "revoke", "tests", self.name).code, 0)
+        done = world.ctl("check")
+        self.assertIn("the service does not accept the signature", done.text)
+        again = server("host-credential", "revoke", "tests", self.name)
+        self.assertEqual(again.code, DATA)
+        self.assertIn("no host credential", again.err)
+
+    def test_an_unknown_application_is_said(self):
+        for words in (("create", "nobody", "x", "--host", "x"), ("list", "nobody"), ("revoke", "nobody", "x")):
+            done = server("host-credential", *words)
+            self.assertEqual(done.code, DATA, words)
+            self.assertIn("there is no application nobody", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+"""A sign-in on a host that has a credential of its own, through libpam, with signed replies required."""
+
+import unittest
+
+from world import *
+
+
+def setUpModule():
+    global world
+    world = World()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+    world.register_phone()
+    made = run(
+        program("iampass-server"), "host-credential", "create", "tests", "laptop 7", "--host", "laptop-7", "--data", world.path("data"))
+    world.write("credentials", made)
+    world.configure(server=world.address, ca_file=world.certificate, signed_replies="required")
+    world.pam("sudo")
+
+
+def revoke():
+    run(program("iampass-server"), "host-credential", "revoke", "tests", "laptop 7", "--data", world.path("data"))
+
+
+class HostCredential(unittest.TestCase):
+    def test_it_signs_in_and_once_revoked_no_more(self):
+        phone = world.phone("approve")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        result = world.play(calls=["authenticate", "acct_mgmt"])
+        self.assertEqual(result["codes"][0], SUCCESS)
+        self.assertRegex(result["log"][-1], "approved user=daemon service=sudo")
+        phone.wait_for("laptop-7")
+        revoke()
+        world.forget_attempts()
+        result = world.play()
+        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+        self.assertIn("this computer is not enrolled any more", result["texts"][-1])
+        self.assertEqual(phone.count("sign-in request"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
