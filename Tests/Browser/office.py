@@ -170,11 +170,11 @@ class Office:
         query = urllib.parse.urlencode({"display_name": name or user})
         return self.ask("GET", f"/management/{route}/{self.application}/{user}?{query}")["register_url"]
 
-    def sign_in(self, user, methods=None, **context):
+    def sign_in(self, name, /, methods=None, **context):
         """A sign-in that waits for its answer."""
         query = f"?methods={methods}" if methods else ""
-        body = {"context": {"host": "desk", "service": "sudo", "user": user, "tty": "pts/3", **context}}
-        reply = self.ask("POST", f"/authentication/authenticate_user/{self.application}/{user}{query}", body)
+        body = {"context": {"host": "desk", "service": "sudo", "user": name, "tty": "pts/3", **context}}
+        reply = self.ask("POST", f"/authentication/authenticate_user/{self.application}/{name}{query}", body)
         return SignIn(self, reply["authentication_status"], reply)
 
 

@@ -29,35 +29,52 @@ def setUpModule():
     push_service.use_packages()
 
 
-class Worker:
-    """The service worker of a browser, spoken to by the DevTools protocol."""
+class DevTools:
+    """A page or service worker of a browser, spoken to by the DevTools protocol: WebDriver hands on no events."""
 
-    def __init__(self, browser):
+    def __init__(self, browser, kind):
         import websocket
 
-        self.browser = browser
         address = browser.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
 
         def find():
             with urllib.request.urlopen(f"http://{address}/json/list", timeout=30) as reply:
-                return next((one for one in json.load(reply) if one["type"] == "service_worker"), None)
+                return next((one for one in json.load(reply) if one["type"] == kind), None)
 
-        target = until(find, "a service worker at work")
-        self.socket = websocket.create_connection(
-            target["webSocketDebuggerUrl"], timeout=60, suppress_origin=True)
+        target = until(find, f"a {kind} at work")
+        self.events = []
+        self.socket = websocket.create_connection(target["webSocketDebuggerUrl"], timeout=60, suppress_origin=True)
+
+    def close(self):
+        self.socket.close()
+
+    def receive(self):
+        message = json.loads(self.socket.recv())
+        if "method" in message:
+            self.events.append(message)
+        return message
+
+    def command(self, method, **parameters):
+        self.socket.send(json.dumps({"id": 1, "method": method, "params": parameters}))
+        while (reply := self.receive()).get("id") != 1:
+            pass
+        if "error" in reply:
+            raise AssertionError(f"{method}: {reply['error']}")
+        return reply["result"]
+
+
+class Worker(DevTools):
+    """The service worker of a browser."""
+
+    def __init__(self, browser):
+        super().__init__(browser, "service_worker")
 
     def run(self, text):
         """The value of an expression."""
-        self.socket.send(json.dumps({
-            "id": 1, "method": "Runtime.evaluate",
-            "params": {"expression": text, "awaitPromise": True, "returnByValue": True},
-        }))  # fmt: skip
-        while True:
-            reply = json.loads(self.socket.recv())
-            if reply.get("id") == 1:
-                if "exceptionDetails" in reply["result"]:
-                    raise AssertionError(reply["result"]["exceptionDetails"])
-                return reply["result"]["result"].get("value")
+        result = self.command("Runtime.evaluate", expression=text, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise AssertionError(result["exceptionDetails"])
+        return result["result"].get("value")
 
     def notifications(self):
         return self.run(
@@ -69,9 +86,6 @@ class Worker:
         self.run(
             "registration.getNotifications().then(([one]) =>"
             f" act({{ notification: one, action: {json.dumps(action)} }}))")
-
-    def close(self):
-        self.socket.close()
 
 
 class Push(PhonePageTest):
@@ -99,12 +113,24 @@ class Push(PhonePageTest):
 
     def deliver(self, text):
         """Brings a message to the service worker as the browser's maker would."""
-        self.browser.cdp("ServiceWorker.enable")
-        self.browser.cdp(
-            "ServiceWorker.deliverPushMessage", origin=self.office.address, registrationId="0", data=text)
+        page = DevTools(self.browser, "page")
+        self.addCleanup(page.close)
+        page.command("ServiceWorker.enable")
+        registration = until(lambda: self.registration(page), "the service worker's registration")
+        page.command(
+            "ServiceWorker.deliverPushMessage", origin=self.office.address, registrationId=registration, data=text)
         worker = Worker(self.browser)
         self.addCleanup(worker.close)
         return worker
+
+    def registration(self, page):
+        """The id of the registration that lives."""
+        updates = [one for one in page.events if one["method"] == "ServiceWorker.workerRegistrationUpdated"]
+        for one in [one for update in updates for one in update["params"]["registrations"]]:
+            if one["scopeURL"] == self.office.address + "/phone/" and not one["isDeleted"]:
+                return one["registrationId"]
+        page.receive()
+        return None
 
     def rung(self, **context):
         """A sign-in of which the phone was told while its page was closed: it, and the service worker."""
