@@ -34,7 +34,8 @@ extension Service {
     case .success(let session):
       audit.answered(session, by: verified.phone)
       announceChange(of: session)
-      return .done
+      // The one answer that has an effect and is refused all the same: the phone must not say that it approved.
+      return session.lifecycle.ending == .wrongCode ? .refused(403, .wrongCode) : .done
     }
   }
 }
@@ -49,7 +50,12 @@ extension Session {
     guard answer.contextHash == ShownContext.hash(context) else {
       return DeviceRefusal(status: 400, reason: .wrongContext)
     }
-    switch lifecycle.answer(answer.answer, at: now) {
+    // Nothing typed is no guess.
+    if answer.answer == .approve, matchCode != nil, answer.code.isEmpty {
+      return DeviceRefusal(status: 400, reason: .codeMissing)
+    }
+    let isCodeRight = matchCode.map { $0 == Secret(answer.code) } ?? true
+    switch lifecycle.answer(answer.answer, isCodeRight: isCodeRight, at: now) {
     case .taken: return nil
     case .alreadyAnswered: return DeviceRefusal(status: 409, reason: .alreadyAnswered)
     case .tooLate: return DeviceRefusal(status: 410, reason: .tooLate)

@@ -163,7 +163,8 @@ extension Session {
     guard current.isUnanswered else { return nil }
     return OpenRequest(
       session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
-      secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context)
+      secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context,
+      asksCode: matchCode != nil)
   }
 
   fileprivate func liveSession(at now: UnixTime) -> LiveSession? {

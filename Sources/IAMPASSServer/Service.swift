@@ -79,7 +79,10 @@ public struct Service: Sendable {
   }
 
   private static let announcement = ServiceReply(
-    200, ServiceAnnouncement(signedReplies: true, context: true, preferWait: true, hostCredentials: true).encoded())
+    200,
+    ServiceAnnouncement(
+      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true
+    ).encoded())
 
   /// A reply for an application's own request, signed; its hosts may not manage users and phones.
   private func signed(

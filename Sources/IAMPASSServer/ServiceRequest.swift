@@ -101,6 +101,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case tooLate = "TOO_LATE"
   case wrongContext = "WRONG_CONTEXT"
   case wrongNonce = "WRONG_NONCE"
+  case codeMissing = "CODE_MISSING"
+  case wrongCode = "WRONG_CODE"
 }
 
 /// A reply: JSON, or a page's file, each whole; or a stream.

@@ -16,8 +16,10 @@ extension Service {
       guard try starter.isUsable(in: db) else { return .revoked }
       guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
       guard try Phone.live(of: user.id, in: db) != nil else { return .notStarted(.noMobileDevice) }
+      // Who sends no context knows nothing of codes, and would not show one.
+      let code = starter.application.hasMatchCodes && start.context != nil ? try Fresh.matchCode() : nil
       let session = try Session(
-        startedBy: starter, user: user.id, context: context, duration: duration, at: now)
+        startedBy: starter, user: user.id, context: context, duration: duration, matchCode: code, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
@@ -165,7 +167,8 @@ extension Session {
   fileprivate func started(at url: ServerURL) -> StartedSession {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
-      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret, matchCode: nil)
+      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
+      matchCode: matchCode?.exposedValue)
   }
 }
 

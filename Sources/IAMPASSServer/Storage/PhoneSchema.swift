@@ -9,4 +9,11 @@ enum PhoneSchema {
       PRIMARY KEY (user, source)
     ) STRICT, WITHOUT ROWID;
     """
+
+  /// On for the applications of before too: who attacks them knows no better than who attacks a new one, and a computer
+  /// that shows no code is given none. Open requests of before have none.
+  static let matchCodes = """
+    ALTER TABLE application ADD COLUMN match_code INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE session ADD COLUMN match_code TEXT;
+    """
 }

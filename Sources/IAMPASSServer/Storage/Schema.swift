@@ -7,6 +7,7 @@ enum Schema {
     migrator.registerMigration("first") { try $0.execute(sql: first) }
     migrator.registerMigration("source blocks") { try $0.execute(sql: PhoneSchema.sourceBlocks) }
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
+    migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
     return migrator
   }
 

@@ -19,13 +19,18 @@ struct Session: Sendable {
   let source: String
   let context: SignInContext
   let answerNonce: String
+  /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
+  let matchCode: Secret?
   var lifecycle: SessionLifecycle
   /// What its client was told last, and since when.
   var delivered: SessionStatus
   var deliveredAt: UnixTime
 
   /// A new session, not yet stored.
-  init(startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64, at now: UnixTime) throws {
+  init(
+    startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64, matchCode: Secret? = nil,
+    at now: UnixTime
+  ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
     secret = try Fresh.secret()
@@ -36,6 +41,7 @@ struct Session: Sendable {
     source = Session.source(of: context)
     self.context = context
     answerNonce = try Fresh.identifier()
+    self.matchCode = matchCode
     lifecycle = SessionLifecycle(startedAt: now, duration: duration)
     delivered = lifecycle.status
     deliveredAt = now
@@ -52,6 +58,7 @@ struct Session: Sendable {
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
     answerNonce = row["answer_nonce"]
+    matchCode = (row["match_code"] as String?).map { Secret($0) }
     lifecycle = SessionLifecycle(row: row)
     delivered = SessionStatus(word: row["delivered"])
     deliveredAt = UnixTime(milliseconds: row["delivered_at"])
@@ -100,14 +107,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, match_code)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue,
+        credential, replySecret.exposedValue, matchCode?.exposedValue,
       ])
   }
 
