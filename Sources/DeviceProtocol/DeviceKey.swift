@@ -97,6 +97,8 @@ public final class DevicePublicKey: @unchecked Sendable {
   private static let length = 91
 
   public let text: String
+  /// 64 bytes, x then y.
+  public let point: [UInt8]
   private let key: OpaquePointer
 
   public init(_ text: String) throws(DeviceKeyError) {
@@ -110,6 +112,7 @@ public final class DevicePublicKey: @unchecked Sendable {
     // libcrypto refuses a point that is not on the curve.
     guard let read else { throw .notAKey }
     self.text = text
+    point = Array(bytes.dropFirst(Self.prefix.count))
     key = read
   }
 

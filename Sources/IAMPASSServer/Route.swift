@@ -18,6 +18,7 @@ enum Route: Equatable {
   case deviceAnswer
   case devicePresence
   case deviceStatus
+  case deviceCredential
   case deviceEnd
   case deviceUnregister
   case deviceEvents
@@ -30,7 +31,8 @@ enum Route: Equatable {
     switch self {
     case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile: "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
-      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
+      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd, .deviceUnregister,
+      .deviceEvents:
       "POST"
     }
   }
@@ -69,6 +71,7 @@ enum Route: Equatable {
       case "answer": self = .deviceAnswer
       case "presence": self = .devicePresence
       case "status": self = .deviceStatus
+      case "credential": self = .deviceCredential
       case "end": self = .deviceEnd
       case "unregister": self = .deviceUnregister
       case "events": self = .deviceEvents

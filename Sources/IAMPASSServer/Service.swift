@@ -70,6 +70,7 @@ public struct Service: Sendable {
     case .deviceAnswer: try await takeAnswer(call)
     case .devicePresence: try await changePresence(call)
     case .deviceStatus: try await deviceStatus(call)
+    case .deviceCredential: try await addCredential(call)
     case .deviceEnd: try await endSessions(call)
     case .deviceUnregister: try await unregister(call)
     case .deviceEvents: try await streamEvents(call)

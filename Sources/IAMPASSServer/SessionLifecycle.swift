@@ -110,12 +110,20 @@ public struct SessionLifecycle: Sendable, Equatable {
     if status == .pending { status = .identifying }
   }
 
+  /// What would become of an answer.
+  public func prospect(at now: UnixTime) -> AnswerOutcome {
+    var settled = self
+    settled.settle(at: now)
+    if settled.isUnanswered { return .taken }
+    return approvedAt != nil || ending?.isAnswer == true ? .alreadyAnswered : .tooLate
+  }
+
   /// The phone's answer; an approval with a wrong code is a denial.
   public mutating func answer(
     _ answer: DeviceAnswer, isCodeRight: Bool = true, at now: UnixTime
   ) -> AnswerOutcome {
     settle(at: now)
-    guard isUnanswered else { return approvedAt != nil || ending?.isAnswer == true ? .alreadyAnswered : .tooLate }
+    guard isUnanswered else { return prospect(at: now) }
     switch answer {
     case .approve where !isCodeRight: end(.cancelled, .wrongCode, at: now)
     case .approve:
