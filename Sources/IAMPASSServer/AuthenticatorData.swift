@@ -22,7 +22,7 @@ struct UnverifiedAuthenticatorData: Equatable {
 
     let id: [UInt8]
     /// 64 bytes, x then y, of ECDSA P-256: no other algorithm is taken.
-    let point: [UInt8]
+    let coordinates: [UInt8]
   }
 
   /// SHA-256 of the relying party's id.
@@ -59,13 +59,13 @@ struct UnverifiedAuthenticatorData: Equatable {
   private static func credential(_ reader: inout Reader) -> Credential? {
     // The AAGUID names the authenticator's model; without an attestation it proves nothing.
     guard reader.take(16) != nil, let length = reader.takeNumber(bytes: 2), Credential.idLengths.contains(length),
-      let id = reader.take(length), let point = es256Point(&reader)
+      let id = reader.take(length), let coordinates = es256Coordinates(&reader)
     else { return nil }
-    return Credential(id: id, point: point)
+    return Credential(id: id, coordinates: coordinates)
   }
 
   /// A COSE key of ES256 (RFC 9053 §7.1.1). CTAP 2 allows one encoding only, so that nothing of CBOR is to be read.
-  private static func es256Point(_ reader: inout Reader) -> [UInt8]? {
+  private static func es256Coordinates(_ reader: inout Reader) -> [UInt8]? {
     let head: [UInt8] = [
       0xA5,  // a map of five
       0x01, 0x02,  // kty: EC2

@@ -59,7 +59,7 @@ struct CredentialCheck: Sendable {
     guard let made = data.credential else { return .failure(.authenticatorData) }
     guard made.id == unverified.id else { return .failure(.credentialID) }
     // The key is checked to be on its curve, and is the one that the authenticator made.
-    guard let key = try? DevicePublicKey(unverified.publicKey), key.point == made.point else { return .failure(.key) }
+    guard let key = try? DevicePublicKey(unverified.publicKey), key.coordinates == made.coordinates else { return .failure(.key) }
     return .success(VerifiedCredential(id: Base64URL.encode(made.id), publicKey: key.text, counter: data.counter))
   }
 
@@ -123,7 +123,7 @@ private enum FidoAssertion {
     let signature = assertion.signature
     // SAFETY: libfido2 copies what it is given; each array lives through its call.
     guard fido != nil, point != nil,
-      es256_pk_from_ptr(point, key.point, key.point.count) == FIDO_OK,
+      es256_pk_from_ptr(point, key.coordinates, key.coordinates.count) == FIDO_OK,
       fido_assert_set_count(fido, 1) == FIDO_OK,
       fido_assert_set_rp(fido, relyingPartyID) == FIDO_OK,
       fido_assert_set_clientdata_hash(fido, hash, hash.count) == FIDO_OK,

@@ -22,6 +22,8 @@ enum Route: Equatable {
   case deviceEnd
   case deviceUnregister
   case deviceEvents
+  case pushKey
+  case devicePush
   /// The bare address, for a browser.
   case door
   /// The phone's page, or a file beside it.
@@ -29,10 +31,12 @@ enum Route: Equatable {
 
   var method: String {
     switch self {
-    case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile: "GET"
+    case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile,
+      .pushKey:
+      "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
       .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd, .deviceUnregister,
-      .deviceEvents:
+      .deviceEvents, .devicePush:
       "POST"
     }
   }
@@ -75,6 +79,8 @@ enum Route: Equatable {
       case "end": self = .deviceEnd
       case "unregister": self = .deviceUnregister
       case "events": self = .deviceEvents
+      case "push-key": self = .pushKey
+      case "push": self = .devicePush
       default: return nil
       }
     default: return nil

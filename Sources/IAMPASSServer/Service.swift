@@ -14,13 +14,16 @@ public struct Service: Sendable {
   let clock: @Sendable () -> UnixTime
   let audit: Audit
   let logger: Logger
+  let pushes: PushSender
 
   /// - Parameters:
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
+  ///   - pushTrust: which push services ring phones.
   ///   - clock: Unix time, for tests.
   public init(
-    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, logger: Logger,
+    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
+    logger: Logger,
     clock: @escaping @Sendable () -> UnixTime = UnixTime.now
   ) {
     self.storage = storage
@@ -29,6 +32,7 @@ public struct Service: Sendable {
     self.clock = clock
     self.logger = logger
     audit = Audit(logger: logger)
+    pushes = PushSender(storage: storage, trust: pushTrust, logger: logger, clock: clock)
   }
 
   /// Answers every held request, and those to come at once.
@@ -74,6 +78,8 @@ public struct Service: Sendable {
     case .deviceEnd: try await endSessions(call)
     case .deviceUnregister: try await unregister(call)
     case .deviceEvents: try await streamEvents(call)
+    case .pushKey: try await pushKey()
+    case .devicePush: try await subscribe(call)
     case .door: leadToPage(call)
     case .phoneFile(let name): phoneFile(name, call)
     }

@@ -107,6 +107,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case assertionRefused = "ASSERTION_REFUSED"
   case codeMissing = "CODE_MISSING"
   case wrongCode = "WRONG_CODE"
+  case badSubscription = "BAD_SUBSCRIPTION"
 }
 
 /// A reply: JSON, or a page's file, each whole; or a stream.

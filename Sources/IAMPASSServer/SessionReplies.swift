@@ -45,6 +45,7 @@ extension Service {
     case .started(let session):
       audit.started(session)
       announceChange(of: session)
+      pushes.ring(for: session, contact: call.address.url.origin)
       return ServiceReply(202, StartReply.started(session.started(at: call.address.url)).encoded())
     }
   }

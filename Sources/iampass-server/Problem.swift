@@ -66,7 +66,7 @@ extension Problem {
     case .certificateUnreadable:
       self.init(
         message: "\(error.subject) has no certificate: \(error.detail)",
-        hint: "name a readable PEM file with --tls-cert", exitCode: Self.noInput)
+        hint: "name a readable PEM file with --tls-cert, or --push-ca", exitCode: Self.noInput)
     case .keyUnreadable:
       self.init(
         message: "\(error.subject) has no private key: \(error.detail)",

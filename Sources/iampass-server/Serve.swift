@@ -38,6 +38,13 @@ struct Serve: AsyncParsableCommand {
       valueName: "seconds"))
   var longestWait = Service.usualWait
 
+  @Option(
+    name: .customLong("push-ca"),
+    help: ArgumentHelp(
+      "The authority of a push service of your own, in PEM: no other is used then. Else the browsers' own are.",
+      valueName: "file"))
+  var pushAuthority: String?
+
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
 
@@ -59,7 +66,8 @@ struct Serve: AsyncParsableCommand {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
       let service = Service(
-        storage: storage, publicURL: publicURL, longestWait: longestWait, logger: logger)
+        storage: storage, publicURL: publicURL, longestWait: longestWait,
+        pushTrust: try PushTrust(authority: pushAuthority), logger: logger)
       if let problem = service.pageProblem {
         logger.warning(
           "phones need a DNS name and a certificate that they trust to open the page",

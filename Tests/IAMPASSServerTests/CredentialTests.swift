@@ -112,7 +112,7 @@ import Testing
     #expect(data.counter == 0x0102_0304)
     #expect(data.flags == [.userPresent, .userVerified, .hasCredential])
     #expect(data.credential?.id == authenticator.id)
-    #expect(data.credential?.point == (try authenticator.key.publicKey.point))
+    #expect(data.credential?.coordinates == (try authenticator.key.publicKey.coordinates))
   }
 
   @Test func extensionsAreAMapBehindTheRest() throws {

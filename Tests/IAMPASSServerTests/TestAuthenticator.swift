@@ -50,7 +50,7 @@ struct TestAuthenticator {
 
   private func attested(_ wrong: Wrong) throws -> [UInt8] {
     let length = wrong.announcedLength ?? id.count
-    let point = try key.publicKey.point
+    let point = try key.publicKey.coordinates
     return [UInt8](repeating: 0, count: 16) + [UInt8(length >> 8), UInt8(length & 255)] + id
       + [0xA5, 0x01, 0x02, 0x03, wrong.algorithm, 0x20, 0x01, 0x21, 0x58, 0x20] + point.prefix(32) + [0x22, 0x58, 0x20]
       + point.suffix(32)
