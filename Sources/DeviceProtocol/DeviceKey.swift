@@ -109,10 +109,12 @@ public final class DevicePublicKey: @unchecked Sendable {
   private static let length = 91
 
   public let text: String
+  /// 64 bytes, x then y.
+  public let coordinates: [UInt8]
   fileprivate let key: OpaquePointer
 
   /// The uncompressed point (SEC 1 §2.3.3): 65 bytes, the first of them 4.
-  public var point: [UInt8] { Array((Base64.decode(text) ?? []).dropFirst(Self.prefix.count - 1)) }
+  public var point: [UInt8] { Self.prefix.suffix(1) + coordinates }
 
   /// - Parameter point: as ``point``.
   public convenience init(point: [UInt8]) throws(DeviceKeyError) {
@@ -131,6 +133,7 @@ public final class DevicePublicKey: @unchecked Sendable {
     // libcrypto refuses a point that is not on the curve.
     guard let read else { throw .notAKey }
     self.text = text
+    coordinates = Array(bytes.dropFirst(Self.prefix.count))
     key = read
   }
 

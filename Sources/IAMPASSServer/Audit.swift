@@ -8,7 +8,7 @@ struct Audit: Sendable {
   func started(_ session: Session) { record("session started", session) }
 
   func answered(_ session: Session, by phone: Phone) {
-    record("session answered", session, ["phone": "\(phone.id)"])
+    record("session answered", session, ["phone": "\(phone.id)", "method": "\(session.method.rawValue)"])
   }
 
   /// The phone left, or came back.
@@ -23,6 +23,10 @@ struct Audit: Sendable {
 
   func registered(phone: String, user: Int64) {
     logger.info("phone registered", metadata: ["phone": "\(phone)", "user": "\(user)"])
+  }
+
+  func credentialAdded(phone: String, user: Int64) {
+    logger.info("phone credential added", metadata: ["phone": "\(phone)", "user": "\(user)"])
   }
 
   func cutOff(phone: String, user: Int64) {

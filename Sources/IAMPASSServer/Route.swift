@@ -18,6 +18,7 @@ enum Route: Equatable {
   case deviceAnswer
   case devicePresence
   case deviceStatus
+  case deviceCredential
   case deviceEnd
   case deviceUnregister
   case deviceEvents
@@ -34,8 +35,8 @@ enum Route: Equatable {
       .pushKey:
       "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
-      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents,
-      .devicePush:
+      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd, .deviceUnregister,
+      .deviceEvents, .devicePush:
       "POST"
     }
   }
@@ -74,6 +75,7 @@ enum Route: Equatable {
       case "answer": self = .deviceAnswer
       case "presence": self = .devicePresence
       case "status": self = .deviceStatus
+      case "credential": self = .deviceCredential
       case "end": self = .deviceEnd
       case "unregister": self = .deviceUnregister
       case "events": self = .deviceEvents

@@ -74,6 +74,7 @@ public struct Service: Sendable {
     case .deviceAnswer: try await takeAnswer(call)
     case .devicePresence: try await changePresence(call)
     case .deviceStatus: try await deviceStatus(call)
+    case .deviceCredential: try await addCredential(call)
     case .deviceEnd: try await endSessions(call)
     case .deviceUnregister: try await unregister(call)
     case .deviceEvents: try await streamEvents(call)
@@ -85,7 +86,10 @@ public struct Service: Sendable {
   }
 
   private static let announcement = ServiceReply(
-    200, ServiceAnnouncement(signedReplies: true, context: true, preferWait: true, hostCredentials: true).encoded())
+    200,
+    ServiceAnnouncement(
+      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true
+    ).encoded())
 
   /// A reply for an application's own request, signed; its hosts may not manage users and phones.
   private func signed(

@@ -88,6 +88,9 @@ extension Problem {
     case .nameTaken:
       self.init(
         message: "there is an application \(name) already", hint: "choose another name", exitCode: Self.badInput)
+    case .nameUnknown:
+      self.init(
+        message: "there is no application \(name)", hint: "look at the name it was made with", exitCode: Self.badInput)
     case .nameNotFit:
       self.init(
         message: "this is no name for an application",

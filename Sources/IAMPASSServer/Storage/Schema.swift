@@ -8,6 +8,8 @@ enum Schema {
     migrator.registerMigration("push", migrate: PushBook.create)
     migrator.registerMigration("source blocks") { try $0.execute(sql: PhoneSchema.sourceBlocks) }
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
+    migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
+    migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
     return migrator
   }
 

@@ -18,14 +18,21 @@ struct Session: Sendable {
   /// Where it comes from: host, service and remote host. One unanswered request a user and source.
   let source: String
   let context: SignInContext
+  /// What an approval must prove.
+  let method: AuthenticationMethod
   let answerNonce: String
+  /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
+  let matchCode: Secret?
   var lifecycle: SessionLifecycle
   /// What its client was told last, and since when.
   var delivered: SessionStatus
   var deliveredAt: UnixTime
 
   /// A new session, not yet stored.
-  init(startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64, at now: UnixTime) throws {
+  init(
+    startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64,
+    method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
+  ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
     secret = try Fresh.secret()
@@ -35,7 +42,9 @@ struct Session: Sendable {
     self.user = user
     source = Session.source(of: context)
     self.context = context
+    self.method = method
     answerNonce = try Fresh.identifier()
+    self.matchCode = matchCode
     lifecycle = SessionLifecycle(startedAt: now, duration: duration)
     delivered = lifecycle.status
     deliveredAt = now
@@ -51,7 +60,10 @@ struct Session: Sendable {
     user = row["user"]
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
+    guard let method = AuthenticationMethod(rawValue: row["method"]) else { throw MessageError.member("method") }
+    self.method = method
     answerNonce = row["answer_nonce"]
+    matchCode = (row["match_code"] as String?).map { Secret($0) }
     lifecycle = SessionLifecycle(row: row)
     delivered = SessionStatus(word: row["delivered"])
     deliveredAt = UnixTime(milliseconds: row["delivered_at"])
@@ -100,14 +112,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, match_code, method)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue,
+        credential, replySecret.exposedValue, matchCode?.exposedValue, method.rawValue,
       ])
   }
 
