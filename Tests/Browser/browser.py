@@ -67,6 +67,9 @@ class Browser:
     def forget(self, origin):
         """Makes it as good as new for the next test."""
         self.open("about:blank")
+        self.cdp("ServiceWorker.enable")
+        self.cdp("ServiceWorker.unregister", scopeURL=origin + "/phone/")
+        self.cdp("ServiceWorker.stopAllWorkers")
         self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
         self.cdp("Browser.resetPermissions")
         if self.screen_lock:

@@ -20,10 +20,12 @@ const words = {
   UNKNOWN_REQUEST: "Nobody waits for that any more.",
   WRONG_CODE: "The digits were wrong, so the sign-in was denied.",
   WRONG_CONTEXT: "What was shown is not what was asked. Nothing was approved.",
-  METHOD_NOT_AVAILABLE: "This phone cannot answer in the way that was asked for.",
-  BAD_CREDENTIAL: "The screen lock’s answer was not accepted.",
-  BAD_ASSERTION: "The screen lock’s answer was not accepted.",
-  TOO_MANY_TRIES: "Too many tries. Wait a few minutes.",
+  CODE_MISSING: "Type the digits that the computer shows.",
+  WRONG_METHOD: "This must be answered in another way. Load the page again.",
+  ASSERTION_MISSING: "This needs the phone’s screen lock.",
+  ASSERTION_REFUSED: "The service did not accept the screen lock’s word. Nothing was approved.",
+  BAD_CREDENTIAL: "The service did not accept this phone’s screen lock.",
+  BAD_SUBSCRIPTION: "The service cannot reach this browser’s push service.",
 };
 
 /** A sentence for an error. */
