@@ -104,7 +104,7 @@ import Testing
     #expect(members.allSatisfy { $0.value != .string(code) && $0.value != .integer(Int64(code) ?? -1) })
     #expect(
       Set(members.map(\.name)) == [
-        "session", "nonce", "expires", "seconds_left", "context", "method", "match_code",
+        "session", "nonce", "expires", "seconds_left", "context", "method", "match_code", "blocked",
       ])
   }
 

@@ -65,6 +65,14 @@ import Testing
     #expect(try await fixture.start("alice") == .notStarted(reason: "REQUEST_PENDING"))
   }
 
+  @Test func thePhoneIsToldHowManyRequestsOfTheSourceWereHeldBack() async throws {
+    let (fixture, phone, _) = try await waiting()
+    #expect(try await phone.list().map(\.blocked) == [0])
+    for _ in 0..<3 { _ = try await fixture.start("alice") }
+    _ = try await fixture.started("alice", context: SignInContext(host: "web-2"))
+    #expect(try await phone.list().map(\.blocked) == [3, 0])
+  }
+
   @Test func aRequestFromAnotherSourceIsStarted() async throws {
     let (fixture, _, _) = try await waiting()
     _ = try await fixture.started("alice", context: SignInContext(host: "web-2"))

@@ -10,6 +10,7 @@ enum Schema {
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
     migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
     migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
+    migrator.registerMigration("held back requests") { try $0.execute(sql: PhoneSchema.heldBack) }
     return migrator
   }
 
