@@ -3,6 +3,7 @@ import IAMPASSProtocol
 /// What a path means. The documentation prints some management routes without `management/`: both are taken.
 enum Route: Equatable {
   case announcement
+  case health
   case addUsers(application: String)
   case deleteUsers(application: String)
   case registrationLink(application: String, user: String)
@@ -28,7 +29,8 @@ enum Route: Equatable {
 
   var method: String {
     switch self {
-    case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile: "GET"
+    case .announcement, .health, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile:
+      "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
       .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
       "POST"
@@ -56,6 +58,7 @@ enum Route: Equatable {
   private init?(unmanaged path: [String]) {
     switch (path.first, path.dropFirst().first, path.count) {
     case (".well-known", "iampass", 2): self = .announcement
+    case ("healthz", nil, 1): self = .health
     case ("authentication", "authenticate_user", 4): self = .authenticate(application: path[2], user: path[3])
     case ("authentication", "session_status", 3): self = .sessionStatus(id: path[2])
     case ("authentication", "session_logout", 3): self = .sessionLogout(id: path[2])

@@ -17,9 +17,12 @@ extension Service {
       guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
       guard try Phone.live(of: user.id, in: db) != nil else { return .notStarted(.noMobileDevice) }
       let session = try Session(
-        startedBy: starter, user: user.id, context: context, duration: duration, at: now)
+        startedBy: starter, from: call.client, user: user.id, context: context, duration: duration, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
+      }
+      guard try !Denials.areTooMany(of: user.id, source: session.source, at: now, in: db) else {
+        return .notStarted(.tooManyDenials)
       }
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
       guard unanswered.count < Session.greatestUnanswered, !unanswered.contains(where: { $0.source == session.source })
@@ -193,6 +196,6 @@ private enum StartOptions {
 
 extension ServiceReply {
   fileprivate static func notStarted(_ reason: Reason) -> ServiceReply {
-    ServiceReply(200, StartReply.notStarted(reason: reason.rawValue).encoded())
+    ServiceReply(200, StartReply.notStarted(reason: reason.rawValue).encoded(), reason: reason)
   }
 }

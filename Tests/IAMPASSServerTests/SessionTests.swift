@@ -121,15 +121,15 @@ import Testing
     #expect(try await [first.status, second.status] == [.identifying, .identifying])
   }
 
-  @Test func aHeldStatusWakesWithinMilliseconds() async throws {
+  @Test func aHeldStatusWakesWithTheChange() async throws {
     let (fixture, phone, session) = try await waiting()
     async let status = fixture.status(of: session, wait: 20)
     try await untilHeld(fixture.service)
     let start = ContinuousClock.now
     _ = try await phone.list()
     _ = try await status
-    // Generous: the machine that runs this may be busy.
-    #expect(ContinuousClock.now - start < .seconds(1))
+    // Long before its 20 s are over; generous, since the machine that runs this may be busy.
+    #expect(ContinuousClock.now - start < .seconds(10))
   }
 
   @Test func aChangeThatWasNotFetchedIsAnsweredAtOnce() async throws {

@@ -7,6 +7,11 @@ enum Schema {
     migrator.registerMigration("first") { try $0.execute(sql: first) }
     migrator.registerMigration("source blocks") { try $0.execute(sql: PhoneSchema.sourceBlocks) }
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
+    migrator.registerMigration("denials") { try $0.execute(sql: Denials.schema) }
+    migrator.registerMigration("audit") {
+      try $0.execute(sql: AuditSchema.table)
+      try $0.execute(sql: AuditSchema.triggers)
+    }
     return migrator
   }
 

@@ -14,6 +14,8 @@ struct Session: Sendable {
   let credential: String?
   /// The service signs its replies about this session with it: of who started it.
   let replySecret: Secret
+  /// Who asked for it, as far as the audit goes; nil where that is not known.
+  let address: String?
   let user: Int64?
   /// Where it comes from: host, service and remote host. One unanswered request a user and source.
   let source: String
@@ -25,13 +27,17 @@ struct Session: Sendable {
   var deliveredAt: UnixTime
 
   /// A new session, not yet stored.
-  init(startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64, at now: UnixTime) throws {
+  init(
+    startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
+    at now: UnixTime
+  ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
     secret = try Fresh.secret()
     application = starter.application.id
     credential = starter.credential?.id
     replySecret = starter.secret
+    address = client.text
     self.user = user
     source = Session.source(of: context)
     self.context = context
@@ -48,6 +54,7 @@ struct Session: Sendable {
     application = row["application"]
     credential = row["credential"]
     replySecret = Secret(row["reply_secret"])
+    address = row["address"]
     user = row["user"]
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
@@ -100,14 +107,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, address)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue,
+        credential, replySecret.exposedValue, address,
       ])
   }
 
