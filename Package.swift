@@ -85,7 +85,7 @@ let package = Package(
     .target(
       name: "IAMPASSServer",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol",
+        "IAMPASSProtocol", "DeviceProtocol", "CQRCode", "CHost",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),

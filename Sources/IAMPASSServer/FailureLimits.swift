@@ -111,6 +111,7 @@ extension Route {
     case .showLink, .registerDevice: .registration
     case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
       .device
+    case .console(let path): path.first == "enter" ? .registration : .none
     case .announcement, .health, .door, .phoneFile: .none
     }
   }

@@ -56,7 +56,7 @@ public struct Service: Sendable {
       let target = Target(address.routed(request.target))
     else { return .refused(400, .badRequest) }
     guard let route = Route(path: target.path) else { return .refused(404, .notFound) }
-    guard request.method == route.method else {
+    guard request.method == route.method || route.isConsole else {
       return .refused(405, .methodNotAllowed).adding("Allow", route.method)
     }
     let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
@@ -83,6 +83,7 @@ public struct Service: Sendable {
     switch route {
     case .announcement: Service.announcement
     case .health: try await health()
+    case .console(let path): try await Console(service: self, call: call, now: clock()).reply(to: path)
     case .addUsers(let id): try await signed(application: id, call) { try await addUsers(to: $0, call) }
     case .deleteUsers(let id): try await signed(application: id, call) { try await deleteUsers(of: $0, call) }
     case .registrationLink(let id, let user):
@@ -92,7 +93,7 @@ public struct Service: Sendable {
     case .lostDevice(let id, let user):
       try await signed(application: id, call) { try await loseDevice(of: user, of: $0, call) }
     case .registrationMessage(let id, let user):
-      try await signed(application: id, call) { try await sendMessage(to: user, of: $0) }
+      try await signed(application: id, call) { try await sendMessage(to: user, of: $0, call) }
     case .authenticate(let id, let user):
       try await signed(starter: id, call) { try await startSession(for: user, by: $0, call) }
     case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
@@ -120,6 +121,8 @@ public struct Service: Sendable {
   ) async throws -> ServiceReply {
     try await signed(starter: id, call) { starter in
       guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
+      let settings = try await storage.read { try ApplicationSettings.of(starter.application.id, in: $0) }
+      guard !settings.isDisabled else { return .refused(403, .applicationDisabled) }
       return try await work(starter.application)
     }
   }

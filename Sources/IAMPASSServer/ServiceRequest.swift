@@ -85,11 +85,18 @@ public enum Reason: String, Sendable, CaseIterable {
   case badUserID = "BAD_USER_ID"
   case noUsers = "NO_USERS"
   case noTextMessages = "SMS_NOT_CONFIGURED"
+  case badPhoneNumber = "BAD_PHONE_NUMBER"
+  case messageNotSent = "SMS_NOT_SENT"
+
+  case notSignedIn = "NOT_SIGNED_IN"
+  case badFormToken = "BAD_FORM_TOKEN"
+  case unknownCredential = "UNKNOWN_CREDENTIAL"
 
   case noMobileDevice = "NO_MOBILE_DEVICE"
   case unknownMethod = "UNKNOWN_METHOD"
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
+  case applicationDisabled = "APPLICATION_DISABLED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"
   case badDuration = "BAD_DURATION"

@@ -14,10 +14,13 @@ extension Service {
     let outcome = try await storage.write { db -> StartOutcome in
       // Read again: it may have been revoked since its signature was checked.
       guard try starter.isUsable(in: db) else { return .revoked }
+      let settings = try ApplicationSettings.of(starter.application.id, in: db)
+      guard !settings.isDisabled else { return .notStarted(.applicationDisabled) }
       guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
       guard try Phone.live(of: user.id, in: db) != nil else { return .notStarted(.noMobileDevice) }
       let session = try Session(
-        startedBy: starter, from: call.client, user: user.id, context: context, duration: duration, at: now)
+        startedBy: starter, from: call.client, user: user.id, context: context,
+        duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }

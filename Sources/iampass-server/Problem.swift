@@ -35,6 +35,10 @@ extension Problem {
       message: "\(text) is no public address", hint: "for example https://iampass.example.org", exitCode: usage)
   }
 
+  static let noAddress = Problem(
+    message: "the service's address is not known yet",
+    hint: "start the service once, or give its address with --public-url", exitCode: usage)
+
   static func badProxy(_ text: String) -> Problem {
     Problem(
       message: "\(text) is no address of a proxy", hint: "a numeric one, for example 127.0.0.1", exitCode: usage)

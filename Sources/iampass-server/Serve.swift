@@ -89,9 +89,15 @@ struct Serve: AsyncParsableCommand {
           metadata: ["problem": "\(problem)", "hint": "--public-url https://NAME"])
       }
       let server = HTTPServer(service: service, logger: logger)
+      let known = publicURL.map(\.description)
       let serving = Task {
         try await withThrowingTaskGroup { group in
-          group.addTask { try await serve(server, host: host, port: port, tls: tls, logger: logger) }
+          group.addTask {
+            try await serve(server, host: host, port: port, tls: tls, logger: logger) { port in
+              let address = known ?? ListenAddress.usual(host: host, port: port)
+              Task { try? await storage.setServiceAddress(address) }
+            }
+          }
           if let metricsAddress {
             let metrics = MetricsServer(service: service, logger: logger)
             group.addTask { try await serve(metrics, metricsAddress, logger: logger) }
@@ -112,11 +118,15 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  private func serve(_ server: HTTPServer, host: String, port: Int, tls: TLSFiles, logger: Logger) async throws {
+  private func serve(
+    _ server: HTTPServer, host: String, port: Int, tls: TLSFiles, logger: Logger,
+    onListening: @escaping @Sendable (Int) -> Void
+  ) async throws {
     let shown = host.contains(":") ? "[\(host)]" : host
     do {
       try await server.run(host: host, port: port, tls: tls.configuration) { port in
         logger.notice("listening on https://\(shown):\(port)")
+        onListening(port)
       }
     } catch is CancellationError {
       return
@@ -179,6 +189,15 @@ enum ListenAddress {
     }
     guard !host.isEmpty else { throw .badListen(text) }
     return (String(host), Int(port))
+  }
+}
+
+extension ListenAddress {
+  /// How a browser of this computer gets there.
+  static func usual(host: String, port: Int) -> String {
+    let everywhere = ["0.0.0.0", "::"]
+    let name = everywhere.contains(host) ? "localhost" : host.contains(":") ? "[\(host)]" : host
+    return "https://\(name):\(port)"
   }
 }
 

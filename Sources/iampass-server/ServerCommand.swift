@@ -8,6 +8,7 @@ struct ServerCommand: AsyncParsableCommand {
     abstract: "An IAMPASS-compatible sign-in service of your own.",
     subcommands: [
       Serve.self, ApplicationCommand.self, HostCredentialCommand.self, BackupCommand.self, AuditCommand.self,
+      ConsoleLinkCommand.self,
     ])
 
   static func main() async {

@@ -28,7 +28,8 @@ struct TestStream {
   }
 
   func requests() async throws -> [OpenRequest] {
-    try RequestsReply(parsing: try #require(try #require(try await next())["requests"])).requests
+    let events = try #require(try await next())
+    return try RequestsReply(parsing: try #require(events["requests"])).requests
   }
 }
 

@@ -164,6 +164,45 @@ class Logs(unittest.TestCase):
         return other
 
 
+class Audit(unittest.TestCase):
+    def test_who_asked_from_where_and_what_was_answered(self):
+        approved("audited")
+        done = world.command("audit", "--json-lines")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entries = [json.loads(line) for line in done.stdout.splitlines()]
+        mine = [entry for entry in entries if entry.get("host") == "audited"]
+        self.assertEqual([entry["event"] for entry in mine], ["asked", "approved"])
+        for entry in mine:
+            self.assertEqual((entry["application"], entry["phone"], entry["address"]), ("office", "Alice", "127.0.0.1"))
+            self.assertRegex(entry["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(len(world.command("audit").stdout.splitlines()), len(entries))
+
+    def test_no_secret_is_in_it(self):
+        text = world.command("audit", "--json-lines").stdout
+        self.assertNotIn(world.application["application_secret"], text)
+
+
+class Console(unittest.TestCase):
+    def test_the_link_leads_into_the_running_service(self):
+        link = world.command("console-link").stdout.strip()
+        self.assertRegex(link, rf"^{re.escape(world.address)}/console/enter/[0-9a-f]{{32}}$")
+        code, headers, text = world.get(link.removeprefix(world.address), headers={"Accept": "text/html"})
+        self.assertEqual(code, 200)
+        self.assertIn("Sign in", text)
+        self.assertIn("frame-ancestors 'none'", headers["Content-Security-Policy"])
+
+    def test_another_address_is_taken(self):
+        done = world.command("console-link", "--public-url", "https://iampass.example.org/base")
+        self.assertRegex(done.stdout, r"^https://iampass\.example\.org/base/console/enter/[0-9a-f]{32}\n$")
+
+    def test_without_an_address_it_says_what_is_missing(self):
+        self.addCleanup(shutil.rmtree, world.path("fresh"))
+        self.assertEqual(world.command("application", "create", "x", data="fresh").returncode, 0)
+        done = world.command("console-link", data="fresh")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("--public-url", done.stderr)
+
+
 class Backup(unittest.TestCase):
     def backup(self, name, **options):
         return world.command("backup", world.path(name), **options)

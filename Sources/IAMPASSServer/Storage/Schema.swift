@@ -12,6 +12,11 @@ enum Schema {
       try $0.execute(sql: AuditSchema.table)
       try $0.execute(sql: AuditSchema.triggers)
     }
+    migrator.registerMigration("console") {
+      try $0.execute(sql: ConsoleAccess.schema)
+      try $0.execute(sql: ApplicationSettings.schema)
+      try $0.execute(sql: PresenceBySilence.schema)
+    }
     return migrator
   }
 

@@ -29,7 +29,7 @@ struct Session: Sendable {
   /// A new session, not yet stored.
   init(
     startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
-    at now: UnixTime
+    answerTime: Int64, at now: UnixTime
   ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
@@ -42,7 +42,7 @@ struct Session: Sendable {
     source = Session.source(of: context)
     self.context = context
     answerNonce = try Fresh.identifier()
-    lifecycle = SessionLifecycle(startedAt: now, duration: duration)
+    lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
     delivered = lifecycle.status
     deliveredAt = now
   }
@@ -77,6 +77,7 @@ extension SessionLifecycle {
     self.init(
       status: SessionStatus(word: row["status"]), ending: (row["ending"] as String?).flatMap(Ending.init(rawValue:)),
       startedAt: UnixTime(milliseconds: row["started_at"]), duration: row["duration"],
+      answerTime: row["answer_time"],
       approvedAt: time("approved_at"), collectedAt: time("collected_at"), endedAt: time("ended_at"))
   }
 }
@@ -107,14 +108,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret, address)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, address, answer_time)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue, address,
+        credential, replySecret.exposedValue, address, lifecycle.answerTime,
       ])
   }
 
