@@ -14,6 +14,8 @@ struct Session: Sendable {
   let credential: String?
   /// The service signs its replies about this session with it: of who started it.
   let replySecret: Secret
+  /// Who asked for it, as far as the audit goes; nil where that is not known.
+  let address: String?
   let user: Int64?
   /// Where it comes from: host, service and remote host. One unanswered request a user and source.
   let source: String
@@ -32,8 +34,8 @@ struct Session: Sendable {
 
   /// A new session, not yet stored.
   init(
-    startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64,
-    method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
+    startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
+    answerTime: Int64, method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
   ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
@@ -41,6 +43,7 @@ struct Session: Sendable {
     application = starter.application.id
     credential = starter.credential?.id
     replySecret = starter.secret
+    address = client.text
     self.user = user
     source = Session.source(of: context)
     self.context = context
@@ -48,7 +51,7 @@ struct Session: Sendable {
     answerNonce = try Fresh.identifier()
     self.matchCode = matchCode
     heldBack = 0
-    lifecycle = SessionLifecycle(startedAt: now, duration: duration)
+    lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
     delivered = lifecycle.status
     deliveredAt = now
   }
@@ -60,6 +63,7 @@ struct Session: Sendable {
     application = row["application"]
     credential = row["credential"]
     replySecret = Secret(row["reply_secret"])
+    address = row["address"]
     user = row["user"]
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
@@ -86,6 +90,7 @@ extension SessionLifecycle {
     self.init(
       status: SessionStatus(word: row["status"]), ending: (row["ending"] as String?).flatMap(Ending.init(rawValue:)),
       startedAt: UnixTime(milliseconds: row["started_at"]), duration: row["duration"],
+      answerTime: row["answer_time"],
       approvedAt: time("approved_at"), collectedAt: time("collected_at"), endedAt: time("ended_at"))
   }
 }
@@ -116,14 +121,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret, match_code, method)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue, matchCode?.exposedValue, method.rawValue,
+        credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
       ])
   }
 
