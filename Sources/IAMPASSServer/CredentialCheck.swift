@@ -59,7 +59,9 @@ struct CredentialCheck: Sendable {
     guard let made = data.credential else { return .failure(.authenticatorData) }
     guard made.id == unverified.id else { return .failure(.credentialID) }
     // The key is checked to be on its curve, and is the one that the authenticator made.
-    guard let key = try? DevicePublicKey(unverified.publicKey), key.coordinates == made.coordinates else { return .failure(.key) }
+    guard let key = try? DevicePublicKey(unverified.publicKey), key.coordinates == made.coordinates else {
+      return .failure(.key)
+    }
     return .success(VerifiedCredential(id: Base64URL.encode(made.id), publicKey: key.text, counter: data.counter))
   }
 

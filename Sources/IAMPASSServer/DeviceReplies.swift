@@ -10,6 +10,7 @@ extension Service {
     switch try await deviceCheck.ask(in: call, purposes: [.requests]) {
     case .refused(let reply): return reply
     case .verified(let (verified, ask)):
+      try await heard(verified.phone, call)
       let wait = call.request.preferredWait(longest: Service.usualWait)
       let end = clock().advanced(seconds: wait ?? 0)
       let watch = board.watch(.user(verified.user))
@@ -38,6 +39,9 @@ extension Service {
       let changed = try await storage.write { db in
         try verified.phone.set(presence, in: db)
         var changed: [Session] = []
+        let walksAway = try ApplicationSettings.ofUser(verified.user, in: db).walkaway
+        // Who came back is back, also where walking away was switched off meanwhile.
+        guard walksAway || presence == .present else { return changed }
         for var session in try Session.unended(of: verified.user, in: db) {
           let before = session.lifecycle.status
           if presence == .away { session.lifecycle.leave(at: now) } else { session.lifecycle.comeBack(at: now) }
@@ -167,7 +171,8 @@ extension Session {
     return OpenRequest(
       session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
       secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context,
-      method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil)
+      method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil,
+      blocked: heldBack)
   }
 
   fileprivate func liveSession(at now: UnixTime) -> LiveSession? {

@@ -185,6 +185,7 @@ extension ServiceRequest {
     self.init(
       method: request.method.rawValue, target: request.head.path ?? "", authority: request.head.authority,
       headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body,
+      peer: channel.remoteAddress?.ipAddress,
       onDeparture: { action in channel.closeFuture.whenComplete { _ in action() } })
   }
 }

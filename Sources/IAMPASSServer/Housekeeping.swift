@@ -16,12 +16,15 @@ extension Service {
   func tidy() async throws {
     let now = clock()
     _ = try await closeOverdue(at: now)
+    try await leaveForSilence(at: now)
     try await storage.write { db in
       try SpentNonces.prune(at: now, in: db)
       try Link.prune(at: now, in: db)
       try SourceBlock.prune(at: now, in: db)
       try KeptAnswer.prune(at: now, in: db)
       try Session.prune(at: now, in: db)
+      try AuditEntry.prune(at: now, in: db)
+      try ConsoleAccess.prune(at: now, in: db)
     }
   }
 

@@ -47,46 +47,76 @@ extension Service {
   }
 
   func makeLink(for name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
-    let code = Secret(try Fresh.identifier())
-    let displayName = call.displayName
-    let now = clock()
-    let isMade = try await storage.write { db in
-      guard let user = try User.find(name, application: application.id, in: db) else { return false }
-      try Link.create(
-        code: code, user: user.id, displayName: displayName, replacesPhone: false, at: now, in: db)
-      return true
-    }
-    return isMade ? linkReply(code, call) : .refused(404, .unknownUser)
+    let link = try await registrationLink(
+      for: name, of: application.id, displayName: call.displayName, isLost: false, at: call.address)
+    return link.map(linkReply) ?? .refused(404, .unknownUser)
   }
 
-  /// Cuts the phone off at once. What it approved goes on; what it has not answered is closed.
   func loseDevice(of name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+    let link = try await registrationLink(
+      for: name, of: application.id, displayName: call.displayName, isLost: true, at: call.address)
+    return link.map(linkReply) ?? .refused(404, .unknownUser)
+  }
+
+  /// A new link; nil where there is no such user.
+  ///
+  /// - Parameter isLost: cuts the phone off at once. What it approved goes on; what it has not answered is closed.
+  func registrationLink(
+    for name: String, of application: String, displayName: String, isLost: Bool, at address: PublicAddress
+  ) async throws -> String? {
     let code = Secret(try Fresh.identifier())
-    let displayName = call.displayName
+    let shown = DisplayText.sanitized(displayName, limit: 100)
     let now = clock()
-    let lost = try await storage.write { db -> (user: Int64, phone: String?, closed: [Session])? in
-      guard let user = try User.find(name, application: application.id, in: db) else { return nil }
-      let phone = try Phone.cutOff(user: user.id, at: now, in: db)
-      let closed = try Session.close(all: .unanswered, of: user.id, .phoneLost, at: now, in: db)
-      try Link.revokeAll(of: user.id, in: db)
-      try Link.create(code: code, user: user.id, displayName: displayName, replacesPhone: true, at: now, in: db)
+    let made = try await storage.write { db -> (user: Int64, phone: String?, closed: [Session])? in
+      guard let user = try User.find(name, application: application, in: db) else { return nil }
+      var phone: String?
+      var closed: [Session] = []
+      if isLost {
+        phone = try Phone.cutOff(user: user.id, at: now, in: db)
+        closed = try Session.close(all: .unanswered, of: user.id, .phoneLost, at: now, in: db)
+        try Link.revokeAll(of: user.id, in: db)
+      }
+      try Link.create(
+        code: code, user: user.id, displayName: shown.isEmpty ? "user" : shown, replacesPhone: isLost, at: now, in: db)
       return (user.id, phone, closed)
     }
-    guard let lost else { return .refused(404, .unknownUser) }
-    if let phone = lost.phone { audit.cutOff(phone: phone, user: lost.user) }
-    announceEnd(of: lost.closed)
-    board.changed(.user(lost.user))
-    return linkReply(code, call)
+    guard let made else { return nil }
+    if let phone = made.phone { audit.cutOff(phone: phone, user: made.user) }
+    announceEnd(of: made.closed)
+    if isLost { board.changed(.user(made.user)) }
+    return address.url.route(["register", code.exposedValue])
   }
 
-  func sendMessage(to name: String, of application: Application) async throws -> ServiceReply {
-    let isKnown = try await storage.read { try User.find(name, application: application.id, in: $0) != nil }
-    return isKnown ? .refused(200, .noTextMessages) : .refused(404, .unknownUser)
+  /// Has the administrator's program send the link; the link comes last in the message.
+  func sendMessage(to name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+    let (isKnown, settings) = try await storage.read { db in
+      (
+        try User.find(name, application: application.id, in: db) != nil,
+        try ApplicationSettings.of(application.id, in: db)
+      )
+    }
+    guard isKnown else { return .refused(404, .unknownUser) }
+    guard !settings.hook.isEmpty else { return .refused(200, .noTextMessages) }
+    guard let request = try? RegistrationMessageRequest(parsing: call.request.body) else {
+      return .refused(400, .badRequest)
+    }
+    guard RegistrationHook.isNumber(request.phoneNumber) else { return .refused(200, .badPhoneNumber) }
+    let words = request.message ?? "Register your phone for \(application.name):"
+    guard words.utf8.count <= RegistrationHook.greatestMessage else { return .refused(400, .badRequest) }
+    guard
+      let link = try await registrationLink(
+        for: name, of: application.id, displayName: request.displayName ?? "", isLost: false, at: call.address)
+    else { return .refused(404, .unknownUser) }
+    let isSent = await RegistrationHook.run(
+      settings.hook, number: request.phoneNumber, message: words + " " + link)
+    if !isSent {
+      logger.warning("the program that sends registration links failed", metadata: ["file": "\(settings.hook)"])
+    }
+    return isSent ? .done : .refused(200, .messageNotSent)
   }
 
-  private func linkReply(_ code: Secret, _ call: Call) -> ServiceReply {
-    let link = call.address.url.route(["register", code.exposedValue])
-    return ServiceReply(200, RegistrationLinkReply(registerURL: link).encoded())
+  private func linkReply(_ link: String) -> ServiceReply {
+    ServiceReply(200, RegistrationLinkReply(registerURL: link).encoded())
   }
 
   /// Wakes who waits for these sessions, and their phones, and writes it down.
@@ -105,8 +135,5 @@ extension Service {
 
 extension Call {
   /// What the registration shows for the user; the service knows no names.
-  fileprivate var displayName: String {
-    let name = DisplayText.sanitized(target.value("display_name") ?? "", limit: 100)
-    return name.isEmpty ? "user" : name
-  }
+  fileprivate var displayName: String { target.value("display_name") ?? "" }
 }

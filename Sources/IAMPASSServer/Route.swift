@@ -3,6 +3,9 @@ import IAMPASSProtocol
 /// What a path means. The documentation prints some management routes without `management/`: both are taken.
 enum Route: Equatable {
   case announcement
+  case health
+  /// With the path below it.
+  case console([String])
   case addUsers(application: String)
   case deleteUsers(application: String)
   case registrationLink(application: String, user: String)
@@ -31,8 +34,9 @@ enum Route: Equatable {
 
   var method: String {
     switch self {
-    case .announcement, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door, .phoneFile,
-      .pushKey:
+    case .console: "GET"
+    case .announcement, .health, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door,
+      .phoneFile, .pushKey:
       "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
       .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd, .deviceUnregister,
@@ -40,6 +44,9 @@ enum Route: Equatable {
       "POST"
     }
   }
+
+  /// The console's own routes say which methods they take.
+  var isConsole: Bool { if case .console = self { true } else { false } }
 
   /// Nil for a path that means nothing.
   ///
@@ -62,6 +69,8 @@ enum Route: Equatable {
   private init?(unmanaged path: [String]) {
     switch (path.first, path.dropFirst().first, path.count) {
     case (".well-known", "iampass", 2): self = .announcement
+    case ("healthz", nil, 1): self = .health
+    case ("console", _, _): self = .console(Array(path.dropFirst()))
     case ("authentication", "authenticate_user", 4): self = .authenticate(application: path[2], user: path[3])
     case ("authentication", "session_status", 3): self = .sessionStatus(id: path[2])
     case ("authentication", "session_logout", 3): self = .sessionLogout(id: path[2])

@@ -11,6 +11,11 @@ public struct Service: Sendable {
   let board = ChangeBoard()
   let publicURL: ServerURL?
   let longestWait: Int64
+  let proxies: TrustedProxies
+  let failures = FailureLimits()
+  let metrics = Metrics()
+  /// When the certificate that is shown ends; nil where nobody knows.
+  let certificateEnd: @Sendable () -> UnixTime?
   let clock: @Sendable () -> UnixTime
   let audit: Audit
   let logger: Logger
@@ -20,18 +25,22 @@ public struct Service: Sendable {
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - pushTrust: which push services ring phones.
+  ///   - proxies: whose word counts for where a request comes from.
   ///   - clock: Unix time, for tests.
   public init(
     storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
-    logger: Logger,
+    proxies: TrustedProxies = .init(), logger: Logger,
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil },
     clock: @escaping @Sendable () -> UnixTime = UnixTime.now
   ) {
     self.storage = storage
     self.publicURL = publicURL
     self.longestWait = longestWait
+    self.proxies = proxies
+    self.certificateEnd = certificateEnd
     self.clock = clock
     self.logger = logger
-    audit = Audit(logger: logger)
+    audit = Audit(logger: logger, metrics: metrics)
     pushes = PushSender(storage: storage, trust: pushTrust, logger: logger, clock: clock)
   }
 
@@ -40,20 +49,44 @@ public struct Service: Sendable {
 
   /// The reply to a request. Failures of the storage are replies too.
   public func respond(to request: ServiceRequest) async -> ServiceReply {
+    let reply = await uncounted(request)
+    metrics.count(reply)
+    return reply
+  }
+
+  private func uncounted(_ request: ServiceRequest) async -> ServiceReply {
     guard let address = PublicAddress(configured: publicURL, authority: request.authority),
       let target = Target(address.routed(request.target))
     else { return .refused(400, .badRequest) }
     guard let route = Route(path: target.path) else { return .refused(404, .notFound) }
-    guard request.method == route.method else {
+    guard request.method == route.method || route.isConsole else {
       return .refused(405, .methodNotAllowed).adding("Allow", route.method)
     }
-    let call = Call(request: request, address: address, target: target)
-    return await replyingWhenStorageFails { try await reply(to: route, call) }
+    let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
+    return await limitingFailures(of: route, call) {
+      await replyingWhenStorageFails { try await reply(to: route, call) }
+    }
+  }
+
+  /// Who fails too often is not looked at for a while.
+  private func limitingFailures(
+    of route: Route, _ call: Call, _ work: () async -> ServiceReply
+  ) async -> ServiceReply {
+    guard let kind = FailureLimits.Kind(route, call.request) else { return await work() }
+    let source = call.client.text
+    if let seconds = failures.wait(for: kind, from: source, at: clock()) {
+      return .refused(429, .tooManyFailures).adding("Retry-After", String(seconds))
+    }
+    let reply = await work()
+    if let reason = reply.reason, kind.isFailure(reason) { failures.count(kind, from: source, at: clock()) }
+    return reply
   }
 
   private func reply(to route: Route, _ call: Call) async throws -> ServiceReply {
     switch route {
     case .announcement: Service.announcement
+    case .health: try await health()
+    case .console(let path): try await Console(service: self, call: call, now: clock()).reply(to: path)
     case .addUsers(let id): try await signed(application: id, call) { try await addUsers(to: $0, call) }
     case .deleteUsers(let id): try await signed(application: id, call) { try await deleteUsers(of: $0, call) }
     case .registrationLink(let id, let user):
@@ -63,7 +96,7 @@ public struct Service: Sendable {
     case .lostDevice(let id, let user):
       try await signed(application: id, call) { try await loseDevice(of: user, of: $0, call) }
     case .registrationMessage(let id, let user):
-      try await signed(application: id, call) { try await sendMessage(to: user, of: $0) }
+      try await signed(application: id, call) { try await sendMessage(to: user, of: $0, call) }
     case .authenticate(let id, let user):
       try await signed(starter: id, call) { try await startSession(for: user, by: $0, call) }
     case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
@@ -97,6 +130,8 @@ public struct Service: Sendable {
   ) async throws -> ServiceReply {
     try await signed(starter: id, call) { starter in
       guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
+      let settings = try await storage.read { try ApplicationSettings.of(starter.application.id, in: $0) }
+      guard !settings.isDisabled else { return .refused(403, .applicationDisabled) }
       return try await work(starter.application)
     }
   }
@@ -136,6 +171,7 @@ public struct Service: Sendable {
     do {
       return try await work()
     } catch {
+      metrics.countStorageFailure()
       logger.error("the storage does not work", metadata: ["error": "\(DisplayText.sanitized("\(error)"))"])
       return .refused(503, .storageUnavailable).adding("Retry-After", "2")
     }
@@ -147,6 +183,8 @@ struct Call: Sendable {
   let request: ServiceRequest
   let address: PublicAddress
   let target: Target
+  /// Who sent it, as far as limits and the audit go.
+  let client: ClientAddress
 
   var signedURIs: [String] { address.signedURIs(request.target) }
 }

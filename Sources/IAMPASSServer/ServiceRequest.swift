@@ -9,18 +9,22 @@ public struct ServiceRequest: Sendable {
   public let authority: String?
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
+  /// The numeric address that the connection came from, where it is known.
+  public let peer: String?
   /// Calls back once the client has gone; for requests that are held.
   public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
 
   public init(
     method: String, target: String, authority: String?, headers: [(name: String, value: String)] = [],
-    body: [UInt8] = [], onDeparture: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in }
+    body: [UInt8] = [], peer: String? = nil,
+    onDeparture: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in }
   ) {
     self.method = method
     self.target = target
     self.authority = authority
     self.headers = headers
     self.body = body
+    self.peer = peer
     self.onDeparture = onDeparture
   }
 
@@ -49,7 +53,7 @@ public struct ServiceRequest: Sendable {
 }
 
 extension Substring {
-  fileprivate func trimming(_ unwanted: String) -> Substring {
+  func trimming(_ unwanted: String) -> Substring {
     var text = drop { unwanted.contains($0) }
     while let last = text.last, unwanted.contains(last) { text.removeLast() }
     return text
@@ -65,6 +69,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case methodNotAllowed = "METHOD_NOT_ALLOWED"
   case storageUnavailable = "STORAGE_UNAVAILABLE"
   case stopping = "STOPPING"
+  case tooManyFailures = "TOO_MANY_FAILURES"
 
   case authenticationMissing = "AUTHENTICATION_MISSING"
   case timestampMissing = "TIMESTAMP_MISSING"
@@ -80,12 +85,20 @@ public enum Reason: String, Sendable, CaseIterable {
   case badUserID = "BAD_USER_ID"
   case noUsers = "NO_USERS"
   case noTextMessages = "SMS_NOT_CONFIGURED"
+  case badPhoneNumber = "BAD_PHONE_NUMBER"
+  case messageNotSent = "SMS_NOT_SENT"
+
+  case notSignedIn = "NOT_SIGNED_IN"
+  case badFormToken = "BAD_FORM_TOKEN"
+  case unknownCredential = "UNKNOWN_CREDENTIAL"
 
   case noMobileDevice = "NO_MOBILE_DEVICE"
   case unknownMethod = "UNKNOWN_METHOD"
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
+  case applicationDisabled = "APPLICATION_DISABLED"
   case sourceBlocked = "SOURCE_BLOCKED"
+  case tooManyDenials = "TOO_MANY_DENIALS"
   case badDuration = "BAD_DURATION"
 
   case unknownLink = "UNKNOWN_LINK"
@@ -117,9 +130,11 @@ public struct ServiceReply: Sendable {
   public let body: [UInt8]
   /// What comes instead of a body for as long as there is news.
   let events: (any EventSource)?
+  /// Of a refusal.
+  let reason: Reason?
 
   /// JSON.
-  init(_ status: Int, _ body: [UInt8]) {
+  init(_ status: Int, _ body: [UInt8], reason: Reason? = nil) {
     self.init(
       status, body,
       headers: [
@@ -127,14 +142,18 @@ public struct ServiceReply: Sendable {
         // Replies are about one moment and one client.
         ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
-      ])
+      ], reason: reason)
   }
 
-  init(_ status: Int, _ body: [UInt8], headers: [(name: String, value: String)], events: (any EventSource)? = nil) {
+  init(
+    _ status: Int, _ body: [UInt8], headers: [(name: String, value: String)], events: (any EventSource)? = nil,
+    reason: Reason? = nil
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
     self.events = events
+    self.reason = reason
   }
 
   /// Server-sent events.
@@ -150,7 +169,7 @@ public struct ServiceReply: Sendable {
 
   /// `{"status":false,"reason":…}`.
   public static func refused(_ status: Int, _ reason: Reason) -> ServiceReply {
-    ServiceReply(status, AcknowledgementReply(done: false, reason: reason.rawValue).encoded())
+    ServiceReply(status, AcknowledgementReply(done: false, reason: reason.rawValue).encoded(), reason: reason)
   }
 
   /// `{"status":true}`.

@@ -33,13 +33,14 @@ public struct SessionLifecycle: Sendable, Equatable {
     case phoneLost = "PHONE_LOST"
     case phoneUnregistered = "PHONE_UNREGISTERED"
     case credentialRevoked = "CREDENTIAL_REVOKED"
+    case applicationDisabled = "APPLICATION_DISABLED"
 
     /// Whether the phone said so instead of approving.
     var isAnswer: Bool {
       switch self {
       case .denied, .notMe, .wrongCode, .unable: true
       case .notAnswered, .notCollected, .loggedOut, .endedOnPhone, .expired, .userDeleted, .phoneLost,
-        .phoneUnregistered, .credentialRevoked:
+        .phoneUnregistered, .credentialRevoked, .applicationDisabled:
         false
       }
     }
@@ -58,24 +59,27 @@ public struct SessionLifecycle: Sendable, Equatable {
   public let startedAt: UnixTime
   /// Seconds from the approval.
   public let duration: Int64
+  /// Seconds that the request waits for its answer.
+  public let answerTime: Int64
   public private(set) var approvedAt: UnixTime?
   public private(set) var collectedAt: UnixTime?
   public private(set) var endedAt: UnixTime?
 
   /// A new request.
-  public init(startedAt: UnixTime, duration: Int64 = usualDuration) {
-    self.init(status: .pending, ending: nil, startedAt: startedAt, duration: duration)
+  public init(startedAt: UnixTime, duration: Int64 = usualDuration, answerTime: Int64 = answerTime) {
+    self.init(status: .pending, ending: nil, startedAt: startedAt, duration: duration, answerTime: answerTime)
   }
 
   /// As stored.
   init(
-    status: SessionStatus, ending: Ending?, startedAt: UnixTime, duration: Int64, approvedAt: UnixTime? = nil,
-    collectedAt: UnixTime? = nil, endedAt: UnixTime? = nil
+    status: SessionStatus, ending: Ending?, startedAt: UnixTime, duration: Int64, answerTime: Int64 = answerTime,
+    approvedAt: UnixTime? = nil, collectedAt: UnixTime? = nil, endedAt: UnixTime? = nil
   ) {
     self.status = status
     self.ending = ending
     self.startedAt = startedAt
     self.duration = duration
+    self.answerTime = answerTime
     self.approvedAt = approvedAt
     self.collectedAt = collectedAt
     self.endedAt = endedAt
@@ -84,7 +88,7 @@ public struct SessionLifecycle: Sendable, Equatable {
   public var isUnanswered: Bool { status == .pending || status == .identifying }
   public var isApproved: Bool { status == .active || status == .walkaway }
 
-  public var answerDeadline: UnixTime { startedAt.advanced(seconds: Self.answerTime) }
+  public var answerDeadline: UnixTime { startedAt.advanced(seconds: answerTime) }
   public var expiry: UnixTime? { approvedAt?.advanced(seconds: duration) }
 
   /// When time alone ends this session; nil once it has ended.

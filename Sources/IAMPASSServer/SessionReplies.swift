@@ -19,6 +19,8 @@ extension Service {
     let outcome = try await storage.write { db -> StartOutcome in
       // Read again: it may have been revoked since its signature was checked.
       guard try starter.isUsable(in: db) else { return .revoked }
+      let settings = try ApplicationSettings.of(starter.application.id, in: db)
+      guard !settings.isDisabled else { return .notStarted(.applicationDisabled) }
       guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
       guard let phone = try Phone.live(of: user.id, in: db) else { return .notStarted(.noMobileDevice) }
       guard let method = try phone.methods(in: db).last(where: methods.contains) else {
@@ -27,14 +29,21 @@ extension Service {
       // Who sends no context knows nothing of codes, and would not show one.
       let code = starter.application.hasMatchCodes && start.context != nil ? try Fresh.matchCode() : nil
       let session = try Session(
-        startedBy: starter, user: user.id, context: context, duration: duration, method: method, matchCode: code,
-        at: now)
+        startedBy: starter, from: call.client, user: user.id, context: context,
+        duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,
+        matchCode: code, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
+      guard try !Denials.areTooMany(of: user.id, source: session.source, at: now, in: db) else {
+        return .notStarted(.tooManyDenials)
+      }
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
-      guard unanswered.count < Session.greatestUnanswered, !unanswered.contains(where: { $0.source == session.source })
-      else { return .notStarted(.requestPending) }
+      if let open = unanswered.first(where: { $0.source == session.source }) {
+        try open.countHeldBack(in: db)
+        return .notStarted(.requestPending)
+      }
+      guard unanswered.count < Session.greatestUnanswered else { return .notStarted(.requestPending) }
       try session.insert(in: db)
       return .started(session)
     }
@@ -212,6 +221,6 @@ private enum StartOptions {
 
 extension ServiceReply {
   fileprivate static func notStarted(_ reason: Reason) -> ServiceReply {
-    ServiceReply(200, StartReply.notStarted(reason: reason.rawValue).encoded())
+    ServiceReply(200, StartReply.notStarted(reason: reason.rawValue).encoded(), reason: reason)
   }
 }

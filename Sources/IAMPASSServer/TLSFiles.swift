@@ -24,6 +24,9 @@ public final class TLSFiles: Sendable {
     current = Mutex(try Pair(certificate: certificate, key: key))
   }
 
+  /// When the certificate in use ends.
+  public var end: UnixTime { current.withLock { $0.expiry } }
+
   public var configuration: TLSConfiguration {
     var configuration = current.withLock { $0.configuration }
     configuration.sslContextCallback = { [self] _, promise in

@@ -54,7 +54,7 @@ final class PhoneService {
     guard let refusal = try? AcknowledgementReply(parsing: reply.body), let reason = refusal.reason else {
       throw ServiceAway(status: reply.status)
     }
-    if reply.status >= 500 { throw ServiceAway(status: reply.status) }
+    if reply.status >= 500 || reply.status == 429 { throw ServiceAway(status: reply.status) }
     throw ServiceRefusal(status: reply.status, reason: reason)
   }
 

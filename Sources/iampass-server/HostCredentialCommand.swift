@@ -24,7 +24,7 @@ struct HostCredentialOptions: ParsableArguments {
     name: String = "", host: String = "", _ work: (Storage) async throws -> Value
   ) async throws -> Value {
     try await explaining {
-      let storage = try Storage(folder: data)
+      let storage = try Storage(existing: data)
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
         throw Problem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),

@@ -35,6 +35,15 @@ extension Problem {
       message: "\(text) is no public address", hint: "for example https://iampass.example.org", exitCode: usage)
   }
 
+  static let noAddress = Problem(
+    message: "the service's address is not known yet",
+    hint: "start the service once, or give its address with --public-url", exitCode: usage)
+
+  static func badProxy(_ text: String) -> Problem {
+    Problem(
+      message: "\(text) is no address of a proxy", hint: "a numeric one, for example 127.0.0.1", exitCode: usage)
+  }
+
   static func badLogLevel(_ text: String) -> Problem {
     Problem(
       message: "there is no log level \(text)",
@@ -55,6 +64,10 @@ extension Problem {
       self.init(
         message: "\(error.path) cannot be opened: \(error.detail)",
         hint: "look at its owner, its mode and the space on its disk", exitCode: Self.ioError)
+    case .noDatabase:
+      self.init(
+        message: "there is no database \(error.path)", hint: "give the data directory of the service with --data",
+        exitCode: Self.noInput)
     case .noRandomBytes:
       self.init(
         message: "the system gives no random bytes", hint: "look at the kernel's log", exitCode: Self.unavailable)
@@ -124,6 +137,19 @@ extension Problem {
     }
   }
 
+  init(_ error: BackupError) {
+    switch error.code {
+    case .exists:
+      self.init(
+        message: "\(error.path) is there already", hint: "choose another name: nothing is overwritten",
+        exitCode: Self.cannotCreate)
+    case .notWritten:
+      self.init(
+        message: "\(error.path) cannot be written: \(error.detail)",
+        hint: "look at its folder, the space on its disk, and whether that has hard links", exitCode: Self.cannotCreate)
+    }
+  }
+
   /// Anything else that the storage said.
   init(unexpected error: any Error) {
     self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: Self.ioError)
@@ -137,6 +163,8 @@ func explaining<Value>(_ work: () async throws -> Value) async throws -> Value {
   } catch let error as StorageError {
     throw Problem(error)
   } catch let error as ServerError {
+    throw Problem(error)
+  } catch let error as BackupError {
     throw Problem(error)
   } catch let problem as Problem {
     throw problem

@@ -45,8 +45,25 @@ struct Serve: AsyncParsableCommand {
       valueName: "file"))
   var pushAuthority: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Also serve /metrics and /healthz here, without TLS, to everybody who gets there.",
+      valueName: "address:port"))
+  var metricsListen: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A proxy's address, whose X-Forwarded-For says who sends a request; may be given more than once.",
+      valueName: "address"))
+  var trustedProxy: [String] = []
+
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
+
+  enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+  @Option(help: ArgumentHelp("text, or json: one object a line.", valueName: "format"))
+  var logFormat = LogFormat.text
 
   func validate() throws {
     guard (0...Service.usualWait).contains(longestWait) else {
@@ -58,23 +75,46 @@ struct Serve: AsyncParsableCommand {
     let logger = try makeLogger()
     Limits.raiseDescriptors()
     let (host, port) = try ListenAddress.parts(of: listen)
+    let metricsAddress = try metricsListen.map { text throws(Problem) in try ListenAddress.parts(of: text) }
     let publicURL = try publicURL.map { text in
       guard let url = try? ServerURL(text) else { throw Problem.badPublicURL(text) }
       return url
+    }
+    let proxies = try trustedProxy.map { text in
+      guard let address = ClientAddress(text) else { throw Problem.badProxy(text) }
+      return address
     }
     try await explaining {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
       let service = Service(
         storage: storage, publicURL: publicURL, longestWait: longestWait,
-        pushTrust: try PushTrust(authority: pushAuthority), logger: logger)
+        pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(proxies), logger: logger,
+        certificateEnd: { tls.end })
       if let problem = service.pageProblem {
         logger.warning(
           "phones need a DNS name and a certificate that they trust to open the page",
           metadata: ["problem": "\(problem)", "hint": "--public-url https://NAME"])
       }
       let server = HTTPServer(service: service, logger: logger)
-      let serving = Task { try await serve(server, host: host, port: port, tls: tls, logger: logger) }
+      let known = publicURL.map(\.description)
+      let serving = Task {
+        try await withThrowingTaskGroup { group in
+          group.addTask {
+            try await serve(server, host: host, port: port, tls: tls, logger: logger) { port in
+              let address = known ?? ListenAddress.usual(host: host, port: port)
+              Task { try? await storage.setServiceAddress(address) }
+            }
+          }
+          if let metricsAddress {
+            let metrics = MetricsServer(service: service, logger: logger)
+            group.addTask { try await serve(metrics, metricsAddress, logger: logger) }
+          }
+          defer { group.cancelAll() }
+          // Where one cannot listen, the other does not go on alone.
+          try await group.next()
+        }
+      }
       let housekeeping = Task {
         async let certificates: Void = tls.keepFresh(logger: logger)
         await service.keepHouse()
@@ -86,16 +126,33 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  private func serve(_ server: HTTPServer, host: String, port: Int, tls: TLSFiles, logger: Logger) async throws {
+  private func serve(
+    _ server: HTTPServer, host: String, port: Int, tls: TLSFiles, logger: Logger,
+    onListening: @escaping @Sendable (Int) -> Void
+  ) async throws {
     let shown = host.contains(":") ? "[\(host)]" : host
     do {
       try await server.run(host: host, port: port, tls: tls.configuration) { port in
         logger.notice("listening on https://\(shown):\(port)")
+        onListening(port)
       }
     } catch is CancellationError {
       return
     } catch {
       throw ServerError(code: .addressRefused, subject: listen, detail: "\(error)")
+    }
+  }
+
+  private func serve(_ metrics: MetricsServer, _ address: (host: String, port: Int), logger: Logger) async throws {
+    let shown = address.host.contains(":") ? "[\(address.host)]" : address.host
+    do {
+      try await metrics.run(host: address.host, port: address.port) { port in
+        logger.notice("metrics on http://\(shown):\(port)/metrics")
+      }
+    } catch is CancellationError {
+      return
+    } catch {
+      throw ServerError(code: .addressRefused, subject: metricsListen ?? "", detail: "\(error)")
     }
   }
 
@@ -114,7 +171,13 @@ struct Serve: AsyncParsableCommand {
 
   private func makeLogger() throws -> Logger {
     guard let level = Logger.Level(rawValue: logLevel) else { throw Problem.badLogLevel(logLevel) }
-    var logger = Logger(label: "iampass-server") { StreamLogHandler.standardError(label: $0) }
+    let format = logFormat
+    var logger = Logger(label: "iampass-server") { label -> any LogHandler in
+      switch format {
+      case .text: StreamLogHandler.standardError(label: label)
+      case .json: JSONLog()
+      }
+    }
     logger.logLevel = level
     return logger
   }
@@ -134,6 +197,15 @@ enum ListenAddress {
     }
     guard !host.isEmpty else { throw .badListen(text) }
     return (String(host), Int(port))
+  }
+}
+
+extension ListenAddress {
+  /// How a browser of this computer gets there.
+  static func usual(host: String, port: Int) -> String {
+    let everywhere = ["0.0.0.0", "::"]
+    let name = everywhere.contains(host) ? "localhost" : host.contains(":") ? "[\(host)]" : host
+    return "https://\(name):\(port)"
   }
 }
 

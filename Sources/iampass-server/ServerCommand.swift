@@ -6,7 +6,10 @@ struct ServerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "iampass-server",
     abstract: "An IAMPASS-compatible sign-in service of your own.",
-    subcommands: [Serve.self, ApplicationCommand.self, HostCredentialCommand.self])
+    subcommands: [
+      Serve.self, ApplicationCommand.self, HostCredentialCommand.self, BackupCommand.self, AuditCommand.self,
+      ConsoleLinkCommand.self,
+    ])
 
   static func main() async {
     do {

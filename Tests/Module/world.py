@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -52,6 +53,14 @@ def make_certificate(folder, name="server", subject="/CN=localhost", names="IP:1
         "-subj", subject, "-addext", "subjectAltName=" + names, "-keyout", key, "-out", certificate,
     )  # fmt: skip
     return key, certificate
+
+
+def forget_denials(folder):
+    """Has the service with this data take its denials for older than they are: three block their source for a while."""
+    path = os.path.join(folder, "iampass.sqlite")
+    if os.path.exists(path):
+        with contextlib.closing(sqlite3.connect(path, timeout=30)) as database, database:
+            database.execute("UPDATE session SET ended_at = ended_at - 3600000 WHERE ending IN ('DENIED', 'NOT_ME')")
 
 
 class Background:
@@ -242,6 +251,7 @@ class World:
 
     def forget_attempts(self):
         shutil.rmtree(self.path("run", "attempts"), ignore_errors=True)
+        forget_denials(self.path("data"))
 
     def secrets(self):
         """What no log line, message or process list may hold."""

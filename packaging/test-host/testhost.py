@@ -28,6 +28,7 @@ CODE_PROMPT = r"Code (\d\d): approve on your phone, then press Enter: "
 COMMON_AUTH = "/etc/pam.d/common-auth"
 CONFIGURATION = "/etc/iampass/iampass.conf"
 PHONE_STATE = "/home/phone/phone.json"
+SERVICE_DATABASE = "/var/lib/iampass-server/iampass.sqlite"
 
 
 class CannotBoot(Exception):
@@ -175,8 +176,11 @@ class Host:
             r"(pam_iampass\.so)[^\n]*", lambda match: f"{match[1]} {words}", text))
 
     def forget_attempts(self):
-        """What the module remembers of unanswered and denied requests."""
+        """What the module remembers of unanswered and denied requests, and the service of denied ones."""
         self.run("find", "/run/iampass/attempts", "-type", "f", "-delete", check=False)
+        # A process of its own, since it moves into the host's mount namespace.
+        subprocess.run(
+            [sys.executable, "-B", HERE / "forget_denials.py", str(self.leader), SERVICE_DATABASE], check=True, timeout=60)
 
     def journal(self, since=None):
         words = ["journalctl", "--no-pager", "--output=short-iso"] + ([f"--since=@{since}"] if since else [])

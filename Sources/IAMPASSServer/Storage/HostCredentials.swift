@@ -74,6 +74,13 @@ extension HostCredential {
     try statement.execute(arguments: [now.milliseconds, id, useInterval * 1_000])
   }
 
+  /// False where another usable one has that name.
+  func rename(_ name: String, in db: Database) throws -> Bool {
+    if let other = try HostCredential.usable(named: name, of: application, in: db), other.id != id { return false }
+    try db.execute(sql: "UPDATE host_credential SET name = ? WHERE id = ?", arguments: [name, id])
+    return true
+  }
+
   /// From now on it is refused. What it asked and nobody answered yet is closed: it may be a thief's.
   ///
   /// - Returns: the sessions that this closed.

@@ -10,6 +10,17 @@ enum Schema {
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
     migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
     migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
+    migrator.registerMigration("held back requests") { try $0.execute(sql: PhoneSchema.heldBack) }
+    migrator.registerMigration("denials") { try $0.execute(sql: Denials.schema) }
+    migrator.registerMigration("audit") {
+      try $0.execute(sql: AuditSchema.table)
+      try $0.execute(sql: AuditSchema.triggers)
+    }
+    migrator.registerMigration("console") {
+      try $0.execute(sql: ConsoleAccess.schema)
+      try $0.execute(sql: ApplicationSettings.schema)
+      try $0.execute(sql: PresenceBySilence.schema)
+    }
     return migrator
   }
 

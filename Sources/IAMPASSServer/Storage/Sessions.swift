@@ -14,6 +14,8 @@ struct Session: Sendable {
   let credential: String?
   /// The service signs its replies about this session with it: of who started it.
   let replySecret: Secret
+  /// Who asked for it, as far as the audit goes; nil where that is not known.
+  let address: String?
   let user: Int64?
   /// Where it comes from: host, service and remote host. One unanswered request a user and source.
   let source: String
@@ -23,6 +25,8 @@ struct Session: Sendable {
   let answerNonce: String
   /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
   let matchCode: Secret?
+  /// Further requests of its source that were not started while this one was open.
+  let heldBack: Int64
   var lifecycle: SessionLifecycle
   /// What its client was told last, and since when.
   var delivered: SessionStatus
@@ -30,8 +34,8 @@ struct Session: Sendable {
 
   /// A new session, not yet stored.
   init(
-    startedBy starter: Starter, user: Int64, context: SignInContext, duration: Int64,
-    method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
+    startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
+    answerTime: Int64, method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
   ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
@@ -39,13 +43,15 @@ struct Session: Sendable {
     application = starter.application.id
     credential = starter.credential?.id
     replySecret = starter.secret
+    address = client.text
     self.user = user
     source = Session.source(of: context)
     self.context = context
     self.method = method
     answerNonce = try Fresh.identifier()
     self.matchCode = matchCode
-    lifecycle = SessionLifecycle(startedAt: now, duration: duration)
+    heldBack = 0
+    lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
     delivered = lifecycle.status
     deliveredAt = now
   }
@@ -57,12 +63,14 @@ struct Session: Sendable {
     application = row["application"]
     credential = row["credential"]
     replySecret = Secret(row["reply_secret"])
+    address = row["address"]
     user = row["user"]
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
     guard let method = AuthenticationMethod(rawValue: row["method"]) else { throw MessageError.member("method") }
     self.method = method
     answerNonce = row["answer_nonce"]
+    heldBack = row["held_back"]
     matchCode = (row["match_code"] as String?).map { Secret($0) }
     lifecycle = SessionLifecycle(row: row)
     delivered = SessionStatus(word: row["delivered"])
@@ -82,6 +90,7 @@ extension SessionLifecycle {
     self.init(
       status: SessionStatus(word: row["status"]), ending: (row["ending"] as String?).flatMap(Ending.init(rawValue:)),
       startedAt: UnixTime(milliseconds: row["started_at"]), duration: row["duration"],
+      answerTime: row["answer_time"],
       approvedAt: time("approved_at"), collectedAt: time("collected_at"), endedAt: time("ended_at"))
   }
 }
@@ -112,15 +121,20 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret, match_code, method)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue, matchCode?.exposedValue, method.rawValue,
+        credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
       ])
+  }
+
+  /// Another request of its source came while this one was open.
+  func countHeldBack(in db: Database) throws {
+    try db.execute(sql: "UPDATE session SET held_back = held_back + 1 WHERE id = ?", arguments: [id])
   }
 
   /// Stores what changes in a session's life.

@@ -8,6 +8,8 @@ public struct StorageError: Error, Sendable {
     case folderNotMade
     case folderWritableByOthers
     case databaseNotOpened
+    /// There must be one already.
+    case noDatabase
     case noRandomBytes
   }
 
@@ -34,6 +36,13 @@ public struct Storage: Sendable {
 
   private let pool: DatabasePool
 
+  /// Opens the database that a service already has in `folder`.
+  public init(existing folder: String) throws {
+    let path = folder + "/" + Storage.fileName
+    guard access(path, F_OK) == 0 else { throw StorageError(.noDatabase, path: path) }
+    try self.init(folder: folder)
+  }
+
   /// Opens the database in `folder`, making both where they are missing (0700 and 0600), and brings it up to date.
   public init(folder: String) throws {
     try Storage.prepareFolder(folder)
@@ -54,6 +63,11 @@ public struct Storage: Sendable {
   func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
     try await Task.detached { [pool] in try await pool.write(work) }.value
+  }
+
+  /// Copies all that is committed into an empty file; writers are not kept waiting.
+  func copyAll(to path: String) async throws {
+    try await pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
   }
 
   /// One consistent view.

@@ -1,0 +1,51 @@
+import Glibc
+
+/// Who sends requests, for limits and the audit: an address, of IPv6 the network that one site has.
+public struct ClientAddress: Sendable, Hashable {
+  /// Where nothing is known, all who are unknown count as one.
+  public static let unknown = ClientAddress(text: "unknown")
+
+  /// Such as `192.0.2.7` or `2001:db8:1:2::/64`.
+  public let text: String
+
+  private init(text: String) { self.text = text }
+
+  /// Nil for what is no numeric address.
+  public init?(_ address: String) {
+    var four = in_addr()
+    if inet_pton(AF_INET, address, &four) == 1 {
+      text = address
+      return
+    }
+    var six = in6_addr()
+    // A zone (`%eth0`) is this machine's own word.
+    guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &six) == 1 else { return nil }
+    let bytes = withUnsafeBytes(of: six) { Array($0) }
+    if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] {
+      text = bytes.suffix(4).map(String.init).joined(separator: ".")
+      return
+    }
+    text = Self.network(bytes)
+  }
+
+  /// Who has one address of IPv6 usually has 2⁶⁴ of them.
+  private static func network(_ bytes: [UInt8]) -> String {
+    let groups = stride(from: 0, to: 8, by: 2).map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
+    return groups.joined(separator: ":") + "::/64"
+  }
+}
+
+/// Proxies whose word counts for where a request comes from.
+public struct TrustedProxies: Sendable {
+  private let addresses: Set<ClientAddress>
+
+  public init(_ addresses: [ClientAddress] = []) { self.addresses = Set(addresses) }
+
+  /// The peer, or whom a trusted one names last: a proxy adds its own client at the end of what that client sent.
+  func client(of request: ServiceRequest) -> ClientAddress {
+    guard let peer = request.peer.flatMap(ClientAddress.init) else { return .unknown }
+    guard addresses.contains(peer) else { return peer }
+    let named = request.values(of: ["X-Forwarded-For"]).last?.split(separator: ",").last
+    return named.flatMap { ClientAddress(String($0.trimming(" \t"))) } ?? peer
+  }
+}

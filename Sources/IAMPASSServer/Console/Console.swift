@@ -1,0 +1,113 @@
+import GRDB
+import IAMPASSProtocol
+
+/// The administrator's pages: forms and links, no script.
+struct Console: Sendable {
+  /// The prefix has browsers take it from this host alone, over TLS alone, for every path (RFC 6265bis §4.1.3).
+  static let cookie = "__Host-iampass-console"
+
+  let service: Service
+  let call: Call
+  let now: UnixTime
+
+  var storage: Storage { service.storage }
+  /// Where the pages are, as the browser sees it.
+  var base: String { call.address.url.basePath + "/console" }
+
+  /// A browser that was let in.
+  struct Visitor: Sendable {
+    let key: Secret
+    let formToken: Secret
+  }
+
+  func reply(to path: [String]) async throws -> ServiceReply {
+    guard let route = ConsoleRoute(path) else { return refusal(404, .notFound) }
+    guard route.methods.contains(call.request.method) else {
+      return refusal(405, .methodNotAllowed).adding("Allow", route.methods.sorted().joined(separator: ", "))
+    }
+    switch route {
+    case .style: return Self.style
+    case .enter(let code?): return try await door(Secret(code))
+    case .enter(nil):
+      guard isFromHere else { return refusal(403, .wrongOrigin) }
+      return try await enter()
+    default: break
+    }
+    guard let visitor = try await visitor() else { return refusal(401, .notSignedIn) }
+    if call.request.method == "POST" {
+      guard isFromHere else { return refusal(403, .wrongOrigin) }
+      guard let token = field("token"), Secret(token) == visitor.formToken else { return refusal(403, .badFormToken) }
+      return try await act(route, visitor)
+    }
+    return try await page(route, visitor)
+  }
+
+  /// Whether one of our own pages sent the form. Browsers say so by themselves, and no page can make them lie.
+  private var isFromHere: Bool {
+    let origins = call.request.values(of: ["Origin"])
+    let sites = call.request.values(of: ["Sec-Fetch-Site"])
+    return origins.allSatisfy { $0 == call.address.url.origin } && sites.allSatisfy { $0 == "same-origin" }
+      && !(origins.isEmpty && sites.isEmpty)
+  }
+
+  private func visitor() async throws -> Visitor? {
+    guard let key = cookieValue else { return nil }
+    guard let found = try await storage.read({ try ConsoleAccess.formToken(key: key, at: now, in: $0) }) else {
+      return nil
+    }
+    if found.isUseOld { try await storage.write { try ConsoleAccess.markUsed(key: key, at: now, in: $0) } }
+    return Visitor(key: key, formToken: found.token)
+  }
+
+  private var cookieValue: Secret? {
+    let pairs = call.request.values(of: ["Cookie"]).flatMap { $0.split(separator: ";") }
+    let values = pairs.compactMap { pair -> Secret? in
+      let sides = pair.trimming(" \t").split(separator: "=", maxSplits: 1)
+      return sides.count == 2 && sides[0] == Self.cookie ? Secret(String(sides[1])) : nil
+    }
+    return values.count == 1 ? values[0] : nil
+  }
+
+  /// A field of the form that was sent; nil where it is not there once.
+  func field(_ name: String) -> String? { form?.value(name) }
+
+  private var form: Target? {
+    guard let text = String(validating: call.request.body, as: UTF8.self) else { return nil }
+    return Target(Substring("/?" + text))
+  }
+
+  // MARK: Letting in
+
+  /// The link itself changes nothing: mail programs and chats open links too.
+  private func door(_ code: Secret) async throws -> ServiceReply {
+    guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
+      return refusal(404, .unknownLink)
+    }
+    let content: HTML = """
+      <p>This link opens the console in this browser, once.</p>
+      <form method="post" action="\(base)/enter">
+      <input type="hidden" name="code" value="\(code.exposedValue)">
+      <button>Sign in</button>
+      </form>
+      """
+    return show("Sign in", content, visitor: nil)
+  }
+
+  private func enter() async throws -> ServiceReply {
+    guard let code = field("code").map({ Secret($0) }) else { return refusal(400, .badRequest) }
+    let key = Secret(try Fresh.identifier())
+    guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, at: now, in: $0) }) else {
+      return refusal(404, .unknownLink)
+    }
+    service.logger.notice("a browser was let into the console", metadata: ["address": "\(call.client.text)"])
+    let attributes = "Path=/; Max-Age=\(ConsoleAccess.sessionLifetime); Secure; HttpOnly; SameSite=Strict"
+    return redirect("").adding("Set-Cookie", "\(Self.cookie)=\(key.exposedValue); \(attributes)")
+  }
+
+  func leave(_ visitor: Visitor) async throws -> ServiceReply {
+    try await storage.write { try ConsoleAccess.leave(key: visitor.key, in: $0) }
+    let gone = "\(Self.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict"
+    return show("Signed out", "<p>This browser is signed out of the console.</p>", visitor: nil)
+      .adding("Set-Cookie", gone)
+  }
+}

@@ -1,0 +1,109 @@
+import GRDB
+import IAMPASSProtocol
+
+/// Who may use the console: whoever got the one-time link, in the browser that used it.
+///
+/// Codes and cookies are stored as hashes only.
+enum ConsoleAccess {
+  /// Seconds that a link works.
+  static let linkLifetime: Int64 = 600
+  /// Seconds after which a browser must be let in anew, used or not.
+  static let sessionLifetime: Int64 = 12 * 3_600
+  /// Seconds without a request after which a browser must be let in anew.
+  static let idleLifetime: Int64 = 3_600
+  /// Uses are written down once in so many seconds.
+  private static let useInterval: Int64 = 60
+
+  static let schema = """
+    CREATE TABLE console_link (
+      code_hash TEXT PRIMARY KEY,
+      expires_at INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE console_session (
+      key_hash TEXT PRIMARY KEY,
+      form_token TEXT NOT NULL,
+      expires_at INTEGER NOT NULL,
+      used_at INTEGER NOT NULL
+    ) STRICT;
+
+    -- What the service says of itself to the commands beside it.
+    CREATE TABLE service_fact (
+      name TEXT PRIMARY KEY,
+      value TEXT NOT NULL
+    ) STRICT;
+    """
+
+  private static func hash(_ secret: Secret) -> String { Digest.hexadecimal(Digest.sha256(secret.exposedBytes)) }
+
+  static func isUsable(link code: Secret, at now: UnixTime, in db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db, sql: "SELECT 1 FROM console_link WHERE code_hash = ? AND expires_at > ?",
+      arguments: [hash(code), now.milliseconds]) ?? false
+  }
+
+  static func addLink(_ code: Secret, at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "INSERT INTO console_link (code_hash, expires_at) VALUES (?, ?)",
+      arguments: [hash(code), now.advanced(seconds: linkLifetime).milliseconds])
+  }
+
+  /// Uses the link up. Nil where it does not work, or not any more.
+  static func enter(link code: Secret, key: Secret, at now: UnixTime, in db: Database) throws -> Bool {
+    guard try isUsable(link: code, at: now, in: db) else { return false }
+    try db.execute(sql: "DELETE FROM console_link WHERE code_hash = ?", arguments: [hash(code)])
+    try db.execute(
+      sql: "INSERT INTO console_session (key_hash, form_token, expires_at, used_at) VALUES (?, ?, ?, ?)",
+      arguments: [
+        hash(key), try Fresh.identifier(), now.advanced(seconds: sessionLifetime).milliseconds, now.milliseconds,
+      ])
+    return true
+  }
+
+  /// The token that this browser's forms must carry; nil for a browser that was not let in.
+  static func formToken(key: Secret, at now: UnixTime, in db: Database) throws -> (token: Secret, isUseOld: Bool)? {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT form_token, used_at FROM console_session WHERE key_hash = ? AND expires_at > ? AND used_at > ?",
+      arguments: [hash(key), now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
+    guard let row else { return nil }
+    let usedAt = UnixTime(milliseconds: row["used_at"])
+    return (Secret(row["form_token"]), now.milliseconds(since: usedAt) >= useInterval * 1_000)
+  }
+
+  static func markUsed(key: Secret, at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "UPDATE console_session SET used_at = ? WHERE key_hash = ?", arguments: [now.milliseconds, hash(key)])
+  }
+
+  static func leave(key: Secret, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM console_session WHERE key_hash = ?", arguments: [hash(key)])
+  }
+
+  static func prune(at now: UnixTime, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM console_link WHERE expires_at <= ?", arguments: [now.milliseconds])
+    try db.execute(
+      sql: "DELETE FROM console_session WHERE expires_at <= ? OR used_at <= ?",
+      arguments: [now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
+  }
+}
+
+extension Storage {
+  /// A new link's code into the console, for ten minutes, once.
+  public func createConsoleLink(at now: UnixTime) async throws -> Secret {
+    let code = Secret(try Fresh.identifier())
+    try await write { try ConsoleAccess.addLink(code, at: now, in: $0) }
+    return code
+  }
+
+  /// Where the service was last known to be, for links; nil before its first start.
+  public func serviceAddress() async throws -> String? {
+    try await read { try String.fetchOne($0, sql: "SELECT value FROM service_fact WHERE name = 'address'") }
+  }
+
+  public func setServiceAddress(_ address: String) async throws {
+    try await write {
+      try $0.execute(
+        sql: "INSERT OR REPLACE INTO service_fact (name, value) VALUES ('address', ?)", arguments: [address])
+    }
+  }
+}

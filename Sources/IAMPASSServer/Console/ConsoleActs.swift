@@ -1,0 +1,197 @@
+import GRDB
+import IAMPASSProtocol
+
+// What the console changes. Whoever comes here has signed in, and sent a form of ours.
+
+extension Console {
+  func act(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
+    switch route {
+    case .leave: try await leave(visitor)
+    case .applications: try await addApplication(visitor)
+    case .applicationAct(let id, let act): try await perform(act, on: id, visitor)
+    case .credentialAct(let application, let credential, let act):
+      try await perform(act, on: credential, of: application, visitor)
+    case .userAct(let application, let user, let act): try await perform(act, on: user, of: application, visitor)
+    case .endSession(let id): try await endSession(id)
+    case .style, .enter, .application, .user, .sessions, .audit, .auditExport: refusal(404, .notFound)
+    }
+  }
+
+  private func addApplication(_ visitor: Visitor) async throws -> ServiceReply {
+    do {
+      let application = try await storage.createApplication(named: trimmedField("name"), at: now)
+      return showOnce(
+        "New application", id: application.id, application.secret, back: "/application/\(application.id)", visitor)
+    } catch let refusal as ApplicationRefusal {
+      return try await applicationsPage(visitor, problem: refusal.explanation)
+    }
+  }
+
+  private func perform(
+    _ act: ConsoleRoute.ApplicationAct, on id: String, _ visitor: Visitor
+  ) async throws -> ServiceReply {
+    guard let application = try await storage.read({ try Application.find(id, in: $0) }) else {
+      return refusal(404, .unknownApplication)
+    }
+    switch act {
+    case .settings: return try await storeSettings(of: id, visitor)
+    case .secret:
+      let secret = try Fresh.secret()
+      try await storage.write { db in
+        try db.execute(
+          sql: "UPDATE application SET secret = ? WHERE id = ?", arguments: [secret.exposedValue, application.id])
+      }
+      return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)
+    case .disable, .enable:
+      let closed = try await storage.write {
+        try ApplicationSettings.setDisabled(act == .disable, id, at: now, in: $0)
+      }
+      service.announceEnd(of: closed)
+      return redirect("/application/\(id)", done: act == .disable ? .disabled : .enabled)
+    case .credentials: return try await addCredential(to: id, visitor)
+    }
+  }
+
+  private func addCredential(to id: String, _ visitor: Visitor) async throws -> ServiceReply {
+    do {
+      let made = try await storage.createHostCredential(
+        named: trimmedField("name"), host: trimmedField("host"), of: id, at: now)
+      return showOnce("New credential for \(made.host)", id: made.id, made.secret, back: "/application/\(id)", visitor)
+    } catch let refusal as HostCredentialRefusal {
+      return try await applicationPage(id, visitor, problem: refusal.explanation)
+    }
+  }
+
+  private func storeSettings(of id: String, _ visitor: Visitor) async throws -> ServiceReply {
+    guard let answerTime = field("answer_time").flatMap({ Int64($0) }),
+      ApplicationSettings.answerTimes.contains(answerTime)
+    else { return try await applicationPage(id, visitor, problem: "The time for an answer is out of its bounds.") }
+    guard let duration = field("greatest_duration").flatMap({ Int64($0) }),
+      SessionLifecycle.durations.contains(duration)
+    else { return try await applicationPage(id, visitor, problem: "The length of a session is out of its bounds.") }
+    let hook = trimmedField("hook")
+    if let problem = RegistrationHook.problem(with: hook) {
+      return try await applicationPage(id, visitor, problem: problem)
+    }
+    let walkaway = field("walkaway") == "on"
+    let silenceLeaves = field("silence") == "on"
+    try await storage.write { db in
+      var settings = try ApplicationSettings.of(id, in: db)
+      settings.walkaway = walkaway
+      settings.silenceLeaves = silenceLeaves
+      settings.answerTime = answerTime
+      settings.greatestDuration = duration
+      settings.hook = hook
+      try settings.store(for: id, in: db)
+    }
+    return redirect("/application/\(id)", done: .settings)
+  }
+
+  private func perform(
+    _ act: ConsoleRoute.CredentialAct, on id: String, of application: String, _ visitor: Visitor
+  ) async throws -> ServiceReply {
+    let found = try await storage.read { try HostCredential.find(id, in: $0) }
+    guard let credential = found, credential.application == application else {
+      return refusal(404, .unknownCredential)
+    }
+    switch act {
+    case .rename:
+      let name = trimmedField("name")
+      guard HostCredential.isFit(name) else {
+        return try await applicationPage(application, visitor, problem: HostCredentialRefusal.nameNotFit.explanation)
+      }
+      let isDone = try await storage.write { try credential.rename(name, in: $0) }
+      guard isDone else {
+        return try await applicationPage(application, visitor, problem: HostCredentialRefusal.nameTaken.explanation)
+      }
+      return redirect("/application/\(application)", done: .renamed)
+    case .revoke:
+      service.announceEnd(of: try await storage.write { try credential.revoke(at: now, in: $0) })
+      return redirect("/application/\(application)", done: .revoked)
+    }
+  }
+
+  private func perform(
+    _ act: ConsoleRoute.UserAct, on id: Int64, of application: String, _ visitor: Visitor
+  ) async throws -> ServiceReply {
+    let found = try await storage.read { db -> (user: User, phone: String?)? in
+      let row = try Row.fetchOne(
+        db, sql: "SELECT * FROM user WHERE id = ? AND application = ?", arguments: [id, application])
+      return try row.map { (User(row: $0), try Phone.live(of: id, in: db)?.displayName) }
+    }
+    guard let (user, phone) = found else { return refusal(404, .unknownUser) }
+    switch act {
+    case .delete:
+      service.announceEnd(of: try await storage.write { try user.delete(at: now, in: $0) })
+      service.board.changed(.user(id))
+      return redirect("/application/\(application)", done: .deleted)
+    case .link, .lost:
+      let name = act == .lost ? phone ?? "user" : trimmedField("display_name")
+      guard
+        let link = try await service.registrationLink(
+          for: user.name, of: application, displayName: name.isEmpty ? "user" : name, isLost: act == .lost,
+          at: call.address)
+      else { return refusal(404, .unknownUser) }
+      return linkPage(link, name: name, back: "/application/\(application)/user/\(id)", visitor)
+    }
+  }
+
+  private func endSession(_ id: String) async throws -> ServiceReply {
+    guard let session = try await storage.read({ try Session.find(id: id, in: $0) }) else {
+      return refusal(404, .unknownSession)
+    }
+    _ = try await service.logOut(session)
+    return redirect("/sessions", done: .ended)
+  }
+
+  /// Spaces around a name are nobody's wish.
+  private func trimmedField(_ name: String) -> String { String((field(name) ?? "")[...].trimming(" \t")) }
+}
+
+// Pages that are the answer to a form, since they show what is shown once.
+extension Console {
+  private func showOnce(_ title: String, id: String, _ secret: Secret, back: String, _ visitor: Visitor) -> ServiceReply
+  {
+    let content: HTML = """
+      <section aria-labelledby="title">
+      <p>For <code>/etc/iampass/credentials</code>. The secret is shown this one time.</p>
+      <pre>application_id = \(id)
+      application_secret = \(secret.exposedValue)</pre>
+      <p><a href="\(base + back)">Done</a></p>
+      </section>
+      """
+    return show(title, content, visitor: visitor)
+  }
+
+  private func linkPage(_ link: String, name: String, back: String, _ visitor: Visitor) -> ServiceReply {
+    let content: HTML = """
+      <section aria-labelledby="title">
+      <p>\(name)'s phone opens this link, once, within \(Link.lifetime / 60) minutes.</p>
+      \(QRCode(link)?.svg(title: "QR code of the registration link") ?? .nothing)
+      <pre>\(link)</pre>
+      <p><a href="\(base + back)">Done</a></p>
+      </section>
+      """
+    return show("Register a phone", content, visitor: visitor)
+  }
+}
+
+extension ApplicationRefusal {
+  fileprivate var explanation: String {
+    switch self {
+    case .nameTaken: "There is an application of this name already."
+    case .nameNotFit: "A name has 1 to 100 characters, none of them a control character."
+    }
+  }
+}
+
+extension HostCredentialRefusal {
+  fileprivate var explanation: String {
+    switch self {
+    case .unknownApplication, .unknownCredential: "It is not there any more."
+    case .nameTaken: "There is a credential of this name already."
+    case .nameNotFit: "A name has 1 to 100 characters, none of them a control character."
+    case .hostNotFit: "A host has 1 to 100 characters, none of them a control character."
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import IAMPASSProtocol
+
+// What every page of the console has around it.
+
+extension Console {
+  /// Nothing but our own style, pictures and forms; in nobody's frame.
+  private static let policy =
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+  private static let headers = [
+    ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", policy),
+    ("X-Frame-Options", "DENY"), ("Cross-Origin-Opener-Policy", "same-origin"),
+    // Not no-referrer: forms would say that they come from nowhere.
+    ("Referrer-Policy", "same-origin"),
+  ]
+
+  static var style: ServiceReply {
+    ServiceReply(200, Array(ConsoleStyle.text.utf8), headers: [("Content-Type", "text/css; charset=utf-8")] + headers)
+  }
+
+  func file(_ bytes: [UInt8], type: String, name: String) -> ServiceReply {
+    ServiceReply(
+      200, bytes,
+      headers: [("Content-Type", type), ("Content-Disposition", "attachment; filename=\"\(name)\"")] + Self.headers)
+  }
+
+  /// - Parameter path: below the console.
+  func redirect(_ path: String, done: ConsoleNotice? = nil) -> ServiceReply {
+    let query = done.map { "?done=" + $0.rawValue } ?? ""
+    return ServiceReply(303, [], headers: [("Location", base + path + query)] + Self.headers)
+  }
+
+  func show(
+    _ title: String, _ content: HTML, visitor: Visitor?, status: Int = 200, problem: String? = nil,
+    reason: Reason? = nil
+  ) -> ServiceReply {
+    let notice = call.target.value("done").flatMap(ConsoleNotice.init(rawValue:))
+    let said: HTML
+    if let problem {
+      said = "<p class=\"problem\" role=\"alert\">\(problem)</p>"
+    } else if call.request.method == "GET", let notice {
+      said = "<p class=\"notice\" role=\"status\">\(notice.text)</p>"
+    } else {
+      said = .nothing
+    }
+    let page: HTML = """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <title>\(title) – IAMPASS console</title>
+      <link rel="stylesheet" href="\(base)/style.css">
+      </head>
+      <body>
+      \(visitor.map(navigation) ?? .nothing)
+      <main id="main">
+      <h1 id="title">\(title)</h1>
+      \(said)
+      \(content)
+      </main>
+      </body>
+      </html>
+
+      """
+    return ServiceReply(
+      status, Array(page.text.utf8), headers: [("Content-Type", "text/html; charset=utf-8")] + Self.headers,
+      reason: reason)
+  }
+
+  private func navigation(_ visitor: Visitor) -> HTML {
+    """
+    <a class="skip" href="#main">To the content</a>
+    <header>
+    <strong>IAMPASS</strong>
+    <nav aria-label="Console">
+    <a href="\(base)">Applications</a>
+    <a href="\(base)/sessions">Sessions</a>
+    <a href="\(base)/audit">Audit</a>
+    </nav>
+    \(form("/leave", visitor, "<button class=\"quiet\">Sign out</button>"))
+    </header>
+    """
+  }
+
+  /// A form that only this browser's own page can send.
+  func form(_ path: String, _ visitor: Visitor, _ content: HTML) -> HTML {
+    """
+    <form method="post" action="\(base + path)">
+    <input type="hidden" name="token" value="\(visitor.formToken.exposedValue)">
+    \(content)
+    </form>
+    """
+  }
+
+  /// What cannot be taken back is opened before it is done.
+  func careful(_ summary: String, _ path: String, _ visitor: Visitor, _ words: String, button: String) -> HTML {
+    """
+    <details>
+    <summary>\(summary)</summary>
+    <p>\(words)</p>
+    \(form(path, visitor, "<button class=\"danger\">\(button)</button>"))
+    </details>
+    """
+  }
+
+  /// A page for browsers, JSON for all others.
+  func refusal(_ status: Int, _ reason: Reason) -> ServiceReply {
+    guard call.request.values(of: ["Accept"]).contains(where: { $0.contains("text/html") }) else {
+      return .refused(status, reason)
+    }
+    return show(reason.consoleTitle, reason.consoleText, visitor: nil, status: status, reason: reason)
+  }
+}
+
+/// What was just done, said on the next page.
+enum ConsoleNotice: String {
+  case settings, disabled, enabled, revoked, renamed, deleted, ended
+
+  fileprivate var text: String {
+    switch self {
+    case .settings: "The settings are stored; they hold for requests from now on."
+    case .disabled: "The application is disabled: it signs in nobody."
+    case .enabled: "The application is enabled again."
+    case .revoked: "The credential is revoked."
+    case .renamed: "The credential has its new name."
+    case .deleted: "The user is deleted, and the phone cut off."
+    case .ended: "The session is ended; its computer logs it out."
+    }
+  }
+}
+
+extension Reason {
+  fileprivate var consoleTitle: String {
+    switch self {
+    case .notSignedIn: "Not signed in"
+    case .unknownLink: "This link does not work"
+    case .notFound, .unknownApplication, .unknownUser, .unknownSession: "Not found"
+    default: "Not done"
+    }
+  }
+
+  fileprivate var consoleText: HTML {
+    switch self {
+    case .notSignedIn, .unknownLink:
+      """
+      <p>A link into the console works once, for ten minutes. On the computer that runs the service, as its user, this prints a
+      new one:</p>
+      <pre>iampass-server console-link --data DIR</pre>
+      """
+    default: "<p>Nothing was changed. (\(rawValue))</p>"
+    }
+  }
+}

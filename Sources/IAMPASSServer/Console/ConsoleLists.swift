@@ -1,0 +1,111 @@
+import GRDB
+import IAMPASSProtocol
+
+// A user, the live sessions, and the audit.
+
+extension Console {
+  /// Entries on a page of the audit.
+  private static let auditLength = 100
+  /// Entries in one file.
+  private static let exportLength = 50_000
+
+  func userPage(_ id: Int64, of application: String, _ visitor: Visitor) async throws -> ServiceReply {
+    let found = try await storage.read { db -> (ApplicationSummary, UserSummary, [SessionSummary])? in
+      guard let user = try UserSummary.find(id, of: application, in: db),
+        let application = try ApplicationSummary.find(application, in: db).first
+      else { return nil }
+      return (application, user, try SessionSummary.live(of: id, in: db))
+    }
+    guard let (application, user, sessions) = found else { return refusal(404, .unknownUser) }
+    let path = "/application/\(application.id)/user/\(user.id)"
+    let phone: HTML =
+      user.phone.map { name in
+        "<p>The phone shows “\(name)”; registered \(user.registeredAt.html(orElse: "")), last used \(user.lastUsedAt.html(orElse: "never")).</p>"
+      } ?? "<p>There is no phone.</p>"
+    let content: HTML = """
+      <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a></p>
+      <section aria-labelledby="phone">
+      <h2 id="phone">Phone</h2>
+      \(phone)
+      \(user.phone == nil ? linkForm(path + "/link", visitor, user) : .nothing)
+      \(careful("Lost phone", path + "/lost", visitor,
+        "The phone stops working at once, and a link for a new one is shown. Sessions go on.", button: "Cut the phone off"))
+      </section>
+      <section aria-labelledby="sessions">
+      <h2 id="sessions">Live sessions</h2>
+      \(table(of: sessions, visitor))
+      </section>
+      <section aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      \(careful("Delete this user", path + "/delete", visitor,
+        "Phone, links and sessions go with the user. This cannot be undone.", button: "Delete \(user.shownName)"))
+      </section>
+      """
+    return show("User \(user.shownName)", content, visitor: visitor)
+  }
+
+  private func linkForm(_ path: String, _ visitor: Visitor, _ user: UserSummary) -> HTML {
+    form(
+      path, visitor,
+      """
+      <label>Name on the phone
+      <input type="text" name="display_name" maxlength="100" autocomplete="off" required></label>
+      <button>Make a registration link</button>
+      """)
+  }
+
+  func sessionsPage(_ visitor: Visitor) async throws -> ServiceReply {
+    let sessions = try await storage.read { try SessionSummary.live(in: $0) }
+    let all: HTML =
+      sessions.count == SessionSummary.greatestCount
+      ? "<p class=\"soft\">The newest \(sessions.count); users' own pages have theirs.</p>" : .nothing
+    let content: HTML = "<section aria-labelledby=\"title\">\(table(of: sessions, visitor))\(all)</section>"
+    return show("Live sessions", content, visitor: visitor)
+  }
+
+  private func table(of sessions: [SessionSummary], _ visitor: Visitor) -> HTML {
+    var table = ConsoleTable(["Who", "Where", "From", "Since", "Status", ""])
+    for one in sessions {
+      let context = one.session.context
+      let place = [context.host, context.service].compactMap { $0 }.joined(separator: ", ")
+      let origin = [context.remoteHost, one.session.address.map { "by \($0)" }].compactMap { $0 }.joined(separator: " ")
+      table.add([
+        "\(one.phone ?? context.user ?? "–") <small>(\(one.application))</small>", "\(place)", "\(origin)",
+        one.session.lifecycle.approvedAt.html(orElse: ""), "\(one.session.lifecycle.status.word)",
+        form(
+          "/sessions/\(one.session.id)/end", visitor,
+          "<button class=\"quiet\" aria-label=\"Log out \(one.phone ?? "") at \(place)\">Log out</button>"),
+      ])
+    }
+    return table.html(none: "Nobody is signed in.")
+  }
+
+  func auditPage(_ visitor: Visitor) async throws -> ServiceReply {
+    let before = call.target.value("before").flatMap { Int64($0) }
+    let entries = try await storage.newestAuditEntries(before: before, limit: Self.auditLength)
+    var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More"])
+    for entry in entries {
+      func words(_ names: [String]) -> HTML { "\(names.compactMap { entry[$0] }.joined(separator: ", "))" }
+      table.add([
+        entry.at.html, "\(entry.event)", words(["phone", "account"]), words(["host", "service", "tty"]),
+        words(["remote_host", "address"]), words(["application", "credential", "reason"]),
+      ])
+    }
+    let older: HTML =
+      entries.count == Self.auditLength
+      ? "<p><a href=\"\(base)/audit?before=\(entries[entries.count - 1].id)\">Older entries</a></p>" : .nothing
+    let content: HTML = """
+      <p><a href="\(base)/audit.jsonl">Download as JSON lines</a> <span class="soft">(the newest \(Self.exportLength); all of
+      them: <code>iampass-server audit --json-lines</code>)</span></p>
+      <section aria-labelledby="title">\(table.html(none: "Nothing happened yet."))</section>
+      \(older)
+      """
+    return show("Audit", content, visitor: visitor)
+  }
+
+  func auditExport() async throws -> ServiceReply {
+    let entries = try await storage.newestAuditEntries(limit: Self.exportLength)
+    let lines = entries.reversed().map { $0.jsonLine + "\n" }.joined()
+    return file(Array(lines.utf8), type: "application/jsonl", name: "iampass-audit.jsonl")
+  }
+}

@@ -1,0 +1,172 @@
+import GRDB
+import IAMPASSProtocol
+
+// What the console shows.
+
+extension Console {
+  func page(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
+    switch route {
+    case .applications: try await applicationsPage(visitor)
+    case .application(let id): try await applicationPage(id, visitor)
+    case .user(let application, let user): try await userPage(user, of: application, visitor)
+    case .sessions: try await sessionsPage(visitor)
+    case .audit: try await auditPage(visitor)
+    case .auditExport: try await auditExport()
+    case .style, .enter, .leave, .applicationAct, .credentialAct, .userAct, .endSession: refusal(404, .notFound)
+    }
+  }
+
+  func applicationsPage(_ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
+    let all = try await storage.read { try ApplicationSummary.find(in: $0) }
+    var table = ConsoleTable(["Name", "Users", "Live sessions", "All sessions", "Status", "Walkaway"])
+    for one in all {
+      table.add([
+        "<a href=\"\(base)/application/\(one.id)\">\(one.name)</a>", "\(one.users)", "\(one.liveSessions)",
+        "\(one.allSessions)", one.settings.isDisabled ? "disabled" : "enabled", one.settings.walkaway ? "on" : "off",
+      ])
+    }
+    let content: HTML = """
+      <section aria-labelledby="title">\(table.html(none: "There is no application yet."))</section>
+      <section aria-labelledby="add">
+      <h2 id="add">Add an application</h2>
+      \(form("/applications", visitor, """
+        <label>Name <small>What phones show as the one who asks.</small>
+        <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
+        <button>Add</button>
+        """))
+      </section>
+      """
+    return show("Applications", content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
+  }
+
+  func applicationPage(_ id: String, _ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
+    let after = call.target.value("after").flatMap { Int64($0) } ?? 0
+    let found = try await storage.read { db -> (ApplicationSummary, [HostCredential], [UserSummary])? in
+      guard let application = try ApplicationSummary.find(id, in: db).first else { return nil }
+      return (
+        application, try HostCredential.all(of: id, in: db), try UserSummary.page(of: id, after: after, in: db)
+      )
+    }
+    guard let (application, credentials, users) = found else { return refusal(404, .unknownApplication) }
+    let content: HTML = """
+      <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live of
+      \(application.allSessions) sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
+      \(usersSection(users, of: application))
+      \(credentialsSection(credentials, of: id, visitor))
+      \(settingsSection(application, visitor))
+      \(dangerSection(application, visitor))
+      """
+    return show(application.name, content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
+  }
+
+  private func usersSection(_ users: [UserSummary], of application: ApplicationSummary) -> HTML {
+    var table = ConsoleTable(["User", "Phone", "Registered", "Last use"])
+    for user in users {
+      table.add([
+        "<a href=\"\(base)/application/\(application.id)/user/\(user.id)\">\(user.shownName)</a>",
+        user.phone.map { "\($0)\(user.isAway ? " (away)" : "")" } ?? "<span class=\"soft\">none</span>",
+        user.registeredAt.map(\.html) ?? .nothing, user.lastUsedAt.html(orElse: "never"),
+      ])
+    }
+    let more: HTML =
+      users.count == UserSummary.pageLength
+      ? "<p><a href=\"\(base)/application/\(application.id)?after=\(users[users.count - 1].id)\">More users</a></p>"
+      : .nothing
+    return """
+      <section aria-labelledby="users">
+      <h2 id="users">Users</h2>
+      \(table.html(none: "No more users; iampassctl user add makes them."))
+      \(more)
+      </section>
+      """
+  }
+
+  private func credentialsSection(_ credentials: [HostCredential], of id: String, _ visitor: Visitor) -> HTML {
+    var table = ConsoleTable(["Name", "Host", "Last use", ""])
+    for one in credentials {
+      let path = "/application/\(id)/credential/\(one.id)"
+      let acts: HTML =
+        one.isRevoked
+        ? "revoked \(one.revokedAt.html(orElse: ""))"
+        : """
+        <details>
+        <summary>Rename</summary>
+        \(form(path + "/rename", visitor, """
+          <label>New name of \(one.name)
+          <input type="text" name="name" value="\(one.name)" required maxlength="100" autocomplete="off"></label>
+          <button>Rename</button>
+          """))
+        </details>
+        \(careful("Revoke", path + "/revoke", visitor,
+          "\(one.host) signs in nobody any more with it. This cannot be undone.", button: "Revoke \(one.name)"))
+        """
+      table.add(["\(one.name)", "\(one.host)", one.lastUsedAt.html(orElse: "never"), acts])
+    }
+    return """
+      <section aria-labelledby="credentials">
+      <h2 id="credentials">Host credentials</h2>
+      <p class="soft">For one computer each: it asks for sign-ins only, and phones are told this host.</p>
+      \(table.html(none: "There is none."))
+      <details>
+      <summary>Make one</summary>
+      \(form("/application/\(id)/credentials", visitor, """
+        <label>Name <small>What administrators call it.</small>
+        <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
+        <label>Host <small>What phones show.</small>
+        <input type="text" name="host" required maxlength="100" autocomplete="off"></label>
+        <button>Make the credential</button>
+        """))
+      </details>
+      </section>
+      """
+  }
+
+  private func settingsSection(_ application: ApplicationSummary, _ visitor: Visitor) -> HTML {
+    let settings = application.settings
+    return """
+      <section aria-labelledby="settings">
+      <h2 id="settings">Settings</h2>
+      \(form("/application/\(application.id)/settings", visitor, """
+        <label class="choice"><input type="checkbox" name="walkaway" value="on"\(settings.walkaway ? " checked" : "")>
+        <span>Walkaway <small>Sessions leave with their phone.</small></span></label>
+        <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
+        <span>Silence leaves <small>An <code>iampass-phone</code> that is not heard of for \(PresenceBySilence.patience)
+        seconds has left. Browsers are never taken so.</small></span></label>
+        <label>Seconds that a request waits for its answer <small>\(ApplicationSettings.answerTimes.lowerBound) to
+        \(ApplicationSettings.answerTimes.upperBound)</small>
+        <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"
+        max="\(ApplicationSettings.answerTimes.upperBound)" value="\(settings.answerTime)"></label>
+        <label>Greatest length of a session, in seconds <small>1 to \(SessionLifecycle.durations.upperBound), which is 30
+        days</small>
+        <input type="number" name="greatest_duration" required min="1" max="\(SessionLifecycle.durations.upperBound)"
+        value="\(settings.greatestDuration)"></label>
+        <label>Program that sends registration links <small>Its path, or nothing. It gets the number in the first line of its
+        standard input, and the message in what follows.</small>
+        <input type="text" name="hook" maxlength="\(ApplicationSettings.greatestHookLength)" value="\(settings.hook)"
+        autocomplete="off" spellcheck="false"></label>
+        <button>Store the settings</button>
+        """))
+      </section>
+      """
+  }
+
+  private func dangerSection(_ application: ApplicationSummary, _ visitor: Visitor) -> HTML {
+    let path = "/application/\(application.id)"
+    let ability: HTML =
+      application.settings.isDisabled
+      ? form(path + "/enable", visitor, "<button>Enable \(application.name)</button>")
+      : careful(
+        "Disable", path + "/disable", visitor,
+        "Nobody is signed in for it, and no user is managed, until it is enabled again. Sessions go on.",
+        button: "Disable \(application.name)")
+    return """
+      <section aria-labelledby="status">
+      <h2 id="status">Secret and status</h2>
+      \(careful("New secret", path + "/secret", visitor,
+        "The old one is refused at once, on every computer that holds it. Host credentials keep theirs.",
+        button: "Make a new secret"))
+      \(ability)
+      </section>
+      """
+  }
+}

@@ -1,0 +1,70 @@
+/// What a path below `/console` means.
+enum ConsoleRoute: Equatable {
+  case style
+  case enter(code: String?)
+  case leave
+  case applications
+  case application(id: String)
+  case applicationAct(id: String, ApplicationAct)
+  case credentialAct(application: String, credential: String, CredentialAct)
+  case user(application: String, user: Int64)
+  case userAct(application: String, user: Int64, UserAct)
+  case sessions
+  case endSession(id: String)
+  case audit
+  case auditExport
+
+  enum ApplicationAct: String { case settings, secret, disable, enable, credentials }
+  enum CredentialAct: String { case rename, revoke }
+  enum UserAct: String { case link, lost, delete }
+
+  /// - Parameter path: decoded segments below `/console`.
+  init?(_ path: [String]) {
+    switch (path.first, path.count) {
+    case (nil, 0): self = .applications
+    case ("style.css", 1): self = .style
+    case ("enter", 1): self = .enter(code: nil)
+    case ("enter", 2): self = .enter(code: path[1])
+    case ("leave", 1): self = .leave
+    case ("applications", 1): self = .applications
+    case ("application", 2): self = .application(id: path[1])
+    case ("application", 3):
+      guard let act = ApplicationAct(rawValue: path[2]) else { return nil }
+      self = .applicationAct(id: path[1], act)
+    case ("application", 4...):
+      guard let route = ConsoleRoute(belowApplication: path) else { return nil }
+      self = route
+    case ("sessions", 1): self = .sessions
+    case ("sessions", 3):
+      guard path[2] == "end" else { return nil }
+      self = .endSession(id: path[1])
+    case ("audit", 1): self = .audit
+    case ("audit.jsonl", 1): self = .auditExport
+    default: return nil
+    }
+  }
+
+  private init?(belowApplication path: [String]) {
+    switch (path[2], path.count) {
+    case ("user", 4):
+      guard let user = Int64(path[3]) else { return nil }
+      self = .user(application: path[1], user: user)
+    case ("user", 5):
+      guard let user = Int64(path[3]), let act = UserAct(rawValue: path[4]) else { return nil }
+      self = .userAct(application: path[1], user: user, act)
+    case ("credential", 5):
+      guard let act = CredentialAct(rawValue: path[4]) else { return nil }
+      self = .credentialAct(application: path[1], credential: path[3], act)
+    default: return nil
+    }
+  }
+
+  var methods: Set<String> {
+    switch self {
+    case .style, .application, .user, .sessions, .audit, .auditExport: ["GET"]
+    case .enter(let code): code == nil ? ["POST"] : ["GET"]
+    case .applications: ["GET", "POST"]
+    case .leave, .applicationAct, .credentialAct, .userAct, .endSession: ["POST"]
+    }
+  }
+}

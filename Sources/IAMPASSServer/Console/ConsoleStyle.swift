@@ -1,0 +1,66 @@
+/// The console's one style sheet: readable at 320 px, in light and dark, and without colours.
+enum ConsoleStyle {
+  static let text = """
+    :root {
+      color-scheme: light dark;
+      --ground: #f6f7f9; --paper: #ffffff; --ink: #17202b; --soft: #566273; --line: #d5dae1; --link: #0b57b7;
+      --button: #0b57b7; --on-button: #ffffff; --danger: #a61b1b; --notice: #e4f1e6; --problem: #fbe5e5;
+    }
+    @media (prefers-color-scheme: dark) {
+      :root {
+        --ground: #10151b; --paper: #1a2129; --ink: #e7ecf2; --soft: #a3afbe; --line: #35404d; --link: #83b7ff;
+        --button: #83b7ff; --on-button: #0b1522; --danger: #ff9c9c; --notice: #1c3323; --problem: #3d1f22;
+      }
+    }
+    * { box-sizing: border-box; }
+    body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+    header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; padding: .75rem 1rem;
+      background: var(--paper); border-bottom: 1px solid var(--line); }
+    nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; flex: 1; }
+    main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+    h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0 1rem; overflow-wrap: anywhere; }
+    h2 { font-size: 1.125rem; margin: 0 0 .75rem; }
+    section { background: var(--paper); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
+    a { color: var(--link); }
+    nav a { padding: .25rem 0; }
+    a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible {
+      outline: 3px solid var(--link); outline-offset: 2px; }
+    .skip { position: absolute; left: -100rem; }
+    .skip:focus { left: .5rem; top: .5rem; background: var(--paper); padding: .5rem; }
+    .soft, td small { color: var(--soft); }
+    .notice, .problem { padding: .75rem 1rem; border-radius: .5rem; background: var(--notice); }
+    .problem { background: var(--problem); }
+    table { width: 100%; border-collapse: collapse; }
+    th, td { text-align: left; vertical-align: top; padding: .5rem .75rem .5rem 0; border-top: 1px solid var(--line);
+      overflow-wrap: anywhere; }
+    thead th { border-top: 0; color: var(--soft); font-weight: 600; }
+    td.number { font-variant-numeric: tabular-nums; }
+    td form { margin: 0; }
+    form { display: block; margin: 0; }
+    label { display: block; margin: 0 0 .75rem; }
+    label.choice { display: flex; gap: .5rem; align-items: flex-start; }
+    label.choice input { margin: .3rem 0 0; width: 1.1rem; height: 1.1rem; flex: none; }
+    label small { display: block; color: var(--soft); }
+    input[type=text], input[type=number] { display: block; width: 100%; max-width: 26rem; margin-top: .25rem; padding: .5rem;
+      font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--soft); border-radius: .375rem; }
+    button { font: inherit; min-height: 2.75rem; padding: .4rem 1rem; border-radius: .375rem; border: 1px solid var(--button);
+      background: var(--button); color: var(--on-button); cursor: pointer; }
+    button.quiet { background: transparent; color: var(--link); }
+    button.danger { background: transparent; color: var(--danger); border-color: var(--danger); }
+    details { margin: 0 0 .5rem; }
+    summary { cursor: pointer; padding: .5rem 0; color: var(--link); }
+    pre, code { font: .9375rem/1.5 ui-monospace, monospace; }
+    pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; background: var(--ground);
+      border: 1px solid var(--line); border-radius: .375rem; }
+    svg.code { display: block; width: 100%; max-width: 16rem; height: auto; background: #ffffff; margin: 0 0 1rem; }
+    @media (max-width: 40rem) {
+      table, tbody, tr, td, tbody th { display: block; }
+      thead { position: absolute; left: -100rem; }
+      tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+      td, tbody th { border: 0; padding: .125rem 0; }
+      td[data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
+      td:empty { display: none; }
+    }
+
+    """
+}

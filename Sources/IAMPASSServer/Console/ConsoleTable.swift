@@ -1,0 +1,42 @@
+import IAMPASSProtocol
+
+/// A table that is a list on narrow screens; the roles say so to screen readers, which style sheets would make forget.
+struct ConsoleTable {
+  let names: [String]
+  private var rows: [HTML] = []
+
+  init(_ names: [String]) { self.names = names }
+
+  /// - Parameter cells: as many as names; the first is the row's heading.
+  mutating func add(_ cells: [HTML]) {
+    let written = zip(names, cells).enumerated().map { index, pair -> HTML in
+      if index == 0 { return "<th scope=\"row\" role=\"rowheader\">\(pair.1)</th>" }
+      return pair.1.text.isEmpty
+        ? "<td role=\"cell\"></td>" : "<td role=\"cell\" data-name=\"\(pair.0)\">\(pair.1)</td>"
+    }
+    rows.append("<tr role=\"row\">\(written)</tr>")
+  }
+
+  /// - Parameter none: said instead of a table without rows.
+  func html(none: String) -> HTML {
+    guard !rows.isEmpty else { return "<p class=\"soft\">\(none)</p>" }
+    let heads = names.map { name -> HTML in "<th scope=\"col\" role=\"columnheader\">\(name)</th>" }
+    return """
+      <table role="table">
+      <thead role="rowgroup"><tr role="row">\(heads)</tr></thead>
+      <tbody role="rowgroup">
+      \(rows)
+      </tbody>
+      </table>
+      """
+  }
+}
+
+extension UnixTime {
+  /// For people and for programs.
+  var html: HTML { "<time datetime=\"\(text)\">\(String(text.prefix(16)).replacing("T", with: " ")) UTC</time>" }
+}
+
+extension UnixTime? {
+  func html(orElse word: String) -> HTML { map(\.html) ?? "<span class=\"soft\">\(word)</span>" }
+}

@@ -1,0 +1,45 @@
+import IAMPASSProtocol
+
+/// Text of a page. What is interpolated is escaped, unless it is HTML already: a stranger's name stays text.
+struct HTML: ExpressibleByStringInterpolation, Sendable {
+  let text: String
+
+  init(stringLiteral value: String) { text = value }
+  init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
+
+  /// `parts`, one after the other.
+  init(_ parts: [HTML]) { text = parts.map(\.text).joined(separator: "\n") }
+
+  static let nothing: HTML = ""
+
+  /// Longer values are cut, in characters: a link is shorter.
+  private static let greatestLength = 2_048
+
+  struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var text = ""
+
+    init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity * 2) }
+
+    mutating func appendLiteral(_ literal: String) { text += literal }
+    mutating func appendInterpolation(_ html: HTML) { text += html.text }
+    mutating func appendInterpolation(_ parts: [HTML]) { text += HTML(parts).text }
+    mutating func appendInterpolation(_ number: some BinaryInteger) { text += "\(number)" }
+    mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+  }
+
+  /// Fit for text and for attributes in quotation marks. Control characters and marks of direction are made visible.
+  static func escaped(_ value: String) -> String {
+    var text = ""
+    for scalar in DisplayText.sanitized(value, limit: greatestLength).unicodeScalars {
+      switch scalar {
+      case "&": text += "&amp;"
+      case "<": text += "&lt;"
+      case ">": text += "&gt;"
+      case "\"": text += "&quot;"
+      case "'": text += "&#39;"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+}

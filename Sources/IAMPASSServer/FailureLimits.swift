@@ -1,0 +1,118 @@
+import IAMPASSProtocol
+import Synchronization
+
+/// Counts what is refused, by who sent it, and says when no more is looked at for a while. In memory: a restart forgets.
+///
+/// Signatures are counted for the id they are made under, too: a computer that was set up wrongly shuts out nobody else
+/// behind its address.
+final class FailureLimits: Sendable {
+  /// What is counted apart.
+  enum Kind: Hashable, Sendable {
+    case signature(client: String)
+    case registration
+    case answer
+  }
+
+  /// Counters that are kept at most; each takes some hundred bytes.
+  static let greatestCount = 10_000
+
+  private struct Key: Hashable {
+    let source: String
+    let kind: Kind
+  }
+
+  private struct Counter {
+    var failures: Int
+    let end: UnixTime
+  }
+
+  private let counters = Mutex<[Key: Counter]>([:])
+
+  /// How many failures within how many seconds; what follows is not looked at until these are over.
+  static func allowance(_ kind: Kind) -> (failures: Int, window: Int64) {
+    switch kind {
+    // A computer that was set up wrongly tries again every few seconds.
+    case .signature: (30, 60)
+    // A link's code has 128 bits, and who mistypes it needs few tries.
+    case .registration: (30, 600)
+    // Many phones may be behind one address; a right one never fails.
+    case .answer: (120, 60)
+    }
+  }
+
+  /// Seconds until requests of this kind are looked at again; nil: now.
+  func wait(for kind: Kind, from source: String, at now: UnixTime) -> Int64? {
+    counters.withLock { counters in
+      guard let counter = counters[Key(source: source, kind: kind)], now < counter.end,
+        counter.failures >= Self.allowance(kind).failures
+      else { return nil }
+      return (counter.end.milliseconds(since: now) + 999) / 1_000
+    }
+  }
+
+  func count(_ kind: Kind, from source: String, at now: UnixTime) {
+    let key = Key(source: source, kind: kind)
+    counters.withLock { counters in
+      if let counter = counters[key], now < counter.end {
+        counters[key]?.failures += 1
+        return
+      }
+      if counters[key] == nil, counters.count >= Self.greatestCount { Self.makeRoom(&counters, now) }
+      counters[key] = Counter(failures: 1, end: now.advanced(seconds: Self.allowance(kind).window))
+    }
+  }
+
+  var keptCount: Int { counters.withLock { $0.count } }
+
+  /// Forgets what is over; where that is not enough, the half that would be over first. So a flood of addresses costs
+  /// bounded memory, and this work only once in thousands of requests.
+  private static func makeRoom(_ counters: inout [Key: Counter], _ now: UnixTime) {
+    counters = counters.filter { now < $0.value.end }
+    guard counters.count >= greatestCount else { return }
+    let oldest = counters.sorted { $0.value.end < $1.value.end }.prefix(counters.count / 2)
+    for (key, _) in oldest { counters[key] = nil }
+  }
+}
+
+extension FailureLimits.Kind {
+  /// What failures of this request count as; nil where there is nothing to guess.
+  init?(_ route: Route, _ request: ServiceRequest) {
+    switch route.failureGroup {
+    case .signed:
+      let headers = request.values(of: [Dialect.authenticationHeader])
+      guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
+      self = .signature(client: String(claim.clientID.prefix(64)))
+    case .registration: self = .registration
+    case .device: self = .answer
+    case .none: return nil
+    }
+  }
+
+  /// Whether a reply with this reason may be the trace of guessing. An unknown id is not: ids are known or random, and
+  /// the sessions of a restored database are asked for by everybody.
+  func isFailure(_ reason: Reason) -> Bool {
+    switch self {
+    case .signature: [.signatureRefused, .nonceReplayed].contains(reason)
+    case .registration: reason == .unknownLink
+    case .answer:
+      [.signatureRefused, .unknownDevice, .nonceReplayed, .unknownRequest, .wrongNonce, .wrongContext].contains(reason)
+    }
+  }
+}
+
+extension Route {
+  enum FailureGroup { case signed, registration, device, none }
+
+  var failureGroup: FailureGroup {
+    switch self {
+    case .addUsers, .deleteUsers, .registrationLink, .hasDevice, .lostDevice, .registrationMessage, .authenticate,
+      .sessionStatus, .sessionLogout:
+      .signed
+    case .showLink, .registerDevice: .registration
+    case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
+      .device
+    case .console(let path): path.first == "enter" ? .registration : .none
+    case .announcement, .health, .door, .phoneFile: .none
+    }
+  }
+}

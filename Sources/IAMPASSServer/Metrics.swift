@@ -1,0 +1,152 @@
+import GRDB
+import Glibc
+import Synchronization
+
+/// What the service counts since its start. Labels are words of its own: no name, no id, no address.
+final class Metrics: Sendable {
+  private struct Counts {
+    var replies: [Int: Int64] = [:]
+    var refusals: [Reason: Int64] = [:]
+    var events: [String: Int64] = [:]
+    var storageFailures: Int64 = 0
+  }
+
+  let startedAt = UnixTime.now()
+  private let counts = Mutex(Counts())
+
+  func count(_ reply: ServiceReply) {
+    counts.withLock { counts in
+      counts.replies[reply.status, default: 0] += 1
+      if let reason = reply.reason { counts.refusals[reason, default: 0] += 1 }
+    }
+  }
+
+  func countStorageFailure() { counts.withLock { $0.storageFailures += 1 } }
+
+  func count(_ event: SessionEvent) { counts.withLock { $0.events[event.word, default: 0] += 1 } }
+
+  /// What becomes of sessions.
+  enum SessionEvent {
+    case started
+    case approved
+    case ended(SessionLifecycle.Ending)
+    case walkedAway
+    case back
+
+    fileprivate var word: String {
+      switch self {
+      case .started: "started"
+      case .approved: "approved"
+      case .ended(let ending): ending.rawValue.lowercased()
+      case .walkedAway: "walkaway"
+      case .back: "back"
+      }
+    }
+  }
+
+  /// Of this moment, read off the storage.
+  struct Stock: Sendable {
+    var applications: Int64 = 0
+    var users: Int64 = 0
+    var phones: Int64 = 0
+    var hostCredentials: Int64 = 0
+    var unanswered: Int64 = 0
+    var live: Int64 = 0
+    var bytes: Int64 = 0
+
+    init(in db: Database) throws {
+      func number(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
+      applications = try number("SELECT count(*) FROM application")
+      users = try number("SELECT count(*) FROM user")
+      phones = try number("SELECT count(*) FROM phone WHERE cut_off_at IS NULL")
+      hostCredentials = try number("SELECT count(*) FROM host_credential WHERE revoked_at IS NULL")
+      unanswered = try number("SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NULL")
+      live = try number("SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NOT NULL")
+      bytes = try number("PRAGMA page_count") * number("PRAGMA page_size")
+    }
+  }
+
+  /// The text of OpenMetrics 1.0.
+  func text(_ stock: Stock, held: Int, certificateEnd: UnixTime?) -> String {
+    let counts = counts.withLock { $0 }
+    var text = MetricsText()
+    text.counter("iampass_replies", "Replies sent.", counts.replies.map { ("status", "\($0.key)", $0.value) })
+    text.counter(
+      "iampass_refusals", "Requests refused, by the reason told.",
+      counts.refusals.map { ("reason", $0.key.rawValue, $0.value) })
+    text.counter(
+      "iampass_session_events", "What became of sessions.", counts.events.map { ("event", $0.key, $0.value) })
+    text.counter("iampass_storage_failures", "Requests that failed for the storage.", counts.storageFailures)
+    text.gauge("iampass_applications", "Applications.", stock.applications)
+    text.gauge("iampass_users", "Users of all applications.", stock.users)
+    text.gauge("iampass_phones", "Registered phones.", stock.phones)
+    text.gauge("iampass_host_credentials", "Host credentials that are not revoked.", stock.hostCredentials)
+    text.gauge("iampass_requests_unanswered", "Requests that wait for their answer.", stock.unanswered)
+    text.gauge("iampass_sessions_live", "Sessions that are approved and have not ended.", stock.live)
+    text.gauge("iampass_requests_held", "Requests that are held until something changes.", Int64(held))
+    text.gauge("iampass_database_size_bytes", "Size of the database.", stock.bytes)
+    if let certificateEnd {
+      text.gauge(
+        "iampass_certificate_end_timestamp_seconds", "When the certificate ends, in Unix time.",
+        certificateEnd.seconds)
+    }
+    text.gauge("process_start_time_seconds", "When the service started, in Unix time.", startedAt.seconds)
+    if let bytes = Self.residentBytes { text.gauge("process_resident_memory_bytes", "Resident memory.", bytes) }
+    return text.finished
+  }
+
+  /// proc_pid_statm(5): the second number is pages.
+  private static var residentBytes: Int64? {
+    guard let file = fopen("/proc/self/statm", "re") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 128)
+    guard fgets(&line, Int32(line.count), file) != nil else { return nil }
+    let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).split(
+      separator: " ")
+    guard words.count > 1, let pages = Int64(words[1]) else { return nil }
+    return pages * Int64(sysconf(Int32(_SC_PAGESIZE)))
+  }
+}
+
+/// Writes OpenMetrics: families with type, help and samples in a stable order, and the end that says that all is there.
+private struct MetricsText {
+  private var lines: [String] = []
+
+  mutating func counter(_ name: String, _ help: String, _ samples: [(label: String, value: String, count: Int64)]) {
+    head(name, "counter", help)
+    for sample in samples.sorted(by: { $0.value < $1.value }) {
+      lines.append("\(name)_total{\(sample.label)=\"\(sample.value)\"} \(sample.count)")
+    }
+  }
+
+  mutating func counter(_ name: String, _ help: String, _ count: Int64) {
+    head(name, "counter", help)
+    lines.append("\(name)_total \(count)")
+  }
+
+  mutating func gauge(_ name: String, _ help: String, _ value: Int64) {
+    head(name, "gauge", help)
+    lines.append("\(name) \(value)")
+  }
+
+  var finished: String { (lines + ["# EOF", ""]).joined(separator: "\n") }
+
+  private mutating func head(_ name: String, _ type: String, _ help: String) {
+    lines.append("# TYPE \(name) \(type)")
+    lines.append("# HELP \(name) \(help)")
+  }
+}
+
+extension Service {
+  /// Whether the storage answers.
+  func health() async throws -> ServiceReply {
+    _ = try await storage.read { try Int64.fetchOne($0, sql: "SELECT 1 FROM application LIMIT 1") }
+    return .done
+  }
+
+  /// For who may see them: never among the service's own routes.
+  func metricsText() async throws -> String {
+    let stock = try await storage.read { try Metrics.Stock(in: $0) }
+    return metrics.text(stock, held: board.heldCount, certificateEnd: certificateEnd())
+  }
+}

@@ -1,0 +1,57 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// `/metrics` and `/healthz` on a listener of their own, without TLS.
+///
+/// They are no routes of the service: behind a proxy of the same computer every stranger's address is the loopback one.
+public struct MetricsServer: Sendable {
+  private static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+  private let service: Service
+  private let logger: Logger
+
+  public init(service: Service, logger: Logger) {
+    self.service = service
+    self.logger = logger
+  }
+
+  /// Serves until the task is cancelled.
+  ///
+  /// - Parameter onListening: gets the bound port.
+  public func run(host: String, port: Int, onListening: @escaping @Sendable (Int) -> Void) async throws {
+    var quiet = logger
+    if quiet.logLevel > .debug { quiet.logLevel = .critical }
+    let application = Hummingbird.Application(
+      responder: CallbackResponder<ConnectionContext> { request, _ in await reply(to: request) },
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+      onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) }, logger: quiet)
+    try await application.run()
+  }
+
+  private func reply(to request: Request) async -> Response {
+    guard request.method == .get || request.method == .head else { return Self.text(.methodNotAllowed, "GET only\n") }
+    do {
+      switch request.uri.path {
+      case "/metrics": return Self.text(.ok, try await service.metricsText(), type: Self.contentType)
+      case "/healthz":
+        _ = try await service.health()
+        return Self.text(.ok, "ok\n")
+      default: return Self.text(.notFound, "/metrics and /healthz are here\n")
+      }
+    } catch {
+      logger.error("the storage does not work", metadata: ["error": "\(error)"])
+      return Self.text(.serviceUnavailable, "the storage does not work\n")
+    }
+  }
+
+  private static func text(
+    _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
+  ) -> Response {
+    Response(
+      status: status, headers: [.contentType: type, .cacheControl: "no-store"],
+      body: .init(byteBuffer: ByteBuffer(string: text)))
+  }
+}

@@ -1,0 +1,93 @@
+import GRDB
+import IAMPASSProtocol
+
+/// What an administrator chooses for one application.
+public struct ApplicationSettings: Sendable, Equatable {
+  /// Whether sessions walk away with their phone.
+  var walkaway = true
+  /// Whether a phone that is not heard of has left.
+  var silenceLeaves = false
+  /// Seconds that a request waits for its answer.
+  var answerTime = SessionLifecycle.answerTime
+  /// The greatest length of a session, in seconds, whatever its computer asks for.
+  var greatestDuration = SessionLifecycle.durations.upperBound
+  /// The program that sends registration links; empty: there is none.
+  var hook = ""
+  /// No new sign-ins, and no management.
+  var isDisabled = false
+
+  /// Seconds.
+  static let answerTimes: ClosedRange<Int64> = 10...300
+  /// A path, in bytes.
+  static let greatestHookLength = 4_095
+
+  static let schema = """
+    ALTER TABLE application ADD COLUMN walkaway INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE application ADD COLUMN answer_time INTEGER NOT NULL DEFAULT 60;
+    ALTER TABLE application ADD COLUMN greatest_duration INTEGER NOT NULL DEFAULT 2592000;
+    ALTER TABLE application ADD COLUMN hook TEXT NOT NULL DEFAULT '';
+    ALTER TABLE application ADD COLUMN disabled_at INTEGER;
+    ALTER TABLE session ADD COLUMN answer_time INTEGER NOT NULL DEFAULT 60;
+    ALTER TABLE user ADD COLUMN last_used_at INTEGER;
+
+    CREATE TRIGGER user_last_use AFTER UPDATE OF approved_at ON session
+    WHEN NEW.approved_at IS NOT OLD.approved_at BEGIN
+      UPDATE user SET last_used_at = NEW.approved_at WHERE id = NEW.user;
+    END;
+
+    CREATE TRIGGER audit_settings AFTER UPDATE OF walkaway, answer_time, greatest_duration, hook, disabled_at ON application
+    BEGIN
+      INSERT INTO audit (at, event, application, reason)
+      VALUES (CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), 'settings changed', NEW.name,
+        CASE WHEN NEW.disabled_at IS NOT OLD.disabled_at THEN iif(NEW.disabled_at IS NULL, 'enabled', 'disabled') END);
+    END;
+    """
+
+  init() {}
+
+  init(row: Row) {
+    walkaway = row["walkaway"]
+    silenceLeaves = row["silence_leaves"]
+    answerTime = row["answer_time"]
+    greatestDuration = row["greatest_duration"]
+    hook = row["hook"]
+    isDisabled = row["disabled_at"] != nil
+  }
+
+  static func of(_ application: String, in db: Database) throws -> ApplicationSettings {
+    let row = try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [application])
+    return row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
+  }
+
+  static func ofUser(_ user: Int64, in db: Database) throws -> ApplicationSettings {
+    let application = try String.fetchOne(db, sql: "SELECT application FROM user WHERE id = ?", arguments: [user])
+    return try application.map { try of($0, in: db) } ?? ApplicationSettings()
+  }
+
+  func store(for application: String, in db: Database) throws {
+    try db.execute(
+      sql: """
+        UPDATE application SET walkaway = ?, silence_leaves = ?, answer_time = ?, greatest_duration = ?, hook = ?
+        WHERE id = ?
+        """,
+      arguments: [walkaway, silenceLeaves, answerTime, greatestDuration, hook, application])
+  }
+
+  /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.
+  static func setDisabled(
+    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: Database
+  ) throws -> [Session] {
+    try db.execute(
+      sql: "UPDATE application SET disabled_at = ? WHERE id = ?",
+      arguments: [isDisabled ? now.milliseconds : nil, application])
+    guard isDisabled else { return [] }
+    let sql = "SELECT * FROM session WHERE application = ? AND ended_at IS NULL AND approved_at IS NULL"
+    var closed: [Session] = []
+    for var session in try Row.fetchAll(db, sql: sql, arguments: [application]).map(Session.init(row:)) {
+      session.lifecycle.close(.applicationDisabled, at: now)
+      try session.update(in: db)
+      closed.append(session)
+    }
+    return closed
+  }
+}

@@ -1,0 +1,75 @@
+import GRDB
+import IAMPASSProtocol
+
+/// Something that an administrator may be asked about later: who asked, from where, what was answered, when.
+public struct AuditEntry: Sendable {
+  /// Seconds for which entries are kept: 400 days.
+  static let lifetime: Int64 = 400 * 86_400
+
+  public let id: Int64
+  public let at: UnixTime
+  public let event: String
+  /// The names that have a value, in the order of the table: `application`, `user`, `phone`, `session`, `host`, …
+  public let details: [(name: String, value: String)]
+
+  private static let names = [
+    "application", "user", "phone", "session", "host", "service", "account", "tty", "remote_host", "address",
+    "credential", "reason",
+  ]
+
+  init(row: Row) {
+    id = row["id"]
+    at = UnixTime(milliseconds: row["at"])
+    event = row["event"]
+    details = Self.names.compactMap { name in
+      let value: DatabaseValue = row[name]
+      switch value.storage {
+      case .string(let text): return (name, text)
+      case .int64(let number): return (name, String(number))
+      case .null, .double, .blob: return nil
+      }
+    }
+  }
+
+  public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
+
+  /// One line of JSON.
+  public var jsonLine: String {
+    let fixed = [
+      JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),
+    ]
+    let all =
+      fixed
+      + details.map { JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value)) }
+    return String(decoding: JSON.object(all).encoded(), as: UTF8.self)
+  }
+
+  /// One line for people; values came from strangers.
+  public var textLine: String {
+    ([at.text, event] + details.map { "\($0.name)=\(DisplayText.sanitized($0.value))" }).joined(separator: "  ")
+  }
+
+  static func prune(at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM audit WHERE at < ?", arguments: [now.advanced(seconds: -lifetime).milliseconds])
+  }
+}
+
+extension Storage {
+  /// Entries with greater ids, the oldest first: for reading all of them in portions.
+  public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
+    try await read { db in
+      try Row.fetchAll(db, sql: "SELECT * FROM audit WHERE id > ? ORDER BY id LIMIT ?", arguments: [id, limit])
+        .map(AuditEntry.init(row:))
+    }
+  }
+
+  /// The newest first, before this id where one is given.
+  func newestAuditEntries(before id: Int64? = nil, limit: Int) async throws -> [AuditEntry] {
+    try await read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", arguments: [id ?? Int64.max, limit]
+      ).map(AuditEntry.init(row:))
+    }
+  }
+}

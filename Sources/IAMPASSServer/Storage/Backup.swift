@@ -1,0 +1,47 @@
+import GRDB
+import Glibc
+import IAMPASSProtocol
+
+/// Why there is no copy.
+public struct BackupError: Error, Sendable {
+  public enum Code: Sendable {
+    /// Nothing is overwritten.
+    case exists
+    case notWritten
+  }
+
+  public let code: Code
+  public let path: String
+  /// What the system or SQLite said.
+  public let detail: String
+
+  init(_ code: Code, _ path: String, _ detail: String = "") {
+    self.code = code
+    self.path = path
+    self.detail = detail
+  }
+}
+
+extension Storage {
+  /// Writes one consistent copy of everything to a new file, 0600, while the service may be running.
+  ///
+  /// The file has its name only once it is whole and on disk.
+  public func backUp(to path: String) async throws {
+    guard access(path, F_OK) != 0 else { throw BackupError(.exists, path) }
+    let partial = path + ".partial-" + (try Fresh.identifier())
+    let descriptor = open(partial, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw BackupError(.notWritten, path, Self.systemError) }
+    defer {
+      Glibc.close(descriptor)
+      unlink(partial)
+    }
+    do { try await copyAll(to: partial) } catch { throw BackupError(.notWritten, path, "\(error)") }
+    guard fsync(descriptor) == 0 else { throw BackupError(.notWritten, path, Self.systemError) }
+    // Unlike a renaming, this replaces nothing.
+    guard link(partial, path) == 0 else {
+      throw BackupError(errno == EEXIST ? .exists : .notWritten, path, Self.systemError)
+    }
+  }
+
+  private static var systemError: String { String(cString: strerror(errno)) }
+}

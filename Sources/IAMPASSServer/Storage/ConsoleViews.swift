@@ -1,0 +1,100 @@
+import GRDB
+import IAMPASSProtocol
+
+// What the console shows, as rows.
+
+/// An application with its numbers.
+struct ApplicationSummary: Sendable {
+  let id: String
+  let name: String
+  let users: Int64
+  let liveSessions: Int64
+  let allSessions: Int64
+  let settings: ApplicationSettings
+
+  /// - Parameter id: nil for all, by their names.
+  static func find(_ id: String? = nil, in db: Database) throws -> [ApplicationSummary] {
+    let sql = """
+      SELECT application.*,
+        (SELECT count(*) FROM user WHERE user.application = application.id) AS users,
+        (SELECT count(*) FROM session WHERE session.application = application.id) AS all_sessions,
+        (SELECT count(*) FROM session WHERE session.application = application.id AND ended_at IS NULL
+          AND approved_at IS NOT NULL) AS live_sessions
+      FROM application WHERE ?1 IS NULL OR id = ?1 ORDER BY name
+      """
+    return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
+      ApplicationSummary(
+        id: row["id"], name: row["name"], users: row["users"], liveSessions: row["live_sessions"],
+        allSessions: row["all_sessions"], settings: ApplicationSettings(row: row))
+    }
+  }
+}
+
+/// A user as the console names him: by what his phone shows, and the beginning of the id that the application chose.
+struct UserSummary: Sendable {
+  /// Of a page of the list.
+  static let pageLength = 50
+  /// Longer ids are cut: they are the tokens of computers' users files.
+  private static let shownLength = 8
+
+  let id: Int64
+  let shownName: String
+  let phone: String?
+  let registeredAt: UnixTime?
+  let isAway: Bool
+  let lastUsedAt: UnixTime?
+
+  private static let columns = """
+    SELECT user.*, phone.display_name, phone.registered_at, phone.presence FROM user
+    LEFT JOIN phone ON phone.user = user.id AND phone.cut_off_at IS NULL
+    """
+
+  private init(row: Row) {
+    func time(_ column: String) -> UnixTime? { (row[column] as Int64?).map(UnixTime.init(milliseconds:)) }
+    let name: String = row["name"]
+    id = row["id"]
+    shownName = name.count > 2 * Self.shownLength ? name.prefix(Self.shownLength) + "…" : name
+    phone = row["display_name"]
+    registeredAt = time("registered_at")
+    isAway = row["presence"] == "away"
+    lastUsedAt = time("last_used_at")
+  }
+
+  /// A page of an application's users, after the one with this id.
+  static func page(of application: String, after id: Int64, in db: Database) throws -> [UserSummary] {
+    try Row.fetchAll(
+      db, sql: columns + " WHERE user.application = ? AND user.id > ? ORDER BY user.id LIMIT ?",
+      arguments: [application, id, pageLength]
+    ).map(UserSummary.init(row:))
+  }
+
+  static func find(_ id: Int64, of application: String, in db: Database) throws -> UserSummary? {
+    try Row.fetchOne(
+      db, sql: columns + " WHERE user.id = ? AND user.application = ?", arguments: [id, application]
+    ).map(UserSummary.init(row:))
+  }
+}
+
+/// A live session with whose it is.
+struct SessionSummary: Sendable {
+  /// Of the list; more are cut, the oldest first.
+  static let greatestCount = 200
+
+  let session: Session
+  let application: String
+  let phone: String?
+
+  /// - Parameter user: nil for everybody's.
+  static func live(of user: Int64? = nil, in db: Database) throws -> [SessionSummary] {
+    let sql = """
+      SELECT session.*, application.name AS application_name, phone.display_name FROM session
+      JOIN application ON application.id = session.application
+      LEFT JOIN phone ON phone.user = session.user AND phone.cut_off_at IS NULL
+      WHERE session.ended_at IS NULL AND session.approved_at IS NOT NULL AND (?1 IS NULL OR session.user = ?1)
+      ORDER BY session.approved_at DESC LIMIT ?2
+      """
+    return try Row.fetchAll(db, sql: sql, arguments: [user, greatestCount]).map { row in
+      SessionSummary(session: try Session(row: row), application: row["application_name"], phone: row["display_name"])
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import IAMPASSServer
+
+struct AuditCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "audit", abstract: "Print who asked, from where, what was answered, and when; the oldest first.",
+    discussion: """
+      Also which phones, users, applications and host credentials came and went. Times are UTC; entries are kept for \
+      400 days. The service may be running.
+      """)
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  var data: String
+
+  @Flag(help: "Print a line of JSON for each.")
+  var jsonLines = false
+
+  func run() async throws {
+    try await explaining {
+      let storage = try Storage(existing: data)
+      var last: Int64 = 0
+      while true {
+        let entries = try await storage.auditEntries(after: last)
+        guard let newest = entries.last else { return }
+        for entry in entries { print(jsonLines ? entry.jsonLine : entry.textLine) }
+        last = newest.id
+      }
+    }
+  }
+}

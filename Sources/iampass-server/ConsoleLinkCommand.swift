@@ -1,0 +1,33 @@
+import ArgumentParser
+import IAMPASSProtocol
+import IAMPASSServer
+
+struct ConsoleLinkCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "console-link", abstract: "Print a link that opens the console in one browser, once.",
+    discussion: "It works for ten minutes. The service may be running. Whoever has the link can do what you can.")
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  var data: String
+
+  @Option(
+    name: .customLong("public-url"),
+    help: ArgumentHelp(
+      "The service's address, where browsers have another one than clients. Else where the service was last.",
+      valueName: "url"))
+  var publicURL: String?
+
+  func run() async throws {
+    let given = try publicURL.map { text in
+      guard let url = try? ServerURL(text) else { throw Problem.badPublicURL(text) }
+      return url
+    }
+    let link = try await explaining {
+      let storage = try Storage(existing: data)
+      let known = try await storage.serviceAddress().flatMap { try? ServerURL($0) }
+      guard let address = given ?? known else { throw Problem.noAddress }
+      return address.route(["console", "enter", try await storage.createConsoleLink(at: .now()).exposedValue])
+    }
+    print(link)
+  }
+}

@@ -1,0 +1,231 @@
+"""The administrator's console in a real browser: without script, at each size, light and dark."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from browser import Browser
+from office import PROGRAMS, Office, run
+from test_looks import AUDIT
+
+NASTY = "Büro <b>& 'Söhne'</b>"
+
+
+def setUpModule():
+    global office, browser
+    office = Office()
+    unittest.addModuleCleanup(office.close)
+    browser = Browser(office.authority.file)
+    unittest.addModuleCleanup(browser.close)
+
+
+def server(*words):
+    return run(os.path.join(PROGRAMS, "iampass-server"), *words, "--data", office.path("data"))
+
+
+class Console(unittest.TestCase):
+    def setUp(self):
+        browser.open(server("console-link").strip())
+        self.press("Sign in")
+        self.on("Applications")
+
+    def tearDown(self):
+        # Whatever was shown, nothing of it ran, and nothing came from elsewhere.
+        self.assertEqual(browser.all("script"), [])
+        self.assertEqual(browser.violations(), [])
+
+    def on(self, title):
+        browser.sees("h1", title)
+
+    def press(self, text):
+        browser.tap("button", text)
+
+    def unfold(self, text):
+        browser.tap("summary", text)
+
+    def follow(self, text):
+        browser.tap("a", text)
+
+    def fill(self, name, text):
+        browser.type(f"input[name={name}]", text)
+
+    def notice(self, text):
+        browser.sees(".notice[role=status]", text)
+
+    def looks_well(self, name):
+        self.assertEqual(browser.screenshot("console-" + name), [])
+        for dark in (False, True):
+            browser.dark(dark)
+            self.assertEqual(browser.script(AUDIT), [], f"{name}, dark: {dark}")
+        browser.dark(False)
+
+    def open_office(self):
+        browser.open(office.address + "/console")
+        self.follow("office")
+        self.on("office")
+
+    def open_user(self, name):
+        """The page of a user, whom the list names by the beginning of a long id."""
+        self.open_office()
+        self.follow(name)
+        self.on("User")
+
+    def registered(self, user, name):
+        """A user with a phone, which is a command."""
+        state = office.path(user + ".json")
+        phone = os.path.join(PROGRAMS, "iampass-phone")
+        run(phone, "register", office.link(user, name), "--state", state, "--ca", office.authority.file)
+        return phone, state
+
+    def approved(self, user, name, **context):
+        phone, state = self.registered(user, name)
+        sign_in = office.sign_in(user, **context)
+        code = ["--code", sign_in.code] if sign_in.code else []
+        run(phone, "watch", "--state", state, "--answer", "approve", "--once", *code)
+        sign_in.becomes("active")
+        return sign_in
+
+    def test_the_door(self):
+        link = server("console-link").strip()
+        browser.driver.delete_all_cookies()
+        browser.open(office.address + "/console")
+        self.on("Not signed in")
+        self.looks_well("not-signed-in")
+        browser.open(link)
+        self.looks_well("door")
+        self.press("Sign in")
+        self.on("Applications")
+        cookie = browser.driver.get_cookies()[0]
+        self.assertTrue(cookie["httpOnly"] and cookie["secure"])
+        self.assertEqual(cookie["sameSite"], "Strict")
+        browser.open(link)
+        self.on("This link does not work")
+        browser.open(office.address + "/console")
+        self.press("Sign out")
+        self.on("Signed out")
+        browser.open(office.address + "/console")
+        self.on("Not signed in")
+
+    def test_an_application_is_added_disabled_and_enabled(self):
+        self.fill("name", NASTY)
+        self.press("Add")
+        self.on("New application")
+        credentials = browser.sees("pre").text
+        found = re.search(r"application_id = (\S+)\napplication_secret = (\S+)", credentials)
+        self.looks_well("new-application")
+        made = found.groups()
+        self.assertEqual(office.ask("POST", f"/management/add_users/{made[0]}", {"users": ["x"]}, made)["status"], True)
+        self.follow("Done")
+        self.on(NASTY)
+        self.unfold("New secret")
+        self.press("Make a new secret")
+        self.on("New secret")
+        self.assertNotIn(made[1], browser.text())
+        self.follow("Done")
+        self.unfold("Disable")
+        self.press("Disable")
+        self.notice("signs in nobody")
+        self.press("Enable")
+        self.notice("enabled again")
+
+    def test_a_name_that_is_taken_is_said(self):
+        self.fill("name", "office")
+        self.press("Add")
+        browser.sees(".problem[role=alert]", "of this name already")
+
+    def test_host_credentials(self):
+        self.open_office()
+        self.unfold("Make one")
+        self.fill("host", "laptop-7")
+        browser.sees("form[action$=credentials] input[name=name]").send_keys("laptop 7")
+        self.press("Make the credential")
+        self.on("New credential for laptop-7")
+        self.follow("Done")
+        self.unfold("Rename")
+        browser.type("form[action$=rename] input[name=name]", "Ada's laptop")
+        browser.tap("form[action$=rename] button")
+        self.notice("new name")
+        browser.sees("td, th", "Ada's laptop")
+        self.unfold("Revoke")
+        self.press("Revoke Ada's laptop")
+        self.notice("revoked")
+
+    def test_settings(self):
+        self.open_office()
+        browser.tap("input[name=walkaway]")
+        self.fill("answer_time", "45")
+        self.fill("hook", "/no/such/program")
+        self.press("Store the settings")
+        browser.sees(".problem", "finds no program")
+        browser.tap("input[name=walkaway]")
+        self.fill("answer_time", "45")
+        self.fill("hook", "/bin/true")
+        self.press("Store the settings")
+        self.notice("stored")
+        self.assertEqual(browser.sees("input[name=answer_time]").get_attribute("value"), "45")
+        self.assertFalse(browser.sees("input[name=walkaway]").is_selected())
+        self.assertEqual(browser.sees("input[name=hook]").get_attribute("value"), "/bin/true")
+        browser.tap("input[name=walkaway]")
+        self.fill("answer_time", "60")
+        self.fill("hook", "")
+        self.press("Store the settings")
+        self.notice("stored")
+        self.looks_well("application")
+
+    def test_a_link_is_shown_as_a_code_and_a_lost_phone_is_cut_off(self):
+        office.ask("POST", f"/management/add_users/{office.application}", {"users": ["carol"]})
+        self.open_user("carol")
+        self.looks_well("user-without-phone")
+        self.fill("display_name", "Carol")
+        self.press("Make a registration link")
+        self.on("Register a phone")
+        self.looks_well("link")
+        link = browser.sees("pre").text.strip()
+        self.assertEqual(self.scanned(), link)
+        phone = os.path.join(PROGRAMS, "iampass-phone")
+        state = office.path("carol.json")
+        run(phone, "register", link, "--state", state, "--ca", office.authority.file)
+        self.follow("Done")
+        browser.sees("p", "The phone shows “Carol”")
+        self.unfold("Lost phone")
+        self.press("Cut the phone off")
+        self.on("Register a phone")
+        done = subprocess.run([phone, "status", "--state", state], capture_output=True, text=True, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+
+    def scanned(self):
+        """What a phone's camera sees."""
+        browser.resize("desktop")
+        picture = office.path("code.png")
+        browser.driver.get_screenshot_as_file(picture)
+        return run("zbarimg", "--quiet", "--raw", picture).strip()
+
+    def test_sessions_are_listed_and_logged_out(self):
+        sign_in = self.approved("dave", NASTY, host="<script>desk</script>", service="sshd", remote_host="192.0.2.7")
+        browser.open(office.address + "/console/sessions")
+        browser.sees("td", "<script>desk</script>")
+        self.looks_well("sessions")
+        self.press("Log out")
+        self.notice("is ended")
+        self.assertEqual(sign_in.becomes("closed"), "closed")
+        self.open_user("dave")
+        self.looks_well("user")
+        self.unfold("Delete this user")
+        self.press("Delete dave")
+        self.notice("is deleted")
+
+    def test_the_audit(self):
+        self.approved("erin", "Erin", host="audited-desk", service="sudo")
+        browser.open(office.address + "/console/audit")
+        browser.sees("td", "audited-desk")
+        self.looks_well("audit")
+        cookie = "; ".join(f"{one['name']}={one['value']}" for one in browser.driver.get_cookies())
+        status, headers, body = office.fetch("/console/audit.jsonl", Cookie=cookie)
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/jsonl"))
+        self.assertIn(b'"event":"approved"', body)
+        self.assertEqual(office.fetch("/console/audit.jsonl")[0], 401)
+
+
+if __name__ == "__main__":
+    unittest.main()

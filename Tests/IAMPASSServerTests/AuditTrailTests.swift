@@ -1,0 +1,115 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct AuditTrailTests {
+  private func office() async throws -> (Fixture, TestPhone) {
+    let fixture = try await Fixture()
+    return (fixture, try await TestPhone.registered(in: fixture))
+  }
+
+  private func trail(_ fixture: Fixture) async throws -> [AuditEntry] {
+    try await fixture.service.storage.auditEntries(after: 0)
+  }
+
+  private func events(_ fixture: Fixture, of session: String? = nil) async throws -> [String] {
+    try await trail(fixture).filter { $0["session"] != nil }.map(\.event)
+  }
+
+  @Test func whatWasThereBeforeTheFirstSignInIsListed() async throws {
+    let (fixture, _) = try await office()
+    #expect(try await trail(fixture).map(\.event) == ["application made", "user added", "phone registered"])
+  }
+
+  @Test func whoAskedFromWhereAndWhatWasAnsweredIsListed() async throws {
+    let (fixture, phone) = try await office()
+    let asked = fixture.clock.now
+    let context = SignInContext(
+      host: "web-1", service: "sshd", user: "alice", tty: "pts/1", remoteHost: "192.0.2.1", command: "secret words")
+    let start = try fixture.startRequest("alice", context: context)
+    _ = await fixture.respond(
+      ServiceRequest(
+        method: start.method, target: start.target, authority: start.authority, headers: start.headers,
+        body: start.body, peer: "203.0.113.7"))
+    fixture.clock.advance(seconds: 3)
+    try await phone.approveOnly()
+    let entries = try await trail(fixture).suffix(2)
+    #expect(entries.map(\.event) == ["asked", "approved"])
+    #expect(entries.map(\.at) == [asked, asked.advanced(seconds: 3)])
+    for entry in entries {
+      let told = [
+        "application": "shop", "phone": "Alice", "host": "web-1", "service": "sshd", "account": "alice",
+        "tty": "pts/1", "remote_host": "192.0.2.1", "address": "203.0.113.7",
+      ]
+      for (name, value) in told { #expect(entry[name] == value) }
+      // A command line may hold secrets.
+      #expect(!entry.jsonLine.contains("secret words"))
+    }
+  }
+
+  @Test func aDenialIsListedWithItsReason() async throws {
+    let (fixture, phone) = try await office()
+    _ = try await fixture.started("alice")
+    try await phone.answer(.deny, to: try #require(try await phone.list().first))
+    let last = try #require(try await trail(fixture).last)
+    #expect(last.event == "denied")
+    #expect(last["reason"] == "DENIED")
+  }
+
+  @Test func aSessionsWholeLifeIsListed() async throws {
+    let (fixture, phone) = try await office()
+    let session = try await fixture.started("alice")
+    try await phone.approveOnly()
+    _ = try await fixture.status(of: session)
+    try await phone.change(.leave)
+    try await phone.change(.return)
+    _ = try await fixture.logOut(session)
+    #expect(try await events(fixture) == ["asked", "approved", "walked away", "back", "ended"])
+    #expect(try await trail(fixture).last?["reason"] == "LOGGED_OUT")
+  }
+
+  @Test func aRequestThatNobodyAnsweredIsListedAtItsTime() async throws {
+    let (fixture, _) = try await office()
+    _ = try await fixture.started("alice")
+    let asked = fixture.clock.now
+    fixture.clock.advance(seconds: 90)
+    try await fixture.service.tidy()
+    let last = try #require(try await trail(fixture).last)
+    #expect(last["reason"] == "NOT_ANSWERED")
+    #expect(last.at == asked.advanced(seconds: SessionLifecycle.answerTime))
+  }
+
+  @Test func whichCredentialAskedIsListedAndItsRevocation() async throws {
+    let (fixture, _) = try await office()
+    let storage = fixture.service.storage
+    let credential = try await storage.createHostCredential(
+      named: "laptop 7", host: "laptop-7", of: "shop", at: fixture.clock.now)
+    _ = await fixture.respond(try fixture.startRequest("alice", context: SignInContext(), by: credential))
+    try await storage.revokeHostCredential(named: "laptop 7", of: "shop", at: fixture.clock.now)
+    let entries = try await trail(fixture).filter { $0["credential"] == "laptop 7" }
+    #expect(entries.map(\.event) == ["credential made", "asked", "credential revoked", "ended"])
+  }
+
+  @Test func noTokenOrSecretIsInIt() async throws {
+    let fixture = try await Fixture()
+    let token = "token-of-alice-0123456789"
+    _ = try await TestPhone.registered(in: fixture, user: token)
+    let session = try await fixture.started(token)
+    let text = try await trail(fixture).map(\.jsonLine).joined()
+    #expect(text.contains("Alice"))
+    for secret in [token, session.token.exposedValue, session.secret.exposedValue] { #expect(!text.contains(secret)) }
+  }
+
+  @Test func entriesAreForgottenAfterFourHundredDays() async throws {
+    let (fixture, _) = try await office()
+    _ = try await fixture.started("alice")
+    fixture.clock.advance(seconds: AuditEntry.lifetime - 61)
+    try await fixture.service.tidy()
+    #expect(try await events(fixture).contains("asked"))
+    fixture.clock.advance(seconds: 62)
+    try await fixture.service.tidy()
+    #expect(!(try await events(fixture).contains("asked")))
+  }
+}

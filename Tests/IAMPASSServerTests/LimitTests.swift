@@ -1,0 +1,177 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct FailureLimitTests {
+  private func counted(_ limits: FailureLimits, _ kind: FailureLimits.Kind, _ count: Int, at now: UnixTime) {
+    for _ in 0..<count { limits.count(kind, from: "192.0.2.1", at: now) }
+  }
+
+  @Test(arguments: [FailureLimits.Kind.signature(client: "a"), .registration, .answer])
+  func whoFailsTooOftenWaitsUntilTheWindowIsOver(_ kind: FailureLimits.Kind) {
+    let limits = FailureLimits()
+    let now = UnixTime(seconds: 1_000_000)
+    let (failures, window) = FailureLimits.allowance(kind)
+    counted(limits, kind, failures - 1, at: now)
+    #expect(limits.wait(for: kind, from: "192.0.2.1", at: now) == nil)
+    counted(limits, kind, 1, at: now)
+    #expect(limits.wait(for: kind, from: "192.0.2.1", at: now) == window)
+    #expect(limits.wait(for: kind, from: "192.0.2.2", at: now) == nil)
+    #expect(limits.wait(for: kind, from: "192.0.2.1", at: now.advanced(seconds: window)) == nil)
+  }
+
+  @Test func aFloodOfSourcesTakesBoundedMemory() {
+    let limits = FailureLimits()
+    let now = UnixTime(seconds: 1_000_000)
+    for number in 0..<(3 * FailureLimits.greatestCount) {
+      limits.count(.registration, from: "source \(number)", at: now)
+    }
+    #expect(limits.keptCount <= FailureLimits.greatestCount)
+  }
+
+  @Test(arguments: [
+    ("192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+    ("fe80::1%eth0", "fe80:0:0:0::/64"),
+  ])
+  func anAddressOfIPv6IsItsNetwork(_ address: String, _ text: String) {
+    #expect(ClientAddress(address)?.text == text)
+  }
+
+  @Test func aForwardedAddressCountsFromATrustedProxyAlone() throws {
+    let proxy = try #require(ClientAddress("127.0.0.1"))
+    func client(_ proxies: [ClientAddress]) -> String {
+      let request = ServiceRequest(
+        method: "GET", target: "/", authority: nil, headers: [("X-Forwarded-For", "203.0.113.9, 192.0.2.7")],
+        peer: "127.0.0.1")
+      return TrustedProxies(proxies).client(of: request).text
+    }
+    #expect(client([]) == "127.0.0.1")
+    #expect(client([proxy]) == "192.0.2.7")
+  }
+}
+
+@Suite struct LimitTests {
+  private static let failures = FailureLimits.allowance(.signature(client: "")).failures
+
+  @Test func failedSignaturesOfAnIDAreNotLookedAtForAWhile() async throws {
+    let fixture = try await Fixture()
+    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
+    for _ in 0..<Self.failures {
+      let reply = await fixture.respond(try fixture.signed("GET", target, origin: "https://elsewhere.test"))
+      #expect(reply.status == 401)
+    }
+    let reply = await fixture.respond(try fixture.signed("GET", target))
+    #expect(reply.status == 429)
+    #expect(reply.reason == "TOO_MANY_FAILURES")
+    #expect(reply.header("Retry-After") == "60")
+    fixture.clock.advance(seconds: 60)
+    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 404)
+  }
+
+  @Test func anotherIDOfThatAddressGoesOn() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    let credential = try await fixture.service.storage.createHostCredential(
+      named: "a", host: "a", of: "shop", at: fixture.clock.now)
+    for _ in 0...Self.failures {
+      _ = await fixture.respond(
+        try fixture.signed(
+          "POST", "/authentication/authenticate_user/\(fixture.application.id)/alice",
+          origin: "https://elsewhere.test"))
+    }
+    #expect(await fixture.respond(try fixture.startRequest("alice", context: .init(), by: credential)).status == 202)
+  }
+
+  @Test func linksAreNotGuessedForLong() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    let code = try await fixture.linkCode(for: "alice")
+    for _ in 0..<FailureLimits.allowance(.registration).failures {
+      #expect(try await TestPhone.register(in: fixture, code: Secret("guess")).status == 404)
+    }
+    #expect(try await TestPhone.register(in: fixture, code: code).status == 429)
+    fixture.clock.advance(seconds: FailureLimits.allowance(.registration).window)
+    #expect(try await TestPhone.register(in: fixture, code: code).status == 200)
+  }
+
+  @Test func answersAreNotGuessedForLong() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let open = try #require(try await phone.list().first)
+    let body = try phone.answerBody(.approve, to: open, nonce: "guess")
+    for _ in 0..<FailureLimits.allowance(.answer).failures {
+      #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 400)
+    }
+    let reply = try await phone.answer(.approve, to: open)
+    #expect(reply.status == 429)
+    #expect(reply.header("Retry-After") != nil)
+  }
+}
+
+@Suite struct DenialTests {
+  private func denied(
+    _ fixture: Fixture, _ phone: TestPhone, times: Int, context: SignInContext = SignInContext(host: "web-1")
+  ) async throws {
+    for _ in 0..<times {
+      _ = try await fixture.started("alice", context: context)
+      try await phone.answer(.deny, to: try #require(try await phone.list().first))
+    }
+  }
+
+  private func office() async throws -> (Fixture, TestPhone) {
+    let fixture = try await Fixture()
+    return (fixture, try await TestPhone.registered(in: fixture))
+  }
+
+  @Test func aSourceThatWasDeniedThreeTimesIsNotAskedFor() async throws {
+    let (fixture, phone) = try await office()
+    try await denied(fixture, phone, times: 2)
+    fixture.clock.advance(seconds: 599)
+    try await denied(fixture, phone, times: 1)
+    let reply = await fixture.respond(try fixture.startRequest("alice"))
+    #expect(reply.status == 200)
+    #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "TOO_MANY_DENIALS"))
+  }
+
+  @Test func theUsersOtherSourcesGoOn() async throws {
+    let (fixture, phone) = try await office()
+    try await denied(fixture, phone, times: 3)
+    _ = try await fixture.started("alice", context: SignInContext(host: "web-2"))
+    _ = try await fixture.started("alice", context: SignInContext(host: "web-1", remoteHost: "192.0.2.9"))
+  }
+
+  @Test func otherUsersOfThatSourceGoOn() async throws {
+    let (fixture, phone) = try await office()
+    _ = try await TestPhone.registered(in: fixture, user: "bob")
+    try await denied(fixture, phone, times: 3)
+    _ = try await fixture.started("bob")
+  }
+
+  @Test func theSourceIsHeardAgainAfterAQuarterOfAnHour() async throws {
+    let (fixture, phone) = try await office()
+    try await denied(fixture, phone, times: 3)
+    fixture.clock.advance(seconds: 899)
+    #expect(try await fixture.start("alice") == .notStarted(reason: "TOO_MANY_DENIALS"))
+    fixture.clock.advance(seconds: 1)
+    _ = try await fixture.started("alice")
+  }
+
+  @Test func denialsFarApartAreNoHammering() async throws {
+    let (fixture, phone) = try await office()
+    for _ in 0..<4 {
+      try await denied(fixture, phone, times: 1)
+      fixture.clock.advance(seconds: 301)
+    }
+    _ = try await fixture.started("alice")
+  }
+
+  @Test func aRestartForgetsNothing() async throws {
+    let (fixture, phone) = try await office()
+    try await denied(fixture, phone, times: 3)
+    let reply = try await fixture.restarted().respond(to: try fixture.startRequest("alice"))
+    #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "TOO_MANY_DENIALS"))
+  }
+}

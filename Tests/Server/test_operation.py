@@ -1,0 +1,282 @@
+"""What who runs the service needs: health, metrics, logs, a graceful stop, and backups that can be put back."""
+
+import shutil
+import stat
+import threading
+
+from server import *
+
+
+def setUpModule():
+    global world
+    world = ServerWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve_alone("--metrics-listen", "127.0.0.1:0")
+    world.metrics = re.search(r"http://[0-9.:]+", world.server.wait_for("metrics on")).group(0)
+    application = world.application["application_id"]
+    signed("POST", f"/management/add_users/{application}", {"users": ["alice"]})
+    link = signed("GET", f"/management/device_registration_link/{application}/alice?display_name=Alice")
+    world.phone_registered(link["register_url"])
+
+
+def signed(method, path, body=None, by=None, headers=None):
+    client, secret = by or (world.application["application_id"], world.application["application_secret"])
+    data = json.dumps(body or {}).encode() if method == "POST" else None
+    signing = signed_requests.headers(client, secret, world.address + path)
+    status, _, text = world.get(path, method, data, {**signing, **(headers or {})})
+    if status >= 300:
+        raise AssertionError(f"{method} {path}: {status} {text}")
+    return json.loads(text)
+
+
+def started(host):
+    path = f"/authentication/authenticate_user/{world.application['application_id']}/alice"
+    return signed("POST", path, {"context": {"host": host}})["authentication_status"]
+
+
+def approved(host):
+    """A live session."""
+    phone = world.phone("approve", "--once")
+    try:
+        session = started(host)
+        end = time.monotonic() + PATIENCE
+        while status(session) != "active" and time.monotonic() < end:
+            time.sleep(0.05)
+    finally:
+        phone.stop()
+    return session
+
+
+def status(session, headers=None):
+    keys = (session["session_token"], session["session_secret"])
+    return signed("GET", session["status_url"].removeprefix(world.address), by=keys, headers=headers)["session_status"]
+
+
+class Health(unittest.TestCase):
+    def test_a_service_that_works_says_so(self):
+        code, headers, text = world.get("/healthz")
+        self.assertEqual((code, json.loads(text), headers["Content-Type"]), (200, {"status": True}, "application/json"))
+
+    def test_the_metrics_listener_says_so_too(self):
+        self.assertEqual(world.get("/healthz", address=world.metrics)[::2], (200, "ok\n"))
+
+
+class Metrics(unittest.TestCase):
+    def metrics(self):
+        code, headers, text = world.get("/metrics", address=world.metrics)
+        self.assertEqual(code, 200)
+        self.assertEqual(headers["Content-Type"], "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        return text
+
+    def value(self, sample, text=None):
+        found = re.search(rf"(?m)^{re.escape(sample)} (\d+)$", text or self.metrics())
+        return int(found.group(1)) if found else 0
+
+    def test_they_are_openmetrics(self):
+        text = self.metrics()
+        self.assertTrue(text.endswith("# EOF\n"))
+        families = re.findall(r"(?m)^# TYPE (\w+) (counter|gauge)$", text)
+        self.assertEqual(len(families), len(set(families)))
+        for name, kind in families:
+            suffix = "_total" if kind == "counter" else ""
+            self.assertRegex(text, rf"(?m)^# HELP {name} \S")
+            lines = [line for line in text.splitlines() if re.match(rf"{name}(_total)?[ {{]", line)]
+            for line in lines:
+                self.assertRegex(line, rf'^{name}{suffix}(\{{\w+="\w+"\}})? \d+$')
+
+    def test_they_count(self):
+        before = self.metrics()
+        world.get("/management/has_registered_mobile_device/nobody/x")
+        after = self.metrics()
+        for sample in ('iampass_replies_total{status="404"}', 'iampass_refusals_total{reason="UNKNOWN_APPLICATION"}'):
+            self.assertEqual(self.value(sample, after), self.value(sample, before) + 1, sample)
+
+    def test_they_tell_how_many_there_are(self):
+        text = self.metrics()
+        for sample, number in (("iampass_users", 1), ("iampass_phones", 1), ("iampass_applications", 1)):
+            self.assertEqual(self.value(sample, text), number, sample)
+        self.assertGreater(self.value("iampass_certificate_end_timestamp_seconds", text), time.time())
+        self.assertGreater(self.value("process_resident_memory_bytes", text), 1_000_000)
+
+    def test_they_name_nobody(self):
+        started("named-host")
+        text = self.metrics()
+        for word in ("alice", "Alice", "named-host", "office", *world.application.values()):
+            self.assertNotIn(word, text)
+
+    def test_they_are_not_among_the_services_own_routes(self):
+        self.assertEqual(world.get("/metrics")[0], 404)
+
+
+class Stop(unittest.TestCase):
+    def test_what_is_held_is_answered(self):
+        session = started("held")
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(status(session, {"Prefer": "wait=60"})))
+        thread.start()
+        self.wait_until_held()
+        world.restart_server("--metrics-listen", world.metrics.removeprefix("http://"))
+        thread.join(PATIENCE)
+        self.assertEqual(answers, ["pending"])
+
+    def wait_until_held(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if "\niampass_requests_held 1\n" in world.get("/metrics", address=world.metrics)[2]:
+                return
+            time.sleep(0.02)
+        self.fail("nothing is held")
+
+
+class Logs(unittest.TestCase):
+    def test_json_is_one_object_a_line(self):
+        other = self.served("--log-format", "json", "--log-level", "debug")
+        other.wait_for('"message":"replied"')
+        lines = [json.loads(line) for line in other.lines]
+        self.assertTrue(any(line["message"].startswith("listening on https://") for line in lines))
+        replied = next(line for line in lines if line["message"] == "replied")
+        self.assertEqual((replied["level"], replied["method"], replied["status"]), ("debug", "GET", "404"))
+        self.assertRegex(replied["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+    def test_a_level_leaves_out_what_is_below_it(self):
+        other = self.served("--log-level", "warning", expect=None)
+        other.stop()
+        # Of the tests' certificate, which is for two days.
+        self.assertEqual([line for line in other.lines if "the certificate ends soon" not in line], [])
+
+    def test_an_unknown_level_is_refused(self):
+        done = world.command(
+            "serve", "--listen", "127.0.0.1:0", "--tls-cert", world.certificate, "--tls-key", world.key, "--log-level", "loud")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("there is no log level loud", done.stderr)
+
+    def served(self, *words, expect="listening on https"):
+        other = world.start(
+            program("iampass-server"), "serve", "--data", world.path("other"), "--listen", "127.0.0.1:0", "--tls-cert",
+            world.certificate, "--tls-key", world.key, *words)  # fmt: skip
+        self.addCleanup(shutil.rmtree, world.path("other"))
+        self.addCleanup(other.stop)
+        if expect is None:
+            time.sleep(1)
+        else:
+            address = re.search(r"https:\\?/\\?/[0-9.:]+", other.wait_for(expect)).group(0).replace("\\", "")
+            world.get("/nothing", address=address)
+        return other
+
+
+class Audit(unittest.TestCase):
+    def test_who_asked_from_where_and_what_was_answered(self):
+        approved("audited")
+        done = world.command("audit", "--json-lines")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entries = [json.loads(line) for line in done.stdout.splitlines()]
+        mine = [entry for entry in entries if entry.get("host") == "audited"]
+        self.assertEqual([entry["event"] for entry in mine], ["asked", "approved"])
+        for entry in mine:
+            self.assertEqual((entry["application"], entry["phone"], entry["address"]), ("office", "Alice", "127.0.0.1"))
+            self.assertRegex(entry["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(len(world.command("audit").stdout.splitlines()), len(entries))
+
+    def test_no_secret_is_in_it(self):
+        text = world.command("audit", "--json-lines").stdout
+        self.assertNotIn(world.application["application_secret"], text)
+
+
+class Console(unittest.TestCase):
+    def test_the_link_leads_into_the_running_service(self):
+        link = world.command("console-link").stdout.strip()
+        self.assertRegex(link, rf"^{re.escape(world.address)}/console/enter/[0-9a-f]{{32}}$")
+        code, headers, text = world.get(link.removeprefix(world.address), headers={"Accept": "text/html"})
+        self.assertEqual(code, 200)
+        self.assertIn("Sign in", text)
+        self.assertIn("frame-ancestors 'none'", headers["Content-Security-Policy"])
+
+    def test_another_address_is_taken(self):
+        done = world.command("console-link", "--public-url", "https://iampass.example.org/base")
+        self.assertRegex(done.stdout, r"^https://iampass\.example\.org/base/console/enter/[0-9a-f]{32}\n$")
+
+    def test_without_an_address_it_says_what_is_missing(self):
+        self.addCleanup(shutil.rmtree, world.path("fresh"))
+        self.assertEqual(world.command("application", "create", "x", data="fresh").returncode, 0)
+        done = world.command("console-link", data="fresh")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("--public-url", done.stderr)
+
+
+class Backup(unittest.TestCase):
+    def backup(self, name, **options):
+        return world.command("backup", world.path(name), **options)
+
+    def test_the_copy_is_put_back_and_works(self):
+        session = approved("before")
+        done = self.backup("copy")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        signed("POST", f"/management/add_users/{world.application['application_id']}", {"users": ["later"]})
+        world.server.stop()
+        os.rename(world.path("data"), world.path("old"))
+        self.addCleanup(shutil.rmtree, world.path("old"))
+        os.mkdir(world.path("data"), 0o700)
+        shutil.copy2(world.path("copy"), world.path("data", "iampass.sqlite"))
+        world.restart_server("--metrics-listen", world.metrics.removeprefix("http://"))
+        self.assertEqual(status(session), "active")
+        self.assertEqual(world.phone_status()["user"], "Alice")
+        with world.database() as database:
+            self.assertEqual(database.execute("SELECT name FROM user").fetchall(), [("alice",)])
+
+    def test_the_copy_is_the_owners_alone(self):
+        previous = os.umask(0)
+        try:
+            self.assertEqual(self.backup("private").returncode, 0)
+        finally:
+            os.umask(previous)
+        self.assertEqual(stat.S_IMODE(os.stat(world.path("private")).st_mode), 0o600)
+
+    def test_nothing_is_overwritten_and_nothing_left_behind(self):
+        world.write("there", "precious")
+        done = self.backup("there")
+        self.assertEqual(done.returncode, CANNOT_CREATE)
+        self.assertIn("is there already", done.stderr)
+        self.assertEqual(read(world.path("there")), "precious")
+        self.assertEqual([name for name in os.listdir(world.folder) if "partial" in name], [])
+
+    def test_a_folder_that_is_not_there_is_said(self):
+        done = self.backup("nowhere/copy")
+        self.assertEqual(done.returncode, CANNOT_CREATE)
+        self.assertIn("cannot be written: No such file", done.stderr)
+
+    def test_a_directory_without_a_service_is_said_and_not_made(self):
+        done = self.backup("copy2", data="nothing")
+        self.assertEqual(done.returncode, NO_INPUT)
+        self.assertIn("there is no database", done.stderr)
+        self.assertFalse(os.path.exists(world.path("nothing")))
+
+    def test_it_works_while_the_service_is_written_to(self):
+        running = True
+
+        def write():
+            number = 0
+            while running:
+                number += 1
+                signed("POST", f"/management/add_users/{world.application['application_id']}", {"users": [f"u{number}"]})
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for number in range(5):
+                done = self.backup(f"busy{number}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with world.database(f"busy{number}") as database:
+                    self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        finally:
+            running = False
+            writer.join(PATIENCE)
+            signed("POST", f"/management/delete_users/{world.application['application_id']}", {"users": users_but_alice()})
+
+
+def users_but_alice():
+    with world.database() as database:
+        return [name for name, in database.execute("SELECT name FROM user WHERE name != 'alice'")] or ["nobody"]
+
+
+if __name__ == "__main__":
+    unittest.main()
