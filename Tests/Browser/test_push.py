@@ -115,7 +115,7 @@ class Push(PhonePageTest):
         given = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
         added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIBE % json.dumps(given))
         self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
-        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.address)
+        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.origin)
 
     def turn_on(self):
         self.register()
@@ -134,7 +134,7 @@ class Push(PhonePageTest):
             tab.command("ServiceWorker.enable")
             registration = until(lambda: self.registration(tab), "the service worker's registration")
             tab.command(
-                "ServiceWorker.deliverPushMessage", origin=self.office.address, registrationId=registration, data=text)
+                "ServiceWorker.deliverPushMessage", origin=self.office.origin, registrationId=registration, data=text)
         worker = Worker(self.browser)
         self.addCleanup(worker.close)
         return worker
