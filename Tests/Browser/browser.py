@@ -64,13 +64,13 @@ class Browser:
                 return
             time.sleep(0.1)
 
-    def forget(self, origin):
+    def forget(self, office):
         """Makes it as good as new for the next test."""
         self.open("about:blank")
         self.cdp("ServiceWorker.enable")
-        self.cdp("ServiceWorker.unregister", scopeURL=origin + "/phone/")
+        self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
         self.cdp("ServiceWorker.stopAllWorkers")
-        self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.cdp("Storage.clearDataForOrigin", origin=office.origin, storageTypes="all")
         self.cdp("Browser.resetPermissions")
         if self.screen_lock:
             self.driver.remove_all_credentials()

@@ -1,6 +1,7 @@
 """Notifications while the page is closed, from the service through a stand-in push service to the service worker."""
 
 import base64
+import contextlib
 import json
 import time
 import unittest
@@ -114,7 +115,7 @@ class Push(PhonePageTest):
         given = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
         added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIBE % json.dumps(given))
         self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
-        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.address)
+        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.origin)
 
     def turn_on(self):
         self.register()
@@ -127,26 +128,27 @@ class Push(PhonePageTest):
 
     def deliver(self, text):
         """Brings a message to the service worker as the browser's maker would."""
-        page = Tab(self.browser)
-        self.addCleanup(page.close)
-        page.command("ServiceWorker.enable")
-        registration = until(lambda: self.registration(page), "the service worker's registration")
-        page.command(
-            "ServiceWorker.deliverPushMessage", origin=self.office.address, registrationId=registration, data=text)
+        tab = Tab(self.browser)
+        # While it is open, the page's own tab stands behind it.
+        with contextlib.closing(tab):
+            tab.command("ServiceWorker.enable")
+            registration = until(lambda: self.registration(tab), "the service worker's registration")
+            tab.command(
+                "ServiceWorker.deliverPushMessage", origin=self.office.origin, registrationId=registration, data=text)
         worker = Worker(self.browser)
         self.addCleanup(worker.close)
         return worker
 
-    def registration(self, page):
+    def registration(self, tab):
         """The id of the registration that lives."""
-        updates = [one for one in page.events if one["method"] == "ServiceWorker.workerRegistrationUpdated"]
+        updates = [one for one in tab.events if one["method"] == "ServiceWorker.workerRegistrationUpdated"]
         seen = [one for update in updates for one in update["params"]["registrations"]]
         # The last word about each; those of earlier tests are deleted.
         last = {one["registrationId"]: one["isDeleted"] for one in seen}
         living = [id for id, is_deleted in last.items() if not is_deleted]
         if len(living) == 1:
             return living[0]
-        page.receive()
+        tab.receive()
         return None
 
     def rung(self, methods=None, **context):

@@ -12,6 +12,7 @@ const words = {
   LINK_USED: "This link was used already. Ask for a new one.",
   LINK_EXPIRED: "This link is too old. Ask for a new one.",
   HAS_MOBILE_DEVICE: "This user has a phone already. If it is lost, ask your administrator for a link that replaces it.",
+  TOO_MANY_FAILURES: "Too many wrong tries from this network. Wait some minutes.",
   UNKNOWN_DEVICE: "The service does not know this phone any more.",
   DEVICE_CUT_OFF: "This phone was cut off: another one took its place, or it was reported as lost.",
   WRONG_ORIGIN: "This phone was registered at another address of the service. Ask for a new link.",
