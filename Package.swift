@@ -3,7 +3,8 @@ import PackageDescription
 
 // What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
 // Dispatch or Concurrency, and links libpam, libcrypto and json-c only. libcurl belongs to iampass-https alone,
-// libsystemd (the system bus, the watchdog) to iampass-helper.
+// libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
+// iampass-server.
 
 /// `SANITIZE=1` builds the tests with a sanitizer, whose symbols `-z defs` would not find.
 let sanitizing = Context.environment["SANITIZE"] != nil
@@ -60,6 +61,8 @@ let package = Package(
       name: "CSystemd", path: "Sources/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(
       name: "CQRCode", path: "Sources/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(
+      name: "CFido2", path: "Sources/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/CHost"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: strict),
@@ -85,7 +88,7 @@ let package = Package(
     .target(
       name: "IAMPASSServer",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "CQRCode", "CHost",
+        "IAMPASSProtocol", "DeviceProtocol", "CFido2", "CQRCode", "CHost",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),

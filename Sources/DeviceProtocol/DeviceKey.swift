@@ -69,6 +69,18 @@ public final class DeviceKey: @unchecked Sendable {
     return raw
   }
 
+  /// 32 bytes that the owner of `other` has too: ECDH (SP 800-56A), the x coordinate as it is.
+  public func agreement(with other: DevicePublicKey) throws(DeviceKeyError) -> [UInt8] {
+    guard let context = EVP_PKEY_CTX_new(key, nil) else { throw .notMade }
+    defer { EVP_PKEY_CTX_free(context) }
+    var length = 32
+    var shared = [UInt8](repeating: 0, count: length)
+    guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, other.key) == 1,
+      EVP_PKEY_derive(context, &shared, &length) == 1, length == shared.count
+    else { throw .notMade }
+    return shared
+  }
+
   /// What one of libcrypto's `i2d` functions writes.
   private static func der(
     _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
@@ -97,7 +109,18 @@ public final class DevicePublicKey: @unchecked Sendable {
   private static let length = 91
 
   public let text: String
-  private let key: OpaquePointer
+  /// 64 bytes, x then y.
+  public let coordinates: [UInt8]
+  fileprivate let key: OpaquePointer
+
+  /// The uncompressed point (SEC 1 §2.3.3): 65 bytes, the first of them 4.
+  public var point: [UInt8] { Self.prefix.suffix(1) + coordinates }
+
+  /// - Parameter point: as ``point``.
+  public convenience init(point: [UInt8]) throws(DeviceKeyError) {
+    guard point.first == Self.prefix.last else { throw .notAKey }
+    try self.init(Base64.encode(Self.prefix.dropLast() + point))
+  }
 
   public init(_ text: String) throws(DeviceKeyError) {
     guard let bytes = Base64.decode(text), bytes.count == Self.length, bytes.starts(with: Self.prefix) else {
@@ -110,6 +133,7 @@ public final class DevicePublicKey: @unchecked Sendable {
     // libcrypto refuses a point that is not on the curve.
     guard let read else { throw .notAKey }
     self.text = text
+    coordinates = Array(bytes.dropFirst(Self.prefix.count))
     key = read
   }
 

@@ -11,60 +11,6 @@ public enum MessageError: Error, Equatable, Sendable {
   case refused(reason: String?)
 }
 
-/// What the phone may show of a sign-in (an addition of `iampass-server`). Up to ten name–value pairs.
-public struct SignInContext: Sendable, Equatable {
-  /// Order and names on the wire.
-  public static let names = ["host", "service", "user", "tty", "remote_host", "command"]
-  /// Longer values are cut, in characters.
-  public static let greatestValueLength = 200
-
-  public var host: String?
-  public var service: String?
-  public var user: String?
-  public var tty: String?
-  public var remoteHost: String?
-  public var command: String?
-
-  public init(
-    host: String? = nil, service: String? = nil, user: String? = nil, tty: String? = nil, remoteHost: String? = nil,
-    command: String? = nil
-  ) {
-    self.host = host
-    self.service = service
-    self.user = user
-    self.tty = tty
-    self.remoteHost = remoteHost
-    self.command = command
-  }
-
-  /// The values in the order of ``names``.
-  public var pairs: [(name: String, value: String)] {
-    zip(Self.names, [host, service, user, tty, remoteHost, command]).compactMap { name, value in
-      value.map { (name, $0) }
-    }
-  }
-
-  public var json: JSON {
-    .object(
-      pairs.map {
-        JSON.Member($0.name, .string(DisplayText.sanitized($0.value, limit: Self.greatestValueLength)))
-      })
-  }
-
-  /// Unknown names are left out, values of another type refused.
-  public init(_ json: JSON) throws(MessageError) {
-    func text(_ name: String) throws(MessageError) -> String? {
-      guard let value = json[name], value != .null else { return nil }
-      guard let string = value.string else { throw .member("context.\(name)") }
-      return DisplayText.sanitized(string, limit: Self.greatestValueLength)
-    }
-    guard case .object = json else { throw .member("context") }
-    self.init(
-      host: try text("host"), service: try text("service"), user: try text("user"), tty: try text("tty"),
-      remoteHost: try text("remote_host"), command: try text("command"))
-  }
-}
-
 /// The body of `authenticate_user`.
 public struct StartRequest: Sendable, Equatable {
   public var context: SignInContext?

@@ -13,7 +13,7 @@ struct Audit: Sendable {
 
   func answered(_ session: Session, by phone: Phone) {
     metrics.count(session.lifecycle.ending.map { .ended($0) } ?? .approved)
-    record("session answered", session, ["phone": "\(phone.id)"])
+    record("session answered", session, ["phone": "\(phone.id)", "method": "\(session.method.rawValue)"])
   }
 
   /// The phone left, or came back.
@@ -30,6 +30,10 @@ struct Audit: Sendable {
 
   func registered(phone: String, user: Int64) {
     logger.info("phone registered", metadata: ["phone": "\(phone)", "user": "\(user)"])
+  }
+
+  func credentialAdded(phone: String, user: Int64) {
+    logger.info("phone credential added", metadata: ["phone": "\(phone)", "user": "\(user)"])
   }
 
   func cutOff(phone: String, user: Int64) {

@@ -4,9 +4,13 @@ import IAMPASSProtocol
 
 /// A phone's signed words, proven: they are this live phone's, and meant for this service.
 struct VerifiedStatement: Sendable {
-  let phone: Phone
+  /// As it was when last read.
+  var phone: Phone
   let user: Int64
   let statement: JSON
+  let signature: String
+  /// Beside the statement: this is the authenticator's word, which is checked for itself.
+  let assertion: UnverifiedAssertion?
 }
 
 /// Why what a phone asked for changes nothing.
@@ -15,6 +19,8 @@ struct DeviceRefusal: Error {
 
   let status: Int
   let reason: Reason
+  /// What an authenticator's word lacks; for the log.
+  var detail: CredentialRefusal?
 
   var reply: ServiceReply { .refused(status, reason) }
 }
@@ -45,7 +51,10 @@ struct DeviceCheck: Sendable {
     guard unverified.statement["origin"]?.string == call.address.url.origin else {
       return .refused(.refused(401, .wrongOrigin))
     }
-    return .verified(VerifiedStatement(phone: phone, user: user, statement: unverified.statement))
+    return .verified(
+      VerifiedStatement(
+        phone: phone, user: user, statement: unverified.statement, signature: unverified.signature,
+        assertion: unverified.assertion))
   }
 
   /// What the phone asks for. Its nonce is spent, on disk, when this says yes.

@@ -68,7 +68,8 @@ actor DeviceEvents: EventSource {
         shownRequests = sessions
         news += Self.event("requests", try await service.show(open, of: verified.user, applied: nil, at: now).body)
       }
-      let current = VerifiedStatement(phone: phone, user: verified.user, statement: verified.statement)
+      var current = verified
+      current.phone = phone
       let status = try await service.describe(current, presence: phone.presence, at: now).body
       if status != shownStatus {
         shownStatus = status

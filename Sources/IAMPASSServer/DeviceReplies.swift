@@ -121,7 +121,10 @@ extension Service {
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
     try await storage.read { db in
       guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return nil }
-      return try Session.unended(of: verified.user, in: db).compactMap { $0.openRequest(at: now) }
+      let credential = try VerifiedCredential.of(phone: verified.phone.id, in: db)?.id
+      return try Session.unended(of: verified.user, in: db).compactMap {
+        $0.openRequest(at: now, credential: credential)
+      }
     }
   }
 
@@ -148,26 +151,27 @@ extension Service {
   func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
-    let (application, sessions) = try await storage.read { db in
-      return (
-        try Application.name(of: verified.user, in: db),
-        try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) }
-      )
+    let reply = try await storage.read { db in
+      DeviceStatusReply(
+        application: try Application.name(of: verified.user, in: db), user: verified.phone.displayName,
+        presence: presence,
+        sessions: try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) },
+        methods: try verified.phone.methods(in: db))
     }
-    let reply = DeviceStatusReply(
-      application: application, user: verified.phone.displayName, presence: presence, sessions: sessions)
     return ServiceReply(200, reply.encoded())
   }
 }
 
 extension Session {
-  fileprivate func openRequest(at now: UnixTime) -> OpenRequest? {
+  /// - Parameter credential: the phone's own, for the method `device`.
+  fileprivate func openRequest(at now: UnixTime, credential: String?) -> OpenRequest? {
     var current = lifecycle
     current.settle(at: now)
     guard current.isUnanswered else { return nil }
     return OpenRequest(
       session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
-      secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context)
+      secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context,
+      method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil)
   }
 
   fileprivate func liveSession(at now: UnixTime) -> LiveSession? {

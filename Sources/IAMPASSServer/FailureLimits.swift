@@ -109,10 +109,11 @@ extension Route {
       .sessionStatus, .sessionLogout:
       .signed
     case .showLink, .registerDevice: .registration
-    case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
+    case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents,
+      .deviceCredential, .devicePush:
       .device
     case .console(let path): path.first == "enter" ? .registration : .none
-    case .announcement, .health, .door, .phoneFile: .none
+    case .announcement, .health, .door, .phoneFile, .pushKey: .none
     }
   }
 }

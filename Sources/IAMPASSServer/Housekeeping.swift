@@ -21,6 +21,7 @@ extension Service {
       try SpentNonces.prune(at: now, in: db)
       try Link.prune(at: now, in: db)
       try SourceBlock.prune(at: now, in: db)
+      try KeptAnswer.prune(at: now, in: db)
       try Session.prune(at: now, in: db)
       try AuditEntry.prune(at: now, in: db)
       try ConsoleAccess.prune(at: now, in: db)

@@ -23,21 +23,68 @@ extension Service {
   func registerDevice(_ call: Call) async throws -> ServiceReply {
     guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
     guard let key = try? DevicePublicKey(request.publicKey) else { return .refused(400, .badPublicKey) }
-    let phone = try Fresh.identifier()
+    var credential: VerifiedCredential?
+    if let unverified = request.credential {
+      let challenge = CredentialChallenge.bytes(for: request.code, publicKey: key.text)
+      switch CredentialCheck(origin: call.address.url.origin).credential(unverified, challenge: challenge) {
+      case .failure(let refusal): return refuseCredential(refusal)
+      case .success(let verified): credential = verified
+      }
+    }
+    let phone = NewPhone(id: try Fresh.identifier(), publicKey: key.text, credential: credential)
     let now = clock()
     let result = try await storage.write { db in
-      try Registration.perform(request.code, phone: phone, publicKey: key.text, at: now, in: db)
+      try Registration.perform(request.code, phone, at: now, in: db)
     }
     switch result {
     case .failure(let refusal): return refusal.reply
     case .success(let registered):
       if let replaced = registered.replaced { audit.cutOff(phone: replaced, user: registered.user) }
       announceEnd(of: registered.closed)
-      audit.registered(phone: phone, user: registered.user)
+      audit.registered(phone: phone.id, user: registered.user)
       board.changed(.user(registered.user))
       return ServiceReply(200, registered.reply.encoded())
     }
   }
+
+  /// Gives a registered phone the method `device`, or another credential for it.
+  func addCredential(_ call: Call) async throws -> ServiceReply {
+    let verified: VerifiedStatement
+    let ask: DeviceAsk
+    switch try await deviceCheck.ask(in: call, purposes: [.credential]) {
+    case .refused(let reply): return reply
+    case .verified(let both): (verified, ask) = both
+    }
+    guard let statement = try? CredentialStatement(verified.statement) else { return .refused(400, .badRequest) }
+    let challenge = CredentialChallenge.bytes(for: Secret(ask.nonce), publicKey: verified.phone.publicKey)
+    let check = CredentialCheck(origin: call.address.url.origin)
+    switch check.credential(statement.credential, challenge: challenge) {
+    case .failure(let refusal): return refuseCredential(refusal)
+    case .success(let credential):
+      let now = clock()
+      let isStored = try await storage.write { db in
+        guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return false }
+        try credential.insert(phone: verified.phone.id, at: now, in: db)
+        return true
+      }
+      guard isStored else { return .refused(403, .deviceCutOff) }
+      audit.credentialAdded(phone: verified.phone.id, user: verified.user)
+      board.changed(.user(verified.user))
+      return try await describe(verified, presence: verified.phone.presence, at: now)
+    }
+  }
+
+  private func refuseCredential(_ refusal: CredentialRefusal) -> ServiceReply {
+    logger.info("credential refused", metadata: ["why": "\(refusal.rawValue)"])
+    return .refused(400, .badCredential)
+  }
+}
+
+/// A phone that asks to be registered.
+private struct NewPhone: Sendable {
+  let id: String
+  let publicKey: String
+  let credential: VerifiedCredential?
 }
 
 /// The steps of a registration, within one transaction.
@@ -65,7 +112,7 @@ private enum Registration {
   }
 
   static func perform(
-    _ code: Secret, phone: String, publicKey: String, at now: UnixTime, in db: Database
+    _ code: Secret, _ phone: NewPhone, at now: UnixTime, in db: Database
   ) throws -> Result<Registered, Refusal> {
     let link: Link
     switch try usable(code, at: now, in: db) {
@@ -78,10 +125,12 @@ private enum Registration {
     let replaced = try Phone.cutOff(user: link.user, at: now, in: db)
     let closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
     try Phone.register(
-      id: phone, user: link.user, publicKey: publicKey, displayName: link.displayName, at: now, in: db)
+      id: phone.id, user: link.user, publicKey: phone.publicKey, displayName: link.displayName, at: now, in: db)
+    try phone.credential?.insert(phone: phone.id, at: now, in: db)
     try link.markUsed(at: now, in: db)
     let reply = RegisterReply(
-      device: phone, application: try Application.name(of: link.user, in: db), user: link.displayName)
+      device: phone.id, application: try Application.name(of: link.user, in: db), user: link.displayName,
+      methods: phone.credential == nil ? [.acceptance] : [.acceptance, .device])
     return .success(Registered(user: link.user, replaced: replaced, closed: closed, reply: reply))
   }
 

@@ -21,9 +21,12 @@ enum Route: Equatable {
   case deviceAnswer
   case devicePresence
   case deviceStatus
+  case deviceCredential
   case deviceEnd
   case deviceUnregister
   case deviceEvents
+  case pushKey
+  case devicePush
   /// The bare address, for a browser.
   case door
   /// The phone's page, or a file beside it.
@@ -33,10 +36,11 @@ enum Route: Equatable {
     switch self {
     case .console: "GET"
     case .announcement, .health, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door,
-      .phoneFile:
+      .phoneFile, .pushKey:
       "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
-      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents:
+      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd, .deviceUnregister,
+      .deviceEvents, .devicePush:
       "POST"
     }
   }
@@ -80,9 +84,12 @@ enum Route: Equatable {
       case "answer": self = .deviceAnswer
       case "presence": self = .devicePresence
       case "status": self = .deviceStatus
+      case "credential": self = .deviceCredential
       case "end": self = .deviceEnd
       case "unregister": self = .deviceUnregister
       case "events": self = .deviceEvents
+      case "push-key": self = .pushKey
+      case "push": self = .devicePush
       default: return nil
       }
     default: return nil

@@ -19,15 +19,18 @@ public struct Service: Sendable {
   let clock: @Sendable () -> UnixTime
   let audit: Audit
   let logger: Logger
+  let pushes: PushSender
 
   /// - Parameters:
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - proxies: whose word counts for where a request comes from.
+  ///   - pushTrust: which push services ring phones.
+  ///   - certificateEnd: when the certificate that is shown ends.
   ///   - clock: Unix time, for tests.
   public init(
     storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, proxies: TrustedProxies = .init(),
-    logger: Logger,
+    pushTrust: PushTrust = PushTrust(), logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil },
     clock: @escaping @Sendable () -> UnixTime = UnixTime.now
   ) {
@@ -39,6 +42,7 @@ public struct Service: Sendable {
     self.clock = clock
     self.logger = logger
     audit = Audit(logger: logger, metrics: metrics)
+    pushes = PushSender(storage: storage, trust: pushTrust, logger: logger, clock: clock)
   }
 
   /// Answers every held request, and those to come at once.
@@ -104,16 +108,22 @@ public struct Service: Sendable {
     case .deviceAnswer: try await takeAnswer(call)
     case .devicePresence: try await changePresence(call)
     case .deviceStatus: try await deviceStatus(call)
+    case .deviceCredential: try await addCredential(call)
     case .deviceEnd: try await endSessions(call)
     case .deviceUnregister: try await unregister(call)
     case .deviceEvents: try await streamEvents(call)
+    case .pushKey: try await pushKey()
+    case .devicePush: try await subscribe(call)
     case .door: leadToPage(call)
     case .phoneFile(let name): phoneFile(name, call)
     }
   }
 
   private static let announcement = ServiceReply(
-    200, ServiceAnnouncement(signedReplies: true, context: true, preferWait: true, hostCredentials: true).encoded())
+    200,
+    ServiceAnnouncement(
+      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true
+    ).encoded())
 
   /// A reply for an application's own request, signed; its hosts may not manage users and phones.
   private func signed(

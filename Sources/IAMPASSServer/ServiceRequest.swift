@@ -106,6 +106,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case linkExpired = "LINK_EXPIRED"
   case hasMobileDevice = "HAS_MOBILE_DEVICE"
   case badPublicKey = "BAD_PUBLIC_KEY"
+  case badCredential = "BAD_CREDENTIAL"
   case unknownDevice = "UNKNOWN_DEVICE"
   case deviceCutOff = "DEVICE_CUT_OFF"
   case wrongOrigin = "WRONG_ORIGIN"
@@ -114,6 +115,12 @@ public enum Reason: String, Sendable, CaseIterable {
   case tooLate = "TOO_LATE"
   case wrongContext = "WRONG_CONTEXT"
   case wrongNonce = "WRONG_NONCE"
+  case wrongMethod = "WRONG_METHOD"
+  case assertionMissing = "ASSERTION_MISSING"
+  case assertionRefused = "ASSERTION_REFUSED"
+  case codeMissing = "CODE_MISSING"
+  case wrongCode = "WRONG_CODE"
+  case badSubscription = "BAD_SUBSCRIPTION"
 }
 
 /// A reply: JSON, or a page's file, each whole; or a stream.

@@ -20,6 +20,8 @@ public struct SessionLifecycle: Sendable, Equatable {
     case denied = "DENIED"
     /// Denied, and the user says that it was somebody else.
     case notMe = "NOT_ME"
+    /// Approved with digits that the terminal does not show: denied.
+    case wrongCode = "WRONG_CODE"
     /// The phone cannot prove what was asked for.
     case unable = "METHOD_NOT_AVAILABLE"
     case notAnswered = "NOT_ANSWERED"
@@ -36,7 +38,7 @@ public struct SessionLifecycle: Sendable, Equatable {
     /// Whether the phone said so instead of approving.
     var isAnswer: Bool {
       switch self {
-      case .denied, .notMe, .unable: true
+      case .denied, .notMe, .wrongCode, .unable: true
       case .notAnswered, .notCollected, .loggedOut, .endedOnPhone, .expired, .userDeleted, .phoneLost,
         .phoneUnregistered, .credentialRevoked, .applicationDisabled:
         false
@@ -112,11 +114,22 @@ public struct SessionLifecycle: Sendable, Equatable {
     if status == .pending { status = .identifying }
   }
 
-  /// The phone's answer.
-  public mutating func answer(_ answer: DeviceAnswer, at now: UnixTime) -> AnswerOutcome {
+  /// What would become of an answer.
+  public func prospect(at now: UnixTime) -> AnswerOutcome {
+    var settled = self
+    settled.settle(at: now)
+    if settled.isUnanswered { return .taken }
+    return approvedAt != nil || ending?.isAnswer == true ? .alreadyAnswered : .tooLate
+  }
+
+  /// The phone's answer; an approval with a wrong code is a denial.
+  public mutating func answer(
+    _ answer: DeviceAnswer, isCodeRight: Bool = true, at now: UnixTime
+  ) -> AnswerOutcome {
     settle(at: now)
-    guard isUnanswered else { return approvedAt != nil || ending?.isAnswer == true ? .alreadyAnswered : .tooLate }
+    guard isUnanswered else { return prospect(at: now) }
     switch answer {
+    case .approve where !isCodeRight: end(.cancelled, .wrongCode, at: now)
     case .approve:
       status = .active
       approvedAt = now

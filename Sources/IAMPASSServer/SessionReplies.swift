@@ -5,11 +5,16 @@ import IAMPASSProtocol
 
 extension Service {
   func startSession(for name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
-    if let refusal = StartOptions.refusal(of: call.target) { return refusal }
+    let methods: [AuthenticationMethod]
+    switch StartOptions.methods(of: call.target) {
+    case .refused(let reply): return reply
+    case .asked(let asked): methods = asked
+    }
     guard let duration = StartOptions.duration(of: call.target) else { return .refused(400, .badDuration) }
     guard let start = try? StartRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
     // Else whoever holds one host's credential asks in the name of another.
     let context = starter.context(start.context ?? SignInContext())
+    guard context.pairs.count <= SignInContext.greatestCount else { return .refused(400, .badRequest) }
     let now = clock()
     let outcome = try await storage.write { db -> StartOutcome in
       // Read again: it may have been revoked since its signature was checked.
@@ -17,10 +22,16 @@ extension Service {
       let settings = try ApplicationSettings.of(starter.application.id, in: db)
       guard !settings.isDisabled else { return .notStarted(.applicationDisabled) }
       guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
-      guard try Phone.live(of: user.id, in: db) != nil else { return .notStarted(.noMobileDevice) }
+      guard let phone = try Phone.live(of: user.id, in: db) else { return .notStarted(.noMobileDevice) }
+      guard let method = try phone.methods(in: db).last(where: methods.contains) else {
+        return .notStarted(.methodNotAvailable)
+      }
+      // Who sends no context knows nothing of codes, and would not show one.
+      let code = starter.application.hasMatchCodes && start.context != nil ? try Fresh.matchCode() : nil
       let session = try Session(
         startedBy: starter, from: call.client, user: user.id, context: context,
-        duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, at: now)
+        duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,
+        matchCode: code, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
@@ -40,6 +51,7 @@ extension Service {
     case .started(let session):
       audit.started(session)
       announceChange(of: session)
+      pushes.ring(for: session, contact: call.address.url.origin)
       return ServiceReply(202, StartReply.started(session.started(at: call.address.url)).encoded())
     }
   }
@@ -171,20 +183,27 @@ extension Session {
   fileprivate func started(at url: ServerURL) -> StartedSession {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
-      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret, matchCode: nil)
+      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
+      matchCode: matchCode?.exposedValue)
   }
 }
 
 /// The query of `authenticate_user`.
 private enum StartOptions {
-  /// Why the methods cannot be had; nil where `acceptance` will do.
-  static func refusal(of target: Target) -> ServiceReply? {
-    guard target.has("methods") else { return nil }
-    guard let text = target.value("methods") else { return .refused(400, .badRequest) }
+  enum Methods {
+    /// Any of these will do; which one is asked for is the strongest that the phone has.
+    case asked([AuthenticationMethod])
+    case refused(ServiceReply)
+  }
+
+  /// All where none are named.
+  static func methods(of target: Target) -> Methods {
+    guard target.has("methods") else { return .asked(AuthenticationMethod.allCases) }
+    guard let text = target.value("methods") else { return .refused(.refused(400, .badRequest)) }
     let words = text.split(separator: ",").map(String.init)
     let methods = words.compactMap(AuthenticationMethod.init(rawValue:))
-    guard methods.count == words.count else { return .notStarted(.unknownMethod) }
-    return methods.isEmpty || methods.contains(.acceptance) ? nil : .notStarted(.methodNotAvailable)
+    guard methods.count == words.count else { return .refused(.notStarted(.unknownMethod)) }
+    return .asked(methods.isEmpty ? AuthenticationMethod.allCases : methods)
   }
 
   /// Seconds; nil where it is no number within bounds.

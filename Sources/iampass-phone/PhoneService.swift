@@ -104,11 +104,11 @@ struct RegisteredPhone {
     return try service.post(path, try UnverifiedStatement.body(signing: ask.json, with: state.key), wait: wait)
   }
 
-  func send(_ answer: DeviceAnswer, to request: OpenRequest) throws {
+  func send(_ answer: DeviceAnswer, to request: OpenRequest, code: MatchCode? = nil) throws {
     let statement = AnswerStatement(
       origin: state.server.origin, device: state.device, session: request.session, answer: answer,
       contextHash: ShownContext.hash(request.context), nonce: request.nonce, expires: request.expires,
-      method: request.method)
+      method: request.method, code: code?.digits ?? "")
     _ = try service.post(
       DeviceRoute.answer, try UnverifiedStatement.body(signing: statement.json, with: state.key))
   }

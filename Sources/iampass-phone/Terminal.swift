@@ -66,7 +66,8 @@ extension SignInContext {
 extension OpenRequest {
   /// Everything that the service knows of it.
   func description(application: String) -> String {
-    let rows = [("application", application)] + context.rows + [("time left", Terminal.duration(secondsLeft))]
+    let code = asksCode ? [("code", "the terminal shows one")] : []
+    let rows = [("application", application)] + context.rows + code + [("time left", Terminal.duration(secondsLeft))]
     return "sign-in request\n" + Terminal.table(rows)
   }
 }

@@ -19,18 +19,23 @@ struct Watch: ParsableCommand {
   @Option(help: ArgumentHelp("Wait before the answer.", valueName: "seconds"))
   var after: Int64 = 0
 
+  @Option(
+    help: ArgumentHelp("The code that the terminal shows, for every request that wants one.", valueName: "digits"))
+  var code: String?
+
   @Flag(help: "End after the first request.")
   var once = false
 
   func validate() throws {
     guard (0...3_600).contains(after) else { throw ValidationError("--after takes 0 to 3600 seconds") }
+    guard code.map({ MatchCode($0) != nil }) ?? true else { throw ValidationError("--code takes two digits") }
   }
 
   func run() throws {
     let interrupt = Interrupt()
     let watcher = Watcher(
       phone: try RegisteredPhone(options, interrupt: interrupt), interrupt: interrupt, answer: answer,
-      delay: after * 1_000, once: once)
+      code: code.flatMap(MatchCode.init), delay: after * 1_000, once: once)
     try explaining { try watcher.run() }
   }
 }
@@ -42,16 +47,22 @@ private final class Watcher {
 
   private let phone: RegisteredPhone
   private let interrupt: Interrupt
+  private let questions: Questions
   private let answer: Watch.Answer
+  private let code: MatchCode?
   private let delay: Int64
   private let once: Bool
   private var known: [String] = []
   private var failures = 0
 
-  init(phone: RegisteredPhone, interrupt: Interrupt, answer: Watch.Answer, delay: Int64, once: Bool) {
+  init(
+    phone: RegisteredPhone, interrupt: Interrupt, answer: Watch.Answer, code: MatchCode?, delay: Int64, once: Bool
+  ) {
     self.phone = phone
     self.interrupt = interrupt
+    questions = Questions(interrupt: interrupt)
     self.answer = answer
+    self.code = code
     self.delay = delay
     self.once = once
   }
@@ -105,8 +116,10 @@ private final class Watcher {
   private func settle(_ request: OpenRequest) throws -> Bool {
     guard let decision = try decision(for: request) else { return true }
     do {
-      try phone.send(decision, to: request)
-      Terminal.say(Self.report(of: decision))
+      try phone.send(decision.answer, to: request, code: decision.code)
+      Terminal.say(Self.report(of: decision.answer))
+    } catch let refusal as ServiceRefusal where refusal.reason == "WRONG_CODE" {
+      Terminal.say("denied: the terminal shows another code")
     } catch let refusal as ServiceRefusal where refusal.reason == "ALREADY_ANSWERED" {
       Terminal.say("the request was answered before")
     } catch let refusal as ServiceRefusal where Self.overReasons.contains(refusal.reason) {
@@ -132,43 +145,67 @@ private final class Watcher {
 
   private static let overReasons = ["TOO_LATE", "UNKNOWN_REQUEST"]
 
-  private func decision(for request: OpenRequest) throws -> DeviceAnswer? {
+  /// What is sent for a request.
+  private struct Decision {
+    let answer: DeviceAnswer
+    var code: MatchCode?
+  }
+
+  /// Nil where there is nothing to send.
+  private func decision(for request: OpenRequest) throws -> Decision? {
     if answer != .ignore { try sleep(delay) }
     // Nobody is unlocked here: said at once, so that who asked need not wait.
-    guard request.method == .acceptance || answer == .ignore || answer == .deny else { return .unable }
+    guard request.method == .acceptance || answer == .ignore || answer == .deny else {
+      return Decision(answer: .unable)
+    }
+    let end = MonotonicInstant.now().advanced(milliseconds: request.secondsLeft * 1_000)
     switch answer {
-    case .approve: return .approve
-    case .deny: return .deny
+    case .approve: return try approval(of: request, until: end)
+    case .deny: return Decision(answer: .deny)
     case .ignore:
       Terminal.say("ignored")
       return nil
-    case .ask: return try askUser(within: request.secondsLeft * 1_000)
+    case .ask:
+      questions.forgetWhatWasTyped()
+      guard let isApproved = try askWhetherToApprove(until: end) else { return nil }
+      return isApproved ? try approval(of: request, until: end) : Decision(answer: .deny)
     }
   }
 
   /// Nil where the request ran out first, or there is nobody to ask.
-  private func askUser(within milliseconds: Int64) throws -> DeviceAnswer? {
-    let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
-    // What was typed before the question is no answer to it.
-    tcflush(STDIN_FILENO, TCIFLUSH)
-    while true {
-      Terminal.ask("approve? [y/n] ")
-      switch interrupt.wait(milliseconds: max(0, end.milliseconds(since: .now())), input: STDIN_FILENO) {
-      case .interrupted: throw leave()
-      case .timeOver:
-        Terminal.say("\ntoo late: the request is over")
-        return nil
-      case .input:
-        guard let line = readLine() else {
-          Terminal.say("\nnobody there to ask: ignored")
-          return nil
-        }
-        switch line.lowercased() {
-        case "y", "yes": return .approve
-        case "n", "no": return .deny
-        default: continue
-        }
+  private func askWhetherToApprove(until end: MonotonicInstant) throws -> Bool? {
+    while let line = try ask("approve? [y/n] ", until: end) {
+      switch line.lowercased() {
+      case "y", "yes": return true
+      case "n", "no": return false
+      default: continue
       }
+    }
+    return nil
+  }
+
+  /// An approval with the code, where the request wants one.
+  private func approval(of request: OpenRequest, until end: MonotonicInstant) throws -> Decision? {
+    guard request.asksCode else { return Decision(answer: .approve) }
+    if let code { return Decision(answer: .approve, code: code) }
+    while let line = try ask("code on the terminal: ", until: end) {
+      if let typed = MatchCode(line) { return Decision(answer: .approve, code: typed) }
+      Terminal.say("the code has two digits")
+    }
+    return nil
+  }
+
+  /// Nil where the request ran out first, or there is nobody to ask.
+  private func ask(_ question: String, until end: MonotonicInstant) throws -> String? {
+    switch questions.ask(question, until: end) {
+    case .line(let line): return line
+    case .interrupted: throw leave()
+    case .timeOver:
+      Terminal.say("\ntoo late: the request is over")
+      return nil
+    case .nobody:
+      Terminal.say("\nnobody there to ask: ignored")
+      return nil
     }
   }
 

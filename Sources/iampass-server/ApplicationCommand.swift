@@ -5,8 +5,11 @@ import IAMPASSServer
 struct ApplicationCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "application", abstract: "Manage the applications of the service.",
-    subcommands: [ApplicationCreate.self])
+    subcommands: [ApplicationCreate.self, ApplicationSet.self])
 }
+
+/// Of an option that is on or off.
+enum Switch: String, ExpressibleByArgument, CaseIterable { case on, off }
 
 struct ApplicationCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,6 +24,9 @@ struct ApplicationCreate: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
   var data: String
 
+  @Option(help: "Whether phones ask for two digits that the terminal shows.")
+  var matchCode = Switch.on
+
   @Flag(help: "Print one line of JSON.")
   var json = false
 
@@ -28,7 +34,7 @@ struct ApplicationCreate: AsyncParsableCommand {
     let application = try await explaining {
       let storage = try Storage(folder: data)
       do {
-        return try await storage.createApplication(named: name, at: .now())
+        return try await storage.createApplication(named: name, hasMatchCodes: matchCode == .on, at: .now())
       } catch let refusal as ApplicationRefusal {
         throw Problem(refusal, name: DisplayText.sanitized(name))
       }
@@ -44,5 +50,32 @@ enum CredentialLines {
     guard json else { return "application_id = \(id)\napplication_secret = \(secret)" }
     let members: JSON = .object(["application_id": .string(id), "application_secret": .string(secret)])
     return String(decoding: members.encoded(), as: UTF8.self)
+  }
+}
+
+struct ApplicationSet: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Change an application's settings.",
+    discussion: "It holds for requests from now on. The service may be running.")
+
+  @Argument(help: "The application's name.")
+  var name: String
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  var data: String
+
+  @Option(help: "Whether phones ask for two digits that the terminal shows.")
+  var matchCode: Switch
+
+  func run() async throws {
+    try await explaining {
+      let storage = try Storage(folder: data)
+      do {
+        try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode == .on)
+      } catch let refusal as ApplicationRefusal {
+        throw Problem(refusal, name: DisplayText.sanitized(name))
+      }
+    }
+    print("match codes of \(DisplayText.sanitized(name)) are \(matchCode.rawValue)")
   }
 }

@@ -79,7 +79,7 @@ extension Problem {
     case .certificateUnreadable:
       self.init(
         message: "\(error.subject) has no certificate: \(error.detail)",
-        hint: "name a readable PEM file with --tls-cert", exitCode: Self.noInput)
+        hint: "name a readable PEM file with --tls-cert, or --push-ca", exitCode: Self.noInput)
     case .keyUnreadable:
       self.init(
         message: "\(error.subject) has no private key: \(error.detail)",
@@ -101,6 +101,9 @@ extension Problem {
     case .nameTaken:
       self.init(
         message: "there is an application \(name) already", hint: "choose another name", exitCode: Self.badInput)
+    case .nameUnknown:
+      self.init(
+        message: "there is no application \(name)", hint: "look at the name it was made with", exitCode: Self.badInput)
     case .nameNotFit:
       self.init(
         message: "this is no name for an application",

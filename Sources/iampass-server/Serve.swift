@@ -50,6 +50,13 @@ struct Serve: AsyncParsableCommand {
       valueName: "address"))
   var trustedProxy: [String] = []
 
+  @Option(
+    name: .customLong("push-ca"),
+    help: ArgumentHelp(
+      "The authority of a push service of your own, in PEM: no other is used then. Else the browsers' own are.",
+      valueName: "file"))
+  var pushAuthority: String?
+
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
 
@@ -82,7 +89,7 @@ struct Serve: AsyncParsableCommand {
       let storage = try Storage(folder: data)
       let service = Service(
         storage: storage, publicURL: publicURL, longestWait: longestWait, proxies: TrustedProxies(proxies),
-        logger: logger, certificateEnd: { tls.end })
+        pushTrust: try PushTrust(authority: pushAuthority), logger: logger, certificateEnd: { tls.end })
       if let problem = service.pageProblem {
         logger.warning(
           "phones need a DNS name and a certificate that they trust to open the page",

@@ -62,6 +62,8 @@ struct TestSignIn {
     }
     defer { end(session) }
     let code = session.matchCode.map { " (code \($0))" } ?? ""
+    // The spinner is for terminals that show it; the code must be seen in any case.
+    if !code.isEmpty, !Terminal.showsPictures { Terminal.say("approve the sign-in on the phone\(code)") }
     let spinner = Spinner("approve the sign-in on the phone\(code)", host.interrupt)
     try wait(for: session, spinner)
   }

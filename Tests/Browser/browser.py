@@ -50,6 +50,7 @@ class Browser:
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)
         self.log = []
+        self.screen_lock = screen_lock
         if screen_lock:
             self.add_screen_lock()
         self.resize("phone-390")
@@ -62,6 +63,19 @@ class Browser:
             if not os.path.exists(self.home):
                 return
             time.sleep(0.1)
+
+    def forget(self, origin):
+        """Makes it as good as new for the next test."""
+        self.open("about:blank")
+        self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.cdp("Browser.resetPermissions")
+        if self.screen_lock:
+            self.driver.remove_all_credentials()
+            self.unlocks(True)
+        self.dark(False)
+        self.resize("phone-390")
+        self.driver.get_log("browser")
+        self.log = []
 
     # --- The phone ---
 

@@ -83,11 +83,12 @@ class Office:
         self.folder = tempfile.mkdtemp(prefix="iampass-browser-")
         self.authority = Authority(self.folder)
         self.tls = ssl.create_default_context(cafile=self.authority.file)
-        self.options = options
+        self.options = [option.replace("CA-FILE", self.authority.file) for option in options]
         self.address = f"https://localhost:{free_port()}"
         self.lines = []
         self.start()
-        self.application, self.secret = self.create_application("office")
+        self.applications = {}
+        self.use_application("office")
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -123,12 +124,15 @@ class Office:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def create_application(self, name, *options):
-        text = run(
-            os.path.join(PROGRAMS, "iampass-server"), "application", "create", name, "--data", self.path("data"), "--json",
-            *options)
-        made = json.loads(text)
-        return made["application_id"], made["application_secret"]
+    def use_application(self, name, *options):
+        """From now on computers ask as this application, which is made first."""
+        if name not in self.applications:
+            text = run(
+                os.path.join(PROGRAMS, "iampass-server"), "application", "create", name, "--data", self.path("data"),
+                "--json", *options)
+            self.applications[name] = json.loads(text)
+        made = self.applications[name]
+        self.application, self.secret = made["application_id"], made["application_secret"]
 
     # --- What computers ask ---
 

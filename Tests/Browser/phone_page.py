@@ -1,4 +1,4 @@
-"""What the tests of the phone's page have in common: an office, a browser for each test, and its taps."""
+"""What the tests of the phone's page have in common: an office, a browser, and its taps."""
 
 import unittest
 
@@ -14,10 +14,11 @@ class PhonePageTest(unittest.TestCase):
     def setUpClass(cls):
         cls.office = Office(*cls.server_options)
         cls.addClassCleanup(cls.office.close)
+        cls.browser = Browser(cls.office.authority.file, screen_lock=cls.screen_lock)
+        cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        self.browser = Browser(self.office.authority.file, screen_lock=self.screen_lock)
-        self.addCleanup(self.browser.close)
+        self.addCleanup(self.browser.forget, self.office.address)
         # Each test has a user of its own, so that none waits for another's block.
         self.user = "u" + self.id().rsplit(".", 1)[1].removeprefix("test_").replace("_", "-")[:40]
 

@@ -66,7 +66,7 @@ class ControlWorld(World):
     def application(self):
         """A new application's id and secret."""
         self.made = getattr(self, "made", 0) + 1
-        words = ("application", "create", f"more{self.made}", "--data", self.path("data"))
+        words = ("application", "create", f"more{self.made}", "--data", self.path("data"), "--match-code", "off")
         made = run(program("iampass-server"), *words)
         values = dict(re.findall(r"^(\w+)\s*=\s*(\S+)", made, re.MULTILINE))
         return values["application_id"], values["application_secret"]

@@ -15,7 +15,8 @@ sys.path.insert(0, str(PROJECT / "packaging" / "test-host"))
 
 import testhost  # noqa: E402  (its folder is known only now)
 from signed_requests import close_at_the_service  # noqa: E402, F401
-from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, Phone, password_of  # noqa: E402, F401
+from testhost import (  # noqa: E402, F401
+    CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
 
 _host = None
 _refusal = None

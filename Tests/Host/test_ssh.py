@@ -6,7 +6,7 @@ import unittest
 
 import pexpect
 
-from support import CHOOSE_PROMPT, HostTestCase, password_of
+from support import CHOOSE_PROMPT, CODE_PROMPT, HostTestCase, password_of
 
 
 class Approved(HostTestCase):
@@ -57,6 +57,32 @@ class Approved(HostTestCase):
             child.sendline("")
             child.finish()
         self.assert_eventually("the session is still live", lambda: not self.live_sessions())
+
+
+class MatchCode(HostTestCase):
+    def test_the_code_stands_in_the_prompt_and_typing_it_on_the_phone_opens_a_shell(self):
+        with self.host.with_match_codes(), self.phone("approve") as phone:
+            child = self.ssh()
+            child.expect_exact(CHOOSE_PROMPT)
+            child.sendline("")
+            child.expect(CODE_PROMPT)
+            phone.type(child.match[1])
+            self.assert_eventually("the phone has not answered", lambda: "approved" in phone.printed)
+            child.sendline("")
+            self.assertEqual(child.finish(), 0, phone.printed)
+        self.assertRegex(child.screen, r"(?m)^alice$")
+
+    def test_enter_before_the_phone_has_answered_waits_for_it(self):
+        with self.host.with_match_codes(), self.phone("approve") as phone:
+            child = self.ssh()
+            child.expect_exact(CHOOSE_PROMPT)
+            child.sendline("")
+            child.expect(CODE_PROMPT)
+            code = child.match[1]
+            child.sendline("")
+            phone.wait_for_requests(1)
+            phone.type(code)
+            self.assertEqual(child.finish(), 0, phone.printed)
 
 
 class Refused(HostTestCase):

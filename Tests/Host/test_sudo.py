@@ -5,7 +5,7 @@ import unittest
 
 import pexpect
 
-from support import PUSH_LINE, HostTestCase, password_of
+from support import PUSH_LINE, PUSH_LINE_WITH_CODE, HostTestCase, password_of
 
 PASSWORD = r"\[sudo\] password for alice: |Password: "
 
@@ -67,6 +67,27 @@ class Denied(HostTestCase):
             child = self.sudo()
             child.finish()
         self.assertEqual(child.screen.count("denied on your phone"), 1, child.screen)
+
+
+class MatchCode(HostTestCase):
+    def test_the_line_shows_the_code_at_once_and_typing_it_on_the_phone_runs_the_command(self):
+        with self.host.with_match_codes(), self.phone("approve") as phone:
+            child = self.sudo()
+            # Before anything was approved.
+            child.expect(PUSH_LINE_WITH_CODE)
+            phone.type(child.match[1])
+            self.assertEqual(child.finish(), 0, phone.printed)
+        self.assertRegex(child.screen, r"(?m)^root$")
+        self.assertNotRegex(child.screen, PASSWORD)
+
+    def test_a_wrong_code_is_a_denial(self):
+        with self.host.with_match_codes(), self.phone("approve") as phone:
+            child = self.sudo()
+            child.expect(PUSH_LINE_WITH_CODE)
+            phone.type("00" if child.match[1] != "00" else "01")
+            self.assertNotEqual(child.finish(), 0)
+        self.assertIn("denied on your phone", child.screen)
+        self.assertEqual(self.requests_at_the_service(), 1)
 
 
 class NotAnswered(HostTestCase):

@@ -24,10 +24,11 @@ final class Fixture: Sendable {
   let service: Service
   let application: Application
 
-  init(publicURL: String? = nil) async throws {
+  /// - Parameter hasMatchCodes: off where the code is not the subject.
+  init(publicURL: String? = nil, hasMatchCodes: Bool = false) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try Storage(folder: folder)
-    application = try await storage.createApplication(named: "shop", at: clock.now)
+    application = try await storage.createApplication(named: "shop", hasMatchCodes: hasMatchCodes, at: clock.now)
     service = Fixture.service(storage, clock, publicURL: try publicURL.map { try ServerURL($0) })
   }
 

@@ -49,14 +49,23 @@ struct TestPhone {
     return try RequestsReply(parsing: reply.body).requests
   }
 
+  /// What the phone signs as its answer.
+  func statement(
+    _ answer: DeviceAnswer, to request: OpenRequest, origin: String = Fixture.origin, nonce: String? = nil,
+    contextHash: String? = nil, code: String = "", method: AuthenticationMethod? = nil
+  ) -> AnswerStatement {
+    AnswerStatement(
+      origin: origin, device: device, session: request.session, answer: answer,
+      contextHash: contextHash ?? ShownContext.hash(request.context), nonce: nonce ?? request.nonce,
+      expires: request.expires, method: method ?? request.method, code: code)
+  }
+
   func answerBody(
     _ answer: DeviceAnswer, to request: OpenRequest, origin: String = Fixture.origin, nonce: String? = nil,
     contextHash: String? = nil, code: String = ""
   ) throws -> [UInt8] {
-    let statement = AnswerStatement(
-      origin: origin, device: device, session: request.session, answer: answer,
-      contextHash: contextHash ?? ShownContext.hash(request.context), nonce: nonce ?? request.nonce,
-      expires: request.expires, method: request.method, code: code)
+    let statement = statement(
+      answer, to: request, origin: origin, nonce: nonce, contextHash: contextHash, code: code)
     return try UnverifiedStatement.body(signing: statement.json, with: key)
   }
 

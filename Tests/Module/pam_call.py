@@ -133,6 +133,10 @@ class Scene:
             message = messages[index].contents
             text = message.text.decode("utf-8", "backslashreplace")
             self.shown.append({"style": message.style, "text": text, "at": time.monotonic()})
+            if self.scene.get("screen"):
+                # For who watches while the call waits.
+                with open(self.scene["screen"], "a") as screen:
+                    screen.write(text + "\n")
             if message.style in (1, 2):
                 answer = self.answers.pop(0) if self.answers else None
                 if answer == "HANG UP":

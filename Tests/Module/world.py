@@ -1,5 +1,6 @@
 """A private world for the module's tests: the real service, a phone, a configuration folder, and PAM calls."""
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -67,8 +68,9 @@ class Background:
 
     def __init__(self, *words, **options):
         self.lines = []
+        options.setdefault("stdin", subprocess.DEVNULL)
         self.process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
         )
         self.changed = threading.Condition()
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -93,6 +95,11 @@ class Background:
                     raise AssertionError(f"no line with {pattern!r} in {self.lines}")
                 self.changed.wait(left)
 
+    def type(self, text):
+        """Types a line; the program was started with a pipe as its standard input."""
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
     def count(self, pattern):
         with self.changed:
             return sum(bool(re.search(pattern, line)) for line in self.lines)
@@ -107,6 +114,8 @@ class Background:
                 self.process.wait()
         self.reader.join(5)
         self.process.stdout.close()
+        if self.process.stdin:
+            self.process.stdin.close()
 
 
 class World:
@@ -152,11 +161,12 @@ class World:
         self.backgrounds.append(background)
         return background
 
-    def serve(self):
-        """Starts the service, registers an application, a user and a phone."""
+    def serve(self, match_code="off"):
+        """Starts the service, registers an application and a user. Codes are off where they are not the subject."""
         self.key, self.certificate = make_certificate(self.folder)
         self.start_server()
-        self.write("credentials", run(program("iampass-server"), "application", "create", "tests", "--data", self.path("data")))
+        words = ("application", "create", "tests", "--data", self.path("data"), "--match-code", match_code)
+        self.write("credentials", run(program("iampass-server"), *words))
         self.configure(server=self.address, ca_file=self.certificate)
         run(program("iampassctl"), "user", "add", ENROLLED, "--config", self.path("iampass.conf"))
 
@@ -178,6 +188,12 @@ class World:
     def phone(self, answer, *words, state="phone.json"):
         return self.start(program("iampass-phone"), "watch", "--state", self.path(state), "--answer", answer, *words)
 
+    def phone_with_keys(self, answer, *words, state="phone.json"):
+        """A phone at which a person types; see ``Background.type``."""
+        return self.start(
+            program("iampass-phone"), "watch", "--state", self.path(state), "--answer", answer, *words,
+            stdin=subprocess.PIPE)  # fmt: skip
+
     def phone_status(self):
         return json.loads(run(program("iampass-phone"), "status", "--state", self.path("phone.json"), "--json"))
 
@@ -189,6 +205,8 @@ class World:
             "items": {**items, **scene.pop("items", {})}, **scene,
         }  # fmt: skip
         began = time.monotonic()
+        self.write("screen", "")
+        scene["screen"] = self.path("screen")
         done = subprocess.run(
             ["/usr/bin/python3", os.path.join(HERE, "pam_call.py")], input=json.dumps(scene), capture_output=True,
             text=True, timeout=PATIENCE,
@@ -200,6 +218,25 @@ class World:
         result["log"] = [line for line in result["log"] if "pam_iampass" in line]
         self.check_always(result)
         return result
+
+    @contextlib.contextmanager
+    def playing(self, *words, **scene):
+        """A scene that goes on while the `with` block acts; its result is there afterwards, in the list that it gets."""
+        results = []
+        self.write("screen", "")
+        with concurrent.futures.ThreadPoolExecutor(1) as player:
+            scene_ends = player.submit(self.play, *words, **scene)
+            yield results
+            results.append(scene_ends.result(PATIENCE))
+
+    def code_on_the_screen(self, seconds=30):
+        """The match code, read from what the PAM host shows, as a person reads it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if shown := re.search(r"[Cc]ode (\d\d)\b", read(self.path("screen"))):
+                return shown[1]
+            time.sleep(0.02)
+        raise AssertionError(f"no code on the screen: {read(self.path('screen'))!r}")
 
     def check_always(self, result):
         """What holds after every call, however it ended."""

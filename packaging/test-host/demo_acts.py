@@ -4,7 +4,7 @@ import sys
 import time
 
 import testhost
-from testhost import CHOOSE_PROMPT, CODE_PROMPT, Phone, password_of
+from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, Phone, password_of
 
 WIDTH = 100
 
@@ -67,13 +67,24 @@ class Demo:
         return self.host.terminal(command, user=user, show=screen, timeout=30), screen
 
     @staticmethod
-    def enter(child, screen):
+    def choose_the_phone(child, screen):
         child.expect_exact(CHOOSE_PROMPT)
         screen.typed("Enter")
         child.sendline("")
-        if child.expect([CODE_PROMPT, r"\n"]) == 0:
-            screen.typed("Enter")
-            child.sendline("")
+
+    @staticmethod
+    def type_the_code(child, phone):
+        """Reads the code where the terminal shows it, as a person does, and types it on the phone."""
+        child.expect(PUSH_LINE_WITH_CODE)
+        phone.type(child.match[1])
+
+    def approve_at_the_prompt(self, child, screen, phone):
+        """As ssh has it: the code stands in a prompt, and Enter goes on once the phone has approved."""
+        child.expect(CODE_PROMPT)
+        phone.type(child.match[1])
+        phone.wait_for("approved")
+        screen.typed("Enter")
+        child.sendline("")
 
     @staticmethod
     def type_password(child, screen, user, prompt="assword[^\n]*: "):
@@ -90,15 +101,18 @@ class Demo:
     def show_phone(self, phone):
         for line in phone.printed.splitlines():
             if line.strip():
-                print(f"   phone | {line}", flush=True)
+                # A pipe shows nothing of what is typed.
+                shown = line.replace("code on the terminal: ", f"code on the terminal: «{phone.typed}» ")
+                print(f"   phone | {shown}", flush=True)
 
     def sudo_approved(self):
         title("1. sudo, approved on the phone")
+        note("the terminal shows two digits, and the phone wants them: who approves has seen this terminal.")
         with Phone(self.host, "approve", after=1) as phone:
             child, screen = self.terminal("sudo id -un", "alice")
+            self.type_the_code(child, phone)
             status = self.finish(child, screen)
-            phone.wait_for_requests(1)
-            time.sleep(0.2)
+            phone.wait_for("approved")
             self.show_phone(phone)
         claim("the command ran as root", status == 0 and "root" in child.screen)
         claim("no password was asked for", "assword" not in child.screen)
@@ -121,9 +135,7 @@ class Demo:
         note("this act's PAM line says prompt=push: the phone rings as soon as ssh connects.")
         with self.host.module_arguments("prompt=push"), Phone(self.host, "approve", after=1) as phone:
             child, screen = self.terminal("ssh alice@localhost id -un", "visitor")
-            if child.expect([CODE_PROMPT, "(?m)^alice"]) == 0:
-                screen.typed("Enter")
-                child.sendline("")
+            self.approve_at_the_prompt(child, screen, phone)
             status = self.finish(child, screen)
             self.show_phone(phone)
         claim("alice is signed in", status == 0)
@@ -132,21 +144,23 @@ class Demo:
     def ssh_chosen(self):
         title("4. ssh, with the choice between password and phone")
         note("the default: a stranger's ssh does not ring the phone unless somebody presses Enter.")
-        with Phone(self.host, "approve", after=1):
+        with Phone(self.host, "approve", after=1) as phone:
             child, screen = self.terminal("ssh alice@localhost id -un", "visitor")
-            self.enter(child, screen)
+            self.choose_the_phone(child, screen)
+            self.approve_at_the_prompt(child, screen, phone)
             status = self.finish(child, screen)
         claim("alice is signed in by Enter and the phone", status == 0)
 
     def login_approved(self):
         title("5. login on a terminal")
-        with Phone(self.host, "approve", after=1):
+        with Phone(self.host, "approve", after=1) as phone:
             screen = Screen("tty", "(getty starts login)")
             child = self.host.login_terminal(show=screen)
             child.expect("login: ")
             screen.typed("alice")
             child.sendline("alice")
-            self.enter(child, screen)
+            self.choose_the_phone(child, screen)
+            self.type_the_code(child, phone)
             child.expect(r"alice@workstation[^\n]*\$ ")
             child.sendline("loginctl list-sessions --no-legend; exit")
             self.finish(child, screen)
@@ -180,9 +194,10 @@ class Demo:
         title("8. the phone walks away")
         note("iampass-helper watches the session; the phone says that it leaves, and the seat is logged out.")
         self.host.forget_attempts()
-        with self.host.module_arguments("prompt=push"), Phone(self.host, "approve"):
+        with self.host.module_arguments("prompt=push"), Phone(self.host, "approve") as phone:
             screen = Screen("visitor@workstation", "ssh alice@localhost")
             child = self.host.terminal("ssh alice@localhost", user="visitor", show=screen, timeout=30)
+            self.approve_at_the_prompt(child, screen, phone)
             child.expect(r"alice@workstation[^\n]*\$ ")
         child.sendline("echo at work; sleep 1000")
         child.expect("\nat work")
@@ -215,7 +230,7 @@ class Demo:
 def play(built):
     began = time.monotonic()
     print("Booting a Debian of our own, with the service, and alice's phone registered …", flush=True)
-    with testhost.Host(built) as host:
+    with testhost.Host(built, match_codes=True) as host:
         print(f"ready after {time.monotonic() - began:.0f} s; «…» is what the person at the keyboard does.")
         demo = Demo(host)
         for act in demo.acts():

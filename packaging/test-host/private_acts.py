@@ -36,12 +36,17 @@ class Acts:
 
     def play(self, title, answer, service="sudo", arguments="prompt=push timeout=5s", answers=(), tries=1, expect=0,
              rings=1):
+        """One scene; where the phone approves, the code is read where PAM's host shows it, and typed on the phone."""
         print(f"\n── {title}\n   PAM service {service}, module arguments: {arguments}", flush=True)
         self.world.forget_attempts()
         self.stack(service, arguments)
-        phone = self.world.phone(answer) if answer else None
+        phone = self.world.phone_with_keys(answer) if answer else None
+        calls = ["authenticate"] * tries
         try:
-            result = self.world.play(service, calls=["authenticate"] * tries, answers=list(answers), without_log=True)
+            with self.world.playing(service, calls=calls, answers=list(answers), without_log=True) as results:
+                if answer == "approve":
+                    phone.type(self.world.code_on_the_screen())
+            result = results[0]
             if phone:
                 # Time for a second request to arrive, were one sent.
                 time.sleep(1)
@@ -60,9 +65,9 @@ class Acts:
     def all(self):
         self.play("1. sudo, approved on the phone", "approve")
         self.play("2. sudo, denied on the phone, with sudo's three tries", "deny", tries=SUDO_TRIES, expect=1)
-        self.play("3. ssh, approved without a password", "approve", service="sshd")
-        self.play("4. ssh, Enter at the choice", "approve", service="sshd", arguments="prompt=choose timeout=5s",
-                  answers=[""])
+        self.play("3. ssh, approved without a password; Enter at the code", "approve", service="sshd", answers=[""])
+        self.play("4. ssh, Enter at the choice and at the code", "approve", service="sshd",
+                  arguments="prompt=choose timeout=5s", answers=["", ""])
         self.play("5. login, Enter at the choice", "approve", service="login", arguments="prompt=choose timeout=5s",
                   answers=[""])
         self.play("6. nobody answers: the password", "ignore", answers=[PASSWORD])
@@ -81,7 +86,8 @@ def play(built):
     world = worlds.World()
     try:
         world.write("check-password", CHECK, 0o700)
-        world.serve()
+        world.serve(match_code="on")
+        world.configure(send_context="yes")
         world.register_phone()
         acts = Acts(world)
         acts.all()

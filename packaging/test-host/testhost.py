@@ -22,7 +22,9 @@ CANNOT_BOOT = 3
 PATIENCE = 15
 PUSH_LINE = "Approve the sign-in on your phone"
 CHOOSE_PROMPT = "Password, or Enter to approve on your phone: "
-CODE_PROMPT = r"Code \d+: approve on your phone, then press Enter: "
+#: Where the application has match codes: sudo and login show the first, ssh the second.
+PUSH_LINE_WITH_CODE = r"Approve the sign-in on your phone: code (\d\d)"
+CODE_PROMPT = r"Code (\d\d): approve on your phone, then press Enter: "
 COMMON_AUTH = "/etc/pam.d/common-auth"
 CONFIGURATION = "/etc/iampass/iampass.conf"
 PHONE_STATE = "/home/phone/phone.json"
@@ -38,10 +40,14 @@ def password_of(user):
 
 
 class Host:
-    """A fresh host from `boot` to `stop`; a context manager that does both."""
+    """A fresh host from `boot` to `stop`; a context manager that does both.
 
-    def __init__(self, built):
+    A new application has match codes, as anywhere; `match_codes=False` is for who means something else.
+    """
+
+    def __init__(self, built, match_codes=False):
         self.built = str(built)
+        self.match_codes = match_codes
         # Not a TemporaryDirectory: that one goes at exit before a host that is stopped at exit has read it.
         self.folder = tempfile.mkdtemp(prefix="iampass-host-")
         self.leader = None
@@ -53,6 +59,8 @@ class Host:
         try:
             self.boot()
             self._call("install-built", self.folder, self.built)
+            if not self.match_codes:
+                self.set_match_codes("off")
         except BaseException:
             self.stop()
             raise
@@ -109,8 +117,8 @@ class Host:
 
     def start(self, *words, user=None, environment=None, **options):
         """Starts a command without a terminal."""
-        return subprocess.Popen(
-            self.command(words, user, environment), stdin=subprocess.DEVNULL, **options)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen(self.command(words, user, environment), **options)
 
     def terminal(self, command, user=None, environment=None, timeout=PATIENCE, show=None):
         """Runs a shell command on a terminal of the host's own, which `script` makes inside."""
@@ -130,6 +138,18 @@ class Host:
             if time.monotonic() > deadline:
                 raise RuntimeError(self.run("journalctl", "--no-pager", "--lines=20", "--unit=iampass-server"))
             time.sleep(0.05)
+
+    def set_match_codes(self, setting):
+        self.run("iampass-server", "application", "set", "workstation", "--data", "/var/lib/iampass-server",
+                 "--match-code", setting, user="iampass-server")
+
+    @contextlib.contextmanager
+    def with_match_codes(self):
+        self.set_match_codes("on")
+        try:
+            yield
+        finally:
+            self.set_match_codes("off")
 
     @contextlib.contextmanager
     def service_down(self):
@@ -228,12 +248,20 @@ class Phone:
         self._process = None
         self._log = None
         self.printed_at_last = ""
+        self.typed = ""
 
     def __enter__(self):
         self._log = tempfile.TemporaryFile()
         self._process = self.host.start(
-            "timeout", "--foreground", "300", *self.words, user="phone", stdout=self._log, stderr=subprocess.STDOUT)
+            "timeout", "--foreground", "300", *self.words, user="phone", stdin=subprocess.PIPE, stdout=self._log,
+            stderr=subprocess.STDOUT)
         return self
+
+    def type(self, text):
+        """What a person types at the phone, such as the code that the terminal shows."""
+        self.typed = text
+        self._process.stdin.write(text.encode() + b"\n")
+        self._process.stdin.flush()
 
     def __exit__(self, *_):
         # nsenter waits for its child, which gets the signal through `timeout`.
@@ -247,6 +275,8 @@ class Phone:
             self._process.wait()
         self.printed_at_last = self.printed
         self._log.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
 
     @property
     def printed(self):
@@ -258,6 +288,14 @@ class Phone:
     def requests(self):
         """The requests that rang."""
         return re.findall(REQUEST_LINE, self.printed, re.MULTILINE)
+
+    def wait_for(self, text, patience=10):
+        """Until the phone has printed it."""
+        deadline = time.monotonic() + patience
+        while text not in self.printed:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the phone did not print {text!r}:\n{self.printed}")
+            time.sleep(0.02)
 
     def wait_for_requests(self, count, patience=10):
         deadline = time.monotonic() + patience

@@ -44,6 +44,9 @@ class PhonePage {
     };
     document.addEventListener("visibilitychange", hurry);
     window.addEventListener("online", hurry);
+    // A page that is kept for the way back must not hold its connections meanwhile.
+    window.addEventListener("pagehide", () => [...this.#phones.values()].forEach(({ stream }) => stream.stop()));
+    window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
     window.addEventListener("hashchange", () => this.#followHash());
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
       if (data?.session) this.#requests.focus(data.session);

@@ -9,4 +9,37 @@ enum PhoneSchema {
       PRIMARY KEY (user, source)
     ) STRICT, WITHOUT ROWID;
     """
+
+  /// On for the applications of before too: who attacks them knows no better than who attacks a new one, and a computer
+  /// that shows no code is given none. Open requests of before have none.
+  static let matchCodes = """
+    ALTER TABLE application ADD COLUMN match_code INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE session ADD COLUMN match_code TEXT;
+    """
+
+  static let credentials = """
+    CREATE TABLE phone_credential (
+      phone TEXT PRIMARY KEY REFERENCES phone ON DELETE CASCADE,
+      credential TEXT NOT NULL,
+      public_key TEXT NOT NULL,
+      counter INTEGER NOT NULL,
+      added_at INTEGER NOT NULL
+    ) STRICT;
+
+    ALTER TABLE session ADD COLUMN method TEXT NOT NULL DEFAULT 'acceptance';
+
+    -- Outlives its session, its phone and its user: what was signed is kept.
+    CREATE TABLE answer (
+      session TEXT PRIMARY KEY,
+      phone TEXT NOT NULL,
+      public_key TEXT NOT NULL,
+      statement TEXT NOT NULL,
+      signature TEXT NOT NULL,
+      context TEXT NOT NULL,
+      assertion TEXT,
+      credential_key TEXT,
+      answered_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX answer_age ON answer (answered_at);
+    """
 }

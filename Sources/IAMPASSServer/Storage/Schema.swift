@@ -5,6 +5,7 @@ enum Schema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("first") { try $0.execute(sql: first) }
+    migrator.registerMigration("push", migrate: PushBook.create)
     migrator.registerMigration("source blocks") { try $0.execute(sql: PhoneSchema.sourceBlocks) }
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
     migrator.registerMigration("denials") { try $0.execute(sql: Denials.schema) }
@@ -17,6 +18,8 @@ enum Schema {
       try $0.execute(sql: ApplicationSettings.schema)
       try $0.execute(sql: PresenceBySilence.schema)
     }
+    migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
+    migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
     return migrator
   }
 

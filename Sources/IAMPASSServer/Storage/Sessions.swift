@@ -20,7 +20,11 @@ struct Session: Sendable {
   /// Where it comes from: host, service and remote host. One unanswered request a user and source.
   let source: String
   let context: SignInContext
+  /// What an approval must prove.
+  let method: AuthenticationMethod
   let answerNonce: String
+  /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
+  let matchCode: Secret?
   var lifecycle: SessionLifecycle
   /// What its client was told last, and since when.
   var delivered: SessionStatus
@@ -29,7 +33,7 @@ struct Session: Sendable {
   /// A new session, not yet stored.
   init(
     startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
-    answerTime: Int64, at now: UnixTime
+    answerTime: Int64, method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
   ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
@@ -41,7 +45,9 @@ struct Session: Sendable {
     self.user = user
     source = Session.source(of: context)
     self.context = context
+    self.method = method
     answerNonce = try Fresh.identifier()
+    self.matchCode = matchCode
     lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
     delivered = lifecycle.status
     deliveredAt = now
@@ -58,7 +64,10 @@ struct Session: Sendable {
     user = row["user"]
     source = row["source"]
     context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
+    guard let method = AuthenticationMethod(rawValue: row["method"]) else { throw MessageError.member("method") }
+    self.method = method
     answerNonce = row["answer_nonce"]
+    matchCode = (row["match_code"] as String?).map { Secret($0) }
     lifecycle = SessionLifecycle(row: row)
     delivered = SessionStatus(word: row["delivered"])
     deliveredAt = UnixTime(milliseconds: row["delivered_at"])
@@ -108,14 +117,14 @@ extension Session {
     try db.execute(
       sql: """
         INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret, address, answer_time)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue, address, lifecycle.answerTime,
+        credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
       ])
   }
 

@@ -110,6 +110,15 @@ enum Fresh {
     return identifier
   }
 
+  /// Two decimal digits, each pair as likely as any other.
+  static func matchCode() throws(StorageError) -> Secret {
+    while true {
+      guard let byte = Digest.randomBytes(1)?.first else { throw StorageError(.noRandomBytes) }
+      // 256 is no multiple of 100: without this the lower codes would come more often.
+      if byte < 200 { return Secret(String(100 + Int(byte) % 100).suffix(2).description) }
+    }
+  }
+
   /// 24 bytes as 32 base64 characters: a secret for both signing schemes.
   static func secret() throws(StorageError) -> Secret {
     guard let bytes = Digest.randomBytes(24) else { throw StorageError(.noRandomBytes) }

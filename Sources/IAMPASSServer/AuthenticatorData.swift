@@ -1,0 +1,102 @@
+/// What an authenticator says of itself and, for a new credential, of that (Web Authentication, level 2, §6.1). Taken
+/// apart; nothing is verified.
+struct UnverifiedAuthenticatorData: Equatable {
+  /// Longer is refused: a credential's id has 1,023 bytes at most, and extensions are not asked for.
+  static let greatestLength = 2_048
+
+  /// What the bits of the flags byte mean.
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// Somebody touched it.
+    static let userPresent = Flags(rawValue: 0x01)
+    /// It unlocked itself for its user: by fingerprint, face or PIN.
+    static let userVerified = Flags(rawValue: 0x04)
+    static let hasCredential = Flags(rawValue: 0x40)
+    static let hasExtensions = Flags(rawValue: 0x80)
+  }
+
+  /// A new credential's part (§6.5.1).
+  struct Credential: Equatable {
+    /// §5.8.3 bounds it.
+    static let idLengths = 1...1_023
+
+    let id: [UInt8]
+    /// 64 bytes, x then y, of ECDSA P-256: no other algorithm is taken.
+    let coordinates: [UInt8]
+  }
+
+  /// SHA-256 of the relying party's id.
+  let rpIDHash: [UInt8]
+  let flags: Flags
+  let counter: UInt32
+  let credential: Credential?
+
+  /// Nil where the bytes are anything but what their own flags and lengths announce.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count <= Self.greatestLength else { return nil }
+    var reader = Reader(bytes)
+    guard let hash = reader.take(32), let flags = reader.take(1)?.first, let counter = reader.takeNumber(bytes: 4)
+    else {
+      return nil
+    }
+    rpIDHash = hash
+    self.flags = Flags(rawValue: flags)
+    self.counter = UInt32(counter)
+    if self.flags.contains(.hasCredential) {
+      guard let credential = Self.credential(&reader) else { return nil }
+      self.credential = credential
+    } else {
+      credential = nil
+    }
+    // Extensions are a CBOR map, of which nothing is used; without them nothing may follow.
+    if self.flags.contains(.hasExtensions) {
+      guard let head = reader.take(1)?.first, head >> 5 == 5 else { return nil }
+    } else {
+      guard reader.isAtEnd else { return nil }
+    }
+  }
+
+  private static func credential(_ reader: inout Reader) -> Credential? {
+    // The AAGUID names the authenticator's model; without an attestation it proves nothing.
+    guard reader.take(16) != nil, let length = reader.takeNumber(bytes: 2), Credential.idLengths.contains(length),
+      let id = reader.take(length), let coordinates = es256Coordinates(&reader)
+    else { return nil }
+    return Credential(id: id, coordinates: coordinates)
+  }
+
+  /// A COSE key of ES256 (RFC 9053 §7.1.1). CTAP 2 allows one encoding only, so that nothing of CBOR is to be read.
+  private static func es256Coordinates(_ reader: inout Reader) -> [UInt8]? {
+    let head: [UInt8] = [
+      0xA5,  // a map of five
+      0x01, 0x02,  // kty: EC2
+      0x03, 0x26,  // alg: ES256
+      0x20, 0x01,  // crv: P-256
+      0x21, 0x58, 0x20,  // x: 32 bytes
+    ]
+    let between: [UInt8] = [0x22, 0x58, 0x20]  // y: 32 bytes
+    guard reader.take(head.count) == head, let x = reader.take(32), reader.take(between.count) == between,
+      let y = reader.take(32)
+    else { return nil }
+    return x + y
+  }
+}
+
+/// Takes bytes off the front; never past the end.
+private struct Reader {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func take(_ count: Int) -> [UInt8]? {
+    guard count >= 0, count <= rest.count else { return nil }
+    defer { rest = rest.dropFirst(count) }
+    return Array(rest.prefix(count))
+  }
+
+  /// Unsigned, the greatest byte first; up to 7 bytes.
+  mutating func takeNumber(bytes count: Int) -> Int? {
+    take(count)?.reduce(0) { $0 << 8 | Int($1) }
+  }
+}

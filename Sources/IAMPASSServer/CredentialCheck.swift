@@ -1,0 +1,139 @@
+import CFido2
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// A phone's WebAuthn credential, proven to be its authenticator's own, made here and now, its user verified.
+///
+/// There is no attestation: that the authenticator is a good one is the word of who opened the registration link.
+struct VerifiedCredential: Sendable, Equatable {
+  /// Base64url.
+  let id: String
+  /// The base64 of its `SubjectPublicKeyInfo`.
+  let publicKey: String
+  /// How often it has signed, or 0 where it does not count.
+  let counter: UInt32
+}
+
+/// Why an authenticator's word is not taken; for the log.
+enum CredentialRefusal: String, Error, Sendable {
+  case clientData
+  /// Another ceremony: `webauthn.get` for `webauthn.create`, or the other way.
+  case type
+  case challenge
+  case origin
+  case authenticatorData
+  case relyingParty
+  case userNotPresent
+  case userNotVerified
+  case key
+  case credentialID
+  case counter
+  case signature
+}
+
+/// The checks of Web Authentication, level 2, §7.1 and §7.2, for one relying party.
+struct CredentialCheck: Sendable {
+  /// Bytes; browsers write some hundred.
+  private static let greatestClientData = 4_096
+
+  /// As the browser spells it.
+  let origin: String
+
+  /// The host of the origin, without a port: what browsers take when nothing else is asked for.
+  private var relyingPartyID: String {
+    let authority = origin.drop { $0 != "/" }.dropFirst(2)
+    return String(authority.prefix { $0 != ":" })
+  }
+
+  /// Whether this is a new ES256 credential over `challenge`.
+  func credential(
+    _ unverified: UnverifiedCredential, challenge: [UInt8]
+  ) -> Result<VerifiedCredential, CredentialRefusal> {
+    if let refusal = refusal(of: unverified.clientData, type: "webauthn.create", challenge: challenge) {
+      return .failure(refusal)
+    }
+    guard let data = UnverifiedAuthenticatorData(unverified.authenticatorData) else {
+      return .failure(.authenticatorData)
+    }
+    if let refusal = refusal(of: data) { return .failure(refusal) }
+    guard let made = data.credential else { return .failure(.authenticatorData) }
+    guard made.id == unverified.id else { return .failure(.credentialID) }
+    // The key is checked to be on its curve, and is the one that the authenticator made.
+    guard let key = try? DevicePublicKey(unverified.publicKey), key.coordinates == made.coordinates else {
+      return .failure(.key)
+    }
+    return .success(VerifiedCredential(id: Base64URL.encode(made.id), publicKey: key.text, counter: data.counter))
+  }
+
+  /// Whether the owner of `credential` signed `challenge`, verified by the authenticator.
+  ///
+  /// - Returns: the authenticator's count of signatures from now on.
+  func assertion(
+    _ unverified: UnverifiedAssertion, by credential: VerifiedCredential, challenge: [UInt8]
+  ) -> Result<UInt32, CredentialRefusal> {
+    if let refusal = refusal(of: unverified.clientData, type: "webauthn.get", challenge: challenge) {
+      return .failure(refusal)
+    }
+    guard let data = UnverifiedAuthenticatorData(unverified.authenticatorData) else {
+      return .failure(.authenticatorData)
+    }
+    if let refusal = refusal(of: data) { return .failure(refusal) }
+    // An authenticator that counts counts on; one that goes back, or stands still, was copied (§6.1.1).
+    let counts = data.counter != 0 || credential.counter != 0
+    guard !counts || data.counter > credential.counter else { return .failure(.counter) }
+    guard let key = try? DevicePublicKey(credential.publicKey) else { return .failure(.key) }
+    guard FidoAssertion.verifies(unverified, by: key, relyingPartyID: relyingPartyID) else {
+      return .failure(.signature)
+    }
+    return .success(data.counter)
+  }
+
+  private func refusal(of clientData: [UInt8], type: String, challenge: [UInt8]) -> CredentialRefusal? {
+    guard clientData.count <= Self.greatestClientData, let json = try? JSON(parsing: clientData) else {
+      return .clientData
+    }
+    guard json["type"]?.string == type else { return .type }
+    guard let signed = json["challenge"]?.string.flatMap(Base64URL.decode), Digest.areEqual(signed, challenge) else {
+      return .challenge
+    }
+    // A page of ours within a page of others could be tapped unseen.
+    guard json["origin"]?.string == origin, [nil, .bool(false)].contains(json["crossOrigin"]) else { return .origin }
+    return nil
+  }
+
+  private func refusal(of data: UnverifiedAuthenticatorData) -> CredentialRefusal? {
+    guard data.rpIDHash == Digest.sha256(Array(relyingPartyID.utf8)) else { return .relyingParty }
+    guard data.flags.contains(.userPresent) else { return .userNotPresent }
+    guard data.flags.contains(.userVerified) else { return .userNotVerified }
+    return nil
+  }
+}
+
+/// libfido2's check of an assertion: relying party, presence, verification and signature, over the raw bytes.
+private enum FidoAssertion {
+  static func verifies(
+    _ assertion: UnverifiedAssertion, by key: DevicePublicKey, relyingPartyID: String
+  ) -> Bool {
+    var fido: OpaquePointer? = fido_assert_new()
+    var point: OpaquePointer? = es256_pk_new()
+    defer {
+      fido_assert_free(&fido)
+      es256_pk_free(&point)
+    }
+    let hash = Digest.sha256(assertion.clientData)
+    let data = assertion.authenticatorData
+    let signature = assertion.signature
+    // SAFETY: libfido2 copies what it is given; each array lives through its call.
+    guard fido != nil, point != nil,
+      es256_pk_from_ptr(point, key.coordinates, key.coordinates.count) == FIDO_OK,
+      fido_assert_set_count(fido, 1) == FIDO_OK,
+      fido_assert_set_rp(fido, relyingPartyID) == FIDO_OK,
+      fido_assert_set_clientdata_hash(fido, hash, hash.count) == FIDO_OK,
+      fido_assert_set_authdata_raw(fido, 0, data, data.count) == FIDO_OK,
+      fido_assert_set_sig(fido, 0, signature, signature.count) == FIDO_OK,
+      fido_assert_set_up(fido, FIDO_OPT_TRUE) == FIDO_OK,
+      fido_assert_set_uv(fido, FIDO_OPT_TRUE) == FIDO_OK
+    else { return false }
+    return fido_assert_verify(fido, 0, COSE_ES256, UnsafeRawPointer(point)) == FIDO_OK
+  }
+}

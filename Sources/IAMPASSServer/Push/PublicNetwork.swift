@@ -1,0 +1,44 @@
+import Glibc
+import NIOCore
+
+extension SocketAddress {
+  /// Whether the address is one of the internet's, and not of this computer or its own network (RFC 6890).
+  var isPublic: Bool {
+    switch self {
+    case .v4(let address):
+      return withUnsafeBytes(of: address.address.sin_addr) { PublicNetwork.contains(v4: Array($0)) }
+    case .v6(let address):
+      return withUnsafeBytes(of: address.address.sin6_addr) { PublicNetwork.contains(v6: Array($0)) }
+    case .unixDomainSocket: return false
+    }
+  }
+}
+
+/// The addresses that anybody may speak to.
+enum PublicNetwork {
+  /// First address and length of what is no public network.
+  private static let excluded: [(start: [UInt8], bits: Int)] = [
+    ([0, 0, 0, 0], 8), ([10, 0, 0, 0], 8), ([100, 64, 0, 0], 10), ([127, 0, 0, 0], 8), ([169, 254, 0, 0], 16),
+    ([172, 16, 0, 0], 12), ([192, 0, 0, 0], 24), ([192, 0, 2, 0], 24), ([192, 168, 0, 0], 16), ([198, 18, 0, 0], 15),
+    ([198, 51, 100, 0], 24), ([203, 0, 113, 0], 24), ([224, 0, 0, 0], 3),
+  ]
+
+  static func contains(v4 address: [UInt8]) -> Bool {
+    address.count == 4 && !excluded.contains { isWithin(address, $0.start, $0.bits) }
+  }
+
+  /// Of IPv6 only what is given out for the internet, 2000::/3, less the ways in which an IPv4 address hides there.
+  static func contains(v6 address: [UInt8]) -> Bool {
+    guard address.count == 16, isWithin(address, [0x20], 3) else { return false }
+    // 6to4 and Teredo, and the addresses of examples.
+    return !isWithin(address, [0x20, 0x02], 16) && !isWithin(address, [0x20, 0x01, 0, 0], 23)
+      && !isWithin(address, [0x20, 0x01, 0x0D, 0xB8], 32)
+  }
+
+  private static func isWithin(_ address: [UInt8], _ start: [UInt8], _ bits: Int) -> Bool {
+    (0..<bits).allSatisfy { bit in
+      let mask = UInt8(0x80) >> UInt8(bit % 8)
+      return address[bit / 8] & mask == start[bit / 8] & mask
+    }
+  }
+}

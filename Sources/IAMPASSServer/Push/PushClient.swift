@@ -1,0 +1,126 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// Why a message was not handed to a push service.
+enum PushProblem: Error {
+  case nameNotFound(String)
+  /// A phone must not make this service speak to what only this service can reach.
+  case privateAddress
+  case noReply
+}
+
+/// Which push services are spoken to.
+public struct PushTrust: Sendable {
+  /// The authority of a push service of one's own: this alone is trusted then, at any address. Nil: what
+  /// the system trusts, at public addresses.
+  let authority: [NIOSSLCertificate]?
+
+  /// The browsers' own push services.
+  public init() { authority = nil }
+
+  public init(authority file: String?) throws(ServerError) {
+    do {
+      authority = try file.map { try NIOSSLCertificate.fromPEMFile($0) }
+    } catch {
+      throw ServerError(code: .certificateUnreadable, subject: file ?? "", detail: "\(error)")
+    }
+  }
+}
+
+/// One request to a push service: HTTP/1.1 over TLS, no redirects.
+struct PushClient: Sendable {
+  /// Seconds for connecting, for each address.
+  private static let connectTime: Int64 = 5
+  /// Seconds for all of an exchange.
+  private static let wholeTime: Int64 = 10
+  private static let mostAddresses = 3
+
+  private let tls: NIOSSLContext
+  private let allowsPrivate: Bool
+
+  init(trust: PushTrust) throws {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.minimumTLSVersion = .tlsv12
+    if let authority = trust.authority { configuration.trustRoots = .certificates(authority) }
+    tls = try NIOSSLContext(configuration: configuration)
+    allowsPrivate = trust.authority != nil
+  }
+
+  /// The reply's status.
+  func post(to subscription: PushSubscription, headers: HTTPHeaders, body: [UInt8]) async throws -> Int {
+    let channel = try await connect(to: subscription)
+    let end = channel.channel.eventLoop.scheduleTask(in: .seconds(Self.wholeTime)) {
+      channel.channel.close(promise: nil)
+    }
+    defer { end.cancel() }
+    return try await channel.executeThenClose { inbound, outbound in
+      let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: subscription.target, headers: headers)
+      try await outbound.write(contentsOf: [
+        .head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil),
+      ])
+      for try await part in inbound {
+        if case .head(let head) = part { return Int(head.status.code) }
+      }
+      throw PushProblem.noReply
+    }
+  }
+
+  private typealias Exchange = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+  /// To one of the addresses that were looked at: the name is not looked up again, so that it cannot answer otherwise.
+  private func connect(to subscription: PushSubscription) async throws -> Exchange {
+    let addresses = try await NIOThreadPool.singleton.runIfActive { [host = subscription.host] in
+      try Self.addresses(of: host, port: subscription.port)
+    }
+    guard allowsPrivate || addresses.allSatisfy(\.isPublic) else { throw PushProblem.privateAddress }
+    var problem: any Error = PushProblem.nameNotFound(subscription.host)
+    for address in addresses.prefix(Self.mostAddresses) {
+      do { return try await connect(to: address, named: subscription.host) } catch { problem = error }
+    }
+    throw problem
+  }
+
+  private func connect(to address: SocketAddress, named host: String) async throws -> Exchange {
+    try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.seconds(Self.connectTime))
+      .connect(to: address) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let pipeline = channel.pipeline.syncOperations
+          try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: host))
+          try pipeline.addHTTPClientHandlers()
+          return try Exchange(wrappingChannelSynchronously: channel)
+        }
+      }
+  }
+
+  /// Blocks.
+  private static func addresses(of host: String, port: Int) throws -> [SocketAddress] {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_ADDRCONFIG
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, String(port), &hints, &found) == 0 else { throw PushProblem.nameNotFound(host) }
+    defer { freeaddrinfo(found) }
+    var addresses: [SocketAddress] = []
+    var next = found
+    while let entry = next {
+      // SAFETY: getaddrinfo's list lives until it is freed, and each family has its own form of address.
+      if let address = entry.pointee.ai_addr {
+        switch entry.pointee.ai_family {
+        case AF_INET:
+          addresses.append(
+            address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
+        case AF_INET6:
+          addresses.append(
+            address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
+        default: break
+        }
+      }
+      next = entry.pointee.ai_next
+    }
+    return addresses
+  }
+}

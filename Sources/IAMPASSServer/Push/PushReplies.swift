@@ -1,0 +1,30 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+
+extension Service {
+  /// What a browser needs to subscribe: no secret.
+  func pushKey() async throws -> ServiceReply {
+    let token = try await storage.read { try PushBook.token(in: $0) }
+    return ServiceReply(200, PushKeyReply(key: Base64URL.encode(try token.key.publicKey.point)).encoded())
+  }
+
+  /// From now on the phone is rung there, or nowhere.
+  func subscribe(_ call: Call) async throws -> ServiceReply {
+    let verified: VerifiedStatement
+    switch try await deviceCheck.ask(in: call, purposes: [.push]) {
+    case .refused(let reply): return reply
+    case .verified(let (statement, _)): verified = statement
+    }
+    guard let statement = try? PushStatement(verified.statement) else { return .refused(400, .badRequest) }
+    if let received = statement.subscription, PushSubscription(received) == nil {
+      return .refused(400, .badSubscription)
+    }
+    let isLive = try await storage.write { db in
+      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return false }
+      try PushBook.keep(statement.subscription, of: verified.phone.id, in: db)
+      return true
+    }
+    return isLive ? .done : .refused(403, .deviceCutOff)
+  }
+}

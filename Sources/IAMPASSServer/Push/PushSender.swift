@@ -1,0 +1,116 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Logging
+import NIOHTTP1
+import Synchronization
+
+/// Rings phones whose page is closed. Nobody waits for it: a push service that is slow or away delays no sign-in.
+final class PushSender: Sendable {
+  /// Messages on their way at once; a push service that hangs must not fill the memory.
+  private static let mostAtOnce = 64
+  /// Tries for a message, and seconds between them.
+  private static let tries = 2
+  private static let pause: Int64 = 2
+
+  private let storage: Storage
+  private let logger: Logger
+  private let clock: @Sendable () -> UnixTime
+  private let trust: PushTrust
+  private let underway = Mutex(0)
+  private let client = Mutex<PushClient?>(nil)
+
+  init(storage: Storage, trust: PushTrust, logger: Logger, clock: @escaping @Sendable () -> UnixTime) {
+    self.storage = storage
+    self.trust = trust
+    self.logger = logger
+    self.clock = clock
+  }
+
+  /// Has the phone of the session's user ring, if it can be.
+  ///
+  /// - Parameter contact: this service's address.
+  func ring(for session: Session, contact: String) {
+    guard let user = session.user else { return }
+    let isFull = underway.withLock { count in
+      guard count < Self.mostAtOnce else { return true }
+      count += 1
+      return false
+    }
+    guard !isFull else {
+      logger.warning("a phone is not rung: too many messages are on their way", metadata: ["session": "\(session.id)"])
+      return
+    }
+    Task {
+      await send(session, of: user, contact: contact)
+      underway.withLock { $0 -= 1 }
+    }
+  }
+
+  private func send(_ session: Session, of user: Int64, contact: String) async {
+    var origin = "none"
+    do {
+      guard let (phone, subscription, token) = try await storage.read({ try PushBook.entry(of: user, in: $0) }) else {
+        return
+      }
+      origin = subscription.origin
+      let message = JSON.object(["device": .string(phone), "session": .string(session.id)]).encoded()
+      for attempt in 1...Self.tries {
+        let status = try await post(message, for: session, to: subscription, token, contact)
+        switch status {
+        case 200..<300:
+          logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(origin)"])
+          return
+        case 404, 410:
+          // RFC 8030 §7.3: the subscription has ended.
+          try await storage.write { try PushBook.forget(phone: phone, ifStill: subscription.received, in: $0) }
+          logger.info("a phone can be rung no more", metadata: ["phone": "\(phone)", "push_service": "\(origin)"])
+          return
+        case 429,
+          500..<600 where attempt < Self.tries:
+          try await Task.sleep(for: .seconds(Self.pause))
+        default: return tell("status \(status)", session, origin)
+        }
+      }
+    } catch {
+      tell("\(error)", session, origin)
+    }
+  }
+
+  /// Never the endpoint itself.
+  private func tell(_ problem: String, _ session: Session, _ origin: String) {
+    logger.warning(
+      "a phone was not rung",
+      metadata: [
+        "session": "\(session.id)", "push_service": "\(origin)", "error": "\(DisplayText.sanitized(problem))",
+      ])
+  }
+
+  private func post(
+    _ message: [UInt8], for session: Session, to subscription: PushSubscription, _ token: PushToken, _ contact: String
+  ) async throws -> Int {
+    let now = clock()
+    let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: now) / 1_000
+    // Nobody waits for the answer any more.
+    guard secondsLeft > 0 else { return 204 }
+    let body = try subscription.sealing.seal(message)
+    let headers: HTTPHeaders = [
+      "Host": String(subscription.origin.dropFirst("https://".count)),
+      "Authorization": try token.authorization(audience: subscription.origin, contact: contact, at: now),
+      "Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream",
+      "Content-Length": "\(body.count)", "TTL": "\(secondsLeft)", "Urgency": "high",
+      // A later message about the same request takes this one's place.
+      "Topic": session.id, "Connection": "close",
+    ]
+    return try await connection().post(to: subscription, headers: headers, body: body)
+  }
+
+  /// Made at the first use: the system's authorities take a while to read.
+  private func connection() throws -> PushClient {
+    try client.withLock { client in
+      if let client { return client }
+      let made = try PushClient(trust: trust)
+      client = made
+      return made
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+
+extension VerifiedCredential {
+  private init(row: Row) {
+    self.init(id: row["credential"], publicKey: row["public_key"], counter: row["counter"])
+  }
+
+  /// The phone's, where it has one.
+  static func of(phone: String, in db: Database) throws -> VerifiedCredential? {
+    try Row.fetchOne(db, sql: "SELECT * FROM phone_credential WHERE phone = ?", arguments: [phone])
+      .map(VerifiedCredential.init(row:))
+  }
+
+  /// Stores it as the phone's; another takes its place.
+  func insert(phone: String, at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT OR REPLACE INTO phone_credential (phone, credential, public_key, counter, added_at)
+        VALUES (?, ?, ?, ?, ?)
+        """,
+      arguments: [phone, id, publicKey, counter, now.milliseconds])
+  }
+
+  /// The authenticator has signed up to here.
+  static func advance(phone: String, to counter: UInt32, in db: Database) throws {
+    try db.execute(
+      sql: "UPDATE phone_credential SET counter = ? WHERE phone = ?", arguments: [counter, phone])
+  }
+}
+
+extension Phone {
+  /// What it can be asked for, the weakest first.
+  func methods(in db: Database) throws -> [AuthenticationMethod] {
+    try VerifiedCredential.of(phone: id, in: db) == nil ? [.acceptance] : [.acceptance, .device]
+  }
+}
+
+/// An answer as it was signed: who has the database can check anew what was shown and who said so.
+struct KeptAnswer: Sendable {
+  /// Seconds: longer than a session and whatever is asked about it later.
+  private static let lifetime: Int64 = 400 * 86_400
+
+  let session: String
+  let phone: Phone
+  /// Canonical JSON; its `context_hash` is that of `context`.
+  let statement: String
+  let signature: String
+  /// What was shown, canonical JSON.
+  let context: String
+  /// The authenticator's, with the key that it is to be checked with; nil for a tap.
+  let assertion: (proof: UnverifiedAssertion, publicKey: String)?
+
+  /// Keyed by the session's id, which outlives the session.
+  func insert(at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO answer (session, phone, public_key, statement, signature, context, assertion, credential_key,
+          answered_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        session, phone.id, phone.publicKey, statement, signature, context,
+        assertion.map { String(decoding: $0.proof.json.encoded(), as: UTF8.self) }, assertion?.publicKey,
+        now.milliseconds,
+      ])
+  }
+
+  static func prune(at now: UnixTime, in db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM answer WHERE answered_at < ?", arguments: [now.advanced(seconds: -lifetime).milliseconds])
+  }
+}

@@ -1,0 +1,57 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+
+/// Where phones are rung, and with which key the service signs for that.
+enum PushBook {
+  /// A migration's: the tables, and the service's key, made once and for all. Another key would end every subscription.
+  static func create(in db: Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE push_key (
+          id INTEGER PRIMARY KEY CHECK (id = 1),
+          private_key TEXT NOT NULL
+        ) STRICT;
+
+        CREATE TABLE push_subscription (
+          phone TEXT PRIMARY KEY REFERENCES phone ON DELETE CASCADE,
+          endpoint TEXT NOT NULL,
+          p256dh TEXT NOT NULL,
+          auth TEXT NOT NULL
+        ) STRICT;
+        """)
+    try db.execute(
+      sql: "INSERT INTO push_key (id, private_key) VALUES (1, ?)",
+      arguments: [try DeviceKey.generate().exported().exposedValue])
+  }
+
+  static func token(in db: Database) throws -> PushToken {
+    let stored = try String.fetchOne(db, sql: "SELECT private_key FROM push_key") ?? ""
+    return PushToken(key: try DeviceKey(exported: Secret(stored)))
+  }
+
+  /// How the user's live phone is rung; nil where it cannot be.
+  static func entry(of user: Int64, in db: Database) throws -> (String, PushSubscription, PushToken)? {
+    guard let phone = try Phone.live(of: user, in: db),
+      let row = try Row.fetchOne(db, sql: "SELECT * FROM push_subscription WHERE phone = ?", arguments: [phone.id]),
+      let subscription = PushSubscription(
+        UnverifiedPushSubscription(endpoint: row["endpoint"], p256dh: row["p256dh"], auth: Secret(row["auth"])))
+    else { return nil }
+    return (phone.id, subscription, try token(in: db))
+  }
+
+  static func keep(_ subscription: UnverifiedPushSubscription?, of phone: String, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM push_subscription WHERE phone = ?", arguments: [phone])
+    guard let subscription else { return }
+    try db.execute(
+      sql: "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES (?, ?, ?, ?)",
+      arguments: [phone, subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue])
+  }
+
+  /// Unless the phone has told of another one since.
+  static func forget(phone: String, ifStill subscription: UnverifiedPushSubscription, in db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM push_subscription WHERE phone = ? AND endpoint = ?",
+      arguments: [phone, subscription.endpoint])
+  }
+}

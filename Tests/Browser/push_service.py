@@ -1,0 +1,93 @@
+"""A stand-in for a push service, and a browser's subscription to it: what it gets is opened by other people's code."""
+
+import base64
+import glob
+import http.server
+import json
+import os
+import site
+import ssl
+import subprocess
+import threading
+
+from office import until
+
+CACHE = os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")
+# Pinned: a test's judge must not change by itself.
+PACKAGES = ("http_ece==1.2.1", "py-vapid==1.9.6", "websocket-client==1.8.0")
+
+
+def use_packages():
+    """Brings what Debian has not into a folder of its own, once, and makes it importable."""
+    folder = os.path.join(CACHE, "browser-venv")
+    mark = os.path.join(folder, "-".join(PACKAGES).replace("=", ""))
+    if not os.path.exists(mark):
+        for words in (
+            ["/usr/bin/python3", "-m", "venv", "--clear", folder],
+            [os.path.join(folder, "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *PACKAGES],
+        ):
+            done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+            if done.returncode != 0:
+                raise AssertionError(f"{words} exited with {done.returncode}: {done.stderr[-2000:]}")
+        open(mark, "w").close()
+    site.addsitedir(glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0])
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Subscription:
+    """A browser's keys, and the address at which the push service knows it."""
+
+    def __init__(self, service, name="browser"):
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        point = self.key.public_key().public_bytes(
+            serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+        self.secret = os.urandom(16)
+        self.endpoint = f"{service.address}/wp/{name}?token=a-capability"
+        self.keys = {"p256dh": base64url(point), "auth": base64url(self.secret)}
+
+    def open(self, body):
+        import http_ece
+
+        return json.loads(http_ece.decrypt(body, private_key=self.key, auth_secret=self.secret, version="aes128gcm"))
+
+
+class PushService:
+    """Takes messages over TLS, and answers as it is told."""
+
+    def __init__(self, authority):
+        self.messages = []
+        self.status = 201
+        service = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                service.messages.append((self.path, self.headers, body))
+                self.send_response(service.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(authority.certificate, authority.key)
+        self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.address = f"https://localhost:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def message(self, number=1):
+        """The message of this number, once it has come."""
+        until(lambda: len(self.messages) >= number, f"message {number} at the push service")
+        return self.messages[number - 1]

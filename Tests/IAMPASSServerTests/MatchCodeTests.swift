@@ -1,0 +1,158 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct MatchCodeTests {
+  private func waiting() async throws -> (Fixture, TestPhone, StartedSession, code: String) {
+    let fixture = try await Fixture(hasMatchCodes: true)
+    let phone = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice")
+    return (fixture, phone, session, try #require(session.matchCode))
+  }
+
+  /// Another code than this, of the same form.
+  private func other(than code: String) -> String { code == "00" ? "01" : "00" }
+
+  private func approve(_ phone: TestPhone, code: String) async throws -> ServiceReply {
+    try await phone.answer(.approve, to: try #require(try await phone.list().first), code: code)
+  }
+
+  @Test func aNewApplicationHasMatchCodes() async throws {
+    let fixture = try await Fixture()
+    #expect(try await fixture.service.storage.createApplication(named: "new", at: fixture.clock.now).hasMatchCodes)
+  }
+
+  /// Older than match codes: they are on there too.
+  @Test func anApplicationOfAnOldDatabaseHasMatchCodes() throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database, upTo: "source blocks")
+    try database.write { db in
+      try db.execute(sql: "INSERT INTO application (id, name, secret, created_at) VALUES ('a', 'old', 's', 0)")
+    }
+    try Schema.migrator.migrate(database)
+    #expect(try database.read { try Application.find("a", in: $0) }?.hasMatchCodes == true)
+  }
+
+  @Test func theServiceAnnouncesMatchCodes() async throws {
+    let fixture = try await Fixture()
+    let reply = await fixture.respond(
+      ServiceRequest(method: "GET", target: ServiceAnnouncement.path, authority: Fixture.authority))
+    #expect(try ServiceAnnouncement(parsing: reply.body).matchCode)
+  }
+
+  @Test func theRightCodeApproves() async throws {
+    let (fixture, phone, session, code) = try await waiting()
+    #expect(try await approve(phone, code: code).status == 200)
+    #expect(try await fixture.status(of: session).status == .active)
+  }
+
+  @Test func oneWrongCodeDenies() async throws {
+    let (fixture, phone, session, code) = try await waiting()
+    let request = try #require(try await phone.list().first)
+    let reply = try await phone.answer(.approve, to: request, code: other(than: code))
+    #expect(reply.status == 403)
+    #expect(reply.reason == "WRONG_CODE")
+    #expect(
+      try await fixture.status(of: session)
+        == StatusReply(status: .cancelled, authenticated: false, reason: "WRONG_CODE"))
+    #expect(try await phone.answer(.approve, to: request, code: code).reason == "ALREADY_ANSWERED")
+  }
+
+  @Test(arguments: ["4", "470", "x", "４７", "\u{0}\u{0}"])
+  func whatIsNoCodeIsAWrongOne(_ text: String) async throws {
+    let (fixture, phone, session, _) = try await waiting()
+    #expect(try await approve(phone, code: text).reason == "WRONG_CODE")
+    #expect(try await fixture.status(of: session).status == .cancelled)
+  }
+
+  /// As a phone does that knows nothing of codes.
+  @Test func anApprovalWithoutACodeChangesNothing() async throws {
+    let (fixture, phone, session, code) = try await waiting()
+    let reply = try await approve(phone, code: "")
+    #expect(reply.status == 400)
+    #expect(reply.reason == "CODE_MISSING")
+    #expect(try await fixture.status(of: session).status == .identifying)
+    #expect(try await approve(phone, code: code).status == 200)
+  }
+
+  @Test(arguments: [DeviceAnswer.deny, .notMe])
+  func aDenialNeedsNoCode(_ answer: DeviceAnswer) async throws {
+    let (fixture, phone, session, _) = try await waiting()
+    #expect(try await phone.answer(answer, to: try #require(try await phone.list().first)).status == 200)
+    #expect(try await fixture.status(of: session).status == .cancelled)
+  }
+
+  @Test func aLateCodeIsTooLate() async throws {
+    let (fixture, phone, session, code) = try await waiting()
+    let request = try #require(try await phone.list().first)
+    fixture.clock.advance(seconds: 60)
+    #expect(try await phone.answer(.approve, to: request, code: code).status == 410)
+    #expect(try await fixture.status(of: session).status == .timeout)
+  }
+
+  @Test func thePhoneIsToldThatThereIsACodeButNotWhich() async throws {
+    let (fixture, phone, _, code) = try await waiting()
+    let reply = await fixture.respond(
+      TestPhone.request(DeviceRoute.requests, try phone.askBody(.requests)))
+    let item = try #require(try JSON(parsing: reply.body)["requests"]?.array?.first)
+    #expect(item["match_code"] == .bool(true))
+    // Not among the values: digits of identifiers and times may be the same.
+    guard case .object(let members) = item else { throw Fixture.NotStarted() }
+    #expect(members.allSatisfy { $0.value != .string(code) && $0.value != .integer(Int64(code) ?? -1) })
+    #expect(
+      Set(members.map(\.name)) == [
+        "session", "nonce", "expires", "seconds_left", "context", "method", "match_code",
+      ])
+  }
+
+  @Test func theCodeOutlivesARestart() async throws {
+    let (fixture, phone, _, code) = try await waiting()
+    let request = try #require(try await phone.list().first)
+    let restarted = try fixture.restarted()
+    let wrong = try phone.answerBody(.approve, to: request, code: other(than: code))
+    #expect(await restarted.respond(to: TestPhone.request(DeviceRoute.answer, wrong)).reason == "WRONG_CODE")
+  }
+
+  /// The published clients send no context and show no code.
+  @Test func aClientThatSendsNoContextGetsNoCode() async throws {
+    let fixture = try await Fixture(hasMatchCodes: true)
+    let phone = try await TestPhone.registered(in: fixture)
+    let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
+    let reply = await fixture.respond(try fixture.signed("POST", target))
+    guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
+    #expect(session.matchCode == nil)
+    try await phone.approveOnly()
+  }
+
+  @Test func withoutTheSettingThereIsNoCode() async throws {
+    let fixture = try await Fixture(hasMatchCodes: false)
+    let phone = try await TestPhone.registered(in: fixture)
+    #expect(try await fixture.started("alice").matchCode == nil)
+    #expect(try await phone.list().map(\.asksCode) == [false])
+  }
+
+  @Test func theSettingHoldsFromTheNextRequestOn() async throws {
+    let (fixture, phone, _, _) = try await waiting()
+    try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "shop", to: false)
+    #expect(try await fixture.started("alice", context: SignInContext(host: "web-2")).matchCode == nil)
+    #expect(try await phone.list().map(\.asksCode) == [true, false])
+  }
+
+  @Test func theSettingOfAnUnknownApplicationIsRefused() async throws {
+    let fixture = try await Fixture()
+    await #expect(throws: ApplicationRefusal.nameUnknown) {
+      try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "nobody", to: false)
+    }
+  }
+
+  @Test func codesAreTwoDigitsAndDiffer() throws {
+    var seen: Set<String> = []
+    for _ in 0..<500 { seen.insert(try Fresh.matchCode().exposedValue) }
+    #expect(seen.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+    // 500 draws of 100 leave out one or two; a third of them never by chance.
+    #expect(seen.count > 66)
+  }
+}
