@@ -16,7 +16,8 @@ public struct OpenRequest: Sendable, Equatable {
   public let asksCode: Bool
   /// The id of the credential that must sign, base64url, where ``method`` is `device`.
   public let credential: String?
-  /// Further requests of this kind that were not started, where the service counts them.
+  /// Further requests from the same source that were not started while this one was open, where the service counts
+  /// them: many are somebody's hammering.
   public let blocked: Int64?
 
   public init(

@@ -171,7 +171,8 @@ extension Session {
     return OpenRequest(
       session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
       secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context,
-      method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil)
+      method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil,
+      blocked: heldBack)
   }
 
   fileprivate func liveSession(at now: UnixTime) -> LiveSession? {

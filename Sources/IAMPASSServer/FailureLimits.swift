@@ -95,7 +95,10 @@ extension FailureLimits.Kind {
     case .signature: [.signatureRefused, .nonceReplayed].contains(reason)
     case .registration: reason == .unknownLink
     case .answer:
-      [.signatureRefused, .unknownDevice, .nonceReplayed, .unknownRequest, .wrongNonce, .wrongContext].contains(reason)
+      [
+        .signatureRefused, .unknownDevice, .nonceReplayed, .unknownRequest, .wrongNonce, .wrongContext,
+        .assertionRefused,
+      ].contains(reason)
     }
   }
 }
@@ -109,8 +112,8 @@ extension Route {
       .sessionStatus, .sessionLogout:
       .signed
     case .showLink, .registerDevice: .registration
-    case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceEnd, .deviceUnregister, .deviceEvents,
-      .deviceCredential, .devicePush:
+    case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd,
+      .deviceUnregister, .deviceEvents, .devicePush:
       .device
     case .console(let path): path.first == "enter" ? .registration : .none
     case .announcement, .health, .door, .phoneFile, .pushKey: .none

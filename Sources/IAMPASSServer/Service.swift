@@ -24,13 +24,13 @@ public struct Service: Sendable {
   /// - Parameters:
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
-  ///   - proxies: whose word counts for where a request comes from.
   ///   - pushTrust: which push services ring phones.
+  ///   - proxies: whose word counts for where a request comes from.
   ///   - certificateEnd: when the certificate that is shown ends.
   ///   - clock: Unix time, for tests.
   public init(
-    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, proxies: TrustedProxies = .init(),
-    pushTrust: PushTrust = PushTrust(), logger: Logger,
+    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
+    proxies: TrustedProxies = .init(), logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil },
     clock: @escaping @Sendable () -> UnixTime = UnixTime.now
   ) {

@@ -39,8 +39,11 @@ extension Service {
         return .notStarted(.tooManyDenials)
       }
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
-      guard unanswered.count < Session.greatestUnanswered, !unanswered.contains(where: { $0.source == session.source })
-      else { return .notStarted(.requestPending) }
+      if let open = unanswered.first(where: { $0.source == session.source }) {
+        try open.countHeldBack(in: db)
+        return .notStarted(.requestPending)
+      }
+      guard unanswered.count < Session.greatestUnanswered else { return .notStarted(.requestPending) }
       try session.insert(in: db)
       return .started(session)
     }

@@ -66,8 +66,10 @@ extension SignInContext {
 extension OpenRequest {
   /// Everything that the service knows of it.
   func description(application: String) -> String {
+    let blocked = (blocked ?? 0) > 0 ? [("held back", "\(blocked ?? 0) more from there")] : []
     let code = asksCode ? [("code", "the terminal shows one")] : []
-    let rows = [("application", application)] + context.rows + code + [("time left", Terminal.duration(secondsLeft))]
+    let rows =
+      [("application", application)] + context.rows + code + blocked + [("time left", Terminal.duration(secondsLeft))]
     return "sign-in request\n" + Terminal.table(rows)
   }
 }

@@ -39,6 +39,13 @@ struct Serve: AsyncParsableCommand {
   var longestWait = Service.usualWait
 
   @Option(
+    name: .customLong("push-ca"),
+    help: ArgumentHelp(
+      "The authority of a push service of your own, in PEM: no other is used then. Else the browsers' own are.",
+      valueName: "file"))
+  var pushAuthority: String?
+
+  @Option(
     help: ArgumentHelp(
       "Also serve /metrics and /healthz here, without TLS, to everybody who gets there.",
       valueName: "address:port"))
@@ -49,13 +56,6 @@ struct Serve: AsyncParsableCommand {
       "A proxy's address, whose X-Forwarded-For says who sends a request; may be given more than once.",
       valueName: "address"))
   var trustedProxy: [String] = []
-
-  @Option(
-    name: .customLong("push-ca"),
-    help: ArgumentHelp(
-      "The authority of a push service of your own, in PEM: no other is used then. Else the browsers' own are.",
-      valueName: "file"))
-  var pushAuthority: String?
 
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
@@ -88,8 +88,9 @@ struct Serve: AsyncParsableCommand {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
       let service = Service(
-        storage: storage, publicURL: publicURL, longestWait: longestWait, proxies: TrustedProxies(proxies),
-        pushTrust: try PushTrust(authority: pushAuthority), logger: logger, certificateEnd: { tls.end })
+        storage: storage, publicURL: publicURL, longestWait: longestWait,
+        pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(proxies), logger: logger,
+        certificateEnd: { tls.end })
       if let problem = service.pageProblem {
         logger.warning(
           "phones need a DNS name and a certificate that they trust to open the page",

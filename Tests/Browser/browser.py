@@ -64,10 +64,13 @@ class Browser:
                 return
             time.sleep(0.1)
 
-    def forget(self, origin):
+    def forget(self, office):
         """Makes it as good as new for the next test."""
         self.open("about:blank")
-        self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.cdp("ServiceWorker.enable")
+        self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
+        self.cdp("ServiceWorker.stopAllWorkers")
+        self.cdp("Storage.clearDataForOrigin", origin=office.origin, storageTypes="all")
         self.cdp("Browser.resetPermissions")
         if self.screen_lock:
             self.driver.remove_all_credentials()
@@ -162,7 +165,10 @@ class Browser:
         field.send_keys(text)
 
     def text(self):
-        return self.find("body").text
+        try:
+            return self.find("body").text
+        except NOT_YET:
+            return "(between two pages)"
 
     def focus(self):
         return self.driver.execute_script("return document.activeElement.id || document.activeElement.className")

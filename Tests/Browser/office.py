@@ -79,12 +79,15 @@ class Refused(Exception):
 class Office:
     """The service with one application, and what its computers ask."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, path=""):
         self.folder = tempfile.mkdtemp(prefix="iampass-browser-")
         self.authority = Authority(self.folder)
         self.tls = ssl.create_default_context(cafile=self.authority.file)
         self.options = [option.replace("CA-FILE", self.authority.file) for option in options]
-        self.address = f"https://localhost:{free_port()}"
+        self.port = free_port()
+        self.origin = f"https://localhost:{self.port}"
+        # As if a proxy passed on what is below a path.
+        self.address = self.origin + path
         self.lines = []
         self.start()
         self.applications = {}
@@ -96,8 +99,8 @@ class Office:
     def start(self):
         words = [
             os.path.join(PROGRAMS, "iampass-server"), "serve", "--data", self.path("data"), "--public-url", self.address,
-            "--listen", self.address.replace("https://localhost", "127.0.0.1"), "--tls-cert", self.authority.certificate,
-            "--tls-key", self.authority.key, *self.options,
+            "--listen", f"127.0.0.1:{self.port}", "--tls-cert", self.authority.certificate, "--tls-key", self.authority.key,
+            *self.options,
         ]  # fmt: skip
         self.server = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -170,11 +173,11 @@ class Office:
         query = urllib.parse.urlencode({"display_name": name or user})
         return self.ask("GET", f"/management/{route}/{self.application}/{user}?{query}")["register_url"]
 
-    def sign_in(self, user, methods=None, **context):
+    def sign_in(self, name, /, methods=None, **context):
         """A sign-in that waits for its answer."""
         query = f"?methods={methods}" if methods else ""
-        body = {"context": {"host": "desk", "service": "sudo", "user": user, "tty": "pts/3", **context}}
-        reply = self.ask("POST", f"/authentication/authenticate_user/{self.application}/{user}{query}", body)
+        body = {"context": {"host": "desk", "service": "sudo", "user": name, "tty": "pts/3", **context}}
+        reply = self.ask("POST", f"/authentication/authenticate_user/{self.application}/{name}{query}", body)
         return SignIn(self, reply["authentication_status"], reply)
 
 

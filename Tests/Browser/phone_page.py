@@ -8,17 +8,18 @@ from office import Office, until
 
 class PhonePageTest(unittest.TestCase):
     server_options = ()
+    server_path = ""
     screen_lock = True
 
     @classmethod
     def setUpClass(cls):
-        cls.office = Office(*cls.server_options)
+        cls.office = Office(*cls.server_options, path=cls.server_path)
         cls.addClassCleanup(cls.office.close)
         cls.browser = Browser(cls.office.authority.file, screen_lock=cls.screen_lock)
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        self.addCleanup(self.browser.forget, self.office.address)
+        self.addCleanup(self.browser.forget, self.office)
         # Each test has a user of its own, so that none waits for another's block.
         self.user = "u" + self.id().rsplit(".", 1)[1].removeprefix("test_").replace("_", "-")[:40]
 

@@ -8,9 +8,9 @@ from phone_page import PhonePageTest
 class Answers(PhonePageTest):
     def test_approves(self):
         self.register()
-        sign_in = self.office.sign_in(self.user, remote_host="192.0.2.7", command="apt upgrade")
+        sign_in = self.office.sign_in(self.user, remote_host="192.0.2.7", command="apt upgrade", amount="10 EUR")
         card = self.card("sudo on desk")
-        for text in ("desk", "sudo", self.user, "pts/3", "192.0.2.7", "apt upgrade", "s left"):
+        for text in ("desk", "sudo", self.user, "pts/3", "192.0.2.7", "apt upgrade", "amount", "10 EUR", "s left"):
             self.assertIn(text, card.text)
         self.assertEqual(self.approve(sign_in), "active")
         self.browser.sees("#said", "Approved.")
@@ -69,7 +69,9 @@ class Answers(PhonePageTest):
     def test_shows_script_as_text(self):
         evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
         self.register(name=evil[:90])
-        sign_in = self.office.sign_in(self.user, host=evil, command=evil, service="<b>sudo</b>")
+        # What is signed must be written alike by browser and service.
+        odd = evil + " \\ / \" ' \u00e9 \u2028 \U0001f980 \x7f {}"
+        sign_in = self.office.sign_in(self.user, host=evil, command=odd, service="<b>sudo</b>")
         card = self.card("<b>sudo</b> on <img src=x")
         self.assertIn("<script>document.title='owned'</script>", card.text)
         self.assertEqual(self.browser.all(".request img, .request script, .request b, #account-list img"), [])

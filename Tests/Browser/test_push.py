@@ -1,6 +1,7 @@
 """Notifications while the page is closed, from the service through a stand-in push service to the service worker."""
 
 import base64
+import contextlib
 import json
 import time
 import unittest
@@ -29,35 +30,66 @@ def setUpModule():
     push_service.use_packages()
 
 
-class Worker:
-    """The service worker of a browser, spoken to by the DevTools protocol."""
+class DevTools:
+    """A target of a browser, spoken to by the DevTools protocol: WebDriver hands on no events."""
 
-    def __init__(self, browser):
+    def __init__(self, browser, find):
         import websocket
 
-        self.browser = browser
-        address = browser.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
-
-        def find():
-            with urllib.request.urlopen(f"http://{address}/json/list", timeout=30) as reply:
-                return next((one for one in json.load(reply) if one["type"] == "service_worker"), None)
-
-        target = until(find, "a service worker at work")
+        self.address = browser.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
+        self.target = until(lambda: find(self.http), "a target to speak to")
+        self.events = []
         self.socket = websocket.create_connection(
-            target["webSocketDebuggerUrl"], timeout=60, suppress_origin=True)
+            self.target["webSocketDebuggerUrl"], timeout=60, suppress_origin=True)
+
+    def http(self, path, method="GET"):
+        request = urllib.request.Request(f"http://{self.address}/json/{path}", method=method)
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            text = reply.read()
+        return json.loads(text) if text.startswith((b"{", b"[")) else None
+
+    def close(self):
+        self.socket.close()
+
+    def receive(self):
+        message = json.loads(self.socket.recv())
+        if "method" in message:
+            self.events.append(message)
+        return message
+
+    def command(self, method, **parameters):
+        self.socket.send(json.dumps({"id": 1, "method": method, "params": parameters}))
+        while (reply := self.receive()).get("id") != 1:
+            pass
+        if "error" in reply:
+            raise AssertionError(f"{method}: {reply['error']}")
+        return reply["result"]
+
+
+class Tab(DevTools):
+    """A tab of its own: who lets go of WebDriver's tab takes its screen lock with him."""
+
+    def __init__(self, browser):
+        super().__init__(browser, lambda http: http("new?about:blank", "PUT"))
+
+    def close(self):
+        super().close()
+        self.http("close/" + self.target["id"])
+
+
+class Worker(DevTools):
+    """The service worker of a browser."""
+
+    def __init__(self, browser):
+        super().__init__(
+            browser, lambda http: next((one for one in http("list") if one["type"] == "service_worker"), None))
 
     def run(self, text):
         """The value of an expression."""
-        self.socket.send(json.dumps({
-            "id": 1, "method": "Runtime.evaluate",
-            "params": {"expression": text, "awaitPromise": True, "returnByValue": True},
-        }))  # fmt: skip
-        while True:
-            reply = json.loads(self.socket.recv())
-            if reply.get("id") == 1:
-                if "exceptionDetails" in reply["result"]:
-                    raise AssertionError(reply["result"]["exceptionDetails"])
-                return reply["result"]["result"].get("value")
+        result = self.command("Runtime.evaluate", expression=text, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise AssertionError(result["exceptionDetails"])
+        return result["result"].get("value")
 
     def notifications(self):
         return self.run(
@@ -69,9 +101,6 @@ class Worker:
         self.run(
             "registration.getNotifications().then(([one]) =>"
             f" act({{ notification: one, action: {json.dumps(action)} }}))")
-
-    def close(self):
-        self.socket.close()
 
 
 class Push(PhonePageTest):
@@ -86,7 +115,7 @@ class Push(PhonePageTest):
         given = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
         added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIBE % json.dumps(given))
         self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
-        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.address)
+        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.origin)
 
     def turn_on(self):
         self.register()
@@ -99,18 +128,34 @@ class Push(PhonePageTest):
 
     def deliver(self, text):
         """Brings a message to the service worker as the browser's maker would."""
-        self.browser.cdp("ServiceWorker.enable")
-        self.browser.cdp(
-            "ServiceWorker.deliverPushMessage", origin=self.office.address, registrationId="0", data=text)
+        tab = Tab(self.browser)
+        # While it is open, the page's own tab stands behind it.
+        with contextlib.closing(tab):
+            tab.command("ServiceWorker.enable")
+            registration = until(lambda: self.registration(tab), "the service worker's registration")
+            tab.command(
+                "ServiceWorker.deliverPushMessage", origin=self.office.origin, registrationId=registration, data=text)
         worker = Worker(self.browser)
         self.addCleanup(worker.close)
         return worker
 
-    def rung(self, **context):
+    def registration(self, tab):
+        """The id of the registration that lives."""
+        updates = [one for one in tab.events if one["method"] == "ServiceWorker.workerRegistrationUpdated"]
+        seen = [one for update in updates for one in update["params"]["registrations"]]
+        # The last word about each; those of earlier tests are deleted.
+        last = {one["registrationId"]: one["isDeleted"] for one in seen}
+        living = [id for id, is_deleted in last.items() if not is_deleted]
+        if len(living) == 1:
+            return living[0]
+        tab.receive()
+        return None
+
+    def rung(self, methods=None, **context):
         """A sign-in of which the phone was told while its page was closed: it, and the service worker."""
         self.turn_on()
         self.leave_page()
-        sign_in = self.office.sign_in(self.user, **context)
+        sign_in = self.office.sign_in(self.user, methods, **context)
         _, _, body = self.service.message()
         worker = self.deliver(json.dumps(self.subscription.open(body)))
         until(worker.notifications, "a notification")
@@ -146,7 +191,7 @@ class Push(PhonePageTest):
         # With digits to type, the page would be opened.
         self.office.use_application("plain", "--match-code", "off")
         self.addCleanup(self.office.use_application, "office")
-        sign_in, worker = self.rung(remote_host="192.0.2.7")
+        sign_in, worker = self.rung("acceptance", remote_host="192.0.2.7")
         [notification] = worker.notifications()
         self.assertEqual(notification["title"], "sudo on desk")
         self.assertIn("192.0.2.7", notification["body"])
@@ -154,6 +199,20 @@ class Push(PhonePageTest):
         worker.choose("approve")
         self.assertEqual(sign_in.becomes("active"), "active")
         self.assertEqual(worker.notifications(), [])
+
+    def test_opens_the_page_where_digits_must_be_typed(self):
+        sign_in, worker = self.rung()
+        self.assertRegex(sign_in.code, "^[0-9]{2}$")
+        opened = worker.run(
+            "registration.getNotifications().then(async ([one]) => { const all = []; const before = clients.openWindow;"
+            " clients.openWindow = (url) => all.push(url); await act({ notification: one, action: 'approve' });"
+            " clients.openWindow = before; return all; })")
+        self.assertEqual(opened, [f"{self.office.address}/phone/#session={sign_in.id}"])
+        self.assertIn(sign_in.status(), ("pending", "identifying"))
+        self.browser.open(opened[0])
+        self.card()
+        until(lambda: "#" not in self.browser.driver.current_url, "the request's id taken out of the address")
+        self.assertEqual(self.approve(sign_in), "active")
 
     def test_denies_on_the_notification(self):
         sign_in, worker = self.rung()

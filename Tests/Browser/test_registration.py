@@ -123,5 +123,16 @@ class Registrations(PhonePageTest):
         other.sees("#said", "phone now")
 
 
+class BelowAPath(PhonePageTest):
+    server_path = "/sign-in"
+
+    def test_works_below_a_path(self):
+        self.register()
+        self.assertEqual(self.browser.driver.current_url, self.office.address + "/phone/")
+        self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
+        self.browser.open(self.office.address + "/")
+        self.sessions_shown(1)
+
+
 if __name__ == "__main__":
     unittest.main()

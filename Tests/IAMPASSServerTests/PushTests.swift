@@ -51,6 +51,7 @@ struct PushTests {
     for endpoint in [
       "http://push.test/a", "https://192.0.2.1/a", "https://[2001:db8::1]/a", "https://127.0.0.1/a", "ftp://push.test",
       "https://user@push.test/a", "https://push.test\r\n/a", "https://push.test/a\r\nX: y", "https://push.test/?a b",
+      "https://push.test/?a\r\nX: y", "https://push.test/?a#b",
       "",
       "https://push.test/" + String(repeating: "a", count: 2_000),
     ] { #expect(subscription(endpoint) == nil, "\(endpoint)") }

@@ -12,6 +12,7 @@ const words = {
   LINK_USED: "This link was used already. Ask for a new one.",
   LINK_EXPIRED: "This link is too old. Ask for a new one.",
   HAS_MOBILE_DEVICE: "This user has a phone already. If it is lost, ask your administrator for a link that replaces it.",
+  TOO_MANY_FAILURES: "Too many wrong tries from this network. Wait some minutes.",
   UNKNOWN_DEVICE: "The service does not know this phone any more.",
   DEVICE_CUT_OFF: "This phone was cut off: another one took its place, or it was reported as lost.",
   WRONG_ORIGIN: "This phone was registered at another address of the service. Ask for a new link.",
@@ -20,10 +21,12 @@ const words = {
   UNKNOWN_REQUEST: "Nobody waits for that any more.",
   WRONG_CODE: "The digits were wrong, so the sign-in was denied.",
   WRONG_CONTEXT: "What was shown is not what was asked. Nothing was approved.",
-  METHOD_NOT_AVAILABLE: "This phone cannot answer in the way that was asked for.",
-  BAD_CREDENTIAL: "The screen lock’s answer was not accepted.",
-  BAD_ASSERTION: "The screen lock’s answer was not accepted.",
-  TOO_MANY_TRIES: "Too many tries. Wait a few minutes.",
+  CODE_MISSING: "Type the digits that the computer shows.",
+  WRONG_METHOD: "This must be answered in another way. Load the page again.",
+  ASSERTION_MISSING: "This needs the phone’s screen lock.",
+  ASSERTION_REFUSED: "The service did not accept the screen lock’s word. Nothing was approved.",
+  BAD_CREDENTIAL: "The service did not accept this phone’s screen lock.",
+  BAD_SUBSCRIPTION: "The service cannot reach this browser’s push service.",
 };
 
 /** A sentence for an error. */

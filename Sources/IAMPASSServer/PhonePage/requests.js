@@ -4,7 +4,7 @@ import * as screenLock from "./screen-lock.js";
 import { announce, copyOf, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
 import { sentence } from "./refusals.js";
 
-const { answerStatement, contextPairs, Refusal, sendAnswer, title } = globalThis.iampass;
+const { answerStatement, contextPairs, sendAnswer, title } = globalThis.iampass;
 
 /** After cards came or went, taps count for nothing for so long: what is under the finger may have changed. */
 const moving = 600;
@@ -13,6 +13,12 @@ const done = {
   approve: "Approved.", deny: "Denied.", not_me: "Denied, and reported as not you.",
   unable: "Answered: this phone cannot do that.",
 };
+
+/** What the service will say again, whatever is answered. */
+const final = [
+  "ALREADY_ANSWERED", "TOO_LATE", "UNKNOWN_REQUEST", "WRONG_CODE", "WRONG_CONTEXT", "WRONG_NONCE", "DEVICE_CUT_OFF",
+  "UNKNOWN_DEVICE",
+];
 
 class RequestCard {
   element = copyOf("request-template");
@@ -119,7 +125,7 @@ class RequestCard {
       say(`${title(this.#request.context)}: ${done[answer]}`);
       this.#ended(this, answer);
     } catch (error) {
-      if (error instanceof Refusal && !error.isOutage) {
+      if (final.includes(error.reason)) {
         say(sentence(error));
         this.#ended(this, "refused");
       } else {

@@ -20,8 +20,10 @@ struct PushSubscription: Sendable {
 
   /// Nil where it is not fit.
   init?(_ received: UnverifiedPushSubscription) {
-    guard let url = try? ServerURL(Self.withoutQuery(received.endpoint)), url.isEncrypted,
-      url.description.utf8.count <= Self.greatestLength,
+    let head = received.endpoint.prefix { $0 != "?" }
+    let query = received.endpoint.dropFirst(head.count)
+    guard received.endpoint.utf8.count <= Self.greatestLength, Self.isPlain(query),
+      let url = try? ServerURL(String(head)), url.isEncrypted,
       let point = Base64URL.decode(received.p256dh), let receiver = try? DevicePublicKey(point: point),
       let authentication = Base64URL.decode(received.auth.exposedValue),
       authentication.count == PushSealing.secretLength
@@ -31,8 +33,8 @@ struct PushSubscription: Sendable {
     endpoint = Secret(received.endpoint)
     self.host = host
     port = url.port
-    let scheme = received.endpoint.dropFirst("https://".count)
-    target = scheme.firstIndex { $0 == "/" || $0 == "?" }.map { String(scheme[$0...]) } ?? "/"
+    let path = head.dropFirst("https://".count).drop { $0 != "/" }
+    target = (path.isEmpty ? "/" : path) + query
     sealing = PushSealing(receiver: receiver, authentication: authentication)
     self.received = received
   }
@@ -40,8 +42,8 @@ struct PushSubscription: Sendable {
   /// Characters of an endpoint.
   private static let greatestLength = 1_500
 
-  /// Only what comes before it tells where the request goes; the rest is sent as it stands.
-  private static func withoutQuery(_ endpoint: String) -> String {
-    String(endpoint.prefix { $0 != "?" })
+  /// A query is sent as it stands: a line break in it would begin a header.
+  private static func isPlain(_ query: Substring) -> Bool {
+    query.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
   }
 }

@@ -42,4 +42,8 @@ enum PhoneSchema {
     ) STRICT;
     CREATE INDEX answer_age ON answer (answered_at);
     """
+
+  static let heldBack = """
+    ALTER TABLE session ADD COLUMN held_back INTEGER NOT NULL DEFAULT 0;
+    """
 }

@@ -8,6 +8,9 @@ enum Schema {
     migrator.registerMigration("push", migrate: PushBook.create)
     migrator.registerMigration("source blocks") { try $0.execute(sql: PhoneSchema.sourceBlocks) }
     migrator.registerMigration("host credentials") { try $0.execute(sql: hostCredentials) }
+    migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
+    migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
+    migrator.registerMigration("held back requests") { try $0.execute(sql: PhoneSchema.heldBack) }
     migrator.registerMigration("denials") { try $0.execute(sql: Denials.schema) }
     migrator.registerMigration("audit") {
       try $0.execute(sql: AuditSchema.table)
@@ -18,8 +21,6 @@ enum Schema {
       try $0.execute(sql: ApplicationSettings.schema)
       try $0.execute(sql: PresenceBySilence.schema)
     }
-    migrator.registerMigration("match codes") { try $0.execute(sql: PhoneSchema.matchCodes) }
-    migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
     return migrator
   }
 

@@ -25,6 +25,8 @@ struct Session: Sendable {
   let answerNonce: String
   /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
   let matchCode: Secret?
+  /// Further requests of its source that were not started while this one was open.
+  let heldBack: Int64
   var lifecycle: SessionLifecycle
   /// What its client was told last, and since when.
   var delivered: SessionStatus
@@ -48,6 +50,7 @@ struct Session: Sendable {
     self.method = method
     answerNonce = try Fresh.identifier()
     self.matchCode = matchCode
+    heldBack = 0
     lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
     delivered = lifecycle.status
     deliveredAt = now
@@ -67,6 +70,7 @@ struct Session: Sendable {
     guard let method = AuthenticationMethod(rawValue: row["method"]) else { throw MessageError.member("method") }
     self.method = method
     answerNonce = row["answer_nonce"]
+    heldBack = row["held_back"]
     matchCode = (row["match_code"] as String?).map { Secret($0) }
     lifecycle = SessionLifecycle(row: row)
     delivered = SessionStatus(word: row["delivered"])
@@ -126,6 +130,11 @@ extension Session {
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
         credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
       ])
+  }
+
+  /// Another request of its source came while this one was open.
+  func countHeldBack(in db: Database) throws {
+    try db.execute(sql: "UPDATE session SET held_back = held_back + 1 WHERE id = ?", arguments: [id])
   }
 
   /// Stores what changes in a session's life.
