@@ -34,7 +34,7 @@ struct PushSubscription: Sendable {
     self.host = host
     port = url.port
     let path = head.dropFirst("https://".count).drop { $0 != "/" }
-    target = (path.isEmpty ? "/" : path) + query
+    target = (path.isEmpty ? "/" : String(path)) + query
     sealing = PushSealing(receiver: receiver, authentication: authentication)
     self.received = received
   }
