@@ -184,7 +184,6 @@ extension ApplicationRefusal {
     case .nameUnknown: "It is not there any more."
     case .nameTaken: "There is an application of this name already."
     case .nameNotFit: "A name has 1 to 100 characters, none of them a control character."
-    case .nameUnknown: "It is not there any more."
     }
   }
 }
