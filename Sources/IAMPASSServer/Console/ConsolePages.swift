@@ -75,7 +75,7 @@ extension Console {
     return """
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>
-      \(table.html(none: "No more users; iampassctl user add makes them."))
+      \(table.html(none: application.users == 0 ? "There is no user yet; iampassctl user add makes them." : "No more users."))
       \(more)
       </section>
       """
