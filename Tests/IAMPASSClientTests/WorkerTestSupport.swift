@@ -116,6 +116,10 @@ func processStatus(_ process: pid_t) -> [String: String] {
   }
 }
 
-func openDescriptors() -> Int {
-  (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
+func openDescriptors() -> Set<String> {
+  let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+  let ours = numbers.compactMap { number in
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number)).map { number + " " + $0 }
+  }
+  return Set(ours.filter { $0.contains("socket:") || $0.contains("pidfd") })
 }
