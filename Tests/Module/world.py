@@ -60,7 +60,8 @@ def forget_denials(folder):
     path = os.path.join(folder, "iampass.sqlite")
     if os.path.exists(path):
         with contextlib.closing(sqlite3.connect(path, timeout=30)) as database, database:
-            database.execute("UPDATE session SET ended_at = ended_at - 3600000 WHERE ending IN ('DENIED', 'NOT_ME')")
+            database.execute(
+                "UPDATE session SET ended_at = ended_at - 3600000 WHERE ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE')")  # fmt: skip
 
 
 class Background:

@@ -23,7 +23,7 @@ def main():
     if not os.path.exists(database):
         return
     with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:
-        connection.execute("UPDATE session SET ended_at = ended_at - 3600000 WHERE ending IN ('DENIED', 'NOT_ME')")
+        connection.execute("UPDATE session SET ended_at = ended_at - 3600000 WHERE ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE')")
 
 
 if __name__ == "__main__":
