@@ -85,6 +85,12 @@ enum RegistrationHook {
       close(ends[0])
       defer { close(ends[1]) }
       guard let child else { return false }
+      // A program that reads nothing must end neither the service nor whoever else runs this; the signal is the
+      // thread's own.
+      var broken = sigset_t()
+      sigemptyset(&broken)
+      sigaddset(&broken, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &broken, nil)
       // Less than a pipe holds, so that it never waits for the program to read.
       _ = input.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
       close(ends[1])

@@ -26,6 +26,7 @@ public struct Service: Sendable {
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - pushTrust: which push services ring phones.
   ///   - proxies: whose word counts for where a request comes from.
+  ///   - certificateEnd: when the certificate that is shown ends.
   ///   - clock: Unix time, for tests.
   public init(
     storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),

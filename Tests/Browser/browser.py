@@ -165,7 +165,10 @@ class Browser:
         field.send_keys(text)
 
     def text(self):
-        return self.find("body").text
+        try:
+            return self.find("body").text
+        except NOT_YET:
+            return "(between two pages)"
 
     def focus(self):
         return self.driver.execute_script("return document.activeElement.id || document.activeElement.className")

@@ -27,7 +27,7 @@ class ServerWorld(World):
     def serve_alone(self, *more):
         """The service and an application, without a host."""
         self.key, self.certificate = make_certificate(self.folder)
-        made = self.command("application", "create", "office", "--json")
+        made = self.command("application", "create", "office", "--json", "--match-code", "off")
         assert made.returncode == 0, made.stderr
         self.application = json.loads(made.stdout)
         self.start_server("127.0.0.1:0", *more)

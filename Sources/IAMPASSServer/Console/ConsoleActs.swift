@@ -75,10 +75,12 @@ extension Console {
     }
     let walkaway = field("walkaway") == "on"
     let silenceLeaves = field("silence") == "on"
+    let matchCodes = field("match_code") == "on"
     try await storage.write { db in
       var settings = try ApplicationSettings.of(id, in: db)
       settings.walkaway = walkaway
       settings.silenceLeaves = silenceLeaves
+      settings.matchCodes = matchCodes
       settings.answerTime = answerTime
       settings.greatestDuration = duration
       settings.hook = hook
@@ -179,9 +181,9 @@ extension Console {
 extension ApplicationRefusal {
   fileprivate var explanation: String {
     switch self {
+    case .nameUnknown: "It is not there any more."
     case .nameTaken: "There is an application of this name already."
     case .nameNotFit: "A name has 1 to 100 characters, none of them a control character."
-    case .nameUnknown: "It is not there any more."
     }
   }
 }

@@ -75,7 +75,7 @@ extension Console {
     return """
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>
-      \(table.html(none: "No more users; iampassctl user add makes them."))
+      \(table.html(none: application.users == 0 ? "There is no user yet; iampassctl user add makes them." : "No more users."))
       \(more)
       </section>
       """
@@ -132,6 +132,8 @@ extension Console {
         <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
         <span>Silence leaves <small>An <code>iampass-phone</code> that is not heard of for \(PresenceBySilence.patience)
         seconds has left. Browsers are never taken so.</small></span></label>
+        <label class="choice"><input type="checkbox" name="match_code" value="on"\(settings.matchCodes ? " checked" : "")>
+        <span>Match codes <small>Phones ask for two digits that the terminal shows.</small></span></label>
         <label>Seconds that a request waits for its answer <small>\(ApplicationSettings.answerTimes.lowerBound) to
         \(ApplicationSettings.answerTimes.upperBound)</small>
         <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"

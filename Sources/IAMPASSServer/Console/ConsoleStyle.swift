@@ -25,6 +25,10 @@ enum ConsoleStyle {
     nav a { padding: .25rem 0; }
     a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible {
       outline: 3px solid var(--link); outline-offset: 2px; }
+    .unseen { position: absolute; left: -100rem; }
+    section > :last-child { margin-bottom: 0; }
+    tbody th { font-weight: 600; }
+    tbody th time { font-weight: 400; }
     .skip { position: absolute; left: -100rem; }
     .skip:focus { left: .5rem; top: .5rem; background: var(--paper); padding: .5rem; }
     .soft, td small { color: var(--soft); }
@@ -57,6 +61,9 @@ enum ConsoleStyle {
       table, tbody, tr, td, tbody th { display: block; }
       thead { position: absolute; left: -100rem; }
       tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+      tbody tr:first-child { border-top: 0; }
+      nav { order: 1; flex-basis: 100%; }
+      header strong { flex: 1; }
       td, tbody th { border: 0; padding: .125rem 0; }
       td[data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
       td:empty { display: none; }

@@ -5,14 +5,15 @@ struct ConsoleTable {
   let names: [String]
   private var rows: [HTML] = []
 
+  /// - Parameter names: of the columns; empty for the one with what can be done.
   init(_ names: [String]) { self.names = names }
 
   /// - Parameter cells: as many as names; the first is the row's heading.
   mutating func add(_ cells: [HTML]) {
     let written = zip(names, cells).enumerated().map { index, pair -> HTML in
       if index == 0 { return "<th scope=\"row\" role=\"rowheader\">\(pair.1)</th>" }
-      return pair.1.text.isEmpty
-        ? "<td role=\"cell\"></td>" : "<td role=\"cell\" data-name=\"\(pair.0)\">\(pair.1)</td>"
+      return pair.0.isEmpty || pair.1.text.isEmpty
+        ? "<td role=\"cell\">\(pair.1)</td>" : "<td role=\"cell\" data-name=\"\(pair.0)\">\(pair.1)</td>"
     }
     rows.append("<tr role=\"row\">\(written)</tr>")
   }
@@ -20,7 +21,10 @@ struct ConsoleTable {
   /// - Parameter none: said instead of a table without rows.
   func html(none: String) -> HTML {
     guard !rows.isEmpty else { return "<p class=\"soft\">\(none)</p>" }
-    let heads = names.map { name -> HTML in "<th scope=\"col\" role=\"columnheader\">\(name)</th>" }
+    let heads = names.map { name -> HTML in
+      let shown: HTML = name.isEmpty ? "<span class=\"unseen\">Actions</span>" : "\(name)"
+      return "<th scope=\"col\" role=\"columnheader\">\(shown)</th>"
+    }
     return """
       <table role="table">
       <thead role="rowgroup"><tr role="row">\(heads)</tr></thead>

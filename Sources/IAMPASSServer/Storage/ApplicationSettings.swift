@@ -7,6 +7,8 @@ public struct ApplicationSettings: Sendable, Equatable {
   var walkaway = true
   /// Whether a phone that is not heard of has left.
   var silenceLeaves = false
+  /// Whether phones ask for the digits that the terminal shows.
+  var matchCodes = true
   /// Seconds that a request waits for its answer.
   var answerTime = SessionLifecycle.answerTime
   /// The greatest length of a session, in seconds, whatever its computer asks for.
@@ -48,6 +50,7 @@ public struct ApplicationSettings: Sendable, Equatable {
   init(row: Row) {
     walkaway = row["walkaway"]
     silenceLeaves = row["silence_leaves"]
+    matchCodes = row["match_code"]
     answerTime = row["answer_time"]
     greatestDuration = row["greatest_duration"]
     hook = row["hook"]
@@ -67,10 +70,10 @@ public struct ApplicationSettings: Sendable, Equatable {
   func store(for application: String, in db: Database) throws {
     try db.execute(
       sql: """
-        UPDATE application SET walkaway = ?, silence_leaves = ?, answer_time = ?, greatest_duration = ?, hook = ?
-        WHERE id = ?
+        UPDATE application SET walkaway = ?, silence_leaves = ?, match_code = ?, answer_time = ?, greatest_duration = ?,
+          hook = ? WHERE id = ?
         """,
-      arguments: [walkaway, silenceLeaves, answerTime, greatestDuration, hook, application])
+      arguments: [walkaway, silenceLeaves, matchCodes, answerTime, greatestDuration, hook, application])
   }
 
   /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.

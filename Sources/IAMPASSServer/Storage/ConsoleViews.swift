@@ -1,3 +1,4 @@
+import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
@@ -56,7 +57,7 @@ struct UserSummary: Sendable {
     shownName = name.count > 2 * Self.shownLength ? name.prefix(Self.shownLength) + "…" : name
     phone = row["display_name"]
     registeredAt = time("registered_at")
-    isAway = row["presence"] == "away"
+    isAway = (row["presence"] as String?) == Presence.away.rawValue
     lastUsedAt = time("last_used_at")
   }
 
