@@ -122,6 +122,15 @@ class Push(PhonePageTest):
         self.browser.tap("#ringing-on")
         self.browser.sees("#ringing-text", "also while this page is closed")
 
+    def end_subscription(self):
+        """The push service has ended it, and the service has seen that."""
+        said = "can be rung no more"
+        before = sum(said in line for line in self.office.lines)
+        self.service.status = 410
+        self.office.sign_in(self.user, host="one").log_out()
+        self.service.message()
+        until(lambda: sum(said in line for line in self.office.lines) > before, "the service's own word for it")
+
     def leave_page(self):
         """A page of the same origin that is not the phone's."""
         self.browser.open(self.office.address + "/.well-known/iampass")
@@ -232,10 +241,7 @@ class Push(PhonePageTest):
 
     def test_forgets_a_subscription_that_the_push_service_has_ended(self):
         self.turn_on()
-        self.service.status = 410
-        self.office.sign_in(self.user, host="one")
-        self.service.message()
-        until(lambda: any("can be rung no more" in line for line in self.office.lines), "the service's own word for it")
+        self.end_subscription()
         self.office.sign_in(self.user, host="two")
         time.sleep(2)
         self.assertEqual(len(self.service.messages), 1)
@@ -251,9 +257,7 @@ class Push(PhonePageTest):
 
     def test_tells_the_service_again_where_it_is_rung(self):
         self.turn_on()
-        self.service.status = 410
-        self.office.sign_in(self.user, host="one")
-        until(lambda: any("can be rung no more" in line for line in self.office.lines), "the service's own word for it")
+        self.end_subscription()
         self.service.status = 201
         self.browser.open(self.office.address + "/phone/")
         self.connected()
