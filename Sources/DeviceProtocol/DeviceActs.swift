@@ -29,7 +29,7 @@ public struct EndStatement: Sendable, Equatable {
 }
 
 /// Adds or replaces the phone's credential; its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
-/// ask's nonce.
+/// ask's nonce. Where the phone has one already, that one's assertion over this statement comes with it.
 public struct CredentialStatement: Sendable, Equatable {
   public let ask: DeviceAsk
   public let credential: UnverifiedCredential

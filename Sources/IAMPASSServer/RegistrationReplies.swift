@@ -62,12 +62,14 @@ extension Service {
     case .failure(let refusal): return refuseCredential(refusal)
     case .success(let credential):
       let now = clock()
-      let isStored = try await storage.write { db in
-        guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return false }
+      let refusal = try await storage.write { db -> DeviceRefusal? in
+        guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return .cutOff }
+        let former = try VerifiedCredential.of(phone: verified.phone.id, in: db)
+        if let refusal = check.refusal(of: verified, toReplace: former) { return refusal }
         try credential.insert(phone: verified.phone.id, at: now, in: db)
-        return true
+        return nil
       }
-      guard isStored else { return .refused(403, .deviceCutOff) }
+      if let refusal { return refusal.reply }
       audit.credentialAdded(phone: verified.phone.id, user: verified.user)
       board.changed(.user(verified.user))
       return try await describe(verified, presence: verified.phone.presence, at: now)
@@ -77,6 +79,20 @@ extension Service {
   private func refuseCredential(_ refusal: CredentialRefusal) -> ServiceReply {
     logger.info("credential refused", metadata: ["why": "\(refusal.rawValue)"])
     return .refused(400, .badCredential)
+  }
+}
+
+extension CredentialCheck {
+  /// The former credential agrees to be replaced: else who has the phone's key alone would make an authenticator of his
+  /// own, and unlock with it.
+  fileprivate func refusal(of verified: VerifiedStatement, toReplace former: VerifiedCredential?) -> DeviceRefusal? {
+    guard let former else { return nil }
+    guard let assertion = verified.assertion else { return DeviceRefusal(status: 403, reason: .assertionMissing) }
+    let challenge = CredentialChallenge.bytes(for: verified.statement)
+    switch self.assertion(assertion, by: former, challenge: challenge) {
+    case .success: return nil
+    case .failure(let detail): return DeviceRefusal(status: 403, reason: .assertionRefused, detail: detail)
+    }
   }
 }
 

@@ -9,7 +9,11 @@ struct Watch: ParsableCommand {
     abstract: "Show sign-in requests as they come, and answer them.",
     discussion: "Ends with Ctrl-C. While the service is away, it goes on trying.")
 
-  enum Answer: String, ExpressibleByArgument, CaseIterable { case approve, deny, ignore, ask }
+  enum Answer: String, ExpressibleByArgument, CaseIterable {
+    case approve, deny
+    case notMe = "not-me"
+    case ignore, ask
+  }
 
   @OptionGroup var options: StateOption
 
@@ -155,13 +159,14 @@ private final class Watcher {
   private func decision(for request: OpenRequest) throws -> Decision? {
     if answer != .ignore { try sleep(delay) }
     // Nobody is unlocked here: said at once, so that who asked need not wait.
-    guard request.method == .acceptance || answer == .ignore || answer == .deny else {
+    guard request.method == .acceptance || [.deny, .notMe, .ignore].contains(answer) else {
       return Decision(answer: .unable)
     }
     let end = MonotonicInstant.now().advanced(milliseconds: request.secondsLeft * 1_000)
     switch answer {
     case .approve: return try approval(of: request, until: end)
     case .deny: return Decision(answer: .deny)
+    case .notMe: return Decision(answer: .notMe)
     case .ignore:
       Terminal.say("ignored")
       return nil

@@ -242,6 +242,30 @@ class Push(PhonePageTest):
         self.assertNotIn("a-capability", "\n".join(self.office.lines))
         self.assertNotIn("/wp/", "\n".join(self.office.lines))
 
+    def test_takes_the_notification_away_once_the_page_has_answered(self):
+        sign_in, worker = self.rung()
+        self.browser.open(self.office.address + "/phone/")
+        self.connected()
+        self.approve(sign_in)
+        until(lambda: worker.notifications() == [], "no notification any more")
+
+    def test_tells_the_service_again_where_it_is_rung(self):
+        self.turn_on()
+        self.service.status = 410
+        self.office.sign_in(self.user, host="one")
+        until(lambda: any("can be rung no more" in line for line in self.office.lines), "the service's own word for it")
+        self.service.status = 201
+        self.browser.open(self.office.address + "/phone/")
+        self.connected()
+        self.browser.sees("#ringing-text", "also while this page is closed")
+
+        def is_rung():
+            self.office.sign_in(self.user, host=f"host-{time.monotonic()}").log_out()
+            time.sleep(1)
+            return len(self.service.messages) > 1
+
+        until(is_rung, "a message at the push service")
+
     def test_turns_notifications_off(self):
         self.turn_on()
         self.browser.tap("#ringing-off")

@@ -131,14 +131,19 @@ import Testing
 
   // Later, on a phone that has none yet or has another.
 
+  /// - Parameter former: whose assertion agrees to be replaced.
   private func addLater(
-    _ phone: TestPhone, _ authenticator: TestAuthenticator, nonceOfChallenge: String? = nil
+    _ phone: TestPhone, _ authenticator: TestAuthenticator, nonceOfChallenge: String? = nil,
+    former: TestAuthenticator? = nil
   ) async throws -> ServiceReply {
     let ask = try phone.ask(.credential)
     let challenge = CredentialChallenge.bytes(
       for: Secret(nonceOfChallenge ?? ask.nonce), publicKey: try phone.key.publicKey.text)
     let credential = try authenticator.credential(challenge: challenge)
-    return try await phone.send(DeviceRoute.credential, CredentialStatement(ask: ask, credential: credential).json)
+    let statement = CredentialStatement(ask: ask, credential: credential).json
+    let assertion = try former?.assertion(challenge: CredentialChallenge.bytes(for: statement))
+    let body = try UnverifiedStatement.body(signing: statement, with: phone.key, assertion: assertion)
+    return await phone.fixture.respond(TestPhone.request(DeviceRoute.credential, body))
   }
 
   @Test func aPhoneAddsACredentialLater() async throws {
@@ -150,12 +155,23 @@ import Testing
     #expect(try DeviceStatusReply(parsing: try await phone.status().body).methods == [.acceptance, .device])
   }
 
+  @Test func aCredentialIsNotReplacedWithoutItsWord() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await addLater(phone, authenticator)
+    let second = try TestAuthenticator(id: [9])
+    #expect(try await addLater(phone, second).reason == "ASSERTION_MISSING")
+    #expect(try await addLater(phone, second, former: second).reason == "ASSERTION_REFUSED")
+    _ = try await fixture.started("alice")
+    #expect(try await phone.list().map(\.credential) == [Base64URL.encode(authenticator.id)])
+  }
+
   @Test func anotherCredentialTakesTheFirstOnesPlace() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     _ = try await addLater(phone, authenticator)
     let second = try TestAuthenticator(id: [9])
-    #expect(try await addLater(phone, second).status == 200)
+    #expect(try await addLater(phone, second, former: authenticator).status == 200)
     _ = try await fixture.started("alice")
     #expect(try await phone.list().map(\.credential) == [Base64URL.encode([9])])
   }

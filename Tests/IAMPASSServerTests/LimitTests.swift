@@ -136,6 +136,18 @@ import Testing
     #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "TOO_MANY_DENIALS"))
   }
 
+  /// Who guesses codes is no better than who is denied.
+  @Test func wrongCodesAreDenials() async throws {
+    let fixture = try await Fixture(hasMatchCodes: true)
+    let phone = try await TestPhone.registered(in: fixture)
+    for _ in 0..<3 {
+      let code = try await fixture.started("alice").matchCode
+      let request = try #require(try await phone.list().first)
+      #expect(try await phone.answer(.approve, to: request, code: code == "00" ? "01" : "00").reason == "WRONG_CODE")
+    }
+    #expect(try await fixture.start("alice") == .notStarted(reason: "TOO_MANY_DENIALS"))
+  }
+
   @Test func theUsersOtherSourcesGoOn() async throws {
     let (fixture, phone) = try await office()
     try await denied(fixture, phone, times: 3)

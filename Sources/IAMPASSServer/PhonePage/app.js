@@ -74,6 +74,7 @@ class PhonePage {
         if (name === "status") view.update(value);
         if (name !== "requests") return;
         this.#requests.update(account, value.requests);
+        void this.#ringing.tidy(account, value.requests);
         this.#followHash();
       },
       state: (state) => {

@@ -3,7 +3,7 @@ import "./shared.js";
 import { complain, find, say, show, withButtonsOff } from "./dom.js";
 import { sentence } from "./refusals.js";
 
-const { accounts, ask, base, fromBase64url, get } = globalThis.iampass;
+const { ask, base, base64url, fromBase64url, get } = globalThis.iampass;
 
 /** Starts the service worker; nil where this browser has none, or no push. */
 async function worker() {
@@ -16,6 +16,8 @@ async function worker() {
 export class Ringing {
   #registration = null;
   #accounts;
+  /** The address that the service was told since the page was loaded, by phone id: it may have forgotten older ones. */
+  #told = new Map();
 
   /** @param current gives this phone's accounts at any time. */
   constructor(current) {
@@ -27,10 +29,28 @@ export class Ringing {
   async start() {
     try {
       this.#registration = await worker();
+      await this.#dropStranger();
     } catch {
-      this.#registration = null;
+      // Without it the page works, and says that it does not ring.
     }
     await this.refresh();
+  }
+
+  /** Takes notifications away that nobody needs to answer any more. */
+  async tidy(account, requests) {
+    const open = new Set(requests.map(({ session }) => session));
+    for (const one of (await this.#registration?.getNotifications()) ?? []) {
+      if (one.data?.device === account.device && !open.has(one.data.session)) one.close();
+    }
+  }
+
+  /** A subscription for another key, as after a service made anew, would never ring. */
+  async #dropStranger() {
+    const subscription = await this.#registration?.pushManager.getSubscription();
+    const made = subscription?.options?.applicationServerKey;
+    if (!made) return;
+    const { key } = await get("device/v1/push-key");
+    if (base64url(made) !== key) await subscription.unsubscribe();
   }
 
   /** After accounts came or went: each has the subscription that this browser has. */
@@ -92,7 +112,7 @@ export class Ringing {
   async #tell(subscription) {
     const { endpoint, keys } = subscription.toJSON();
     for (const account of this.#accounts()) {
-      if (account.endpoint !== endpoint) {
+      if (this.#told.get(account.device) !== endpoint) {
         await this.#put(account, { endpoint, p256dh: keys.p256dh, auth: keys.auth });
       }
     }
@@ -100,7 +120,6 @@ export class Ringing {
 
   async #put(account, subscription) {
     await ask(account, "push", "push", { subscription });
-    account.endpoint = subscription?.endpoint ?? null;
-    await accounts.put(account);
+    this.#told.set(account.device, subscription?.endpoint);
   }
 }

@@ -22,13 +22,13 @@ async function windows() {
 
 async function ring(event) {
   const { device, session } = event.data?.json() ?? {};
-  // The open page shows it already.
-  if ((await windows()).some((client) => client.visibilityState === "visible")) return;
+  // The open page shows it already; but browsers take the subscription from who shows nothing.
+  const silent = (await windows()).some((client) => client.visibilityState === "visible");
   try {
     const account = await accounts.get(device);
     const { requests } = await ask(account, "requests", "requests", { known: [] });
     const request = requests.find((one) => one.session === session);
-    if (request) await showRequest(account, request);
+    if (request) await showRequest(account, request, silent);
     else await showPlain("A sign-in request has ended", "It was answered, or nobody waits for it any more.", session);
   } catch {
     // The phone must ring all the same; the page says what does not work.
@@ -36,11 +36,11 @@ async function ring(event) {
   }
 }
 
-function showRequest(account, request) {
+function showRequest(account, request, silent) {
   const facts = contextPairs(request.context).filter(({ name }) => name !== "host" && name !== "service");
   const lines = [`For ${account.user} at ${account.application}`, ...facts.map(({ label, value }) => `${label}: ${value}`)];
   return self.registration.showNotification(title(request.context), {
-    body: lines.join("\n"), tag: request.session, icon, badge: icon, renotify: true, requireInteraction: true,
+    body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,
     data: { device: account.device, session: request.session, request },
     actions: [{ action: "approve", title: "Approve" }, { action: "deny", title: "Deny" }],
   });
@@ -81,6 +81,5 @@ async function move(event) {
   const { endpoint, keys } = subscription.toJSON();
   for (const account of await accounts.all()) {
     await ask(account, "push", "push", { subscription: { endpoint, p256dh: keys.p256dh, auth: keys.auth } });
-    await accounts.put({ ...account, endpoint });
   }
 }

@@ -16,7 +16,7 @@ enum Denials {
       db,
       sql: """
         SELECT ended_at FROM session
-        WHERE user = ? AND source = ? AND ending IN ('DENIED', 'NOT_ME') AND ended_at > ?
+        WHERE user = ? AND source = ? AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > ?
         ORDER BY ended_at DESC
         """,
       arguments: [user, source, now.advanced(seconds: -(pause + window)).milliseconds])

@@ -46,4 +46,10 @@ enum PhoneSchema {
   static let heldBack = """
     ALTER TABLE session ADD COLUMN held_back INTEGER NOT NULL DEFAULT 0;
     """
+
+  /// A wrong code denies: it is looked for with the other denials.
+  static let wrongCodes = """
+    DROP INDEX denied_session;
+    CREATE INDEX denied_session ON session (user, ended_at) WHERE ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE');
+    """
 }

@@ -12,6 +12,7 @@ enum Schema {
     migrator.registerMigration("phone credentials") { try $0.execute(sql: PhoneSchema.credentials) }
     migrator.registerMigration("held back requests") { try $0.execute(sql: PhoneSchema.heldBack) }
     migrator.registerMigration("denials") { try $0.execute(sql: Denials.schema) }
+    migrator.registerMigration("wrong codes") { try $0.execute(sql: PhoneSchema.wrongCodes) }
     migrator.registerMigration("audit") {
       try $0.execute(sql: AuditSchema.table)
       try $0.execute(sql: AuditSchema.triggers)
