@@ -155,6 +155,25 @@ import Testing
     _ = try await fixture.started("alice", context: SignInContext(host: "web-1", remoteHost: "192.0.2.9"))
   }
 
+  /// Computers that say nothing of themselves are told apart by their address.
+  @Test func anotherComputerWithoutContextGoesOn() async throws {
+    let (fixture, phone) = try await office()
+    func start(from peer: String) async throws -> StartReply {
+      let request = try fixture.startRequest("alice", context: SignInContext())
+      let reply = await fixture.respond(
+        ServiceRequest(
+          method: request.method, target: request.target, authority: request.authority, headers: request.headers,
+          body: request.body, peer: peer))
+      return try StartReply(parsing: reply.body)
+    }
+    for _ in 0..<3 {
+      _ = try await start(from: "192.0.2.1")
+      try await phone.answer(.deny, to: try #require(try await phone.list().first))
+    }
+    #expect(try await start(from: "192.0.2.1") == .notStarted(reason: "TOO_MANY_DENIALS"))
+    #expect(try await start(from: "192.0.2.2") != .notStarted(reason: "TOO_MANY_DENIALS"))
+  }
+
   @Test func otherUsersOfThatSourceGoOn() async throws {
     let (fixture, phone) = try await office()
     _ = try await TestPhone.registered(in: fixture, user: "bob")

@@ -11,6 +11,8 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
     world.serve()
     world.register_phone()
+    # Else the service is told no host, service and remote host, by which sources differ.
+    world.configure(signed_replies="required")
     world.pam("sudo")
 
 

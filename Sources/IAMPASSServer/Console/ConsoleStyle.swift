@@ -26,6 +26,7 @@ enum ConsoleStyle {
     a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible {
       outline: 3px solid var(--link); outline-offset: 2px; }
     .unseen { position: absolute; left: -100rem; }
+    section > :first-child { margin-top: 0; }
     section > :last-child { margin-bottom: 0; }
     tbody th { font-weight: 600; }
     tbody th time { font-weight: 400; }

@@ -26,9 +26,10 @@ struct QRCode: Sendable {
       }
     }
     let size = width + 2 * Self.quietZone
+    // The path is our own, and longer than what a stranger's text is cut to.
     return """
       <svg class="code" role="img" aria-label="\(title)" viewBox="0 0 \(size) \(size)" shape-rendering="crispEdges">
-      <rect width="\(size)" height="\(size)" fill="#ffffff"/><path d="\(path)" fill="#000000"/>
+      <rect width="\(size)" height="\(size)" fill="#ffffff"/><path d="\(HTML(stringLiteral: path))" fill="#000000"/>
       </svg>
       """
   }

@@ -45,7 +45,7 @@ struct Session: Sendable {
     replySecret = starter.secret
     address = client.text
     self.user = user
-    source = Session.source(of: context)
+    source = Session.source(of: context, from: client)
     self.context = context
     self.method = method
     answerNonce = try Fresh.identifier()
@@ -78,8 +78,8 @@ struct Session: Sendable {
   }
 
   /// Unambiguous: the values are JSON strings.
-  static func source(of context: SignInContext) -> String {
-    let parts = [context.host, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
+  static func source(of context: SignInContext, from client: ClientAddress) -> String {
+    let parts = [context.host ?? client.text, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
     return String(decoding: JSON.array(parts).encoded(), as: UTF8.self)
   }
 }
