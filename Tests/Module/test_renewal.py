@@ -19,7 +19,8 @@ class RenewedCertificate(unittest.TestCase):
         # Computers and phones trust both, as they trust an authority.
         self.world.write("ca.pem", read(self.world.certificate) + read(self.renewed[1]), 0o644)
         self.world.start_server()
-        self.world.write("credentials", run(program("iampass-server"), "application", "create", "tests", "--data", self.world.path("data")))
+        made = run(program("iampass-server"), "application", "create", "tests", "--data", self.world.path("data"), "--match-code", "off")
+        self.world.write("credentials", made)
         self.world.configure(server=self.world.address, ca_file=self.world.path("ca.pem"))
         run(program("iampassctl"), "user", "add", ENROLLED, "--config", self.world.path("iampass.conf"))
         self.first = self.shown()
