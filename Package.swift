@@ -130,6 +130,12 @@ let package = Package(
     .testTarget(name: "AdminCommandsTests", dependencies: ["AdminCommands", "HostState"], swiftSettings: strict),
     .testTarget(name: "LoginModuleTests", dependencies: ["LoginModule"], swiftSettings: strict),
     .testTarget(name: "SessionHelperTests", dependencies: ["SessionHelper"], swiftSettings: strict),
-    .testTarget(name: "IAMPASSServerTests", dependencies: ["IAMPASSServer", "DeviceProtocol"], swiftSettings: strict),
+    .testTarget(
+      name: "IAMPASSServerTests",
+      dependencies: [
+        "IAMPASSServer", "DeviceProtocol",
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
   ]
 )

@@ -35,11 +35,19 @@ public final class TLSFiles: Sendable {
     return configuration
   }
 
+  /// What a look at the files came to.
+  public enum Renewal: Sendable, Equatable {
+    case taken
+    case unchanged
+    /// The old pair stays, for this reason.
+    case notTaken(String)
+  }
+
   /// Takes renewed files, until the task is cancelled.
   public func keepFresh(logger: Logger) async {
     var warnedAt: UnixTime?
     while !Task.isCancelled {
-      reload(logger: logger)
+      renew(logger: logger)
       let now = UnixTime.now()
       let expiry = current.withLock { $0.expiry }
       if expiry.seconds - now.seconds < Self.warningTime,
@@ -53,18 +61,22 @@ public final class TLSFiles: Sendable {
     }
   }
 
-  private func reload(logger: Logger) {
+  /// Looks at the files now. Connections that are open go on with the pair that they began with.
+  @discardableResult
+  public func renew(logger: Logger) -> Renewal {
     let seen = Stamp(certificate: certificate, key: key)
-    guard seen != current.withLock({ $0.stamp }) else { return }
+    guard seen != current.withLock({ $0.stamp }) else { return .unchanged }
     do {
       let renewed = try Pair(certificate: certificate, key: key)
       current.withLock { $0 = renewed }
       logger.notice("took the renewed certificate", metadata: ["file": "\(certificate)"])
+      return .taken
     } catch {
       // Files are renewed one after the other; the next look finds both.
       logger.warning(
         "the renewed certificate is not taken, the old one stays",
         metadata: ["file": "\(certificate)", "error": "\(error)"])
+      return .notTaken("\(error)")
     }
   }
 

@@ -5,12 +5,13 @@ import IAMPASSProtocol
 import SessionHelper
 
 private let usage = """
-  usage: iampass-helper [--config PATH]
+  usage: iampass-helper [--config PATH] [--version]
 
   Watches the sessions that a phone opened, and logs them out when the phone leaves. Started by systemd:
   systemctl status iampass-helper.
 
     --config PATH   configuration file; credentials stand beside it (default: \(Configuration.path))
+    --version       the version
     --help          this text
 
   """
@@ -44,6 +45,9 @@ enum HelperCommand {
       switch word {
       case "--help", "-h":
         print(usage, terminator: "")
+        exit(EX_OK)
+      case "--version":
+        print(ProductVersion.text)
         exit(EX_OK)
       case "--config":
         guard let next = rest.popFirst() else { stop("--config takes a path", EX_USAGE) }

@@ -1,10 +1,12 @@
 import ArgumentParser
+import IAMPASSProtocol
 
 @main
 struct PhoneCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "iampass-phone",
     abstract: "The phone's side of IAMPASS as a command: register, answer, leave, return.",
+    version: ProductVersion.text,
     subcommands: [Register.self, Watch.self, Leave.self, Return.self, Status.self])
 
   static func main() {

@@ -7,7 +7,7 @@ import Logging
 
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run the service until SIGTERM or SIGINT.")
+    abstract: "Run the service until SIGTERM or SIGINT; SIGHUP has it read its certificate again.")
 
   /// Seconds for the replies at work; with all else the service is gone within 2 s.
   private static let drainTime = 1.0
@@ -74,6 +74,8 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let logger = try makeLogger()
     Limits.raiseDescriptors()
+    // The default would end the service, which may be told before it listens.
+    signal(SIGHUP, SIG_IGN)
     let (host, port) = try ListenAddress.parts(of: listen)
     let metricsAddress = try metricsListen.map { text throws(Problem) in try ListenAddress.parts(of: text) }
     let publicURL = try publicURL.map { text in
@@ -120,6 +122,7 @@ struct Serve: AsyncParsableCommand {
         await service.keepHouse()
         await certificates
       }
+      renewOnSignal(tls, logger: logger)
       stopOnSignal(server, [serving.cancel, housekeeping.cancel], logger: logger)
       try await serving.value
       try? storage.close()
@@ -156,8 +159,19 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
+  private func renewOnSignal(_ tls: TLSFiles, logger: Logger) {
+    let signals = Signals([SIGHUP])
+    Task {
+      // A source that nobody holds hears nothing.
+      defer { withExtendedLifetime(signals) {} }
+      for await _ in signals.arrivals where tls.renew(logger: logger) == .unchanged {
+        logger.notice("the certificate has not changed", metadata: ["file": "\(tlsCert)"])
+      }
+    }
+  }
+
   private func stopOnSignal(_ server: HTTPServer, _ cancels: [@Sendable () -> Void], logger: Logger) {
-    let signals = StopSignals()
+    let signals = Signals([SIGTERM, SIGINT])
     Task {
       await signals.first()
       logger.notice("stopping")
@@ -209,15 +223,15 @@ extension ListenAddress {
   }
 }
 
-/// SIGTERM and SIGINT as something to wait for.
-struct StopSignals {
-  private let signals: AsyncStream<Void>
+/// Signals as something to wait for.
+struct Signals {
+  let arrivals: AsyncStream<Void>
   private let sources: [any DispatchSourceSignal]
 
-  init() {
-    let (signals, sender) = AsyncStream<Void>.makeStream()
-    self.signals = signals
-    sources = [SIGTERM, SIGINT].map { number in
+  init(_ numbers: [Int32]) {
+    let (arrivals, sender) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.arrivals = arrivals
+    sources = numbers.map { number in
       // The default would end the process before the source hears of it.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number)
@@ -230,7 +244,8 @@ struct StopSignals {
   }
 
   func first() async {
-    for await _ in signals { return }
+    for await _ in arrivals { break }
+    withExtendedLifetime(sources) {}
   }
 }
 

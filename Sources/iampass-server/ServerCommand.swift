@@ -1,4 +1,5 @@
 import ArgumentParser
+import IAMPASSProtocol
 import IAMPASSServer
 
 @main
@@ -6,6 +7,7 @@ struct ServerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "iampass-server",
     abstract: "An IAMPASS-compatible sign-in service of your own.",
+    version: ProductVersion.text,
     subcommands: [
       Serve.self, ApplicationCommand.self, HostCredentialCommand.self, BackupCommand.self, AuditCommand.self,
       ConsoleLinkCommand.self,

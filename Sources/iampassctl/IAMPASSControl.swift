@@ -1,4 +1,5 @@
 import ArgumentParser
+import IAMPASSProtocol
 
 @main
 struct IAMPASSControl: ParsableCommand {
@@ -6,6 +7,7 @@ struct IAMPASSControl: ParsableCommand {
     commandName: "iampassctl",
     abstract: "Sets up sign-in by phone on this computer.",
     discussion: "Keep a root shell open while you change how this computer signs people in.",
+    version: ProductVersion.text,
     subcommands: [
       SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
       EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, SessionCommand.self, TrialEndCommand.self,

@@ -40,10 +40,7 @@ extension WorkerTests {
         transport.stop()
         #expect(workers().isEmpty)
       }
-      // Other tests open and close some at the same time; one left by each round would stay.
-      let deadline = MonotonicInstant.now().advanced(milliseconds: 30_000)
-      while openDescriptors().subtracting(before).count >= rounds, MonotonicInstant.now() < deadline { usleep(50_000) }
-      #expect(openDescriptors().subtracting(before).count < rounds)
+      #expect(areFewerLeft(than: rounds, since: before))
     }
 
     @Test func leaveWithTheTransport() throws {
@@ -121,12 +118,13 @@ extension WorkerTests {
       symlink(workerPath, link)
       let text = try Self.file("no program", mode: 0o755)
       defer { for path in [writable, link, text] { unlink(path) } }
-      for path in [writable, link, text, "/tmp", "/nowhere/iampass-https", "iampass-https"] {
+      let paths = [writable, link, text, "/tmp", "/nowhere/iampass-https", "iampass-https"]
+      let before = openDescriptors()
+      for path in paths + paths + paths {
         let transport = WorkerTransport(settings: services.settings(worker: path))
-        let before = openDescriptors()
         #expect(failure { () throws(TransportError) in try get(transport, services.url("good")) } == .workerFailed)
-        #expect(openDescriptors() == before)
       }
+      #expect(areFewerLeft(than: 3 * paths.count, since: before))
     }
 
     @Test(.enabled(if: geteuid() == 0)) func neverRunAsRoot() throws {

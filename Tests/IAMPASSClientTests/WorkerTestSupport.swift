@@ -116,6 +116,18 @@ func processStatus(_ process: pid_t) -> [String: String] {
   }
 }
 
+/// Whether fewer than `count` sockets and processes are open now that were not `before`. Other tests open and close
+/// some at the same time; one left by each of `count` rounds would stay.
+func areFewerLeft(than count: Int, since before: Set<String>) -> Bool {
+  let deadline = MonotonicInstant.now().advanced(milliseconds: 30_000)
+  while openDescriptors().subtracting(before).count >= count {
+    if MonotonicInstant.now() >= deadline { return false }
+    usleep(50_000)
+  }
+  return true
+}
+
+/// The process's sockets, and processes by descriptor.
 func openDescriptors() -> Set<String> {
   let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
   let ours = numbers.compactMap { number in

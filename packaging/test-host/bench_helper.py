@@ -32,10 +32,8 @@ def measure_latency(built, runs):
 
 def with_arguments(host, arguments):
     """The service with further arguments."""
-    unit = host.path("/etc/systemd/system/iampass-server.service")
-    text = re.sub(r"(tls\.key)[^\n]*", rf"\1 {arguments}", unit.read_text())
-    unit.write_text(text)
-    host.run("systemctl", "daemon-reload")
+    settings = host.path("/etc/default/iampass-server")
+    settings.write_text(re.sub(r"(?m)^#?OPTIONS=.*", f"OPTIONS={arguments}", settings.read_text()))
     host.run("systemctl", "restart", "iampass-server")
     host.start_service()
     host.run("systemctl", "restart", "iampass-helper")

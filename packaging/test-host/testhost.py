@@ -141,7 +141,7 @@ class Host:
 
     def set_match_codes(self, setting):
         self.run("iampass-server", "application", "set", "workstation", "--data", "/var/lib/iampass-server",
-                 "--match-code", setting, user="iampass-server")
+                 "--match-code", setting, user="_iampass-server")
 
     @contextlib.contextmanager
     def with_match_codes(self):

@@ -1,0 +1,302 @@
+"""The packages' whole life on a machine: installed, used, upgraded, removed and purged. A test goes on where the one
+before it ended, so the first that fails is the last."""
+
+import contextlib
+import glob
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import machine
+from machine import Phone, apt, finish, press_enter_for_the_phone, run, terminal, wait_until
+
+DEBS = os.environ["IAMPASS_DEBS"]
+PACKAGES = ["libpam-iampass", "iampass-server", "iampass-phone"]
+PASSWORD = "alice-password"
+SUDO = "sudo -k; sudo id -un"
+SSH = "ssh -tt -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR alice@localhost"
+CERTIFICATE = "/etc/iampass-server/cert.pem"
+CONFIGURATION = "/etc/iampass/iampass.conf"
+COMMON_AUTH = "/etc/pam.d/common-auth"
+
+
+def package_files(folder=DEBS):
+    return sorted(glob.glob(os.path.join(folder, "*.deb")))
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def version_of(package):
+    return run("dpkg-query", "--show", "--showformat=${Version}", package)
+
+
+class Before:
+    """The machine as it was before the packages came."""
+
+    def __init__(self):
+        for user in ("alice", "phone", "visitor"):
+            run("useradd", "--create-home", "--shell", "/bin/bash", user)
+            open(f"/home/{user}/.hushlogin", "w").close()
+        run("chpasswd", text_in=f"alice:{PASSWORD}\n")
+        write("/etc/sudoers.d/iampass-tests", "alice ALL=(ALL) ALL\n")
+        os.chmod("/etc/sudoers.d/iampass-tests", 0o440)
+        run("ssh-keygen", "-q", "-A")
+        run("systemctl", "restart", "ssh")
+        run("systemctl", "daemon-reload")
+        self.pam, self.accounts, self.units = machine.pam_files(), machine.accounts(), machine.units()
+        self.debconf, self.files = machine.debconf_answers(), machine.files()
+
+
+class Life(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.before = Before()
+
+    # What every stage claims
+
+    def assert_sudo_takes_the_password(self):
+        child = terminal(SUDO, user="alice")
+        self.assertEqual(child.expect([r"\[sudo\] password[^\n]*: ", r"Password[^\n]*: ", r"phone"]), 0)
+        child.sendline(PASSWORD)
+        status, shown = finish(child)
+        self.assertEqual(status, 0, shown)
+        self.assertIn("root", shown)
+
+    def assert_sudo_asks_the_phone(self):
+        with Phone("approve") as phone:
+            status, shown = finish(terminal(SUDO, user="alice"))
+            self.assertEqual((status, "root" in shown, "assword" in shown), (0, True, False), shown)
+            self.assertEqual(phone.rings(), 1)
+
+    def assert_pam_is_as_before(self):
+        self.assertEqual(machine.pam_files(), self.before.pam)
+
+    def assert_sessions_of_alice(self, count):
+        wait_until(f"{count} sessions of alice", lambda: len(machine.sessions("alice")) == count)
+
+    @contextlib.contextmanager
+    def configured_with(self, line):
+        before = read(CONFIGURATION)
+        write(CONFIGURATION, before + line + "\n")
+        try:
+            yield
+        finally:
+            write(CONFIGURATION, before)
+
+    # The life
+
+    def test_01_apt_installs_the_previous_version(self):
+        apt("install", *package_files(os.path.join(DEBS, "previous")))
+        for package in PACKAGES:
+            self.assertTrue(version_of(package).endswith("~previous"))
+
+    def test_02_installing_changes_nothing_for_anybody(self):
+        self.assert_pam_is_as_before()
+        mark = machine.mark("installed")
+        self.assert_sudo_takes_the_password()
+        self.assertEqual(machine.journal_of_the_module(mark), [])
+
+    def test_03_profiles_that_are_half_configured_change_nothing_either(self):
+        run("pam-auth-update", "--package", "--enable", "iampass", "iampass-session")
+        self.assertIn("pam_iampass", read(COMMON_AUTH))
+        mark = machine.mark("unconfigured")
+        self.assert_sudo_takes_the_password()
+        self.assertLessEqual(len(machine.journal_of_the_module(mark)), 1)
+        with self.configured_with("server = https://localhost:1"):
+            self.assert_sudo_takes_the_password()
+
+    def test_04_a_missing_module_leaves_the_password(self):
+        with machine.moved_away(machine.module_path()):
+            self.assert_sudo_takes_the_password()
+            child = terminal("su alice -c 'id -un'", user="visitor")
+            child.expect("assword: ")
+            child.sendline(PASSWORD)
+            self.assertEqual(finish(child)[0], 0)
+        run("pam-auth-update", "--package", "--disable", "iampass", "iampass-session")
+        self.assert_pam_is_as_before()
+
+    def test_05_the_services_run_confined(self):
+        for unit in ("iampass-helper", "iampass-server"):
+            wait_until(f"{unit} runs", lambda unit=unit: machine.is_active(unit))
+        for unit in ("iampass-server", "iampass-helper"):
+            said = run("systemd-analyze", "security", "--no-pager", unit)
+            exposure = float(re.search(r"exposure level[^:]*: ([0-9.]+)", said)[1])
+            self.assertLess(exposure, 3, unit)
+        self.assertEqual(run("stat", "--format=%U %a", "/var/lib/iampass-server").split(), ["_iampass-server", "700"])
+
+    def test_06_the_first_start_makes_a_certificate_and_says_so(self):
+        said = run("journalctl", "--no-pager", "--unit=iampass-server")
+        self.assertIn("made a self-signed certificate", said)
+        self.assertIn("systemctl reload iampass-server", said)
+        self.assertEqual(run("stat", "--format=%U %G %a", "/etc/iampass-server/key.pem").split(), ["root", "_iampass-server", "640"])
+
+    def test_07_a_renewed_certificate_is_taken_without_a_restart(self):
+        pid = machine.main_pid("iampass-server")
+        for path in (CERTIFICATE, "/etc/iampass-server/key.pem"):
+            shutil.move(path, path + ".old")
+        run("/usr/libexec/iampass-server/make-certificate", CERTIFICATE, "/etc/iampass-server/key.pem")
+        run("systemctl", "reload", "iampass-server")
+        own = run("openssl", "x509", "-in", CERTIFICATE, "-noout", "-fingerprint").strip()
+
+        def shown():
+            said = run("sh", "-c", "openssl s_client -connect localhost:8443 </dev/null 2>/dev/null | openssl x509 -noout -fingerprint", check=False)
+            return said[1].strip()
+
+        wait_until("the new certificate is shown", lambda: shown() == own)
+        self.assertEqual(machine.main_pid("iampass-server"), pid)
+        for path in (CERTIFICATE, "/etc/iampass-server/key.pem"):
+            os.unlink(path + ".old")
+
+    def test_08_it_is_set_up_and_a_phone_enrolled(self):
+        # Without codes, which nobody is there to type on the phone.
+        made = run("iampass-server", "application", "create", "office", "--data", "/var/lib/iampass-server",
+                   "--match-code", "off", user="_iampass-server")
+        with open("/root/office", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(made)
+        run("iampassctl", "setup", "--server", "https://localhost:8443", "--secret-file", "/root/office", "--ca", CERTIFICATE)
+        os.unlink("/root/office")
+        run("iampassctl", "user", "add", "alice")
+        link = re.search(r"https://\S+", run("iampassctl", "enroll", "alice"))[0]
+        run("iampass-phone", "register", link, "--state", machine.PHONE_STATE, "--ca", CERTIFICATE, user="phone")
+        self.assert_pam_is_as_before()
+
+    def test_09_enable_has_sudo_ask_the_phone(self):
+        run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--sshd")
+        self.assert_sudo_asks_the_phone()
+
+    def test_10_a_denial_refuses_and_rings_once(self):
+        with Phone("deny") as phone:
+            status, shown = finish(terminal(SUDO, user="alice"))
+            self.assertNotEqual(status, 0)
+            self.assertIn("denied", shown)
+            self.assertEqual(phone.rings(), 1)
+
+    def test_11_ssh_login_and_su_ask_the_phone(self):
+        with Phone("approve"):
+            child = terminal(SSH + " id -un", user="visitor")
+            press_enter_for_the_phone(child)
+            status, shown = finish(child)
+            self.assertEqual((status, "alice" in shown), (0, True), shown)
+            child = terminal("su alice -c 'id -un'", user="visitor")
+            press_enter_for_the_phone(child)
+            self.assertEqual(finish(child)[0], 0)
+            child = terminal("systemd-run --quiet --pty --collect --wait --service-type=exec login")
+            child.expect("login: ")
+            child.sendline("alice")
+            press_enter_for_the_phone(child)
+            child.expect(r"alice@[^\n]*\$ ")
+            child.sendline("exit")
+            finish(child)
+
+    def test_12_who_walks_away_is_logged_out(self):
+        self.assert_sessions_of_alice(0)
+        with Phone("approve"):
+            child = terminal(SSH, user="visitor")
+            press_enter_for_the_phone(child)
+            child.expect(r"alice@[^\n]*\$ ")
+            self.assert_sessions_of_alice(1)
+        machine.leave()
+        self.assertIn("Signed out", finish(child)[1])
+        self.assert_sessions_of_alice(0)
+        run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
+
+    def test_13_an_upgrade_leaves_sign_ins_and_sessions_alone(self):
+        pam, helper = machine.pam_files(), machine.main_pid("iampass-helper")
+        with Phone("approve"):
+            session = terminal(SSH, user="visitor")
+            press_enter_for_the_phone(session)
+            session.expect(r"alice@[^\n]*\$ ")
+        # Its requests wait on disk; an upgrade of it takes longer than a phone has time.
+        run("dpkg", "--install", *glob.glob(f"{DEBS}/iampass-server_*.deb"))
+        wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
+        with self.configured_with("approval_timeout = 60s"):
+            waiting = terminal(SUDO, user="alice")
+            waiting.expect("Approve the sign-in on your phone")
+            run("dpkg", "--install", *glob.glob(f"{DEBS}/libpam-iampass_*.deb"), *glob.glob(f"{DEBS}/iampass-phone_*.deb"))
+            with Phone("approve"):
+                status, shown = finish(waiting)
+        self.assertEqual((status, "root" in shown, "assword" in shown), (0, True, False), shown)
+        session.sendline("echo $((6 * 7))")
+        session.expect("42")
+        self.assertNotEqual(machine.main_pid("iampass-helper"), helper)
+        self.assertEqual(machine.pam_files(), pam)
+        machine.leave()
+        self.assertIn("Signed out", finish(session)[1])
+        run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
+
+    def test_14_the_programs_are_of_the_packages_version(self):
+        for program, package in (("iampassctl", "libpam-iampass"), ("iampass-server",) * 2, ("iampass-phone",) * 2,
+                                 ("/usr/libexec/iampass/iampass-helper", "libpam-iampass")):
+            self.assertEqual(run(program, "--version").strip(), version_of(package))
+
+    def test_15_disable_gives_every_pam_file_back(self):
+        run("iampassctl", "disable")
+        self.assert_pam_is_as_before()
+        self.assert_sudo_takes_the_password()
+
+    def test_16_no_upgrade_or_downgrade_switches_it_on(self):
+        run("dpkg", "--install", *package_files(os.path.join(DEBS, "previous")))
+        self.assert_pam_is_as_before()
+        run("dpkg", "--install", *package_files())
+        self.assert_pam_is_as_before()
+
+    def test_17_lines_by_hand_stop_the_removal(self):
+        run("iampassctl", "enable")
+        path, line = "/etc/pam.d/sudo", "auth required pam_iampass.so\n"
+        before = read(path)
+        write(path, line + before)
+        status, said = run("apt-get", "-y", "remove", "libpam-iampass", check=False)
+        self.assertNotEqual(status, 0)
+        self.assertIn("/etc/pam.d/sudo:1:auth required pam_iampass.so", said)
+        self.assertTrue(os.path.exists(machine.module_path()))
+        self.assertNotIn("pam_iampass", read(COMMON_AUTH))
+        write(path, before)
+        run("dpkg", "--configure", "--pending")
+        self.assert_pam_is_as_before()
+
+    def test_18_a_removal_during_a_sign_in_lets_it_end(self):
+        run("iampassctl", "enable")
+        waiting = terminal(SUDO, user="alice")
+        waiting.expect("Approve the sign-in on your phone")
+        run("dpkg", "--remove", "iampass-phone", "libpam-iampass")
+        self.assert_pam_is_as_before()
+        # Nobody answers: the phone's program is gone too.
+        waiting.expect("assword[^\n]*: ")
+        waiting.sendline(PASSWORD)
+        self.assertEqual(finish(waiting)[0], 0)
+        self.assert_sudo_takes_the_password()
+
+    def test_19_a_purge_keeps_tokens_and_data_unless_asked(self):
+        apt("purge", *PACKAGES)
+        for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/var/lib/iampass-server/iampass.sqlite"):
+            self.assertTrue(os.path.exists(path), path)
+
+    def test_20_a_purge_that_is_asked_to_leaves_nothing(self):
+        apt("install", *package_files())
+        run("debconf-set-selections", text_in="libpam-iampass libpam-iampass/remove-secrets boolean true\n"
+            "iampass-server iampass-server/remove-data boolean true\n")
+        apt("purge", *PACKAGES)
+        run("systemctl", "daemon-reload")
+        self.assert_pam_is_as_before()
+        self.assertEqual(machine.accounts(), self.before.accounts)
+        self.assertEqual(machine.units(), self.before.units)
+        self.assertEqual(machine.debconf_answers(), self.before.debconf)
+        now = machine.files()
+        changed = {path for path in now.keys() | self.before.files.keys() if now.get(path) != self.before.files.get(path)}
+        self.assertEqual(changed, set())
+        self.assertFalse(os.path.exists("/run/iampass"))
+        self.assertEqual(subprocess.run(["pgrep", "-f", "iampass-(helper|https|server)"], check=False).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(failfast=True)
