@@ -12,20 +12,8 @@ public struct ClientAddress: Sendable, Hashable {
 
   /// Nil for what is no numeric address.
   public init?(_ address: String) {
-    var four = in_addr()
-    if inet_pton(AF_INET, address, &four) == 1 {
-      text = address
-      return
-    }
-    var six = in6_addr()
-    // A zone (`%eth0`) is this machine's own word.
-    guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &six) == 1 else { return nil }
-    let bytes = withUnsafeBytes(of: six) { Array($0) }
-    if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] {
-      text = bytes.suffix(4).map(String.init).joined(separator: ".")
-      return
-    }
-    text = Self.network(bytes)
+    guard let bytes = PeerAddress(address)?.bytes else { return nil }
+    text = bytes.count == 4 ? bytes.map(String.init).joined(separator: ".") : Self.network(bytes)
   }
 
   /// Who has one address of IPv6 usually has 2⁶⁴ of them.
@@ -35,16 +23,39 @@ public struct ClientAddress: Sendable, Hashable {
   }
 }
 
-/// Proxies whose word counts for where a request comes from.
-public struct TrustedProxies: Sendable {
-  private let addresses: Set<ClientAddress>
+/// One numeric address, whole.
+public struct PeerAddress: Sendable, Hashable {
+  /// 4 or 16.
+  let bytes: [UInt8]
 
-  public init(_ addresses: [ClientAddress] = []) { self.addresses = Set(addresses) }
+  /// Nil for what is no numeric address.
+  public init?(_ address: String) {
+    var four = in_addr()
+    if inet_pton(AF_INET, address, &four) == 1 {
+      bytes = withUnsafeBytes(of: four) { Array($0) }
+      return
+    }
+    var six = in6_addr()
+    // A zone (`%eth0`) is this machine's own word.
+    guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &six) == 1 else { return nil }
+    let all = withUnsafeBytes(of: six) { Array($0) }
+    let isMapped = all.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+    bytes = isMapped ? Array(all.suffix(4)) : all
+  }
+}
+
+/// Proxies whose word counts for where a request comes from: their neighbours' does not.
+public struct TrustedProxies: Sendable {
+  private let addresses: Set<PeerAddress>
+
+  public init(_ addresses: [PeerAddress] = []) { self.addresses = Set(addresses) }
 
   /// The peer, or whom a trusted one names last: a proxy adds its own client at the end of what that client sent.
   func client(of request: ServiceRequest) -> ClientAddress {
-    guard let peer = request.peer.flatMap(ClientAddress.init) else { return .unknown }
-    guard addresses.contains(peer) else { return peer }
+    guard let address = request.peer, let whole = PeerAddress(address), let peer = ClientAddress(address) else {
+      return .unknown
+    }
+    guard addresses.contains(whole) else { return peer }
     let named = request.values(of: ["X-Forwarded-For"]).last?.split(separator: ",").last
     return named.flatMap { ClientAddress(String($0.trimming(" \t"))) } ?? peer
   }

@@ -36,7 +36,9 @@ extension Service {
     case .verified(let (verified, ask)):
       let now = clock()
       let presence: Presence = ask.purpose == .leave ? .away : .present
-      let changed = try await storage.write { db in
+      let changed = try await storage.write { db -> [Session]? in
+        // Read again: the phone may have been cut off since its signature was checked.
+        guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return nil }
         try verified.phone.set(presence, in: db)
         var changed: [Session] = []
         let walksAway = try ApplicationSettings.ofUser(verified.user, in: db).walkaway
@@ -51,6 +53,7 @@ extension Service {
         }
         return changed
       }
+      guard let changed else { return DeviceRefusal.cutOff.reply }
       for session in changed {
         audit.moved(session)
         announceChange(of: session)

@@ -1,16 +1,17 @@
+import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
 /// Counts what is refused, by who sent it, and says when no more is looked at for a while. In memory: a restart forgets.
 ///
-/// Signatures are counted for the id they are made under, too: a computer that was set up wrongly shuts out nobody else
-/// behind its address.
+/// Signatures are counted for the id they are made under, too: a computer or phone that was set up wrongly, or pretends to
+/// be one, shuts out nobody else behind its address.
 final class FailureLimits: Sendable {
   /// What is counted apart.
   enum Kind: Hashable, Sendable {
     case signature(client: String)
     case registration
-    case answer
+    case answer(device: String)
   }
 
   /// Counters that are kept at most; each takes some hundred bytes.
@@ -35,7 +36,7 @@ final class FailureLimits: Sendable {
     case .signature: (30, 60)
     // A link's code has 128 bits, and who mistypes it needs few tries.
     case .registration: (30, 600)
-    // Many phones may be behind one address; a right one never fails.
+    // Counted for each phone: many may be behind one address, and a right one never fails.
     case .answer: (120, 60)
     }
   }
@@ -83,7 +84,9 @@ extension FailureLimits.Kind {
       guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
       self = .signature(client: String(claim.clientID.prefix(64)))
     case .registration: self = .registration
-    case .device: self = .answer
+    case .device:
+      guard let device = (try? UnverifiedStatement(parsing: request.body))?.device else { return nil }
+      self = .answer(device: String(device.prefix(64)))
     case .none: return nil
     }
   }

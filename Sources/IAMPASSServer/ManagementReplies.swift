@@ -97,6 +97,11 @@ extension Service {
     }
     guard isKnown else { return .refused(404, .unknownUser) }
     guard !settings.hook.isEmpty else { return .refused(200, .noTextMessages) }
+    // Looked at again: it was stored long ago.
+    if let problem = RegistrationHook.problem(with: settings.hook, in: programs) {
+      logger.warning("no registration link was sent", metadata: ["file": "\(settings.hook)", "problem": "\(problem)"])
+      return .refused(200, .messageNotSent)
+    }
     guard let request = try? RegistrationMessageRequest(parsing: call.request.body) else {
       return .refused(400, .badRequest)
     }

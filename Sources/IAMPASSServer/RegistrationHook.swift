@@ -14,17 +14,26 @@ enum RegistrationHook {
   static let greatestMessage = 2_000
 
   /// Why this cannot be the program; nil where it can, or where there is to be none.
-  static func problem(with path: String) -> String? {
+  ///
+  /// Root alone decides what the service may run: else who has the console would have a shell by naming one.
+  static func problem(with path: String, in folder: String) -> String? {
     if path.isEmpty { return nil }
-    guard path.hasPrefix("/"), path.utf8.count <= ApplicationSettings.greatestHookLength,
+    let name = path.dropFirst(folder.count + 1)
+    guard path.hasPrefix(folder + "/"), !name.isEmpty, !name.contains("/"), !name.hasPrefix("."),
+      path.utf8.count <= ApplicationSettings.greatestHookLength,
       DisplayText.sanitized(path, limit: path.count) == path
-    else { return "The program is given by its absolute path." }
-    var status = stat()
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
-      return "The service finds no program at that path that it may run."
+    else { return "The program is given by its path, and is in \(folder)." }
+    guard isRootsAlone(folder, S_IFDIR) else { return "\(folder) is not a folder that only root can write." }
+    guard isRootsAlone(path, S_IFREG), access(path, X_OK) == 0 else {
+      return "The service finds no program at that path that it may run and only root can write."
     }
-    guard status.st_mode & 0o022 == 0 else { return "Others than its owner can write that program." }
     return nil
+  }
+
+  private static func isRootsAlone(_ path: String, _ kind: mode_t) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == kind && status.st_uid == 0
+      && status.st_mode & 0o022 == 0
   }
 
   /// A number as it is dialled, with country code: digits alone, so that it is no option of any program.

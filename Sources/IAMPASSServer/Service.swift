@@ -3,6 +3,8 @@ import Logging
 
 /// The service without sockets: a request in, a reply out.
 public struct Service: Sendable {
+  /// Where the programs are that may send registration links, among which the console chooses.
+  public static let usualPrograms = "/etc/iampass-server/programs"
   /// How long a status is held at most, in seconds: shorter than the time after which middle boxes forget an idle
   /// connection.
   public static let usualWait: Int64 = 60
@@ -12,6 +14,7 @@ public struct Service: Sendable {
   let publicURL: ServerURL?
   let longestWait: Int64
   let proxies: TrustedProxies
+  let programs: String
   let failures = FailureLimits()
   let metrics = Metrics()
   /// When the certificate that is shown ends; nil where nobody knows.
@@ -26,11 +29,12 @@ public struct Service: Sendable {
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - pushTrust: which push services ring phones.
   ///   - proxies: whose word counts for where a request comes from.
+  ///   - programs: the folder of the programs that may send registration links.
   ///   - certificateEnd: when the certificate that is shown ends.
   ///   - clock: Unix time, for tests.
   public init(
     storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
-    proxies: TrustedProxies = .init(), logger: Logger,
+    proxies: TrustedProxies = .init(), programs: String = Service.usualPrograms, logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil },
     clock: @escaping @Sendable () -> UnixTime = UnixTime.now
   ) {
@@ -38,6 +42,7 @@ public struct Service: Sendable {
     self.publicURL = publicURL
     self.longestWait = longestWait
     self.proxies = proxies
+    self.programs = programs
     self.certificateEnd = certificateEnd
     self.clock = clock
     self.logger = logger

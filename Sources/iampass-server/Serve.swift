@@ -57,6 +57,11 @@ struct Serve: AsyncParsableCommand {
       valueName: "address"))
   var trustedProxy: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "The folder of the programs that may send registration links; root's alone to write.", valueName: "dir"))
+  var programs = Service.usualPrograms
+
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
 
@@ -83,7 +88,7 @@ struct Serve: AsyncParsableCommand {
       return url
     }
     let proxies = try trustedProxy.map { text in
-      guard let address = ClientAddress(text) else { throw Problem.badProxy(text) }
+      guard let address = PeerAddress(text) else { throw Problem.badProxy(text) }
       return address
     }
     try await explaining {
@@ -91,7 +96,8 @@ struct Serve: AsyncParsableCommand {
       let storage = try Storage(folder: data)
       let service = Service(
         storage: storage, publicURL: publicURL, longestWait: longestWait,
-        pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(proxies), logger: logger,
+        pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(proxies), programs: programs,
+        logger: logger,
         certificateEnd: { tls.end })
       if let problem = service.pageProblem {
         logger.warning(

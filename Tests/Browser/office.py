@@ -97,10 +97,13 @@ class Office:
         return os.path.join(self.folder, *names)
 
     def start(self):
+        os.makedirs(self.path("programs"), mode=0o755, exist_ok=True)
+        with open(self.path("programs", "send"), "w", opener=lambda path, flags: os.open(path, flags, 0o755)) as file:
+            file.write("#!/bin/sh\n")
         words = [
             os.path.join(PROGRAMS, "iampass-server"), "serve", "--data", self.path("data"), "--public-url", self.address,
             "--listen", f"127.0.0.1:{self.port}", "--tls-cert", self.authority.certificate, "--tls-key", self.authority.key,
-            *self.options,
+            "--programs", self.path("programs"), *self.options,
         ]  # fmt: skip
         self.server = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -18,6 +18,14 @@ class Answers(PhonePageTest):
         # Who cannot see where the card went is told where he is.
         self.assertEqual(self.browser.focus(), "requests-title")
 
+    def test_shows_every_pair_whatever_it_is_called(self):
+        self.register()
+        self.office.sign_in(self.user, constructor="1000 EUR", Computer="elsewhere")
+        card = self.card("sudo on desk")
+        for text in ("“constructor”", "1000 EUR", "“Computer”", "elsewhere"):
+            self.assertIn(text, card.text)
+        self.browser.tap(".request .deny")
+
     def test_denies(self):
         self.register()
         sign_in = self.office.sign_in(self.user)

@@ -372,6 +372,26 @@ extension ServiceReply {
     #expect(text.firstMatch(of: /^\+4915112345678\nHello; https:\/\/iampass\.test\/register\/[0-9a-f]{32}\n$/) != nil)
   }
 
+  /// Else who has the console has a shell, and with it every secret.
+  @Test func onlyRootsOwnProgramsOfTheFolderAreRun() async throws {
+    let fixture = try await office("exit 0")
+    let folder = fixture.folder
+    func problem(_ path: String) -> String? { RegistrationHook.problem(with: path, in: folder) }
+    #expect(problem(folder + "/hook") == nil && problem("") == nil)
+    for path in ["/bin/sh", folder, folder + "/", folder + "/../hook", folder + "/x/hook", "hook", folder + "/none"] {
+      #expect(problem(path) != nil, "\(path)")
+    }
+    try #require(symlink("/bin/sh", folder + "/link") == 0)
+    #expect(problem(folder + "/link") != nil)
+    chmod(folder + "/hook", 0o722)
+    #expect(problem(folder + "/hook") != nil)
+    // It was stored before.
+    #expect(try await send(fixture).reason == "SMS_NOT_SENT")
+    chmod(folder + "/hook", 0o700)
+    chown(folder + "/hook", 65_534, 65_534)
+    #expect(problem(folder + "/hook") != nil)
+  }
+
   @Test func aProgramThatFailsIsNotBelieved() async throws {
     let reply = try await send(try await office("exit 1"))
     #expect(reply.status == 200)

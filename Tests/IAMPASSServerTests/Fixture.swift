@@ -29,17 +29,20 @@ final class Fixture: Sendable {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try Storage(folder: folder)
     application = try await storage.createApplication(named: "shop", hasMatchCodes: hasMatchCodes, at: clock.now)
-    service = Fixture.service(storage, clock, publicURL: try publicURL.map { try ServerURL($0) })
+    service = Fixture.service(storage, clock, folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// Another service on the same directory: what a restart finds.
-  func restarted() throws -> Service { Fixture.service(try Storage(folder: folder), clock, publicURL: nil) }
+  func restarted() throws -> Service { Fixture.service(try Storage(folder: folder), clock, folder, publicURL: nil) }
 
-  private static func service(_ storage: Storage, _ clock: TestClock, publicURL: ServerURL?) -> Service {
+  private static func service(
+    _ storage: Storage, _ clock: TestClock, _ programs: String, publicURL: ServerURL?
+  ) -> Service {
     Service(
-      storage: storage, publicURL: publicURL, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      storage: storage, publicURL: publicURL, programs: programs,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
       clock: { clock.now })
   }
 

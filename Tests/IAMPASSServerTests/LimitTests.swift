@@ -9,7 +9,7 @@ import Testing
     for _ in 0..<count { limits.count(kind, from: "192.0.2.1", at: now) }
   }
 
-  @Test(arguments: [FailureLimits.Kind.signature(client: "a"), .registration, .answer])
+  @Test(arguments: [FailureLimits.Kind.signature(client: "a"), .registration, .answer(device: "a")])
   func whoFailsTooOftenWaitsUntilTheWindowIsOver(_ kind: FailureLimits.Kind) {
     let limits = FailureLimits()
     let now = UnixTime(seconds: 1_000_000)
@@ -40,8 +40,8 @@ import Testing
   }
 
   @Test func aForwardedAddressCountsFromATrustedProxyAlone() throws {
-    let proxy = try #require(ClientAddress("127.0.0.1"))
-    func client(_ proxies: [ClientAddress]) -> String {
+    let proxy = try #require(PeerAddress("127.0.0.1"))
+    func client(_ proxies: [PeerAddress]) -> String {
       let request = ServiceRequest(
         method: "GET", target: "/", authority: nil, headers: [("X-Forwarded-For", "203.0.113.9, 192.0.2.7")],
         peer: "127.0.0.1")
@@ -49,6 +49,17 @@ import Testing
     }
     #expect(client([]) == "127.0.0.1")
     #expect(client([proxy]) == "192.0.2.7")
+  }
+
+  @Test func aNeighbourOfAProxyIsNotTrusted() throws {
+    let proxy = try #require(PeerAddress("2001:db8::1"))
+    func client(_ peer: String) -> String {
+      let request = ServiceRequest(
+        method: "GET", target: "/", authority: nil, headers: [("X-Forwarded-For", "192.0.2.7")], peer: peer)
+      return TrustedProxies([proxy]).client(of: request).text
+    }
+    #expect(client("2001:db8::1") == "192.0.2.7")
+    #expect(client("2001:db8::2") == "2001:db8:0:0::/64")
   }
 }
 
@@ -102,12 +113,25 @@ import Testing
     _ = try await fixture.started("alice")
     let open = try #require(try await phone.list().first)
     let body = try phone.answerBody(.approve, to: open, nonce: "guess")
-    for _ in 0..<FailureLimits.allowance(.answer).failures {
+    for _ in 0..<FailureLimits.allowance(.answer(device: "")).failures {
       #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 400)
     }
     let reply = try await phone.answer(.approve, to: open)
     #expect(reply.status == 429)
     #expect(reply.header("Retry-After") != nil)
+  }
+
+  @Test func aPhoneThatIsNoneShutsOutNoOtherBehindItsAddress() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let open = try #require(try await phone.list().first)
+    let body = Array(#"{"statement":{"device":"nobody"},"signature":"AA=="}"#.utf8)
+    for _ in 0...FailureLimits.allowance(.answer(device: "")).failures {
+      _ = await fixture.respond(TestPhone.request(DeviceRoute.answer, body))
+    }
+    #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 429)
+    #expect(try await phone.answer(.approve, to: open).status == 200)
   }
 }
 

@@ -37,10 +37,8 @@ extension Console {
     case .settings: return try await storeSettings(of: id, visitor)
     case .secret:
       let secret = try Fresh.secret()
-      try await storage.write { db in
-        try db.execute(
-          sql: "UPDATE application SET secret = ? WHERE id = ?", arguments: [secret.exposedValue, application.id])
-      }
+      let closed = try await storage.write { try application.renew(secret, at: now, in: $0) }
+      service.announceEnd(of: closed)
       return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)
     case .disable, .enable:
       let closed = try await storage.write {
@@ -70,7 +68,7 @@ extension Console {
       SessionLifecycle.durations.contains(duration)
     else { return try await applicationPage(id, visitor, problem: "The length of a session is out of its bounds.") }
     let hook = trimmedField("hook")
-    if let problem = RegistrationHook.problem(with: hook) {
+    if let problem = RegistrationHook.problem(with: hook, in: service.programs) {
       return try await applicationPage(id, visitor, problem: problem)
     }
     let walkaway = field("walkaway") == "on"

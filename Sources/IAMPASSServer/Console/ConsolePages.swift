@@ -142,7 +142,8 @@ extension Console {
         days</small>
         <input type="number" name="greatest_duration" required min="1" max="\(SessionLifecycle.durations.upperBound)"
         value="\(settings.greatestDuration)"></label>
-        <label>Program that sends registration links <small>Its path, or nothing. It gets the number in the first line of its
+        <label>Program that sends registration links <small>Its path in
+        \(service.programs), or nothing. It gets the number in the first line of its
         standard input, and the message in what follows.</small>
         <input type="text" name="hook" maxlength="\(ApplicationSettings.greatestHookLength)" value="\(settings.hook)"
         autocomplete="off" spellcheck="false"></label>

@@ -37,7 +37,7 @@ async function ring(event) {
 }
 
 function showRequest(account, request, silent) {
-  const facts = contextPairs(request.context).filter(({ name }) => name !== "host" && name !== "service");
+  const facts = contextPairs(request.context);
   const lines = [`For ${account.user} at ${account.application}`, ...facts.map(({ label, value }) => `${label}: ${value}`)];
   return self.registration.showNotification(title(request.context), {
     body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,

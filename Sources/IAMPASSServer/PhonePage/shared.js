@@ -174,11 +174,14 @@ globalThis.iampass = (() => {
     host: "Computer", service: "Service", user: "User", tty: "Terminal", remote_host: "From", command: "Command",
   };
 
+  /** Only our own words are labels: a further pair is called by its name in quotes, whatever that is. */
+  const labelOf = (name) => (Object.hasOwn(contextNames, name) ? contextNames[name] : `“${name}”`);
+
   /** Everything in a context as pairs of texts: what is signed is what is shown. */
   function contextPairs(context) {
-    const known = Object.keys(contextNames).filter((name) => name in context);
-    const others = Object.keys(context).filter((name) => !(name in contextNames));
-    return [...known, ...others].flatMap((name) => pairs(name, contextNames[name] ?? name, context[name]));
+    const known = Object.keys(contextNames).filter((name) => Object.hasOwn(context, name));
+    const others = Object.keys(context).filter((name) => !Object.hasOwn(contextNames, name));
+    return [...known, ...others].flatMap((name) => pairs(name, labelOf(name), context[name]));
   }
 
   function pairs(name, label, value) {
@@ -188,8 +191,12 @@ globalThis.iampass = (() => {
     return [{ name, label, value: String(value) }];
   }
 
+  /** Characters of a service's name in a title. */
+  const greatestService = 40;
+
   function title(context) {
-    const service = context.service ?? "Sign-in";
+    // The computer names the service itself, the service of this page the computer: that must not be pushed out of sight.
+    const service = (context.service ?? "Sign-in").slice(0, greatestService);
     return context.host ? `${service} on ${context.host}` : service;
   }
 

@@ -84,7 +84,7 @@ enum AuditSchema {
       WHEN NEW.status = 'active' AND OLD.status = 'walkaway' THEN 'back'
       WHEN NEW.status = 'active' THEN 'approved'
       WHEN NEW.status = 'walkaway' THEN 'walked away'
-      WHEN NEW.ending IN ('DENIED', 'NOT_ME') THEN 'denied'
+      WHEN NEW.ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') THEN 'denied'
       ELSE 'ended'
     END
     """

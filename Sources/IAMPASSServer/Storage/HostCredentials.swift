@@ -88,7 +88,26 @@ extension HostCredential {
     try db.execute(
       sql: "UPDATE host_credential SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
       arguments: [now.milliseconds, id])
-    let sql = "SELECT * FROM session WHERE credential = ? AND ended_at IS NULL"
+    return try Session.closeUnanswered(where: "credential = ?", id, at: now, in: db)
+  }
+}
+
+extension Application {
+  /// Its requests are signed with this secret from now on. What was asked with the old one and nobody answered yet is
+  /// closed: it may be a thief's.
+  ///
+  /// - Returns: the sessions that this closed.
+  func renew(_ secret: Secret, at now: UnixTime, in db: Database) throws -> [Session] {
+    try db.execute(sql: "UPDATE application SET secret = ? WHERE id = ?", arguments: [secret.exposedValue, id])
+    return try Session.closeUnanswered(where: "credential IS NULL AND application = ?", id, at: now, in: db)
+  }
+}
+
+extension Session {
+  fileprivate static func closeUnanswered(
+    where condition: String, _ id: String, at now: UnixTime, in db: Database
+  ) throws -> [Session] {
+    let sql = "SELECT * FROM session WHERE ended_at IS NULL AND " + condition
     var closed: [Session] = []
     for var session in try Row.fetchAll(db, sql: sql, arguments: [id]).map(Session.init(row:)) {
       session.lifecycle.settle(at: now)
