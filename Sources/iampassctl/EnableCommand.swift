@@ -128,9 +128,12 @@ struct DisableCommand: ParsableCommand {
 }
 
 enum TurnOff {
+  /// Each part, also where another fails; the first failure is thrown.
   static func run() throws(Failure) {
-    try PAMProfiles.switchOff()
-    try SSHDropIn.remove()
-    Trial.cancel()
+    defer { Trial.cancel() }
+    var failure: Failure?
+    do { try PAMProfiles.switchOff() } catch { failure = error }
+    do { try SSHDropIn.remove() } catch { failure = failure ?? error }
+    if let failure { throw failure }
   }
 }

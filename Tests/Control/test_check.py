@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import unittest
 
 from control import *
@@ -183,10 +184,12 @@ class Check(unittest.TestCase):
         self.assertNotIn("\x1b", child.screen.getvalue())
 
     def test_not_root_is_said_at_once(self):
-        shutil.copy(program("iampassctl"), "/tmp/iampassctl-as-nobody")
-        self.addCleanup(os.unlink, "/tmp/iampassctl-as-nobody")
+        folder = tempfile.mkdtemp(prefix="iampassctl-as-nobody-")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        shutil.copy(program("iampassctl"), folder)
         done = subprocess.run(
-            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/tmp/iampassctl-as-nobody", "check"],
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", os.path.join(folder, "iampassctl"), "check"],
             capture_output=True, text=True, cwd="/", timeout=10)  # fmt: skip
         self.assertEqual((done.returncode, done.stderr), (NO_PERMISSION, "iampassctl: only root can do this\nhint: sudo iampassctl …\n"))
 
