@@ -22,8 +22,7 @@ public final class DeviceKey: @unchecked Sendable {
 
   /// A new key from the system's generator.
   public static func generate() throws(DeviceKeyError) -> DeviceKey {
-    // Also starts libcrypto without its configuration file.
-    guard Digest.randomBytes(1) != nil, let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw .notMade }
+    guard iampass_crypto_start() == 1, let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw .notMade }
     defer { EVP_PKEY_CTX_free(context) }
     var made: OpaquePointer?
     guard EVP_PKEY_keygen_init(context) == 1,
