@@ -1,8 +1,8 @@
 // The PAM side of pam_iampass.so: hands each call to Swift and decides nothing but that it cannot be made.
 //
-// It also keeps variables of a setuid program's caller from what reads them all the same: SWIFT_* from the Swift runtime,
-// while it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use; OPENSSL_* from libcrypto's constructor,
-// where OPENSSL_ia32cap can claim instructions that the processor lacks, and sudo would die of SIGILL.
+// It also keeps variables of a setuid program's caller from what reads them all the same: SWIFT_* from the Swift
+// runtime, while it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use; OPENSSL_* from libcrypto's
+// constructor, where OPENSSL_ia32cap can claim instructions that the processor lacks: sudo would die of SIGILL.
 
 #define PAM_SM_AUTH
 #define PAM_SM_ACCOUNT
@@ -44,8 +44,8 @@ RUNS_EARLY static bool begins(const char *text, const char *prefix) {
 
 /// In place: other threads see complete strings throughout, and no memory changes hands.
 ///
-/// What came by exec changes its first letter: sudo has a list of its own of the same strings, and a getenv(3) that looks
-/// there. A host's own strings may be read-only, and are passed over by their entries.
+/// What came by exec changes its first letter: sudo has a list of its own of the same strings, and a getenv(3) that
+/// looks there. A host's own strings may be read-only, and are passed over by their entries.
 RUNS_EARLY static void hide_variables(void) {
   if (environ == NULL) return;
   for (char **entry = environ; *entry != NULL; entry++) {
@@ -53,15 +53,16 @@ RUNS_EARLY static void hide_variables(void) {
     char letter = 0;
     if (*entry > (char *)__libc_stack_end) letter = **entry, **entry = '_';
     else *entry += 1;
-    // Two entries may be one string: the second is none of these any more.
-    if (hidden_count < GREATEST_HIDDEN_COUNT) hidden[hidden_count].text = *entry, hidden[hidden_count++].letter = letter;
+    if (hidden_count == GREATEST_HIDDEN_COUNT) continue;
+    hidden[hidden_count].text = *entry;
+    hidden[hidden_count++].letter = letter;
   }
 }
 
 static void do_nothing(void) {}
 
-/// Runs while this library is relocated, and so before the constructors of the libraries that it needs, which run before
-/// all of its own. Relocations of this kind come last: `environ` is there already, functions elsewhere may not be.
+/// Runs while this library is relocated, and so before the constructors of the libraries that it needs, which run
+/// before all of its own. Relocations of this kind come last: `environ` is there already, functions may not be.
 RUNS_EARLY __attribute__((used)) static void (*resolve_nothing(void))(void) {
   hide_variables();
   return do_nothing;

@@ -7,32 +7,24 @@
 //
 // REPORT is a file, since standard output may be closed.
 
-#define _GNU_SOURCE
-#include <dirent.h>
+#include "process_state.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <security/pam_appl.h>
-#include <signal.h>
-#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-enum { GREATEST_STATE = 65536, GREATEST_THREADS = 64, LONGEST_CHILD = 60 };
+// LONGEST in seconds: of what a child or a thread is waited for.
+enum { GREATEST_THREADS = 64, LONGEST = 60 };
 
 static const char *folder, *service, *user;
 static int report;
-static char *fork_mode = "";
+static const char *fork_mode = "";
 static pid_t child;
-extern char **environ;
 
 static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void tell(const char *format, ...) {
@@ -43,59 +35,6 @@ static void tell(const char *format, ...) {
   va_end(values);
   // One write a line, so that those of threads and children stay whole.
   if (write(report, line, (size_t)length) != length) abort();
-}
-
-// What a module must leave as it was, a line each
-
-static void add(char *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(char *state, const char *format, ...) {
-  size_t used = strlen(state);
-  va_list values;
-  va_start(values, format);
-  vsnprintf(state + used, GREATEST_STATE - used, format, values);
-  va_end(values);
-}
-
-static void add_folder(char *state, const char *path, const char *what) {
-  DIR *stream = opendir(path);
-  if (stream == NULL) abort();
-  char name[300], target[300];
-  for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
-    if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(stream)) continue;
-    snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-    ssize_t length = readlink(name, target, sizeof target - 1);
-    target[length < 0 ? 0 : length] = 0;
-    add(state, "%s %s %s\n", what, entry->d_name, target);
-  }
-  closedir(stream);
-}
-
-static void add_signals(char *state) {
-  for (int number = 1; number < NSIG; number++) {
-    struct sigaction action = {0};
-    if (sigaction(number, NULL, &action) != 0) continue;
-    add(state, "signal %d %p %x", number, (void *)action.sa_handler, (unsigned)action.sa_flags);
-    for (int other = 1; other < NSIG; other++) add(state, sigismember(&action.sa_mask, other) == 1 ? "1" : "0");
-    sigset_t blocked;
-    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-    add(state, " blocked %d\n", sigismember(&blocked, number));
-  }
-}
-
-static char *taken_state(void) {
-  char *state = calloc(1, GREATEST_STATE);
-  if (state == NULL) abort();
-  add_folder(state, "/proc/self/fd", "descriptor");
-  add_folder(state, "/proc/self/task", "thread");
-  add_signals(state);
-  add(state, "environment at %p\n", (void *)environ);
-  for (char **entry = environ; *entry != NULL; entry++) add(state, "variable at %p %s\n", (void *)*entry, *entry);
-  char place[4096];
-  add(state, "folder %s\nlocale %s\n", getcwd(place, sizeof place), setlocale(LC_ALL, NULL));
-  mode_t mask = umask(0);
-  umask(mask);
-  add(state, "umask %o\nusers %d %d groups %d %d\n", mask, getuid(), geteuid(), getgid(), getegid());
-  return state;
 }
 
 static void tell_what_is_missing(char *from, const char *other, const char *sign) {
@@ -127,8 +66,12 @@ static void tell_memory(int count) {
 // Of failing_malloc.c, where that is loaded.
 static long (*switch_failures)(bool);
 
+// The module says that the phone rings.
+static atomic_bool has_spoken;
+
 static int converse(int count, const struct pam_message **messages, struct pam_response **responses, void *data) {
   (void)messages, (void)data;
+  has_spoken = true;
   *responses = calloc((size_t)count, sizeof **responses);
   if (*responses == NULL) return PAM_BUF_ERR;
   // A host that forks here has two processes inside the module's call.
@@ -136,7 +79,7 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
     child = fork();
     if (child == 0) {
       child = -1;
-      alarm(LONGEST_CHILD);
+      alarm(LONGEST);
     }
   }
   return PAM_SUCCESS;
@@ -179,11 +122,11 @@ static void log_in_and_fork(void) {
   int one = 1, ends[2];
   pthread_t waiting;
   if (pipe2(ends, O_CLOEXEC) != 0 || pthread_create(&waiting, NULL, log_in_many, &one) != 0) abort();
-  sleep(2);
+  for (int waited = 0; !has_spoken && waited < LONGEST * 100; waited++) usleep(10000);
   child = fork();
   if (child == 0) {
     char byte;
-    alarm(LONGEST_CHILD);
+    alarm(LONGEST);
     close(ends[1]);
     _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
   }
@@ -261,7 +204,7 @@ int main(int count, char **words) {
   int threads = (given = option(count, words, "threads")) ? atoi(given) : 0;
   int settled = (given = option(count, words, "measure-after")) ? atoi(given) : logins;
   const char *module = option(count, words, "load");
-  if ((given = option(count, words, "fork"))) fork_mode = strdup(given);
+  if ((given = option(count, words, "fork"))) fork_mode = given;
   if ((given = option(count, words, "sigpipe"))) dispose(SIGPIPE, given);
   if ((given = option(count, words, "sigchld"))) dispose(SIGCHLD, given);
   if (option(count, words, "close-standard"))

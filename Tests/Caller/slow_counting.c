@@ -1,5 +1,5 @@
-// Widens the moment between reading a file of the limiter and writing it, which begins by lseek(2): in LD_PRELOAD of the
-// PAM host. Without a lock around both, logins side by side would not see each other.
+// Widens the moment between reading a file of the limiter and writing it, which begins by lseek(2), in LD_PRELOAD of
+// the PAM host. Without a lock around both, logins side by side would not see each other.
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -71,8 +71,8 @@ class ManyLogins(Case):
 
     def bytes_kept_after(self, count):
         stand_in = world.compile("pidfd_stand_in.c", "-shared", "-fPIC", "-ldl")
-        # Without the search for undefined values: where Swift's optimiser compares an enumeration's whole word, it finds
-        # those bits that no case uses.
+        # Without the search for undefined values: it finds the bits that no case uses where Swift's optimiser compares
+        # an enumeration's whole word.
         words = ["valgrind", "--leak-check=full", "--undef-value-errors=no", "--errors-for-leak-kinds=definite",
                  "--error-exitcode=99", "--num-callers=30"]  # fmt: skip
         report = self.log_in(f"count={count}", before=words, environment={**os.environ, "LD_PRELOAD": stand_in})

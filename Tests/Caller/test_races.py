@@ -72,8 +72,8 @@ class Swaps(Case):
         service.behaviour[other] = service.behaviour[START]
         self.keep("users")
         # The line is at one end of the one file and at the other end of the other: a mix has two lines or none.
-        for name, text in (("old", f"{ENROLLED}:{TOKEN}\n{MANY_USERS}"), ("new", f"{MANY_USERS}{ENROLLED}:{OTHER_TOKEN}\n")):
-            world.write(name, text)
+        world.write("old", f"{ENROLLED}:{TOKEN}\n{MANY_USERS}")
+        world.write("new", f"{MANY_USERS}{ENROLLED}:{OTHER_TOKEN}\n")
         with swapped("users", [self.linked("old"), self.linked("new")]):
             report = world.log_in(f"count={LOGINS}")
         self.assertEqual(set(report.codes), {SUCCESS}, report.text)
@@ -103,7 +103,7 @@ class Folders(Case):
         "another owner": lambda path: (os.mkdir(path, 0o700), os.chown(path, NOBODY, NOBODY)),
         "writable by all": lambda path: (os.mkdir(path), os.chmod(path, 0o777)),
         "readable by its group": lambda path: (os.mkdir(path), os.chmod(path, 0o750)),
-        "a link": lambda path: (os.makedirs(world.path("planted"), 0o700, exist_ok=True), os.symlink(world.path("planted"), path)),
+        "a link": lambda path: (os.makedirs(path + "-planted", 0o700), os.symlink(path + "-planted", path)),
         "a link to nowhere": lambda path: os.symlink("/nowhere", path),
         "a file": lambda path: open(path, "w").close(),
     }

@@ -23,7 +23,7 @@ FILES = """
 ADDRESSES = {
     **dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"), "http://127.0.0.1:{port}"),
     "LDAPURI": "ldap://127.0.0.1:{port}", "LDAPHOST": "127.0.0.1:{port}", "KRB5_KDC": "127.0.0.1:{port}",
-    "DBUS_SYSTEM_BUS_ADDRESS": "tcp:host=127.0.0.1,port={port}", "DBUS_SESSION_BUS_ADDRESS": "tcp:host=127.0.0.1,port={port}",
+    **dict.fromkeys(("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS"), "tcp:host=127.0.0.1,port={port}"),
 }  # fmt: skip
 
 #: What else would change how a library works; `{folder}` is the hostile one.
@@ -38,8 +38,8 @@ OTHERS = {
     "no_proxy": "elsewhere", "NO_PROXY": "elsewhere", "LDAPNOINIT": "garbage",
     "SWIFT_BACKTRACE": "enable=yes,output-to={folder}/SWIFT_BACKTRACE", "SWIFT_DEBUG_HELP": "YES",
     "SWIFT_DEBUG_ENABLE_MALLOC_SCRIBBLE": "YES", "SWIFT_DETERMINISTIC_HASHING": "1",
-    "GLIBC_TUNABLES": "glibc.malloc.check=3:glibc.malloc.tcache_count=0", "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "165",
-    "MALLOC_ARENA_MAX": "garbage", "LD_BIND_NOW": "1", "LD_DEBUG": "all", "LD_SHOW_AUXV": "1",
+    "GLIBC_TUNABLES": "glibc.malloc.check=3:glibc.malloc.tcache_count=0", "MALLOC_CHECK_": "3",
+    "MALLOC_PERTURB_": "165", "MALLOC_ARENA_MAX": "garbage", "LD_BIND_NOW": "1", "LD_DEBUG": "all", "LD_SHOW_AUXV": "1",
     "RES_OPTIONS": "attempts:99 timeout:99 debug", "LOCALDOMAIN": "elsewhere.example", "RESOLV_MULTI": "on",
     "RESOLV_REORDER": "on", "RESOLV_ADD_TRIM_DOMAINS": "localhost", "RESOLV_OVERRIDE_TRIM_DOMAINS": "localhost",
     "GNUTLS_NO_EXPLICIT_INIT": "1", "GNUTLS_NO_IMPLICIT_INIT": "1", "GNUTLS_SYSTEM_PRIORITY_FAIL_ON_INVALID": "1",

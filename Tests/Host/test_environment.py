@@ -1,4 +1,6 @@
-"""FAULTS H12: whatever a caller of sudo and su sets, nothing is read, written or asked elsewhere, and the command gets it."""
+"""FAULTS H12: whatever a caller of sudo and su sets, nothing is read or written by it, nobody else is asked, and the
+command gets it.
+"""
 
 import re
 import shlex
