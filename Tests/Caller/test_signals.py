@@ -14,6 +14,9 @@ from world import SUCCESS
 # What is waited for below takes a tenth of a second; on a busy machine some seconds.
 LONGEST = 60
 
+# What the module waits for, to cancel its request.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
 
 def setUpModule():
     global world
@@ -27,6 +30,12 @@ def wait_until(holds, claim):
         if time.monotonic() > end:
             raise AssertionError(claim)
         time.sleep(0.02)
+
+
+def as_at_a_terminal():
+    """Whoever runs the tests in the background, or by nohup, has some of these ignored."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def workers():
@@ -46,7 +55,8 @@ class Case(unittest.TestCase):
         service = world.serve_by(approving_service("pending"))
         self.addCleanup(service.stop)
         with tempfile.NamedTemporaryFile(dir=world.folder) as report:
-            host = subprocess.Popen(world.host_words(report.name), stdin=subprocess.DEVNULL)
+            words = world.host_words(report.name)
+            host = subprocess.Popen(words, stdin=subprocess.DEVNULL, preexec_fn=as_at_a_terminal)
             try:
                 wait_until(lambda: asked(service, STATUS) > 0, "the service was not asked")
                 yield host, service
@@ -59,7 +69,7 @@ class Case(unittest.TestCase):
 
 class Ends(Case):
     def test_what_ends_the_host_cancels_the_request_and_then_ends_it(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        for number in ENDING:
             with self.subTest(signal=number):
                 with self.waiting() as (host, service):
                     host.send_signal(number)

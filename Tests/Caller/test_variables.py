@@ -25,6 +25,10 @@ SCENES = {
     "no server": {"server": None},
 }
 
+# What other machines have for name services would ask for variables of its own.
+OWN_NAME_SERVICES = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/nsswitch.conf; exec "$@"')
+NAME_SERVICES = "passwd: files\ngroup: files\nhosts: files dns\n"
+
 # Not asked for by name: who refers to it may walk through all of it.
 WALK = "environ"
 
@@ -35,6 +39,7 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
     # Of symbols that nobody needs here, and that gdb would read.
     run("strip", world.path("pam_iampass.so"), world.path("iampass-https"))
+    world.write("nsswitch.conf", NAME_SERVICES, 0o644)
     world.write("watched", watched_worker(), 0o755)
     recorded = {who: set() for who in ("caller", "worker")}
     for name, changes in SCENES.items():
@@ -70,7 +75,7 @@ def record(changes):
         world.serve_by(service)
         world.configure(worker=world.path("watched"))
         world.configure(**changes)
-        world.log_in(before=[*gdb_words("caller"), "--args"])
+        world.log_in(before=[*OWN_NAME_SERVICES, world.path("nsswitch.conf"), *gdb_words("caller"), "--args"])
     wait_for_the_end_of_gdb()
     return {who: variables(read(world.path(who)).splitlines()) for who in ("caller", "worker")}
 

@@ -53,8 +53,8 @@ class HostileEnvironment(HostTestCase):
         # The watchers see: one open and one connection of our own.
         self.host.path(f"{FOLDER}/TZ").read_text()
         self.assertEqual(self.watch.seen(), {"TZ"})
-        self.host.run("bash", "-c", f": </dev/tcp/127.0.0.1/{self.port.port}")
-        self.assertEqual(self.port.close(), 1)
+        self.host.run("bash", "-c", f"echo {self.port.OURS} >/dev/tcp/127.0.0.1/{self.port.port}")
+        self.assertEqual(self.port.strangers(), [])
 
     def assert_the_command_has(self, screen, names):
         for name in names:
