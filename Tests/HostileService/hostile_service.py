@@ -106,7 +106,9 @@ class HostileService:
         if tls != "default":
             context.minimum_version = context.maximum_version = tls
             context.set_ciphers(ciphers or "ALL:@SECLEVEL=0")
-        context.load_cert_chain(self.certificates().chain(certificate), self.certificates().key)
+        if certificate.startswith("weak"):
+            context.set_ciphers("ALL:@SECLEVEL=0")
+        context.load_cert_chain(self.certificates().chain(certificate), self.certificates().key_of(certificate))
         return context
 
     def _accept(self):

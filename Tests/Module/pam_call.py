@@ -200,10 +200,23 @@ class Scene:
         return found
 
 
+def linger(path):
+    """Stays, with all that the calls left in this process's memory, until the file is gone again."""
+    open(path, "x").close()
+    while os.path.exists(path):
+        time.sleep(0.02)
+
+
 def main():
     scene = json.load(sys.stdin)
+    if scene.get("pid_file"):
+        with open(scene["pid_file"], "w") as file:
+            file.write(str(os.getpid()))
     # The demo plays scenes where a mount namespace may not be had.
     log = None if scene.get("without_log") else take_the_log(scene["folder"])
+    for place, file in scene.get("files", {}).items():
+        # Where it is a link, what it leads to; in this process's own namespace.
+        mount(file, os.path.realpath(place), "none", MS_BIND)
     for name, value in scene.get("environment", {}).items():
         os.environ[name] = value
     if scene.get("ignore_children"):
@@ -217,6 +230,8 @@ def main():
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
     result = Scene(scene).play()
     result["log"] = read_log(log) if log else []
+    if scene.get("linger"):
+        linger(scene["linger"])
     json.dump(result, sys.stdout)
 
 
