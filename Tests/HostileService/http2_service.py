@@ -137,6 +137,11 @@ class HTTP2Service:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
+    def answer_by(self, answers):
+        """From now on; connections that are there stay."""
+        with self._lock:
+            self._answers = list(answers)
+
     def _accept(self):
         while True:
             try:
@@ -149,8 +154,9 @@ class HTTP2Service:
     def _serve(self, connection):
         try:
             connection.settimeout(LONGEST)
-            with self._context.wrap_socket(connection, server_side=True) as stream:
-                self._converse(stream, stream.makefile("rb"))
+            with connection, self._context.wrap_socket(connection, server_side=True) as stream:
+                with stream.makefile("rb") as reader:
+                    self._converse(stream, reader)
         except (OSError, struct.error, Hangup):
             pass
         except Exception as error:  # a fault of ours, not the fault that was asked for

@@ -1,8 +1,10 @@
 """A hostile service against the module: what its tests share."""
 
+import concurrent.futures
 import json
 import os
 import sys
+import threading
 import unittest
 
 from world import *
@@ -19,10 +21,20 @@ START = f"/authentication/authenticate_user/application/{TOKEN}"
 TIMEOUT = 5
 
 
+# Cases that mostly wait, each in a world of its own.
+AT_ONCE = 4
+LOCAL = threading.local()
+
+
 def hostile_world():
     """For a module's setUpModule; each case has it as `world`."""
-    world = Case.world = World()
-    unittest.addModuleCleanup(world.close)
+    LOCAL.world = made_world()
+    unittest.addModuleCleanup(LOCAL.world.close)
+    return LOCAL.world
+
+
+def made_world():
+    world = World()
     world.write("credentials", f"application_id = application\napplication_secret = {SECRET}\n")
     world.write("users", f"{ENROLLED}:{TOKEN}\n")
     world.pam("sudo")
@@ -51,7 +63,22 @@ DONE = reply(200, b'{"status":true}')
 
 
 class Case(unittest.TestCase):
-    world = None
+    @property
+    def world(self):
+        return LOCAL.world
+
+    def for_each(self, names, check):
+        """`check(name)` for all names as sub-tests, some at once: in it `self.world` is the thread's own."""
+        names = list(names)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE, initializer=self.enter_world) as pool:
+            ends = [pool.submit(check, name) for name in names]
+        for name, end in zip(names, ends):
+            with self.subTest(name=name):
+                end.result()
+
+    def enter_world(self):
+        LOCAL.world = made_world()
+        self.addCleanup(LOCAL.world.close)
 
     def serve(self, name="good", **behaviour):
         service = HostileService(**SERVICES[name])
