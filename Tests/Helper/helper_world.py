@@ -70,11 +70,15 @@ class HelperWorld(World):
         os.rename(self.path("run", identity), self.path("run/sessions", identity))
         return session
 
+    def helper_words(self):
+        """What becomes a helper, by exec alone."""
+        return [
+            "env", "DBUS_SYSTEM_BUS_ADDRESS=" + self.bus.address, "unshare", "--mount", "--propagation", "private",
+            "sh", "-c", IN_A_NAMESPACE, "sh", self.path("logind"), program("iampass-helper"),
+            "--config", self.path("iampass.conf")]
+
     def start_helper(self):
-        self.helper = self.start(
-            "unshare", "--mount", "--propagation", "private", "sh", "-c", IN_A_NAMESPACE, "sh", self.path("logind"),
-            program("iampass-helper"), "--config", self.path("iampass.conf"),
-            env={"PATH": os.environ["PATH"], "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address})
+        self.helper = self.start(*self.helper_words())
 
     def note(self, name):
         """What the helper has written down of a session."""
