@@ -2,7 +2,11 @@
 
 import json
 import os
+import pathlib
+import signal
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -114,7 +118,6 @@ class Dumps(Case):
     def setUp(self):
         super().setUp()
         self.service.behaviour["/s"] = said("pending")
-        os.makedirs(world.path("crash"), exist_ok=True)
 
     def waiting(self, **scene):
         return world.playing(pid_file=world.path("pid"), **scene)
@@ -133,6 +136,59 @@ class Dumps(Case):
         self.assertEqual(results[0]["codes"], [SUCCESS])
         self.assertIn("secret of the session", [one.name for one in found if one.is_left_out])
         self.assertEqual([one for one in found if not one.is_left_out], [])
+
+    def test_the_kernels_own_dump_of_a_waiting_host_has_no_secret(self):
+        place = read("/proc/sys/kernel/core_pattern").strip()
+        with tempfile.TemporaryDirectory() as folder:
+            host = subprocess.Popen(
+                ["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", "/usr/bin/python3", os.path.join(HERE, "pam_call.py")],
+                cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            host.stdin.write(json.dumps(world.scene(pid_file=world.path("pid"))).encode())
+            host.stdin.close()
+            pid = self.pid_once_it_waits()
+            os.kill(pid, signal.SIGABRT)
+            self.assertEqual(host.wait(LONGEST), -signal.SIGABRT)
+            dumps = [pathlib.Path(folder, name).read_bytes() for name in os.listdir(folder)]
+        # Where dumps go to a program or elsewhere, they are not ours to look for; the test above says what they hold.
+        self.assertEqual(len(dumps), 1 if place and not place.startswith(("|", "/")) else 0)
+        for dump in dumps:
+            # The scene, in the memory of Python, shows that memory is in it.
+            self.assertIn(b"pam_call.py", dump)
+            self.assertEqual([name for name, secret in SECRETS.items() if secret.encode() in dump], [])
+
+    def test_the_worker_of_a_waiting_host_can_not_be_dumped(self):
+        with self.waiting():
+            pid = self.pid_once_it_waits()
+            try:
+                worker, = read(f"/proc/{pid}/task/{pid}/children").split()
+                limits = read(f"/proc/{worker}/limits")
+                # Another user's process whose files are root's all the same: the kernel makes no dumps of it (proc(5)).
+                owner, user = os.stat(f"/proc/{worker}/environ").st_uid, os.stat(f"/proc/{worker}").st_uid
+                names = {found.name for found in search(int(worker), SECRETS)}
+            finally:
+                self.service.behaviour["/s"] = said("active")
+        self.assertRegex(limits, r"Max core file size\s+0\s+0\s")
+        self.assertEqual((owner, user != 0), (0, True))
+        self.assertNotIn("application secret", names)
+
+
+class Shown(Case):
+    def test_no_argument_variable_or_file_of_others_shows_a_secret(self):
+        self.service.behaviour["/s"] = said("pending")
+        with world.playing(pid_file=world.path("pid")):
+            try:
+                until(lambda: self.asked("/s") > 1)
+                pid = int(read(world.path("pid")))
+                processes = [pid, *map(int, read(f"/proc/{pid}/task/{pid}/children").split())]
+                shown = b"".join(
+                    pathlib.Path(f"/proc/{one}/{name}").read_bytes() for one in processes for name in ("cmdline", "environ"))
+                kept = [path for path in pathlib.Path(world.folder).rglob("*") if path.is_file()]
+                readable = b"".join(path.read_bytes() for path in kept if path.stat().st_mode & 0o077)
+            finally:
+                self.service.behaviour["/s"] = said("active")
+        self.assertIn(b"iampass-https", shown)
+        for name, secret in SECRETS.items():
+            self.assertNotIn(secret.encode(), shown + readable, name)
 
 
 if __name__ == "__main__":
