@@ -21,6 +21,12 @@ let startsFast: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Lpam/link", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"])
 ]
 
+/// What the Swift runtime frees in a process that lives on is cleared (Sources/ClearingFree says why). A sanitizer has
+/// a `free` of its own.
+let clearsWhatItFrees: [LinkerSetting] =
+  sanitizing ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
+let clearingFree: [Target.Dependency] = sanitizing ? [] : ["ClearingFree"]
+
 let moduleLinkerFlags: [String] =
   [
     "-static-stdlib",
@@ -68,6 +74,8 @@ let package = Package(
     .systemLibrary(
       name: "CFido2", path: "Sources/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/CHost"),
+    // Called only where --wrap=free is linked by.
+    .target(name: "ClearingFree"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: lean),
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: lean),
@@ -76,10 +84,10 @@ let package = Package(
       name: "LoginModule", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CPAM", "CHost"],
       swiftSettings: lean),
     .target(
-      name: "pam_iampass", dependencies: ["LoginModule"], path: "pam",
+      name: "pam_iampass", dependencies: ["LoginModule"] + clearingFree, path: "pam",
       exclude: ["pam_iampass.map", "check-load", "link"],
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
-      linkerSettings: startsFast + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
+      linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
     .target(
       name: "SessionHelper", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
@@ -107,7 +115,8 @@ let package = Package(
       name: "iampass-https", dependencies: ["CCurl", "CLibcrypto", "CHost", "IAMPASSClient"], swiftSettings: lean,
       linkerSettings: startsFast),
     .executableTarget(
-      name: "iampass-helper", dependencies: ["SessionHelper"], swiftSettings: lean, linkerSettings: startsFast),
+      name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
+      linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
       name: "iampassctl",
       dependencies: [

@@ -23,7 +23,7 @@ public struct RemoteSession: Sendable {
     self.token = token
     self.secret = secret
     do {
-      signer = try RequestSigner(clientID: token.exposedValue, secret: secret, scheme: settings.scheme)
+      signer = try RequestSigner(client: token, secret: secret, scheme: settings.scheme)
     } catch { throw .badSessionSecret }
   }
 }

@@ -79,6 +79,7 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let logger = try makeLogger()
     Limits.raiseDescriptors()
+    Limits.forbidDumps()
     // The default would end the service, which may be told before it listens.
     signal(SIGHUP, SIG_IGN)
     let (host, port) = try ListenAddress.parts(of: listen)
@@ -263,5 +264,12 @@ enum Limits {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// A dump would hold everybody's secrets. By the limit, since who may not be dumped may not read his own /proc either,
+  /// where the metrics come from.
+  static func forbidDumps() {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
   }
 }

@@ -9,7 +9,7 @@ import time
 REASONS = {200: "OK", 302: "Found", 404: "Not Found"}
 # Seconds; a test that lasts longer has failed anyway.
 LONGEST = 60
-HUGE = 300 * 1024 * 1024
+HUGE = 1024 * 1024 * 1024
 
 
 class Hangup(Exception):
