@@ -43,7 +43,8 @@ private func checkBounds(_ configuration: Configuration) {
   if let server = configuration.server {
     let loopback = ["http://127.", "http://[::1]"].contains { server.description.hasPrefix($0) }
     must(server.description.hasPrefix("https://") || loopback, "a service without TLS: \(server)")
-    must(!server.description.contains { "@\\ \n?#".contains($0) }, "an address that readers see differently: \(server)")
+    must(!server.origin.contains("@"), "a host behind a name: \(server)")
+    must(!server.description.contains { "\\ \n?#".contains($0) }, "an address that readers see differently: \(server)")
   }
   for path in [configuration.runFolder, configuration.worker] + (configuration.caFile.map { [$0] } ?? []) {
     must(path.hasPrefix("/") && !path.contains("\0") && !path.contains("\n"), "a path that is not absolute")
