@@ -29,8 +29,8 @@ let startsFast: [LinkerSetting] = [
 /// What the Swift runtime frees in a process that lives on is cleared (Sources/ClearingFree says why). A sanitizer has
 /// a `free` of its own.
 let clearsWhatItFrees: [LinkerSetting] =
-  sanitizing ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
-let clearingFree: [Target.Dependency] = sanitizing ? [] : ["ClearingFree"]
+  sanitizer != nil ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
+let clearingFree: [Target.Dependency] = sanitizer != nil ? [] : ["ClearingFree"]
 
 let moduleLinkerFlags: [String] =
   [
