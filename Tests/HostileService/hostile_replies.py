@@ -139,5 +139,5 @@ FAULTS = {
     "redirect_file": redirect(307, "file:///etc/passwd"),
     "redirect_loop": redirect(308, "/fault/redirect_loop"),
     "server_error": reply(503, b"{}", [("Retry-After", "1")]),
-    "slow": reply(200, b"{}", delay=0.5),
+    "slow": reply(200, b"{}", delay=3),
 }
