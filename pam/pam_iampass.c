@@ -1,7 +1,8 @@
-// The PAM side of pam_iampass.so: hands each call to Swift and decides nothing.
+// The PAM side of pam_iampass.so: hands each call to Swift and decides nothing but that it cannot be made.
 //
-// It also keeps SWIFT_* variables of a setuid program's caller from the Swift runtime, which would read them while it
-// is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use.
+// It also keeps variables of a setuid program's caller from what reads them all the same: SWIFT_* from the Swift runtime,
+// while it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use; OPENSSL_* from libcrypto's constructor,
+// where OPENSSL_ia32cap can claim instructions that the processor lacks, and sudo would die of SIGILL.
 
 #define PAM_SM_AUTH
 #define PAM_SM_ACCOUNT
@@ -10,8 +11,9 @@
 
 #include "pam_iampass.h"
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include <security/pam_modules.h>
 
@@ -20,52 +22,94 @@ extern char **environ;
 /// More than anyone sets by accident. Variables past this number stay hidden for good, also from the host.
 enum { GREATEST_HIDDEN_COUNT = 256 };
 
-static char *hidden[GREATEST_HIDDEN_COUNT];
+/// A variable whose first letter was replaced, or, where that is 0, whose entry in `environ` was moved on by one.
+static struct { char *text, letter; } hidden[GREATEST_HIDDEN_COUNT];
 static size_t hidden_count;
+
+/// Where the stack began: what the kernel put there at exec, the caller's environment among it, lies above.
+extern void *__libc_stack_end;
 
 // From libswiftCore.a: reads every SWIFT_* variable, once. The link fails where a toolchain names them otherwise.
 extern void swift_once(void *token, void (*function)(void *), void *context);
 extern char environment_token __asm__("_ZN5swift7runtime11environment15initializeTokenE");
 extern void environment_initialize(void *) __asm__("_ZN5swift7runtime11environment10initializeEPv");
 
-/// Runs before every other initializer of this library. The names are shifted by a letter in place: other threads see
-/// complete strings throughout, and no memory changes hands.
-static void hide_swift_variables(void) {
+/// For what runs before this library is ready: calls nothing of another, a sanitizer's included.
+#define RUNS_EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
+
+RUNS_EARLY static bool begins(const char *text, const char *prefix) {
+  while (*prefix != 0 && *text == *prefix) text++, prefix++;
+  return *prefix == 0;
+}
+
+/// In place: other threads see complete strings throughout, and no memory changes hands.
+///
+/// What came by exec changes its first letter: sudo has a list of its own of the same strings, and a getenv(3) that looks
+/// there. A host's own strings may be read-only, and are passed over by their entries.
+RUNS_EARLY static void hide_variables(void) {
   if (environ == NULL) return;
   for (char **entry = environ; *entry != NULL; entry++) {
-    if (strncmp(*entry, "SWIFT_", 6) != 0) continue;
-    *entry += 1;
-    if (hidden_count < GREATEST_HIDDEN_COUNT) hidden[hidden_count++] = *entry;
+    if (!begins(*entry, "SWIFT_") && !begins(*entry, "OPENSSL_")) continue;
+    char letter = 0;
+    if (*entry > (char *)__libc_stack_end) letter = **entry, **entry = '_';
+    else *entry += 1;
+    // Two entries may be one string: the second is none of these any more.
+    if (hidden_count < GREATEST_HIDDEN_COUNT) hidden[hidden_count].text = *entry, hidden[hidden_count++].letter = letter;
   }
 }
 
+static void do_nothing(void) {}
+
+/// Runs while this library is relocated, and so before the constructors of the libraries that it needs, which run before
+/// all of its own. Relocations of this kind come last: `environ` is there already, functions elsewhere may not be.
+RUNS_EARLY __attribute__((used)) static void (*resolve_nothing(void))(void) {
+  hide_variables();
+  return do_nothing;
+}
+
+static void hidden_by_now(void) __attribute__((ifunc("resolve_nothing")));
+
 /// Runs after every other initializer: the runtime has read an environment without its variables, and the host gets
 /// its own back.
-static void show_swift_variables(void) {
+static void show_variables(void) {
   swift_once(&environment_token, environment_initialize, NULL);
-  if (environ == NULL) return;
-  for (char **entry = environ; *entry != NULL; entry++) {
-    for (size_t index = 0; index < hidden_count; index++) {
-      if (*entry == hidden[index]) {
-        *entry -= 1;
-        break;
-      }
+  for (size_t index = 0; index < hidden_count; index++) {
+    if (hidden[index].letter != 0) {
+      *hidden[index].text = hidden[index].letter;
+      continue;
+    }
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+      if (*entry == hidden[index].text) *entry -= 1;
     }
   }
   hidden_count = 0;
 }
 
-// Numbered sections run in order, the runtime's own initializers count as 65536.
-__attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hide_swift_variables;
-__attribute__((section(".init_array.99999"), used)) static void (*const last)(void) = show_swift_variables;
+// Numbered sections run in order, the runtime's own initializers count as 65536. The first is what refers to the
+// indirect function.
+__attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hidden_by_now;
+__attribute__((section(".init_array.99999"), used)) static void (*const last)(void) = show_variables;
+
+/// Bytes: ten times what a login takes.
+enum { MEMORY_OF_A_CALL = 4 << 20 };
+
+/// Swift ends the process where memory cannot be had, and a caller of su can set RLIMIT_AS low: looked at before.
+static bool has_memory(void) {
+  void *room = mmap(NULL, MEMORY_OF_A_CALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, MEMORY_OF_A_CALL);
+  return true;
+}
 
 int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
+  if (!has_memory()) return PAM_AUTHINFO_UNAVAIL;
   return iampass_authenticate(handle, count, words);
 }
 
 int pam_sm_open_session(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
+  if (!has_memory()) return PAM_SESSION_ERR;
   return iampass_open_session(handle, count, words);
 }
 

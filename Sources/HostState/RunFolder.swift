@@ -73,7 +73,7 @@ public enum AtomicFile {
     while written < bytes.count {
       let count = bytes.withUnsafeBytes { buffer in
         // SAFETY: `written` is less than the count, so that the pointer stays inside.
-        Glibc.write(descriptor, buffer.baseAddress! + written, buffer.count - written)
+        iampass_write(descriptor, buffer.baseAddress! + written, buffer.count - written)
       }
       if count < 0 {
         if errno == EINTR { continue }

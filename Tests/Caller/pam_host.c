@@ -254,6 +254,8 @@ int main(int count, char **words) {
   if (count < 5) return 64;
   report = open(words[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   folder = words[2], service = words[3], user = words[4];
+  // Some tests end it by a signal.
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   const char *given;
   int logins = (given = option(count, words, "count")) ? atoi(given) : 1;
   int threads = (given = option(count, words, "threads")) ? atoi(given) : 0;

@@ -10,6 +10,7 @@ import time
 import unittest
 
 from caller import *
+from world import SUCCESS
 
 # A worker takes a second to be watched; then it has what is left of the time for a request.
 LONGEST_RECORDING = 120
@@ -130,6 +131,18 @@ class Workers(unittest.TestCase):
             world.configure(worker=world.path("shows"))
             world.log_in(environment={**os.environ, "SSLKEYLOGFILE": "/nowhere", "LC_ALL": "C.UTF-8"})
         self.assertEqual(read(seen), "end\n")
+
+
+class Hidden(unittest.TestCase):
+    def test_what_claims_instructions_or_handlers_is_there_again_after_the_load_and_had_no_effect(self):
+        """libcrypto's constructor reads OPENSSL_ia32cap with getenv(3), and the Swift runtime SWIFT_*, in setuid programs too."""
+        hostile = {"OPENSSL_ia32cap": "0xffffffffffffffff:0xffffffffffffffff", "SWIFT_BACKTRACE": "enable=yes"}
+        with approving_service() as service:
+            world.serve_by(service)
+            for bound in ({}, {"LD_BIND_NOW": "1"}):
+                report = world.log_in("count=2", environment={**os.environ, **hostile, **bound})
+                # The host compares its whole environment, and its signal handlers.
+                self.assertEqual((report.codes, report.changed, report.printed), ([SUCCESS] * 2, [], ""))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
+import Dispatch
 import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
+import Synchronization
 import Testing
 
 @testable import HostState
@@ -135,6 +137,20 @@ import Testing
     #expect(throws: LedgerError.notYours) {
       try ledger.claim(record.id, user: alice, service: "login", by: record.process)
     }
+  }
+
+  @Test func isClaimedOnceByManyAtOnce() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let claimed = Mutex(0)
+    let user = alice
+    DispatchQueue.concurrentPerform(iterations: 16) { _ in
+      // What else may be thrown here is a refusal as well.
+      guard (try? ledger.claim(record.id, user: user, service: "login", by: record.process)) != nil else { return }
+      claimed.withLock { $0 += 1 }
+    }
+    #expect(claimed.withLock { $0 } == 1)
+    #expect(try ledger.read(record.id).isClaimed)
   }
 
   @Test func theParentMayClaim() throws {
