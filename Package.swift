@@ -6,10 +6,15 @@ import PackageDescription
 // libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
 // iampass-server.
 
-/// `SANITIZE=1` builds the tests with a sanitizer, whose symbols `-z defs` would not find.
-let sanitizing = Context.environment["SANITIZE"] != nil
+/// `SANITIZE=address` or `thread` is for building with that sanitizer, whose symbols `-z defs` would not find:
+/// packaging/sanitize.
+let sanitizer = Context.environment["SANITIZE"]
 
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+/// `FUZZ=1` adds the fuzzers, and instruments what they look at: packaging/fuzz. Libraries of others are left as they are.
+let fuzzing = Context.environment["FUZZ"] != nil
+let fuzzed: [String] = ["-sanitize=fuzzer,address", "-O", "-enable-testing"]
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)] + (fuzzing ? [.unsafeFlags(fuzzed)] : [])
 
 /// Without regular expressions, which the compiler links into everything unasked: a megabyte in each program.
 let lean: [SwiftSetting] =
@@ -24,8 +29,8 @@ let startsFast: [LinkerSetting] = [
 /// What the Swift runtime frees in a process that lives on is cleared (Sources/ClearingFree says why). A sanitizer has
 /// a `free` of its own.
 let clearsWhatItFrees: [LinkerSetting] =
-  sanitizing ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
-let clearingFree: [Target.Dependency] = sanitizing ? [] : ["ClearingFree"]
+  sanitizer != nil ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
+let clearingFree: [Target.Dependency] = sanitizer != nil ? [] : ["ClearingFree"]
 
 let moduleLinkerFlags: [String] =
   [
@@ -35,7 +40,24 @@ let moduleLinkerFlags: [String] =
     "-Xlinker", "--version-script=pam/pam_iampass.map",
   ]
   // A missing static library shows at link time, not at dlopen inside sudo.
-  + (sanitizing ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+  + (sanitizer != nil ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+
+/// Their `main` is libFuzzer's.
+let fuzzerFlags: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+let fuzzerLinkerFlags: [LinkerSetting] = [.unsafeFlags(["-sanitize=fuzzer,address"])]
+let fuzzers: [Target] = [
+  .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
+  .executableTarget(
+    name: "fuzz-login", dependencies: ["FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState"],
+    path: "Tests/Fuzz/Login", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
+  .executableTarget(
+    name: "fuzz-server",
+    dependencies: [
+      "FuzzKit", "IAMPASSProtocol", "DeviceProtocol", "IAMPASSServer", "CLibcrypto",
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    path: "Tests/Fuzz/Server", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
+]
 
 let package = Package(
   name: "iampass",
@@ -152,3 +174,10 @@ let package = Package(
       ], swiftSettings: strict),
   ]
 )
+
+if fuzzing { package.targets += fuzzers }
+if sanitizer == "thread" {
+  // Of the tests these alone have threads to look at, and building the others takes minutes.
+  let threaded = ["SessionHelperTests", "IAMPASSServerTests"]
+  package.targets.removeAll { $0.type == .test && !threaded.contains($0.name) }
+}

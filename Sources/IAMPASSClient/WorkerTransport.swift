@@ -48,6 +48,8 @@ public final class WorkerTransport: HTTPTransport {
   private var interruption: (any Interruption)?
   private var worker: WorkerConversation?
   private var lastID: UInt32 = 0
+  /// A child that the host forks during a login must not sign in by its parent's request, nor cancel it.
+  private let owner = getpid()
 
   /// The worker's own deadline comes before the caller's by this many ms, so that it reports by itself: a worker
   /// that does not is dead or stopped, and nothing it failed to say is held against the network.
@@ -90,6 +92,7 @@ public final class WorkerTransport: HTTPTransport {
   public func stop() { worker = nil }
 
   private func runningWorker() throws(TransportError) -> WorkerConversation {
+    guard owner == getpid() else { throw TransportError(.workerFailed, detail: "another process began this") }
     if let worker, !worker.isOver { return worker }
     stop()
     let started = WorkerConversation(try settings.startWorker())

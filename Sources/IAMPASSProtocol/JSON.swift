@@ -1,9 +1,9 @@
 import CJSON
 
-/// A JSON value (RFC 8259), read strictly and written compactly by json-c.
+/// A JSON value (RFC 8259), read strictly by json-c and written compactly.
 ///
 /// Reading refuses what two readers could understand differently: a member named twice, a NUL in a string, invalid
-/// UTF-8, text after the value, NaN and infinities.
+/// UTF-8, half a surrogate pair, text after the value, numbers of another form or out of range, NaN and infinities.
 public enum JSON: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -54,7 +54,7 @@ public enum JSONError: Error, Equatable, Sendable {
 extension JSON {
   /// Reads a whole text. The caller bounds its size.
   public init(parsing text: [UInt8]) throws(JSONError) {
-    let outline = try Outline(of: text)
+    let outline = try JSONOutline(of: text)
     guard !text.isEmpty, text.count < Int(Int32.max),
       let reader = iampass_json_reader(JSON.greatestDepth, Int32(text.count))
     else { throw .notJSON }
@@ -118,31 +118,6 @@ extension JSON {
     guard count > 0, let start = json_object_get_string(object) else { return "" }
     // SAFETY: json-c keeps `count` bytes at `start` while the object lives, which the caller holds.
     return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
-  }
-
-  /// What can be told of a text without reading it: how many members it must have if it is JSON.
-  private struct Outline {
-    var memberCount = 0
-
-    init(of text: [UInt8]) throws(JSONError) {
-      var inString = false
-      var index = 0
-      while index < text.count {
-        switch text[index] {
-        case 0: throw .nulInString
-        case UInt8(ascii: "\""): inString.toggle()
-        case UInt8(ascii: "\\") where inString:
-          // json-c ends a member's name at an escaped NUL, so that "status\u0000x" would be read as "status".
-          if text[index...].starts(with: Array("\\u0000".utf8)) { throw .nulInString }
-          index += 1
-        case UInt8(ascii: ":") where !inString: memberCount += 1
-        // json-c takes 'text' for a string even when strict.
-        case UInt8(ascii: "'") where !inString: throw .notJSON
-        default: break
-        }
-        index += 1
-      }
-    }
   }
 }
 

@@ -34,7 +34,7 @@ class Row:
 
 
 def rounded(value):
-    return f"{value:.0f}" if abs(value) >= 1_000 else f"{value:.1f}"
+    return f"{value:.0f}" if abs(value) >= 1_000 or value == int(value) else f"{value:.1f}"
 
 
 class Report:
@@ -82,10 +82,7 @@ class Report:
 
 def draw(title, rows, path):
     """One panel for each unit."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise SystemExit("bench: the plots need matplotlib\nhint: apt install python3-matplotlib") from None
+    import matplotlib
     matplotlib.use("svg")
     # Text stays text; the same figures give the same file.
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "iampass", "font.family": "sans-serif", "font.size": 9})

@@ -1,0 +1,136 @@
+"""What a PAM host may do around a login, and what a login must leave of the host: many of them in one process."""
+
+import os
+import unittest
+
+from caller import *
+from world import AUTHINFO_UNAVAIL, SUCCESS
+
+# A login takes 0.1 s here, with both its workers and the service in Python; more would only take longer.
+MANY = 1000
+# After these everything that is made once is there.
+FIRST = 100
+
+# Under valgrind: as many as take two minutes at most where valgrind runs at half this machine's speed.
+WATCHED, FIRST_WATCHED = 200, 20
+
+# Of malloc's bytes: what libpam, json-c or libc keep for later, whatever the number of logins. A byte lost by each login
+# would be 900.
+GREATEST_GROWTH = 512
+# KiB of pages; those of the allocator's free lists.
+GREATEST_RESIDENT_GROWTH = 1024
+
+
+def setUpModule():
+    global world
+    world = CallerWorld()
+    unittest.addModuleCleanup(world.close)
+
+
+class Case(unittest.TestCase):
+    def serve(self, *statuses):
+        service = world.serve_by(approving_service(*statuses))
+        self.addCleanup(service.stop)
+        return service
+
+    def log_in(self, *options, **more):
+        """Logins that all succeed and leave the host as it was."""
+        report = world.log_in(*options, **more)
+        self.assertEqual(set(report.codes), {SUCCESS}, report.text)
+        self.assertEqual(report.changed, [])
+        return report
+
+
+class ManyLogins(Case):
+    def test_a_thousand_logins_leave_the_process_as_it_was_and_no_larger(self):
+        service = self.serve()
+        report = self.log_in(f"count={MANY}", f"measure-after={FIRST}")
+        self.assertEqual(len(report.codes), MANY)
+        self.assertEqual(asked(service, LOGOUT), MANY, "each was ended at the service")
+        first, last = report.memory[FIRST], report.memory[MANY]
+        self.assertLess(last["heap"] - first["heap"], GREATEST_GROWTH, report.memory)
+        self.assertLess(last["resident"] - first["resident"], GREATEST_RESIDENT_GROWTH, report.memory)
+
+    def test_refused_logins_leave_it_so_too(self):
+        self.serve("cancelled")
+        world.configure(max_requests="20", server="https://localhost:1")
+        report = world.log_in(f"count={FIRST}", f"measure-after={FIRST // 2}")
+        self.assertEqual((set(report.codes), report.changed), ({AUTHINFO_UNAVAIL}, []))
+        first, last = report.memory[FIRST // 2], report.memory[FIRST]
+        self.assertLess(last["heap"] - first["heap"], GREATEST_GROWTH, report.memory)
+
+    def test_valgrind_finds_nothing_lost_and_nothing_wrong(self):
+        self.serve()
+        # Its debugging information is of a newer kind than valgrind 3.19 reads.
+        run("strip", "--strip-debug", world.path("pam_iampass.so"))
+        stand_in = world.compile("pidfd_stand_in.c", "-shared", "-fPIC", "-ldl")
+        # Without the search for undefined values: where Swift's optimiser compares an enumeration's whole word, it finds
+        # those bits that no case uses.
+        words = ["valgrind", "--leak-check=full", "--undef-value-errors=no", "--errors-for-leak-kinds=definite",
+                 "--error-exitcode=99", "--num-callers=30"]  # fmt: skip
+        report = self.log_in(
+            f"count={WATCHED}", f"measure-after={FIRST_WATCHED}", before=words,
+            environment={**os.environ, "LD_PRELOAD": stand_in})  # fmt: skip
+        self.assertEqual(report.exit_status, 0, report.printed)
+        self.assertIn("definitely lost: 0 bytes in 0 blocks", report.printed)
+
+
+class Loading(Case):
+    def test_a_hundred_loads_and_unloads_leave_one_module_and_nothing_else(self):
+        report = world.log_in("count=100", "measure-after=1", "load=" + world.path("pam_iampass.so"))
+        self.assertEqual(report.changed, [])
+        self.assertEqual(report.memory[100]["mapped"], report.memory[1]["mapped"])
+        self.assertEqual(report.memory[100]["heap"], report.memory[1]["heap"])
+
+
+class Threads(Case):
+    def test_sixteen_threads_sign_in_at_once(self):
+        service = self.serve()
+        # All count as the user's own until they are approved.
+        world.configure(max_requests="20")
+        report = self.log_in("threads=16")
+        self.assertEqual(len(report.codes), 16)
+        self.assertEqual(asked(service, START), 16)
+
+
+class Forks(Case):
+    """A child has all of the login that its parent is in: it must not sign in by it, nor end it."""
+
+    def test_a_child_that_goes_on_with_its_parents_login_is_refused(self):
+        service = self.serve("pending", "active")
+        report = self.log_in("fork=continue")
+        self.assertEqual(report.codes_of_child, [AUTHINFO_UNAVAIL], report.text)
+        self.assertEqual(report.child, [("exit", "0")])
+        self.assertEqual((asked(service, START), asked(service, LOGOUT)), (1, 1), "the child has asked too")
+
+    def test_a_child_that_holds_what_was_open_holds_up_nothing(self):
+        service = self.serve(*["pending"] * 4, "active")
+        report = self.log_in("fork=wait")
+        self.assertEqual(report.child, [("exit", "0")])
+        self.assertEqual(asked(service, LOGOUT), 1)
+
+
+class HostsWays(Case):
+    def test_signals_that_the_host_ignores_or_handles_stay_so(self):
+        self.serve()
+        for signal in ("sigpipe", "sigchld"):
+            for how in ("ignore", "handle"):
+                with self.subTest(signal=signal, how=how):
+                    self.log_in(f"{signal}={how}")
+
+    def test_a_worker_that_hangs_up_does_not_end_the_host_by_sigpipe(self):
+        """FAULTS H6."""
+        self.serve()
+        world.write("leaves", "#!/bin/sh\nexec 3>&-\nexit 0\n", 0o755)
+        world.configure(worker=world.path("leaves"))
+        report = world.log_in("count=20")
+        self.assertEqual((set(report.codes), report.changed), ({AUTHINFO_UNAVAIL}, []))
+
+    def test_standard_files_may_be_closed(self):
+        self.serve()
+        report = self.log_in("close-standard", "count=3")
+        self.assertEqual(report.printed, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,178 @@
+"""Files that change while they are read, and folders that somebody else made first: one or the other, or refused."""
+
+import concurrent.futures
+import contextlib
+import os
+import shutil
+import threading
+import unittest
+
+from caller import *
+from world import AUTHINFO_UNAVAIL, MAXTRIES, SERVICE_ERR, SUCCESS
+
+NOBODY = 65534
+OTHER_TOKEN = "other-token-of-the-user-012345"
+# Larger than what is read at once, so that a mix would show: 1 MB.
+MANY_USERS = "".join(f"user{number}:token-of-another-user\n" for number in range(30_000))
+# A tenth of a second each; the file changes some hundred times in it.
+LOGINS = 60
+
+
+def setUpModule():
+    global world
+    world = CallerWorld()
+    unittest.addModuleCleanup(world.close)
+
+
+class Case(unittest.TestCase):
+    def serve(self, *statuses):
+        service = world.serve_by(approving_service(*statuses))
+        self.addCleanup(service.stop)
+        return service
+
+    def keep(self, name):
+        """Puts the file back after the test."""
+        text = read(world.path(name))
+        self.addCleanup(world.write, name, text)
+        self.addCleanup(self.remove, world.path(name))
+
+    @staticmethod
+    def remove(path):
+        if os.path.islink(path) or os.path.isfile(path):
+            os.unlink(path)
+        elif os.path.isdir(path):
+            shutil.rmtree(path)
+
+
+@contextlib.contextmanager
+def swapped(name, makers):
+    """While the block runs the file is made anew, by one maker after the other, and renamed into its place."""
+    ends = threading.Event()
+    path = world.path(name)
+
+    def swap():
+        while not ends.is_set():
+            for make in makers:
+                make(path + ".next")
+                os.rename(path + ".next", path)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        swapping.join()
+
+
+class Swaps(Case):
+    def test_a_users_file_that_is_replaced_is_seen_old_or_new_and_never_mixed(self):
+        service = self.serve()
+        other = START.replace(TOKEN, OTHER_TOKEN)
+        service.behaviour[other] = service.behaviour[START]
+        self.keep("users")
+        # The line is at one end of the one file and at the other end of the other: a mix has two lines or none.
+        for name, text in (("old", f"{ENROLLED}:{TOKEN}\n{MANY_USERS}"), ("new", f"{MANY_USERS}{ENROLLED}:{OTHER_TOKEN}\n")):
+            world.write(name, text)
+        with swapped("users", [self.linked("old"), self.linked("new")]):
+            report = world.log_in(f"count={LOGINS}")
+        self.assertEqual(set(report.codes), {SUCCESS}, report.text)
+        self.assertEqual(asked(service, START) + asked(service, other), LOGINS)
+
+    def test_credentials_that_turn_into_a_link_are_never_followed(self):
+        service = self.serve()
+        self.keep("credentials")
+        world.write("real", read(world.path("credentials")))
+        world.write("elsewhere", f"application_id = elsewhere\napplication_secret = {SECRET}\n")
+        with swapped("credentials", [self.linked("real"), lambda path: os.symlink(world.path("elsewhere"), path)]):
+            report = world.log_in(f"count={LOGINS}")
+        # Some of these are ended by the helper: their credentials were gone again when the handle was closed.
+        self.assertLessEqual(set(report.codes), {SUCCESS, SERVICE_ERR})
+        self.assertEqual([request.path for request in service.requests if "elsewhere" in request.path], [])
+
+    @staticmethod
+    def linked(name):
+        """A maker of a second name for a file, which is as quick as a rename."""
+        return lambda path: os.link(world.path(name), path)
+
+
+class Folders(Case):
+    """FAULTS L9: what is in the way of `run_dir` is refused, and no request is sent whose answer could not be kept."""
+
+    FAULTS = {
+        "another owner": lambda path: (os.mkdir(path, 0o700), os.chown(path, NOBODY, NOBODY)),
+        "writable by all": lambda path: (os.mkdir(path), os.chmod(path, 0o777)),
+        "readable by its group": lambda path: (os.mkdir(path), os.chmod(path, 0o750)),
+        "a link": lambda path: (os.makedirs(world.path("planted"), 0o700, exist_ok=True), os.symlink(world.path("planted"), path)),
+        "a link to nowhere": lambda path: os.symlink("/nowhere", path),
+        "a file": lambda path: open(path, "w").close(),
+    }
+
+    def end(self, name, fault, service):
+        """How a login ends with the fault at this place of `run_dir`, and what it asked of the service."""
+        answering = self.serve()
+        path = world.path(*name)
+        self.remove(world.path("run"))
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        self.FAULTS[fault](path)
+        self.addCleanup(self.remove, world.path("run"))
+        report = world.log_in(service=service)
+        self.assertEqual(report.changed, [])
+        # Nothing was written through it.
+        self.assertEqual(os.listdir(path) if os.path.isdir(path) else [], [])
+        return report.codes, asked(answering, START), asked(answering, LOGOUT)
+
+    def test_a_run_folder_that_someone_else_made_sends_no_request(self):
+        for fault in self.FAULTS:
+            for name in (["run"], ["run", "attempts"], ["run", "attempts", "own"]):
+                with self.subTest(fault=fault, name=name):
+                    self.assertEqual(self.end(name, fault, "sudo"), ([AUTHINFO_UNAVAIL], 0, 0))
+
+    def test_a_folder_of_records_that_someone_else_made_signs_in_only_what_is_not_watched(self):
+        for fault in self.FAULTS:
+            with self.subTest(fault=fault):
+                self.assertEqual(self.end(["run", "sessions"], fault, "login"), ([AUTHINFO_UNAVAIL], 1, 1))
+                self.assertEqual(self.end(["run", "sessions"], fault, "sudo"), ([SUCCESS], 1, 1))
+
+
+class TwoAtOnce(Case):
+    def log_in_by_two(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as hosts:
+            started = [hosts.submit(world.log_in, service="login") for _ in range(2)]
+            return sorted(host.result().codes[0] for host in started)
+
+    def test_two_logins_of_one_user_are_two_requests_and_two_sessions(self):
+        service = self.serve(*["pending"] * 4, "active")
+        shutil.rmtree(world.path("run"), ignore_errors=True)
+        self.assertEqual(self.log_in_by_two(), [SUCCESS, SUCCESS])
+        self.assertEqual((asked(service, START), asked(service, LOGOUT)), (2, 2))
+        self.assertEqual(os.listdir(world.path("run", "sessions")), [])
+
+    def test_where_one_request_is_left_two_logins_at_once_send_one(self):
+        for _ in range(10):
+            # A denial, which is never taken back, so that it does not matter who is quicker.
+            service = self.serve("pending", "cancelled")
+            world.configure(max_requests="1")
+            self.assertEqual(self.log_in_by_two(), [AUTHINFO_UNAVAIL, MAXTRIES])
+            self.assertEqual(asked(service, START), 1)
+
+
+class Attempts(Case):
+    """A limiter's file that cannot be counted refuses, and so does the next login: it is begun anew as used up."""
+
+    def test_a_file_that_is_full_or_garbage_sends_no_request(self):
+        for text in ("garbage\n", "\0" * 100, "9" * 600 + "\n", "1\n" * 600, "-1\n" * 5 + "x"):
+            with self.subTest(text=text[:10]):
+                service = self.serve("cancelled")
+                world.log_in()
+                self.assertEqual(asked(service, START), 1)
+                folder = world.path("run", "attempts", "own")
+                (name,) = os.listdir(folder)
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(text)
+                self.assertEqual([world.log_in().codes for _ in range(2)], [[AUTHINFO_UNAVAIL]] * 2)
+                self.assertEqual(asked(service, START), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,172 @@
+"""FAULTS L8 and L11: little of everything. A login is served or refused, ends its host by no signal, and where it would have
+to be watched it succeeds only with its record on the disk.
+"""
+
+import os
+import re
+import signal
+import unittest
+
+from caller import *
+from world import AUTHINFO_UNAVAIL, SUCCESS
+
+# Of libpam: memory that it cannot have, a module that it cannot load.
+BUF_ERR, MODULE_UNKNOWN, PAM_START_REFUSED = 5, 28, 1026
+
+# Swift's runtime ends the process at a failed allocation (SIGABRT, SIGILL); where it does not look, an address near 0 is
+# the end (SIGSEGV).
+ENDS_FOR_WANT_OF_MEMORY = {-signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV}
+# Of about 1,000 allocations of a login each 10th alone, and each 10th run with one in 400 failing: 0.1 s each.
+EACH_OF_ALLOCATIONS = 10
+SEEDS = 60
+
+UNWATCHED, WATCHED = "sudo", "login"
+
+
+def setUpModule():
+    global world
+    world = CallerWorld()
+    unittest.addModuleCleanup(world.close)
+
+
+class Case(unittest.TestCase):
+    def serve(self, *statuses):
+        service = world.serve_by(approving_service(*statuses))
+        self.addCleanup(service.stop)
+        return service
+
+    def codes_under(self, name, values, service):
+        """How a login ends under each of these values of a limit."""
+        codes = {}
+        for value in values:
+            world.forget_attempts()
+            # Ends by a signal fail here.
+            report = world.log_in(f"limit={name}:{value}", service=service)
+            self.assertEqual((report.changed, report.printed), ([], ""), (name, value))
+            codes[value] = report.codes[0]
+        return codes
+
+
+class Limits(Case):
+    def assert_refused_up_to_a_value(self, codes, refusals):
+        """Refused where it is too little, served where it is enough, and nothing between."""
+        found = list(codes.values())
+        self.assertLessEqual(set(found), {SUCCESS, *refusals}, codes)
+        self.assertEqual((found[0] == SUCCESS, found[-1]), (False, SUCCESS), codes)
+        self.assertEqual(sorted(found, key=lambda code: code == SUCCESS), found, codes)
+
+    def test_few_descriptors(self):
+        for service in (UNWATCHED, WATCHED):
+            with self.subTest(service=service):
+                self.serve()
+                codes = self.codes_under("NOFILE", range(24), service)
+                self.assert_refused_up_to_a_value(codes, {AUTHINFO_UNAVAIL, MODULE_UNKNOWN, PAM_START_REFUSED})
+
+    def test_little_address_space(self):
+        # KiB; the module and its libraries take 12 MB of it.
+        for service in (UNWATCHED, WATCHED):
+            with self.subTest(service=service):
+                self.serve()
+                codes = self.codes_under("AS", range(0, 40 * 1024, 256), service)
+                self.assert_refused_up_to_a_value(codes, {AUTHINFO_UNAVAIL, MODULE_UNKNOWN, BUF_ERR})
+
+    def test_small_files(self):
+        """SIGXFSZ would end the host."""
+        for service in (UNWATCHED, WATCHED):
+            with self.subTest(service=service):
+                self.serve()
+                codes = self.codes_under("FSIZE", (0, 1, 3, 6, 100, 400, 4096), service)
+                self.assert_refused_up_to_a_value(codes, {AUTHINFO_UNAVAIL})
+
+    def test_few_processes(self):
+        """Counted for the worker's user, since root has no such limit."""
+        self.serve()
+        codes = self.codes_under("NPROC", (0, 1, 5), WATCHED)
+        self.assertLessEqual(set(codes.values()), {SUCCESS, AUTHINFO_UNAVAIL}, codes)
+
+
+class Disk(Case):
+    """`run_dir` on a memory disk of its own."""
+
+    def log_in(self, mounts, service):
+        os.makedirs(world.path("run"), mode=0o700, exist_ok=True)
+        script = f'set -e; run={world.path("run")}; {mounts}; exec "$@"'
+        return world.log_in(before=["unshare", "--mount", "sh", "-c", script, "sh"], service=service)
+
+    def assert_ends(self, mounts, **expected):
+        for service, code in expected.items():
+            asked_before = self.serve()
+            report = self.log_in(mounts, service)
+            self.assertEqual((report.codes, report.changed, report.printed), ([code], [], ""), (mounts, service))
+            # What was started is ended.
+            self.assertEqual(asked(asked_before, START), asked(asked_before, LOGOUT), (mounts, service))
+
+    def test_this_disk_serves_where_there_is_room(self):
+        """So that the refusals below are the faults' doing."""
+        self.assert_ends("mount -t tmpfs -o mode=700 run $run", sudo=SUCCESS, login=SUCCESS)
+
+    def test_a_full_disk_counts_no_request_and_so_sends_none(self):
+        full = "mount -t tmpfs -o mode=700,size=4k run $run; head -c 4096 /dev/zero >$run/full"
+        self.assert_ends(full, sudo=AUTHINFO_UNAVAIL, login=AUTHINFO_UNAVAIL)
+
+    def test_a_read_only_disk_counts_none_either(self):
+        self.assert_ends("mount -t tmpfs -o mode=700,ro run $run", sudo=AUTHINFO_UNAVAIL, login=AUTHINFO_UNAVAIL)
+
+    def test_without_room_for_a_record_only_what_is_not_watched_is_signed_in(self):
+        for options in ("ro,mode=700", "mode=700,size=4k", "mode=700,nr_inodes=1"):
+            with self.subTest(options=options):
+                mounts = f"mkdir -m 700 -p $run/sessions; mount -t tmpfs -o {options} sessions $run/sessions"
+                if "size" in options:
+                    mounts += "; head -c 4096 /dev/zero >$run/sessions/full"
+                self.assert_ends(mounts, sudo=SUCCESS, login=AUTHINFO_UNAVAIL)
+
+    def test_few_files_refuse_until_there_are_enough(self):
+        for service in (UNWATCHED, WATCHED):
+            with self.subTest(service=service):
+                codes = []
+                for inodes in range(1, 10):
+                    self.serve()
+                    report = self.log_in(f"mount -t tmpfs -o mode=700,nr_inodes={inodes} run $run", service)
+                    self.assertEqual((report.changed, report.printed), ([], ""))
+                    codes += report.codes
+                self.assertEqual(sorted(codes, reverse=True), codes)
+                self.assertEqual((codes[0], codes[-1], set(codes)), (AUTHINFO_UNAVAIL, SUCCESS, {AUTHINFO_UNAVAIL, SUCCESS}))
+
+
+class Memory(Case):
+    """No allocation that fails, alone or among others, signs anybody in."""
+
+    def log_in(self, **variables):
+        world.forget_attempts()
+        return world.log_in(environment={"LD_PRELOAD": world.failing, **variables}, check=False, service=WATCHED)
+
+    @classmethod
+    def setUpClass(cls):
+        world.failing = world.compile("failing_malloc.c", "-shared", "-fPIC")
+
+    def count_allocations(self):
+        report = self.log_in()
+        return int(re.search(r"^allocations (\d+)$", report.text, re.MULTILINE)[1])
+
+    def assert_refused(self, report):
+        self.assertNotIn(SUCCESS, report.codes)
+        # Ended with a code that is a refusal, or by the runtime.
+        self.assertTrue(report.codes or report.exit_status in ENDS_FOR_WANT_OF_MEMORY, report.exit_status)
+
+    def test_no_failed_allocation_turns_a_denial_into_a_sign_in(self):
+        self.serve("cancelled")
+        count = self.count_allocations()
+        self.assertGreater(count, 500, "nothing was counted")
+        for number in range(1, count + 1, EACH_OF_ALLOCATIONS):
+            with self.subTest(failing=number):
+                self.assert_refused(self.log_in(FAIL_AT=str(number)))
+
+    def test_no_number_of_them_does(self):
+        self.serve("cancelled")
+        for seed in range(SEEDS):
+            with self.subTest(seed=seed):
+                self.assert_refused(self.log_in(FAIL_SEED=str(seed)))
+
+
+if __name__ == "__main__":
+    unittest.main()
