@@ -1,5 +1,6 @@
 """A system bus with a logind of our own: writes down what it is told to do, and does nothing (D-Bus Specification 0.41)."""
 
+import contextlib
 import os
 import socket
 import struct
@@ -18,14 +19,20 @@ class ScriptedBus:
     def __init__(self, path):
         self.orders = []
         self.address = "unix:path=" + path
+        self._connections = []
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen(8)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self):
-        # Wakes the accepting thread, which a mere close would not.
-        self._listener.shutdown(socket.SHUT_RDWR)
+        """Loses all connections, and takes no more."""
+        # Wakes the waiting threads, which a mere close would not.
+        for one in [self._listener, *self._connections]:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def _accept(self):
@@ -34,6 +41,7 @@ class ScriptedBus:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
+            self._connections.append(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):

@@ -43,7 +43,7 @@ class Traces(HostTestCase):
 
     @classmethod
     def one_of_each(cls):
-        """A sign-in, a denial, a link and a host's own credential, also where no other test ran before."""
+        """A sign-in, a denial, links and a host's own credential, also where no other test ran before."""
         cls.host.forget_attempts()
         for answer in ("approve", "deny"):
             with testhost.Phone(cls.host, answer):
@@ -53,7 +53,9 @@ class Traces(HostTestCase):
             "--data", "/var/lib/iampass-server", user="_iampass-server")
         cls.made = re.findall(r"secret\s*=\s*(\S+)", made)
         link = json.loads(cls.host.run("iampassctl", "lost-device", "bob", "--json")) if cls.has_bob() else {}
-        cls.codes = re.findall(r"[\w-]{16,}", link.get("register_url", "").split("://", 1)[-1])
+        console = cls.host.run(
+            "iampass-server", "console-link", "--data", "/var/lib/iampass-server", user="_iampass-server")
+        cls.codes = [re.findall(r"[\w-]{16,}", text)[-1] for text in (link.get("register_url", ""), console.strip())]
 
     @classmethod
     def has_bob(cls):

@@ -231,6 +231,8 @@ def main():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     if scene.get("handle_interrupts"):
         signal.signal(signal.SIGINT, lambda *_: None)
+    if "uid" in scene:
+        os.setresuid(*[scene["uid"]] * 3)
     for name, value in scene.get("limits", {}).items():
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
     result = Scene(scene).play()

@@ -173,8 +173,9 @@ class Replies(Case):
         port = other.url.rsplit(":", 1)[1]
         for address in (
             other.url + "/s", f"https://127.0.0.1:{port}/s", f"//localhost:{port}/s", f"https://ok@localhost:{port}/s",
-            "http://localhost/s", "s", "file:///etc/passwd", "/../s", "/s\r\nX: y", "https://localhost.evil/s", "/" + "a" * 100_000,
-            "", "https://", None, 7,
+            "http://localhost/s", "s", "file:///etc/passwd", "/../s", "/s\r\nX: y", "https://localhost.evil/s",
+            f"https://loc\u0430lhost:{port}/s", f"https://localhost\\@127.0.0.1:{port}/s", "/" + "a" * 100_000, "", "https://",
+            None, 7,
         ):  # fmt: skip
             for name in ("status_url", "logout_url"):
                 with self.subTest(name=name, address=str(address)[:40]):
