@@ -42,18 +42,19 @@ let moduleLinkerFlags: [String] =
   // A missing static library shows at link time, not at dlopen inside sudo.
   + (sanitizer != nil ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
 
-/// Their `main` is libFuzzer's.
+/// Their `main` leads to libFuzzer.
 let fuzzerFlags: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
-let fuzzerLinkerFlags: [LinkerSetting] = [.unsafeFlags(["-sanitize=fuzzer,address"])]
+let fuzzerLinkerFlags: [LinkerSetting] = [.unsafeFlags(["-use-ld=lld", "-sanitize=fuzzer,address"])]
 let fuzzers: [Target] = [
+  .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
   .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
   .executableTarget(
-    name: "fuzz-login", dependencies: ["FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState"],
+    name: "fuzz-login", dependencies: ["CFuzzer", "FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState"],
     path: "Tests/Fuzz/Login", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
   .executableTarget(
     name: "fuzz-server",
     dependencies: [
-      "FuzzKit", "IAMPASSProtocol", "DeviceProtocol", "IAMPASSServer", "CLibcrypto",
+      "CFuzzer", "FuzzKit", "IAMPASSProtocol", "DeviceProtocol", "IAMPASSServer", "CLibcrypto",
       .product(name: "Logging", package: "swift-log"),
     ],
     path: "Tests/Fuzz/Server", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),

@@ -1,3 +1,4 @@
+import CFuzzer
 import FuzzKit
 
 // The fuzzers of what a login loads: no Foundation here, as there.
@@ -12,9 +13,16 @@ private let target = FuzzTarget.chosen(among: [
   FuzzTarget("record", lookAtRecord),
 ])
 
-/// What libFuzzer calls with each input.
+@c(fuzz_login_main)
+public func start(_ count: CInt, _ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {
+  var count = count
+  var words = words
+  return LLVMFuzzerRunDriver(&count, &words, look)
+}
+
+/// Under this name libFuzzer's own main, which is linked too, would find it.
 @c(LLVMFuzzerTestOneInput)
-public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+public func look(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   // SAFETY: libFuzzer keeps `count` bytes there for this call.
   target.look(Array(UnsafeBufferPointer(start: bytes, count: count)))
   return 0

@@ -1,3 +1,4 @@
+import CFuzzer
 import FuzzKit
 
 // The fuzzers of the service: what it is asked, and what phones say.
@@ -9,9 +10,16 @@ private let target = FuzzTarget.chosen(among: [
   FuzzTarget("subscriptions", lookAtSubscriptions),
 ])
 
-/// What libFuzzer calls with each input.
+@c(fuzz_server_main)
+public func start(_ count: CInt, _ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {
+  var count = count
+  var words = words
+  return LLVMFuzzerRunDriver(&count, &words, look)
+}
+
+/// Under this name libFuzzer's own main, which is linked too, would find it.
 @c(LLVMFuzzerTestOneInput)
-public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+public func look(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   // SAFETY: libFuzzer keeps `count` bytes there for this call.
   target.look(Array(UnsafeBufferPointer(start: bytes, count: count)))
   return 0
