@@ -149,4 +149,11 @@ final class Fixture: Sendable {
 extension ServiceReply {
   var reason: String? { try? AcknowledgementReply(parsing: body).reason }
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+  /// Whether this is signed as the reply to `request`, by who holds `secret`.
+  func isSigned(for request: ServiceRequest, by secret: Secret) throws -> Bool {
+    let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
+    return header(ReplySignature.header)
+      == ReplySignature.signature(secret: secret, nonce: claim.nonce, status: status, body: body)
+  }
 }
