@@ -76,7 +76,11 @@ extension Service {
         hasAnswerTime = true
         if await watch.wait(milliseconds: Self.answerTime) { continue }
       }
-      if isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
+      if isNews || patience <= 0 {
+        // A client that polls is told what it knows, and nothing is written for that.
+        guard isNews || current.lifecycle.isUncollected else { return current.statusReply(applied: wait) }
+        return try await deliver(session.id, applied: wait, at: now)
+      }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
       guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {

@@ -58,13 +58,13 @@ public struct ApplicationSettings: Sendable, Equatable {
   }
 
   static func of(_ application: String, in db: Database) throws -> ApplicationSettings {
-    let row = try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [application])
+    let row = try db.firstRow("SELECT * FROM application WHERE id = ?", [application])
     return row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
   static func ofUser(_ user: Int64, in db: Database) throws -> ApplicationSettings {
-    let application = try String.fetchOne(db, sql: "SELECT application FROM user WHERE id = ?", arguments: [user])
-    return try application.map { try of($0, in: db) } ?? ApplicationSettings()
+    let row = try db.firstRow("SELECT application FROM user WHERE id = ?", [user])
+    return try row.map { try of($0["application"], in: db) } ?? ApplicationSettings()
   }
 
   func store(for application: String, in db: Database) throws {

@@ -29,11 +29,11 @@ extension Application {
   static func name(of user: Int64, in db: Database) throws -> String {
     let sql =
       "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?"
-    return try String.fetchOne(db, sql: sql, arguments: [user]) ?? ""
+    return try db.firstRow(sql, [user])?["name"] ?? ""
   }
 
   static func find(_ id: String, in db: Database) throws -> Application? {
-    try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [id]).map(Application.init(row:))
+    try db.firstRow("SELECT * FROM application WHERE id = ?", [id]).map(Application.init(row:))
   }
 
   /// An id wins over a name: ids are random, and a name may be chosen to look like one.

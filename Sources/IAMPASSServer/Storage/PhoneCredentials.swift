@@ -9,8 +9,7 @@ extension VerifiedCredential {
 
   /// The phone's, where it has one.
   static func of(phone: String, in db: Database) throws -> VerifiedCredential? {
-    try Row.fetchOne(db, sql: "SELECT * FROM phone_credential WHERE phone = ?", arguments: [phone])
-      .map(VerifiedCredential.init(row:))
+    try db.firstRow("SELECT * FROM phone_credential WHERE phone = ?", [phone]).map(VerifiedCredential.init(row:))
   }
 
   /// Stores it as the phone's; another takes its place.

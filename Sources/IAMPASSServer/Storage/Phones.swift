@@ -21,13 +21,12 @@ struct Phone: Sendable {
   }
 
   static func find(_ id: String, in db: Database) throws -> Phone? {
-    try Row.fetchOne(db, sql: "SELECT * FROM phone WHERE id = ?", arguments: [id]).map(Phone.init(row:))
+    try db.firstRow("SELECT * FROM phone WHERE id = ?", [id]).map(Phone.init(row:))
   }
 
   /// The user's live phone.
   static func live(of user: Int64, in db: Database) throws -> Phone? {
-    try Row.fetchOne(db, sql: "SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL", arguments: [user])
-      .map(Phone.init(row:))
+    try db.firstRow("SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL", [user]).map(Phone.init(row:))
   }
 
   /// Registers a phone; the user must have no live one.
@@ -52,6 +51,6 @@ struct Phone: Sendable {
   }
 
   func set(_ presence: Presence, in db: Database) throws {
-    try db.execute(sql: "UPDATE phone SET presence = ? WHERE id = ?", arguments: [presence.rawValue, id])
+    try db.run("UPDATE phone SET presence = ? WHERE id = ?", [presence.rawValue, id])
   }
 }
