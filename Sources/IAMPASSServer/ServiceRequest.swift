@@ -98,6 +98,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
   case applicationDisabled = "APPLICATION_DISABLED"
+  /// The application wants codes, and who asks would show none.
+  case contextRequired = "CONTEXT_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"
   case badDuration = "BAD_DURATION"

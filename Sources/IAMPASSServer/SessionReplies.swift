@@ -27,7 +27,8 @@ extension Service {
         return .notStarted(.methodNotAvailable)
       }
       // Who sends no context knows nothing of codes, and would not show one.
-      let code = starter.application.hasMatchCodes && start.context != nil ? try Fresh.matchCode() : nil
+      guard settings.matchCodes != .required || start.context != nil else { return .notStarted(.contextRequired) }
+      let code = settings.matchCodes != .off && start.context != nil ? try Fresh.matchCode() : nil
       let session = try Session(
         startedBy: starter, from: call.client, user: user.id, context: context,
         duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,

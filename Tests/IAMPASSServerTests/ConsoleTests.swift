@@ -221,7 +221,7 @@ extension ServiceReply {
     wanted["greatest_duration"] = "100"
     wanted["walkaway"] = nil
     // A tap is enough for what this is about.
-    wanted["match_code"] = nil
+    wanted["match_code"] = "off"
     #expect(await visitor.post(path + "/settings", wanted).status == 303)
     let session = try await fixture.started("alice", query: "?duration_seconds=900")
     #expect(try await phone.list().first?.secondsLeft == 20)
@@ -231,6 +231,17 @@ extension ServiceReply {
     #expect(try await fixture.status(of: session).status == .active)
     fixture.clock.advance(seconds: 100)
     #expect(try await fixture.status(of: session).reason == "EXPIRED")
+  }
+
+  @Test func codesCanBeRequired() async throws {
+    let (fixture, _, visitor, path) = try await office()
+    var wanted = settings
+    wanted["match_code"] = "required"
+    #expect(await visitor.post(path + "/settings", wanted).status == 303)
+    #expect(await visitor.get(path).text.contains("<option value=\"required\" selected>"))
+    let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
+    let reply = await fixture.respond(try fixture.signed("POST", target))
+    #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "CONTEXT_REQUIRED"))
   }
 
   @Test func aRequestTimesOutAfterItsOwnTime() async throws {
@@ -245,7 +256,8 @@ extension ServiceReply {
 
   @Test(arguments: [
     ("answer_time", "9"), ("answer_time", "301"), ("answer_time", "x"), ("greatest_duration", "0"),
-    ("greatest_duration", "2592001"), ("hook", "relative"), ("hook", "/no/such/program"), ("hook", "/tmp"),
+    ("greatest_duration", "2592001"), ("match_code", "maybe"), ("hook", "relative"), ("hook", "/no/such/program"),
+    ("hook", "/tmp"),
   ])
   func aBadSettingIsSaidAndNothingStored(_ name: String, _ value: String) async throws {
     let (fixture, _, visitor, path) = try await office()

@@ -162,7 +162,7 @@ import Testing
 
   /// Who guesses codes is no better than who is denied.
   @Test func wrongCodesAreDenials() async throws {
-    let fixture = try await Fixture(hasMatchCodes: true)
+    let fixture = try await Fixture(matchCodes: .on)
     let phone = try await TestPhone.registered(in: fixture)
     for _ in 0..<3 {
       let code = try await fixture.started("alice").matchCode
