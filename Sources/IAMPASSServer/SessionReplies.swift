@@ -36,15 +36,14 @@ extension Service {
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
-      guard try !Denials.areTooMany(of: user.id, source: session.source, at: now, in: db) else {
+      guard try !Denials.areTooMany(of: user.id, session, at: now, in: db) else {
         return .notStarted(.tooManyDenials)
       }
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
-      if let open = unanswered.first(where: { $0.source == session.source }) {
+      if let open = session.obstacle(in: unanswered) {
         try open.countHeldBack(in: db)
         return .notStarted(.requestPending)
       }
-      guard unanswered.count < Session.greatestUnanswered else { return .notStarted(.requestPending) }
       try session.insert(in: db)
       return .started(session)
     }
@@ -152,6 +151,17 @@ extension Starter {
 extension Session {
   /// Open requests of a user from all sources together: more are no sign-ins, but somebody's hammering.
   fileprivate static let greatestUnanswered = 20
+  /// Those of one host's credential: whoever holds it may name any service and remote host, and must leave the user's
+  /// other computers their places.
+  fileprivate static let greatestUnansweredOfHost = 5
+
+  /// The open request for whose sake this one is not started; nil where it may be.
+  fileprivate func obstacle(in unanswered: [Session]) -> Session? {
+    if let same = unanswered.first(where: { $0.source == source }) { return same }
+    let ofHost = credential == nil ? [] : unanswered.filter { $0.credential == credential }
+    if ofHost.count >= Self.greatestUnansweredOfHost { return ofHost.first }
+    return unanswered.count >= Self.greatestUnanswered ? unanswered.first : nil
+  }
 
   fileprivate func isUnanswered(at now: UnixTime) -> Bool {
     var current = lifecycle
