@@ -116,6 +116,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case unknownRequest = "UNKNOWN_REQUEST"
   case alreadyAnswered = "ALREADY_ANSWERED"
   case tooLate = "TOO_LATE"
+  case answerTooLong = "ANSWER_TOO_LONG"
   case wrongContext = "WRONG_CONTEXT"
   case wrongNonce = "WRONG_NONCE"
   case wrongMethod = "WRONG_METHOD"
