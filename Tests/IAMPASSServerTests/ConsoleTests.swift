@@ -143,6 +143,27 @@ extension ServiceReply {
     let visitor = Visitor(fixture: fixture)
     for _ in 0..<FailureLimits.allowance(.registration).failures { _ = await visitor.get("/enter/guess") }
     #expect(await visitor.get("/enter/guess").status == 429)
+    #expect(await visitor.post("/enter", ["code": "guess"]).status == 429)
+    // Whoever was sent a link has it, and is not kept out by others.
+    let code = try await fixture.service.storage.createConsoleLink(at: fixture.clock.now).exposedValue
+    #expect(await visitor.post("/enter", ["code": code]).status == 303)
+  }
+
+  @Test func linksAndSignInsAreInTheAudit() async throws {
+    let fixture = try await Fixture()
+    let made = fixture.clock.now
+    let code = try await fixture.service.storage.createConsoleLink(at: made).exposedValue
+    fixture.clock.advance(seconds: 9)
+    let reply = await fixture.respond(
+      ServiceRequest(
+        method: "POST", target: "/console/enter", authority: Fixture.authority,
+        headers: [("Origin", Fixture.origin)], body: Array("code=\(code)".utf8), peer: "203.0.113.7"))
+    #expect(reply.status == 303)
+    let entries = try await fixture.service.storage.auditEntries(after: 0).suffix(2)
+    #expect(entries.map(\.event) == ["console link made", "console sign-in"])
+    #expect(entries.map(\.at) == [made, made.advanced(seconds: 9)])
+    #expect(entries.last?["address"] == "203.0.113.7")
+    #expect(!entries.contains { $0.jsonLine.contains(code) })
   }
 }
 
@@ -320,7 +341,11 @@ extension ServiceReply {
     #expect(await visitor.get("/audit").text.contains("web-1, sshd"))
     let lines = await visitor.get("/audit.jsonl").text.split(separator: "\n")
     let events = try lines.map { try JSON(parsing: Array($0.utf8))["event"]?.string }
-    #expect(events == ["application made", "user added", "phone registered", "asked", "approved"])
+    #expect(
+      events == [
+        "application made", "user added", "registration link made", "phone registered", "console link made",
+        "console sign-in", "asked", "approved",
+      ])
   }
 
   @Test func aUsersTokenIsNotShownWhole() async throws {

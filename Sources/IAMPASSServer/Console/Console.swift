@@ -100,7 +100,8 @@ struct Console: Sendable {
       return refusal(404, .unknownLink)
     }
     let key = Secret(try Fresh.identifier())
-    guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, at: now, in: $0) }) else {
+    guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, from: call.client, at: now, in: $0) })
+    else {
       return refusal(404, .unknownLink)
     }
     service.logger.notice("a browser was let into the console", metadata: ["address": "\(call.client.text)"])
