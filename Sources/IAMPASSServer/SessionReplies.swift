@@ -45,17 +45,17 @@ extension Service {
         return .notStarted(.requestPending)
       }
       try session.insert(in: db)
-      return .started(session)
+      return .started(session, isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
     }
     switch outcome {
     case .revoked: return .refused(401, .credentialRevoked)
     case .unknownUser: return .refused(404, .unknownUser)
     case .notStarted(let reason): return .notStarted(reason)
-    case .started(let session):
+    case .started(let session, let isRung):
       audit.started(session)
       announceChange(of: session)
       pushes.ring(for: session, contact: call.address.url.origin)
-      return ServiceReply(202, StartReply.started(session.started(at: call.address.url)).encoded())
+      return ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
     }
   }
 
@@ -134,7 +134,8 @@ extension Service {
     case revoked
     case unknownUser
     case notStarted(Reason)
-    case started(Session)
+    /// `isRung`: the phone comes to know by itself.
+    case started(Session, isRung: Bool)
   }
 }
 
@@ -198,11 +199,11 @@ extension Session {
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
   }
 
-  fileprivate func started(at url: ServerURL) -> StartedSession {
+  fileprivate func started(at url: ServerURL, isRung: Bool) -> StartedSession {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
       logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
-      matchCode: matchCode?.exposedValue)
+      matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]))
   }
 }
 

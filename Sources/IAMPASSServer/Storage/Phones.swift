@@ -9,6 +9,8 @@ struct Phone: Sendable {
   let publicKey: String
   let displayName: String
   let presence: Presence
+  /// It is the service's own page in a browser: that has asked for its stream.
+  let hasPage: Bool
   let isCutOff: Bool
 
   init(row: Row) {
@@ -17,6 +19,7 @@ struct Phone: Sendable {
     publicKey = row["public_key"]
     displayName = row["display_name"]
     presence = Presence(rawValue: row["presence"]) ?? .present
+    hasPage = row["has_page"]
     isCutOff = row["cut_off_at"] != nil
   }
 
@@ -48,6 +51,10 @@ struct Phone: Sendable {
       sql: "UPDATE phone SET cut_off_at = ? WHERE user = ? AND cut_off_at IS NULL",
       arguments: [now.milliseconds, user])
     return phone?.id
+  }
+
+  static func markPage(_ id: String, in db: Database) throws {
+    try db.execute(sql: "UPDATE phone SET has_page = 1 WHERE id = ?", arguments: [id])
   }
 
   func set(_ presence: Presence, in db: Database) throws {

@@ -25,6 +25,7 @@ enum Schema {
     migrator.registerMigration("audit of links, credentials and settings") {
       try $0.execute(sql: AuditSchema.furtherTriggers)
     }
+    migrator.registerMigration("phone pages") { try $0.execute(sql: PhoneSchema.page) }
     return migrator
   }
 
