@@ -84,10 +84,7 @@ struct Serve: AsyncParsableCommand {
     signal(SIGHUP, SIG_IGN)
     let (host, port) = try ListenAddress.parts(of: listen)
     let metricsAddress = try metricsListen.map { text throws(Problem) in try ListenAddress.parts(of: text) }
-    let publicURL = try publicURL.map { text in
-      guard let url = try? ServerURL(text) else { throw Problem.badPublicURL(text) }
-      return url
-    }
+    let publicURL = try publicURL.map(ServerURL.init(ofOption:))
     let proxies = try trustedProxy.map { text in
       guard let address = PeerAddress(text) else { throw Problem.badProxy(text) }
       return address
@@ -218,6 +215,13 @@ enum ListenAddress {
     }
     guard !host.isEmpty else { throw .badListen(text) }
     return (String(host), Int(port))
+  }
+}
+
+extension ServerURL {
+  /// What `--public-url` says.
+  init(ofOption text: String) throws(Problem) {
+    do { try self.init(text) } catch { throw .badPublicURL(text) }
   }
 }
 
