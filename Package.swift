@@ -6,16 +6,31 @@ import PackageDescription
 // libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
 // iampass-server.
 
-/// `SANITIZE=1` builds the tests with a sanitizer, whose symbols `-z defs` would not find.
-let sanitizing = Context.environment["SANITIZE"] != nil
+/// `SANITIZE=address` or `thread` is for building with that sanitizer, whose symbols `-z defs` would not find:
+/// packaging/sanitize.
+let sanitizer = Context.environment["SANITIZE"]
 
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+/// `FUZZ=1` adds the fuzzers, and instruments what they look at: packaging/fuzz. Libraries of others are left as they are.
+let fuzzing = Context.environment["FUZZ"] != nil
+let fuzzed: [String] = ["-sanitize=fuzzer,address", "-O", "-enable-testing"]
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)] + (fuzzing ? [.unsafeFlags(fuzzed)] : [])
+
+/// Without regular expressions, which the compiler links into everything unasked: a megabyte in each program.
+let lean: [SwiftSetting] =
+  strict + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
 
 /// What a login starts, and what always runs, has libstdc++, which the Swift runtime needs, inside: loading it takes
 /// 2 ms and 2 MB. Packed relocations (DT_RELR, of glibc 2.36 and later) save half a megabyte more.
 let startsFast: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Lpam/link", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"])
 ]
+
+/// What the Swift runtime frees in a process that lives on is cleared (Sources/ClearingFree says why). A sanitizer has
+/// a `free` of its own.
+let clearsWhatItFrees: [LinkerSetting] =
+  sanitizer != nil ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
+let clearingFree: [Target.Dependency] = sanitizer != nil ? [] : ["ClearingFree"]
 
 let moduleLinkerFlags: [String] =
   [
@@ -25,7 +40,25 @@ let moduleLinkerFlags: [String] =
     "-Xlinker", "--version-script=pam/pam_iampass.map",
   ]
   // A missing static library shows at link time, not at dlopen inside sudo.
-  + (sanitizing ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+  + (sanitizer != nil ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+
+/// Their `main` leads to libFuzzer.
+let fuzzerFlags: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+let fuzzerLinkerFlags: [LinkerSetting] = [.unsafeFlags(["-use-ld=lld", "-sanitize=fuzzer,address"])]
+let fuzzers: [Target] = [
+  .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+  .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
+  .executableTarget(
+    name: "fuzz-login", dependencies: ["CFuzzer", "FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState"],
+    path: "Tests/Fuzz/Login", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
+  .executableTarget(
+    name: "fuzz-server",
+    dependencies: [
+      "CFuzzer", "FuzzKit", "IAMPASSProtocol", "DeviceProtocol", "IAMPASSServer", "CLibcrypto",
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    path: "Tests/Fuzz/Server", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
+]
 
 let package = Package(
   name: "iampass",
@@ -64,22 +97,24 @@ let package = Package(
     .systemLibrary(
       name: "CFido2", path: "Sources/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/CHost"),
+    // Called only where --wrap=free is linked by.
+    .target(name: "ClearingFree"),
 
-    .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: strict),
-    .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: strict),
-    .target(name: "HostState", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "CHost"], swiftSettings: strict),
+    .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: lean),
+    .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: lean),
+    .target(name: "HostState", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "CHost"], swiftSettings: lean),
     .target(
       name: "LoginModule", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CPAM", "CHost"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
-      name: "pam_iampass", dependencies: ["LoginModule"], path: "pam",
+      name: "pam_iampass", dependencies: ["LoginModule"] + clearingFree, path: "pam",
       exclude: ["pam_iampass.map", "check-load", "link"],
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
-      linkerSettings: startsFast + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
+      linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
     .target(
       name: "SessionHelper", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
-      swiftSettings: strict),
+      swiftSettings: lean),
 
     .target(
       name: "AdminCommands", dependencies: ["IAMPASSProtocol", "HostState", "CQRCode"], swiftSettings: strict),
@@ -100,16 +135,17 @@ let package = Package(
       resources: [.embedInCode("PhonePage")], swiftSettings: strict),
 
     .executableTarget(
-      name: "iampass-https", dependencies: ["CCurl", "CLibcrypto", "CHost", "IAMPASSClient"], swiftSettings: strict,
+      name: "iampass-https", dependencies: ["CCurl", "CLibcrypto", "CHost", "IAMPASSClient"], swiftSettings: lean,
       linkerSettings: startsFast),
     .executableTarget(
-      name: "iampass-helper", dependencies: ["SessionHelper"], swiftSettings: strict, linkerSettings: startsFast),
+      name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
+      linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
       name: "iampassctl",
       dependencies: [
         "IAMPASSProtocol", "IAMPASSClient", "HostState", "AdminCommands", "CPAM", "CHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: strict),
+      ], swiftSettings: strict, linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-server",
       dependencies: [
@@ -139,3 +175,10 @@ let package = Package(
       ], swiftSettings: strict),
   ]
 )
+
+if fuzzing { package.targets += fuzzers }
+if sanitizer == "thread" {
+  // Of the tests these alone have threads to look at, and building the others takes minutes.
+  let threaded = ["SessionHelperTests", "IAMPASSServerTests"]
+  package.targets.removeAll { $0.type == .test && !threaded.contains($0.name) }
+}

@@ -115,6 +115,18 @@ extension Configuration {
     }
   }
 
+  /// For a key without a default. Not by ``reader``, where a nil from `convert` would be taken for a good value.
+  private static func optional<Value>(
+    _ field: WritableKeyPath<Configuration, Value?> & Sendable, _ takes: String,
+    _ convert: @escaping @Sendable (String) -> Value?
+  ) -> Reader {
+    Reader(takes: takes) { text, configuration in
+      guard let value = convert(text) else { return false }
+      configuration[keyPath: field] = value
+      return true
+    }
+  }
+
   private static func choice<Value: RawRepresentable & CaseIterable & Sendable>(
     _ field: WritableKeyPath<Configuration, Value> & Sendable
   ) -> Reader where Value.RawValue == String {
@@ -132,11 +144,11 @@ extension Configuration {
   }
 
   private static let readers: [String: Reader] = [
-    "server": reader(\.server, "an https address") { try? ServerURL($0) },
+    "server": optional(\.server, "an https address") { try? ServerURL($0) },
     "signing": choice(\.signing),
     "dialect": choice(\.dialect),
-    "ca_file": reader(\.caFile, "an absolute path") { absolutePath($0) },
-    "proxy": reader(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
+    "ca_file": optional(\.caFile, "an absolute path") { absolutePath($0) },
+    "proxy": optional(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
     "services": reader(\.services, "names of PAM services") { serviceNames($0) },
     "signed_replies": reader(\.requiresSignedReplies, "required, off") {
       ["required": true, "off": false][$0]
@@ -149,7 +161,7 @@ extension Configuration {
     "walkaway_grace": seconds(\.walkawayGrace, 0...86_400, "a duration from 0s to 24h"),
     "on_end": choice(\.onEnd),
     "on_expiry": choice(\.onExpiry),
-    "on_unreachable": reader(\.onUnreachable, "logout, lock, ignore") { EndAction(rawValue: $0) },
+    "on_unreachable": optional(\.onUnreachable, "logout, lock, ignore") { EndAction(rawValue: $0) },
     "unreachable_grace": seconds(\.unreachableGrace, 0...30 * 86_400, "a duration from 0s to 720h"),
     "on_lock_failure": choice(\.onLockFailure),
     "on_linger": choice(\.onLinger),

@@ -40,7 +40,7 @@ public final class AuthenticationClient {
       let remote = try RemoteSession(
         statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
         settings: channel.seal.settings)
-      return .pending(PendingSession(remote: remote, matchCode: started.matchCode))
+      return .pending(PendingSession(remote: remote, started: started, server: channel.seal.settings.server))
     }
   }
 

@@ -23,7 +23,7 @@ public struct RemoteSession: Sendable {
     self.token = token
     self.secret = secret
     do {
-      signer = try RequestSigner(clientID: token.exposedValue, secret: secret, scheme: settings.scheme)
+      signer = try RequestSigner(client: token, secret: secret, scheme: settings.scheme)
     } catch { throw .badSessionSecret }
   }
 }
@@ -33,6 +33,19 @@ public struct PendingSession: Sendable {
   public let remote: RemoteSession
   /// Two digits to show, where the service wants them typed on the phone.
   public let matchCode: String?
+  /// The address of the phone's page, for a phone that nothing rings: at the service, and short enough for a line.
+  public let phonePage: String?
+
+  /// Characters; a longer address is not shown.
+  private static let greatestPageLength = 120
+
+  init(remote: RemoteSession, started: StartedSession, server: ServerURL) {
+    self.remote = remote
+    matchCode = started.matchCode
+    // An address elsewhere would have the user sign in to a stranger's page.
+    let page = server.isEncrypted ? started.phonePage.flatMap { try? server.ownAddress($0) } : nil
+    phonePage = page.flatMap { $0.utf8.count <= Self.greatestPageLength ? $0 : nil }
+  }
 }
 
 /// A session that the service confirmed by 200 from its own `status_url` with exactly `active`.

@@ -130,7 +130,8 @@ package struct FrameBuffer: Sendable {
     guard (1...greatest).contains(length) else { throw MalformedFrame() }
     guard bytes.count >= 4 + length else { return nil }
     let frame = try WorkerFrame(payload: bytes[4..<4 + length])
-    bytes.removeFirst(4 + length)
+    // Anew, since what was taken out would stay behind the array's end, with a session's secret in it.
+    bytes = Array(bytes[(4 + length)...])
     return frame
   }
 }

@@ -10,8 +10,9 @@ final class WorkerProcess {
   /// PAM data is cleaned up in children of the host too; these must not end the parent's worker.
   private let owner = getpid()
 
-  /// A worker killed while the kernel waits for a disk cannot go; its parent does not wait for that.
-  private static let longestFarewell: Int32 = 50
+  /// A worker killed while the kernel waits for a disk cannot go; its parent does not wait for that. On a busy machine
+  /// any other takes its time too, and would stay in a host's process table where it was not waited for. Milliseconds.
+  private static let longestFarewell: Int32 = 1_000
   /// Hosts run with 0–2 closed and open files by number; above these nothing collides.
   private static let leastDescriptor: Int32 = 10
 

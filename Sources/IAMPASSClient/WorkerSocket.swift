@@ -32,7 +32,8 @@ final class WorkerSocket {
       if sent < 0, errno == EAGAIN { return }
       // A worker that left may have said why; that is still to be read.
       if sent < 0 { return outgoing.removeAll() }
-      outgoing.removeFirst(sent)
+      // Anew, since what was sent would stay in the slice's memory, with a user's token in it.
+      outgoing = ArraySlice(Array(outgoing.dropFirst(sent)))
     }
   }
 

@@ -88,7 +88,7 @@ public final class WorkerTransport: HTTPTransport {
   /// After an interruption the request that cancels must still go out.
   public func ignoreInterruption() { interruption = nil }
 
-  /// Ends the worker and reaps it, within 50 ms. The next exchange would start another.
+  /// Ends the worker and reaps it, within a second. The next exchange would start another.
   public func stop() { worker = nil }
 
   private func runningWorker() throws(TransportError) -> WorkerConversation {

@@ -1,9 +1,9 @@
 import CJSON
 
-/// A JSON value (RFC 8259), read strictly and written compactly by json-c.
+/// A JSON value (RFC 8259), read strictly by json-c and written compactly.
 ///
 /// Reading refuses what two readers could understand differently: a member named twice, a NUL in a string, invalid
-/// UTF-8, text after the value, NaN and infinities.
+/// UTF-8, half a surrogate pair, text after the value, numbers of another form or out of range, NaN and infinities.
 public enum JSON: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -54,11 +54,12 @@ public enum JSONError: Error, Equatable, Sendable {
 extension JSON {
   /// Reads a whole text. The caller bounds its size.
   public init(parsing text: [UInt8]) throws(JSONError) {
-    let outline = try Outline(of: text)
-    guard !text.isEmpty, text.count < Int(Int32.max), let reader = json_tokener_new_ex(JSON.greatestDepth) else {
-      throw .notJSON
-    }
-    defer { json_tokener_free(reader) }
+    let outline = try JSONOutline(of: text)
+    guard !text.isEmpty, text.count < Int(Int32.max),
+      let reader = iampass_json_reader(JSON.greatestDepth, Int32(text.count))
+    else { throw .notJSON }
+    // What json-c read may be secrets, which it would leave in the heap.
+    defer { iampass_json_reader_free(reader) }
     json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8)
     // A number at the end is complete only when the reader sees what follows; the NUL says that nothing does.
     let terminated = text + [0]
@@ -66,7 +67,7 @@ extension JSON {
     let parsed = terminated.withUnsafeBytes {
       json_tokener_parse_ex(reader, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(terminated.count))
     }
-    defer { if let parsed { json_object_put(parsed) } }
+    defer { if let parsed { iampass_json_free(parsed) } }
     guard json_tokener_get_error(reader) == json_tokener_success,
       json_tokener_get_parse_end(reader) >= text.count
     else { throw .notJSON }
@@ -118,43 +119,16 @@ extension JSON {
     // SAFETY: json-c keeps `count` bytes at `start` while the object lives, which the caller holds.
     return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
   }
-
-  /// What can be told of a text without reading it: how many members it must have if it is JSON.
-  private struct Outline {
-    var memberCount = 0
-
-    init(of text: [UInt8]) throws(JSONError) {
-      var inString = false
-      var index = 0
-      while index < text.count {
-        switch text[index] {
-        case 0: throw .nulInString
-        case UInt8(ascii: "\""): inString.toggle()
-        case UInt8(ascii: "\\") where inString:
-          // json-c ends a member's name at an escaped NUL, so that "status\u0000x" would be read as "status".
-          if text[index...].starts(with: Array("\\u0000".utf8)) { throw .nulInString }
-          index += 1
-        case UInt8(ascii: ":") where !inString: memberCount += 1
-        // json-c takes 'text' for a string even when strict.
-        case UInt8(ascii: "'") where !inString: throw .notJSON
-        default: break
-        }
-        index += 1
-      }
-    }
-  }
 }
 
 extension JSON {
   /// The value as compact text.
+  ///
+  /// Not by json-c, whose room grows by leaving copies behind: there are secrets in records and requests.
   public func encoded() -> [UInt8] {
-    let object = cObject()
-    defer { if let object { json_object_put(object) } }
-    var length = 0
-    let flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE
-    guard let text = json_object_to_json_string_length(object, flags, &length) else { return [] }
-    // SAFETY: json-c keeps `length` bytes at `text` until the object goes, which is after the copy.
-    return Array(UnsafeRawBufferPointer(start: text, count: length))
+    var text: [UInt8] = []
+    write(to: &text)
+    return text
   }
 
   /// The value as canonical text: members sorted by name. With ASCII names and no numbers but small integers this is
@@ -172,22 +146,59 @@ extension JSON {
     }
   }
 
-  /// A new reference, or nil for null, as json-c has it.
-  private func cObject() -> OpaquePointer? {
+  private func write(to text: inout [UInt8]) {
     switch self {
-    case .null: return nil
-    case .bool(let value): return json_object_new_boolean(value ? 1 : 0)
-    case .integer(let value): return json_object_new_int64(value)
-    case .number(let value): return json_object_new_double(value)
-    case .string(let value): return json_object_new_string_len(value, Int32(value.utf8.count))
-    case .array(let items):
-      let array = json_object_new_array()
-      for item in items { json_object_array_add(array, item.cObject()) }
-      return array
+    case .null: text += "null".utf8
+    case .bool(let value): text += (value ? "true" : "false").utf8
+    case .integer(let value): text += String(value).utf8
+    case .number(let value): JSON.write(value, to: &text)
+    case .string(let value): JSON.write(value, to: &text)
+    case .array(let items): JSON.write(items, in: "[]", to: &text) { $0.write(to: &$1) }
     case .object(let members):
-      let object = json_object_new_object()
-      for member in members { json_object_object_add(object, member.name, member.value.cObject()) }
-      return object
+      JSON.write(members, in: "{}", to: &text) { member, text in
+        JSON.write(member.name, to: &text)
+        text.append(UInt8(ascii: ":"))
+        member.value.write(to: &text)
+      }
+    }
+  }
+
+  private static func write<Part>(
+    _ parts: [Part], in brackets: StaticString, to text: inout [UInt8], _ write: (Part, inout [UInt8]) -> Void
+  ) {
+    text.append(brackets.utf8Start[0])
+    for (index, part) in parts.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: ",")) }
+      write(part, &text)
+    }
+    text.append(brackets.utf8Start[1])
+  }
+
+  /// RFC 8259 §7: quotes, backslashes and control characters are escaped, and nothing else.
+  private static func write(_ string: String, to text: inout [UInt8]) {
+    let digits = Array("0123456789abcdef".utf8)
+    text.append(UInt8(ascii: "\""))
+    for byte in string.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\n"): text += "\\n".utf8
+      case UInt8(ascii: "\r"): text += "\\r".utf8
+      case UInt8(ascii: "\t"): text += "\\t".utf8
+      case 0x08: text += "\\b".utf8
+      case 0x0C: text += "\\f".utf8
+      case ..<0x20: text += "\\u00".utf8 + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      default: text.append(byte)
+      }
+    }
+    text.append(UInt8(ascii: "\""))
+  }
+
+  /// Seventeen digits tell every number from its neighbours; json-c writes them.
+  private static func write(_ number: Double, to text: inout [UInt8]) {
+    let object = json_object_new_double(number)
+    defer { json_object_put(object) }
+    if let written = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN) {
+      text += Array(String(cString: written).utf8)
     }
   }
 }

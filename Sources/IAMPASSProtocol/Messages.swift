@@ -72,9 +72,12 @@ public struct StartedSession: Sendable, Equatable {
   public let secret: Secret
   /// Two digits that the terminal shows and the phone asks for.
   public let matchCode: String?
+  /// Where the phone shows the request, for a phone that nothing rings.
+  public let phonePage: String?
 
   public init(
-    status: SessionStatus, statusURL: String, logoutURL: String, token: Secret, secret: Secret, matchCode: String?
+    status: SessionStatus, statusURL: String, logoutURL: String, token: Secret, secret: Secret, matchCode: String?,
+    phonePage: String? = nil
   ) {
     self.status = status
     self.statusURL = statusURL
@@ -82,6 +85,7 @@ public struct StartedSession: Sendable, Equatable {
     self.token = token
     self.secret = secret
     self.matchCode = matchCode
+    self.phonePage = phonePage
   }
 
   fileprivate init(_ reply: JSON) throws(MessageError) {
@@ -100,6 +104,8 @@ public struct StartedSession: Sendable, Equatable {
       matchCode = digits
     default: throw .member("match_code")
     }
+    // Only a hint: whatever it is, the sign-in goes on.
+    phonePage = reply["phone_page"]?.string
   }
 
   fileprivate var json: JSON {
@@ -107,7 +113,7 @@ public struct StartedSession: Sendable, Equatable {
       "authenticated": .bool(true), "session_status": .string(status.word), "reason": .null,
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
-      "match_code": matchCode.map { .string($0) },
+      "match_code": matchCode.map { .string($0) }, "phone_page": phonePage.map { .string($0) },
     ])
   }
 }

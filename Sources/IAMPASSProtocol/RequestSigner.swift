@@ -19,13 +19,18 @@ public struct RequestSigner: Sendable {
   /// The documented scheme's secret, in bytes.
   private static let documentedSecretLength = 24
 
-  public let clientID: String
+  /// A session's token is a secret, an application's id is none.
+  private let client: Secret
   public let scheme: SigningScheme
   /// The secret as the scheme puts it into the token's hash.
   private let keyMaterial: Secret
 
   public init(clientID: String, secret: Secret, scheme: SigningScheme) throws(SigningError) {
-    self.clientID = clientID
+    try self.init(client: Secret(clientID), secret: secret, scheme: scheme)
+  }
+
+  public init(client: Secret, secret: Secret, scheme: SigningScheme) throws(SigningError) {
+    self.client = client
     self.scheme = scheme
     switch scheme {
     case .client: keyMaterial = secret
@@ -40,7 +45,7 @@ public struct RequestSigner: Sendable {
   ///   - timestamp: the Unix time in seconds, as sent.
   ///   - uri: the full request URI with scheme and query.
   public func authentication(nonce: String, timestamp: String, uri: String) -> String? {
-    signature(nonce: nonce, timestamp: timestamp, uri: uri).map { "hmac \(clientID):\(nonce):\($0)" }
+    signature(nonce: nonce, timestamp: timestamp, uri: uri).map { "hmac \(client.exposedValue):\(nonce):\($0)" }
   }
 
   /// The base64 of the signature; nil where the nonce is not 1–20 digits below 2^64.

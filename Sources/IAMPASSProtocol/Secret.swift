@@ -1,10 +1,17 @@
 import CLibcrypto
+import Glibc
 
 /// Text that must not be shown: an application's or session's secret, a user's token.
 ///
 /// Prints as `<redacted>`; reading it needs ``exposedValue``, so that a search finds each exposure. The one heap copy
 /// held here is wiped when the last reference goes.
 public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Whether new secrets get pages that core dumps leave out. For the PAM module alone, which must not forbid its host
+  /// to leave dumps; our own programs leave none.
+  ///
+  /// SAFETY: set to true once or more, before any secret that matters; never back.
+  nonisolated(unsafe) public static var staysOutOfDumps = false
+
   private let storage: Storage
 
   public init(_ text: String) { storage = Storage(Array(text.utf8)) }
@@ -46,16 +53,34 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
   /// SAFETY: the buffer is written in `init` only, so that sharing it between threads is safe.
   private final class Storage: @unchecked Sendable {
     let bytes: UnsafeMutableBufferPointer<UInt8>
+    private let isMapped: Bool
 
     init(_ source: some Collection<UInt8>) {
-      bytes = .allocate(capacity: source.count)
+      let mapped = Secret.staysOutOfDumps ? Self.pages(source.count) : nil
+      isMapped = mapped != nil
+      bytes = mapped ?? .allocate(capacity: source.count)
       _ = bytes.initialize(from: source)
     }
 
     deinit {
       // SAFETY: base and count are this buffer's own; an empty buffer may have no base.
       if let base = bytes.baseAddress { OPENSSL_cleanse(base, bytes.count) }
-      bytes.deallocate()
+      if isMapped {
+        munmap(bytes.baseAddress, bytes.count)
+      } else {
+        bytes.deallocate()
+      }
+    }
+
+    /// Nil where the kernel has none to give: a secret in the heap is better than no sign-in.
+    private static func pages(_ count: Int) -> UnsafeMutableBufferPointer<UInt8>? {
+      guard count > 0, let found = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+        found != MAP_FAILED
+      else { return nil }
+      // Without it in old kernels or odd sandboxes; nothing else depends on it.
+      _ = madvise(found, count, MADV_DONTDUMP)
+      // SAFETY: the kernel gave at least `count` bytes, aligned to a page, until munmap.
+      return UnsafeMutableBufferPointer(start: found.assumingMemoryBound(to: UInt8.self), count: count)
     }
   }
 }

@@ -109,13 +109,12 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
       return (String(text[..<hostEnd]), port)
     }
 
-    /// Whether a segment is `.` or `..`, plainly or encoded.
+    /// `.` and `..`, plainly and encoded.
+    private static let climbing: Set = [".", "%2e", "..", ".%2e", "%2e.", "%2e%2e"]
+
+    /// Whether a segment is one of those (RFC 3986 §5.2.4).
     private static func climbs(_ path: String) -> Bool {
-      path.prefix { $0 != "?" }.split(separator: "/").contains { segment in
-        let plain = segment.lowercased().split(separator: "%2e", omittingEmptySubsequences: false).joined(
-          separator: ".")
-        return plain == "." || plain == ".."
-      }
+      path.prefix { $0 != "?" }.split(separator: "/").contains { climbing.contains($0.lowercased()) }
     }
   }
 }

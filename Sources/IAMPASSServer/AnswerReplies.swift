@@ -7,6 +7,7 @@ import IAMPASSProtocol
 extension Service {
   /// Takes the user's answer to a request of this phone's, in time, once.
   func takeAnswer(_ call: Call) async throws -> ServiceReply {
+    guard call.request.body.count <= KeptAnswer.greatestLength else { return .refused(400, .answerTooLong) }
     let verified: VerifiedStatement
     switch try await deviceCheck.statement(in: call) {
     case .refused(let reply): return reply

@@ -13,6 +13,7 @@ extension Service {
     switch try await deviceCheck.ask(in: call, purposes: [.events]) {
     case .refused(let reply): return reply
     case .verified(let (verified, _)):
+      if !verified.phone.hasPage { try await storage.write { try Phone.markPage(verified.phone.id, in: $0) } }
       let watch = board.watch(.user(verified.user))
       board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
       call.request.onDeparture { [weak watch] in watch?.abandon() }

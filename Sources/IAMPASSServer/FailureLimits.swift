@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
-/// Counts what is refused, by who sent it, and says when no more is looked at for a while. In memory: a restart forgets.
+/// Counts what is refused, by who sent it, and says when no more is taken for a while. In memory: a restart forgets.
 ///
 /// Signatures are counted for the id they are made under, too: a computer or phone that was set up wrongly, or pretends to
 /// be one, shuts out nobody else behind its address.
@@ -90,6 +90,11 @@ extension FailureLimits.Kind {
     case .none: return nil
     }
   }
+
+  /// Whether a right one is taken however many wrong ones came before. Many may be behind one address, and whoever
+  /// makes up codes there must not keep the others from registering; with 128 bits, guessing leads nowhere, and a wrong
+  /// code costs no more than one look into the database.
+  var isBeyondGuessing: Bool { self == .registration }
 
   /// Whether a reply with this reason may be the trace of guessing. An unknown id is not: ids are known or random, and
   /// the sessions of a restored database are asked for by everybody.

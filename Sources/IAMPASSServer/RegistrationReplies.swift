@@ -22,6 +22,13 @@ extension Service {
 
   func registerDevice(_ call: Call) async throws -> ServiceReply {
     guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
+    // First, and by reading alone: a made-up code costs nothing more.
+    let arrival = clock()
+    if case .failure(let refusal) = try await storage.read({ db in
+      try Registration.usable(request.code, at: arrival, in: db)
+    }) {
+      return refusal.reply
+    }
     guard let key = try? DevicePublicKey(request.publicKey) else { return .refused(400, .badPublicKey) }
     var credential: VerifiedCredential?
     if let unverified = request.credential {

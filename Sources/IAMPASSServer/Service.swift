@@ -80,12 +80,12 @@ public struct Service: Sendable {
   ) async -> ServiceReply {
     guard let kind = FailureLimits.Kind(route, call.request) else { return await work() }
     let source = call.client.text
-    if let seconds = failures.wait(for: kind, from: source, at: clock()) {
-      return .refused(429, .tooManyFailures).adding("Retry-After", String(seconds))
-    }
+    let wait = failures.wait(for: kind, from: source, at: clock())
+    if let wait, !kind.isBeyondGuessing { return .tooManyFailures(wait) }
     let reply = await work()
-    if let reason = reply.reason, kind.isFailure(reason) { failures.count(kind, from: source, at: clock()) }
-    return reply
+    guard let reason = reply.reason, kind.isFailure(reason) else { return reply }
+    failures.count(kind, from: source, at: clock())
+    return wait.map(ServiceReply.tooManyFailures) ?? reply
   }
 
   private func reply(to route: Route, _ call: Call) async throws -> ServiceReply {
@@ -196,6 +196,10 @@ struct Call: Sendable {
 }
 
 extension ServiceReply {
+  fileprivate static func tooManyFailures(_ seconds: Int64) -> ServiceReply {
+    refused(429, .tooManyFailures).adding("Retry-After", String(seconds))
+  }
+
   /// With this service's own signature, for who verified.
   fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
     adding(

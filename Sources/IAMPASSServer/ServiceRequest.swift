@@ -7,6 +7,7 @@ public struct ServiceRequest: Sendable {
   public let target: String
   /// From `:authority` or `Host`.
   public let authority: String?
+  /// With their names in lower case: each is asked for many times.
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
   /// The numeric address that the connection came from, where it is known.
@@ -22,7 +23,7 @@ public struct ServiceRequest: Sendable {
     self.method = method
     self.target = target
     self.authority = authority
-    self.headers = headers
+    self.headers = headers.map { ($0.name.lowercased(), $0.value) }
     self.body = body
     self.peer = peer
     self.onDeparture = onDeparture
@@ -31,7 +32,7 @@ public struct ServiceRequest: Sendable {
   /// All values of headers with one of these names, ignoring case.
   func values(of names: [String]) -> [String] {
     let wanted = Set(names.map { $0.lowercased() })
-    return headers.filter { wanted.contains($0.name.lowercased()) }.map(\.value)
+    return headers.filter { wanted.contains($0.name) }.map(\.value)
   }
 
   /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3); nil without a usable one.
@@ -97,6 +98,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
   case applicationDisabled = "APPLICATION_DISABLED"
+  /// The application wants codes, and who asks would show none.
+  case contextRequired = "CONTEXT_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"
   case badDuration = "BAD_DURATION"
@@ -113,6 +116,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case unknownRequest = "UNKNOWN_REQUEST"
   case alreadyAnswered = "ALREADY_ANSWERED"
   case tooLate = "TOO_LATE"
+  case answerTooLong = "ANSWER_TOO_LONG"
   case wrongContext = "WRONG_CONTEXT"
   case wrongNonce = "WRONG_NONCE"
   case wrongMethod = "WRONG_METHOD"

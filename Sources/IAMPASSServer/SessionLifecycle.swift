@@ -87,6 +87,8 @@ public struct SessionLifecycle: Sendable, Equatable {
 
   public var isUnanswered: Bool { status == .pending || status == .identifying }
   public var isApproved: Bool { status == .active || status == .walkaway }
+  /// Approved, and nobody has fetched that.
+  public var isUncollected: Bool { isApproved && collectedAt == nil }
 
   public var answerDeadline: UnixTime { startedAt.advanced(seconds: answerTime) }
   public var expiry: UnixTime? { approvedAt?.advanced(seconds: duration) }
@@ -143,7 +145,7 @@ public struct SessionLifecycle: Sendable, Equatable {
   /// The client fetches the status.
   public mutating func collect(at now: UnixTime) {
     settle(at: now)
-    if isApproved, collectedAt == nil { collectedAt = now }
+    if isUncollected { collectedAt = now }
   }
 
   /// The phone leaves.

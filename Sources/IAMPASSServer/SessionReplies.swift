@@ -27,7 +27,8 @@ extension Service {
         return .notStarted(.methodNotAvailable)
       }
       // Who sends no context knows nothing of codes, and would not show one.
-      let code = starter.application.hasMatchCodes && start.context != nil ? try Fresh.matchCode() : nil
+      guard settings.matchCodes != .required || start.context != nil else { return .notStarted(.contextRequired) }
+      let code = settings.matchCodes != .off && start.context != nil ? try Fresh.matchCode() : nil
       let session = try Session(
         startedBy: starter, from: call.client, user: user.id, context: context,
         duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,
@@ -35,27 +36,26 @@ extension Service {
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
-      guard try !Denials.areTooMany(of: user.id, source: session.source, at: now, in: db) else {
+      guard try !Denials.areTooMany(of: user.id, session, at: now, in: db) else {
         return .notStarted(.tooManyDenials)
       }
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
-      if let open = unanswered.first(where: { $0.source == session.source }) {
+      if let open = session.obstacle(in: unanswered) {
         try open.countHeldBack(in: db)
         return .notStarted(.requestPending)
       }
-      guard unanswered.count < Session.greatestUnanswered else { return .notStarted(.requestPending) }
       try session.insert(in: db)
-      return .started(session)
+      return .started(session, isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
     }
     switch outcome {
     case .revoked: return .refused(401, .credentialRevoked)
     case .unknownUser: return .refused(404, .unknownUser)
     case .notStarted(let reason): return .notStarted(reason)
-    case .started(let session):
+    case .started(let session, let isRung):
       audit.started(session)
       announceChange(of: session)
       pushes.ring(for: session, contact: call.address.url.origin)
-      return ServiceReply(202, StartReply.started(session.started(at: call.address.url)).encoded())
+      return ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
     }
   }
 
@@ -76,7 +76,11 @@ extension Service {
         hasAnswerTime = true
         if await watch.wait(milliseconds: Self.answerTime) { continue }
       }
-      if isNews || patience <= 0 { return try await deliver(session.id, applied: wait, at: now) }
+      if isNews || patience <= 0 {
+        // A client that polls is told what it knows, and nothing is written for that.
+        guard isNews || current.lifecycle.isUncollected else { return current.statusReply(applied: wait) }
+        return try await deliver(session.id, applied: wait, at: now)
+      }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
       guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
@@ -130,7 +134,8 @@ extension Service {
     case revoked
     case unknownUser
     case notStarted(Reason)
-    case started(Session)
+    /// `isRung`: the phone comes to know by itself.
+    case started(Session, isRung: Bool)
   }
 }
 
@@ -147,6 +152,17 @@ extension Starter {
 extension Session {
   /// Open requests of a user from all sources together: more are no sign-ins, but somebody's hammering.
   fileprivate static let greatestUnanswered = 20
+  /// Those of one host's credential: whoever holds it may name any service and remote host, and must leave the user's
+  /// other computers their places.
+  fileprivate static let greatestUnansweredOfHost = 5
+
+  /// The open request for whose sake this one is not started; nil where it may be.
+  fileprivate func obstacle(in unanswered: [Session]) -> Session? {
+    if let same = unanswered.first(where: { $0.source == source }) { return same }
+    let ofHost = credential == nil ? [] : unanswered.filter { $0.credential == credential }
+    if ofHost.count >= Self.greatestUnansweredOfHost { return ofHost.first }
+    return unanswered.count >= Self.greatestUnanswered ? unanswered.first : nil
+  }
 
   fileprivate func isUnanswered(at now: UnixTime) -> Bool {
     var current = lifecycle
@@ -183,11 +199,11 @@ extension Session {
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
   }
 
-  fileprivate func started(at url: ServerURL) -> StartedSession {
+  fileprivate func started(at url: ServerURL, isRung: Bool) -> StartedSession {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
       logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
-      matchCode: matchCode?.exposedValue)
+      matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]))
   }
 }
 

@@ -177,17 +177,18 @@ extension LoginAttempt {
   }
 
   private func announce(_ pending: PendingSession) throws(Refusal) {
+    let phone = "on your phone" + (pending.phonePage.map { " (\($0))" } ?? "")
     do {
       guard let code = pending.matchCode else {
-        try conversation.say("Approve the sign-in on your phone")
+        try conversation.say("Approve the sign-in \(phone)")
         return
       }
       guard request.isSSH else {
-        try conversation.say("Approve the sign-in on your phone: code \(code)")
+        try conversation.say("Approve the sign-in \(phone): code \(code)")
         return
       }
       // OpenSSH up to 10.2 holds information back until the next prompt.
-      guard try conversation.ask("Code \(code): approve on your phone, then press Enter: ") != nil else {
+      guard try conversation.ask("Code \(code): approve \(phone), then press Enter: ") != nil else {
         throw Refusal.promptNotAnswered
       }
     } catch let refusal as Refusal { throw refusal } catch { throw .terminalGone }

@@ -1,4 +1,5 @@
 import CPAM
+import IAMPASSProtocol
 
 // The functions that the shim in pam/ calls. Everything that PAM hands over is turned into values here.
 
@@ -6,14 +7,16 @@ import CPAM
 public func iampassAuthenticate(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> Int32 {
-  AuthenticateCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).run()
+  Secret.staysOutOfDumps = true
+  return AuthenticateCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).run()
 }
 
 @c(iampass_open_session)
 public func iampassOpenSession(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> Int32 {
-  SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).open()
+  Secret.staysOutOfDumps = true
+  return SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).open()
 }
 
 @c(iampass_close_session)

@@ -1,4 +1,5 @@
 // The background helper: watches the sessions that phones opened, and logs their seats out. A service of systemd's.
+import CHost
 import Glibc
 import HostState
 import IAMPASSProtocol
@@ -33,6 +34,8 @@ enum HelperCommand {
   static func main() {
     let path = configurationPath(CommandLine.arguments.dropFirst())
     guard geteuid() == 0 else { stop("only root can do this", EX_NOPERM) }
+    // A dump would hold the secrets of everybody who is signed in.
+    guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else { stop("core dumps cannot be forbidden", EX_OSERR) }
     do { try HelperLoop(path: path, log: log).serve() } catch {
       stop("does not run: \(error.explanation)", EX_OSERR)
     }

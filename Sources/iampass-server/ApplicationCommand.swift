@@ -8,8 +8,7 @@ struct ApplicationCommand: AsyncParsableCommand {
     subcommands: [ApplicationCreate.self, ApplicationSet.self])
 }
 
-/// Of an option that is on or off.
-enum Switch: String, ExpressibleByArgument, CaseIterable { case on, off }
+extension MatchCodes: ExpressibleByArgument {}
 
 struct ApplicationCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -24,8 +23,8 @@ struct ApplicationCreate: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
   var data: String
 
-  @Option(help: "Whether phones ask for two digits that the terminal shows.")
-  var matchCode = Switch.on
+  @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
+  var matchCode = MatchCodes.on
 
   @Flag(help: "Print one line of JSON.")
   var json = false
@@ -34,7 +33,7 @@ struct ApplicationCreate: AsyncParsableCommand {
     let application = try await explaining {
       let storage = try Storage(folder: data)
       do {
-        return try await storage.createApplication(named: name, hasMatchCodes: matchCode == .on, at: .now())
+        return try await storage.createApplication(named: name, matchCodes: matchCode, at: .now())
       } catch let refusal as ApplicationRefusal {
         throw Problem(refusal, name: DisplayText.sanitized(name))
       }
@@ -64,14 +63,14 @@ struct ApplicationSet: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
   var data: String
 
-  @Option(help: "Whether phones ask for two digits that the terminal shows.")
-  var matchCode: Switch
+  @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
+  var matchCode: MatchCodes
 
   func run() async throws {
     try await explaining {
       let storage = try Storage(folder: data)
       do {
-        try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode == .on)
+        try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode)
       } catch let refusal as ApplicationRefusal {
         throw Problem(refusal, name: DisplayText.sanitized(name))
       }

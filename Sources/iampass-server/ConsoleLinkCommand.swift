@@ -18,10 +18,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
   var publicURL: String?
 
   func run() async throws {
-    let given = try publicURL.map { text in
-      guard let url = try? ServerURL(text) else { throw Problem.badPublicURL(text) }
-      return url
-    }
+    let given = try publicURL.map(ServerURL.init(ofOption:))
     let link = try await explaining {
       let storage = try Storage(existing: data)
       let known = try await storage.serviceAddress().flatMap { try? ServerURL($0) }

@@ -79,14 +79,12 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let logger = try makeLogger()
     Limits.raiseDescriptors()
+    Limits.forbidDumps()
     // The default would end the service, which may be told before it listens.
     signal(SIGHUP, SIG_IGN)
     let (host, port) = try ListenAddress.parts(of: listen)
     let metricsAddress = try metricsListen.map { text throws(Problem) in try ListenAddress.parts(of: text) }
-    let publicURL = try publicURL.map { text in
-      guard let url = try? ServerURL(text) else { throw Problem.badPublicURL(text) }
-      return url
-    }
+    let publicURL = try publicURL.map(ServerURL.init(ofOption:))
     let proxies = try trustedProxy.map { text in
       guard let address = PeerAddress(text) else { throw Problem.badProxy(text) }
       return address
@@ -220,6 +218,13 @@ enum ListenAddress {
   }
 }
 
+extension ServerURL {
+  /// What `--public-url` says.
+  init(ofOption text: String) throws(Problem) {
+    do { try self.init(text) } catch { throw .badPublicURL(text) }
+  }
+}
+
 extension ListenAddress {
   /// How a browser of this computer gets there.
   static func usual(host: String, port: Int) -> String {
@@ -263,5 +268,12 @@ enum Limits {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// A dump would hold everybody's secrets. By the limit, since who may not be dumped may not read his own /proc either,
+  /// where the metrics come from.
+  static func forbidDumps() {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
   }
 }

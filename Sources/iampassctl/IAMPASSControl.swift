@@ -1,4 +1,5 @@
 import ArgumentParser
+import CHost
 import IAMPASSProtocol
 
 @main
@@ -12,4 +13,10 @@ struct IAMPASSControl: ParsableCommand {
       SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
       EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, SessionCommand.self, TrialEndCommand.self,
     ])
+
+  static func main() {
+    // A dump would hold the application's secret.
+    _ = iampass_prctl(PR_SET_DUMPABLE, 0)
+    main(nil)
+  }
 }

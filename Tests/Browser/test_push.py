@@ -170,6 +170,15 @@ class Push(PhonePageTest):
         until(worker.notifications, "a notification")
         return sign_in, worker
 
+    def test_the_terminal_names_the_page_until_the_phone_rings(self):
+        self.register()
+        named = self.office.sign_in(self.user, host="one").start
+        self.assertEqual(named["phone_page"], self.office.address + "/phone/")
+        self.assertEqual(self.office.fetch("/phone/")[0], 200)
+        self.browser.tap("#ringing-on")
+        self.browser.sees("#ringing-text", "also while this page is closed")
+        self.assertNotIn("phone_page", self.office.sign_in(self.user, host="two").start)
+
     def test_sends_what_only_the_browser_can_read(self):
         import py_vapid
 

@@ -179,6 +179,8 @@ import Testing
     "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000",
     "signing = maybe",
     "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "send_command = true", "signed_replies =",
+    // Taken for keys that were not set, these would trust other authorities, go past the proxy, or lock nobody.
+    "ca_file = relative.pem", "proxy = socks://a", "on_unreachable = shout",
   ])
   func aBadValueRefusesTheWholeFile(_ line: String) {
     let key = String(line.prefix { $0 != " " })

@@ -12,6 +12,8 @@ LEAVES = {
     "wrong_host": ("DNS:elsewhere.example,IP:192.0.2.1", "/CN=localhost", LONG),
     "cn_only": (None, "/CN=localhost", LONG),
     "no_address": ("DNS:localhost", "/CN=127.0.0.1", LONG),
+    "weak_key": ("DNS:localhost,IP:127.0.0.1", "/CN=localhost", LONG),
+    "weak_digest": ("DNS:localhost,IP:127.0.0.1", "/CN=localhost", LONG),
 }
 
 CONFIGURATION = """
@@ -36,7 +38,7 @@ distinguished_name = name
 
 
 class Certificates:
-    """Makes what is asked for once: `chain("expired")` is a certificate file, its key is `key`."""
+    """Makes what is asked for once: `chain("expired")` is a certificate file, `key_of("expired")` its key."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -47,6 +49,7 @@ class Certificates:
                 file.write(text)
         for key in ("ca.key", "leaf.key", "stranger.key"):
             self._openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", self._path(key))
+        self._openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024", "-out", self.key_of("weak_key"))
         self._self_signed("ca", "/CN=Hostile Test CA", "basicConstraints=critical,CA:TRUE")
         for name, (names, subject, validity) in LEAVES.items():
             self._sign(name, names, subject, validity)
@@ -54,6 +57,9 @@ class Certificates:
 
     def chain(self, name):
         return self._path(name + ".pem")
+
+    def key_of(self, name):
+        return self._path("weak.key") if name == "weak_key" else self.key
 
     def _path(self, name):
         return os.path.join(self.folder, name)
@@ -66,9 +72,9 @@ class Certificates:
         request, extensions = self._path(name + ".csr"), self._path(name + ".ext")
         with open(extensions, "w") as file:
             file.write("basicConstraints=CA:FALSE\n" + (f"subjectAltName={names}\n" if names else ""))
-        self._openssl("req", "-new", "-subj", subject, "-key", self.key, "-out", request)
+        self._openssl("req", "-new", "-subj", subject, "-key", self.key_of(name), "-out", request)
         self._openssl("ca", "-batch", "-notext", "-in", request, "-out", self.chain(name), "-extfile", extensions,
-                      "-startdate", validity[0], "-enddate", validity[1])
+                      "-startdate", validity[0], "-enddate", validity[1], "-md", "sha1" if name == "weak_digest" else "sha256")
 
     def _openssl(self, command, *arguments):
         configured = ("-config", self._path("ca.cnf")) if command in ("req", "ca") else ()

@@ -9,7 +9,7 @@ import time
 REASONS = {200: "OK", 302: "Found", 404: "Not Found"}
 # Seconds; a test that lasts longer has failed anyway.
 LONGEST = 60
-HUGE = 300 * 1024 * 1024
+HUGE = 1024 * 1024 * 1024
 
 
 class Hangup(Exception):
@@ -139,5 +139,5 @@ FAULTS = {
     "redirect_file": redirect(307, "file:///etc/passwd"),
     "redirect_loop": redirect(308, "/fault/redirect_loop"),
     "server_error": reply(503, b"{}", [("Retry-After", "1")]),
-    "slow": reply(200, b"{}", delay=0.5),
+    "slow": reply(200, b"{}", delay=3),
 }

@@ -89,12 +89,22 @@ class HostileService:
 
     def stop(self):
         # Wakes the accepting thread, which a mere close would not.
-        for open_socket in [self._listener, *list(self._open)]:
+        self._end([self._listener, *list(self._open)])
+        self._listener.close()
+
+    @staticmethod
+    def _end(sockets):
+        for one in sockets:
             try:
-                open_socket.shutdown(socket.SHUT_RDWR)
+                one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-        self._listener.close()
+
+    def become(self, certificate="good", tls="default", ciphers=None, at_accept=None):
+        """Another kind of service at the same place; the connections that there are end."""
+        self._context = self._make_context(certificate, tls, ciphers) if tls else None
+        self._at_accept = at_accept
+        self._end(list(self._open))
 
     __enter__ = start
 
@@ -106,7 +116,9 @@ class HostileService:
         if tls != "default":
             context.minimum_version = context.maximum_version = tls
             context.set_ciphers(ciphers or "ALL:@SECLEVEL=0")
-        context.load_cert_chain(self.certificates().chain(certificate), self.certificates().key)
+        if certificate.startswith("weak"):
+            context.set_ciphers("ALL:@SECLEVEL=0")
+        context.load_cert_chain(self.certificates().chain(certificate), self.certificates().key_of(certificate))
         return context
 
     def _accept(self):

@@ -4,6 +4,9 @@ import Testing
 @Suite struct JSONTests {
   @Test(arguments: [
     "", " ", "{", "{}x", "{\"a\":1}{\"b\":2}", "[1,]", "NaN", "[1e999]", "{\"a\":NaN}", "\u{FEFF}{}", "{'a':1}",
+    // json-c takes these even when strict.
+    "1.", "1.e5", "-.5", "-01", "00", "-9223372036854775809", "9223372036854775808", "18446744073709551615",
+    "\"a\u{1}\"", "\"a\nb\"", #""\ud800""#, #""\ud800\ud800""#, #""\udc00x""#, #""\ud83dx""#,
     "{\"a\":1,\"a\":1}", "[{\"x\":{\"b\":1,\"b\":2}}]", "{\"a\\u0000b\":1}", "{\"a\":\"\\u0000\"}", "\"a",
   ])
   func refusesWhatTwoReadersCouldReadDifferently(_ text: String) {
@@ -31,6 +34,14 @@ import Testing
   @Test func writesWhatItReads() throws {
     let text = Array(#"{"a":[1,true,null,"é/\n"],"b":{"c":"😀"}}"#.utf8)
     #expect(try JSON(parsing: text).encoded() == text)
+  }
+
+  @Test(arguments: [
+    "0", "-0", "-1", "9223372036854775807", "-9223372036854775808", "1.5e-3", "0.1E+2", "[10,0]", #""\ud83d\ude00""#,
+    #""\\u\/\b\f\n\r\t""#,
+  ])
+  func readsWhatIsPlain(_ text: String) throws {
+    _ = try JSON(parsing: Array(text.utf8))
   }
 
   @Test func canonicalFormSortsByName() {

@@ -39,7 +39,7 @@ import Testing
   @Test func aWrittenStartReadsBack() throws {
     let session = StartedSession(
       status: .pending, statusURL: "https://h/s", logoutURL: "https://h/l", token: Secret("t"), secret: Secret("s"),
-      matchCode: "47")
+      matchCode: "47", phonePage: "https://h/phone/")
     #expect(try StartReply(parsing: StartReply.started(session).encoded()) == .started(session))
     #expect(
       try StartReply(parsing: StartReply.notStarted(reason: "NO_MOBILE_DEVICE").encoded())

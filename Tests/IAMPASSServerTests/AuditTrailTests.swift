@@ -20,7 +20,10 @@ import Testing
 
   @Test func whatWasThereBeforeTheFirstSignInIsListed() async throws {
     let (fixture, _) = try await office()
-    #expect(try await trail(fixture).map(\.event) == ["application made", "user added", "phone registered"])
+    #expect(
+      try await trail(fixture).map(\.event) == [
+        "application made", "user added", "registration link made", "phone registered",
+      ])
   }
 
   @Test func whoAskedFromWhereAndWhatWasAnsweredIsListed() async throws {
@@ -90,6 +93,88 @@ import Testing
     try await storage.revokeHostCredential(named: "laptop 7", of: "shop", at: fixture.clock.now)
     let entries = try await trail(fixture).filter { $0["credential"] == "laptop 7" }
     #expect(entries.map(\.event) == ["credential made", "asked", "credential revoked", "ended"])
+  }
+
+  @Test func aRegistrationLinkIsListedWithoutItsCode() async throws {
+    let (fixture, _) = try await office()
+    fixture.clock.advance(seconds: 5)
+    let code = try await fixture.linkCode(for: "alice", lost: true).exposedValue
+    let entry = try #require(try await trail(fixture).last)
+    #expect(entry.event == "registration link made")
+    #expect(entry.at == fixture.clock.now)
+    #expect(entry["application"] == "shop" && entry["phone"] == "Alice" && entry["reason"] == "PHONE_LOST")
+    #expect(!entry.jsonLine.contains(code))
+  }
+
+  @Test func aPhonesCredentialIsListedAndWhenItIsReplaced() async throws {
+    let (fixture, phone) = try await office()
+    for id in ["first", "second"] {
+      try await fixture.service.storage.write { [now = fixture.clock.now] db in
+        try VerifiedCredential(id: id, publicKey: "key", counter: 0).insert(phone: phone.device, at: now, in: db)
+      }
+    }
+    let entries = try await trail(fixture).suffix(2)
+    #expect(entries.map(\.event) == ["phone credential added", "phone credential replaced"])
+    #expect(entries.allSatisfy { $0["phone"] == "Alice" && $0["application"] == "shop" && $0["user"] == "1" })
+  }
+
+  @Test func aRenamedCredentialIsListedUnderBothNames() async throws {
+    let fixture = try await Fixture()
+    let storage = fixture.service.storage
+    let credential = try await storage.createHostCredential(named: "a", host: "h", of: "shop", at: fixture.clock.now)
+    #expect(try await storage.write { try credential.rename("b", in: $0) })
+    let last = try #require(try await trail(fixture).last)
+    #expect(last.event == "credential renamed")
+    #expect(last["credential"] == "b" && last["reason"] == "was a")
+  }
+
+  private typealias Change = @Sendable (inout ApplicationSettings) -> Void
+
+  private static let changes: [(told: String, change: Change)] = [
+    ("walkaway=off", { $0.walkaway = false }), ("silence=on", { $0.silenceLeaves = true }),
+    ("match-code=required", { $0.matchCodes = .required }), ("answer-time=20", { $0.answerTime = 20 }),
+    ("greatest-duration=900", { $0.greatestDuration = 900 }), ("program=/a/b", { $0.hook = "/a/b" }),
+    (
+      "walkaway=on answer-time=30",
+      {
+        $0.walkaway = true
+        $0.answerTime = 30
+      }
+    ),
+  ]
+
+  @Test func eachSettingIsListedAsItIsNow() async throws {
+    let fixture = try await Fixture()
+    for (told, change) in Self.changes {
+      try await store(change, in: fixture)
+      let last = try #require(try await trail(fixture).last)
+      #expect(last.event == "settings changed")
+      #expect(last["application"] == "shop" && last["reason"] == told)
+    }
+  }
+
+  @Test func settingsThatAreStoredAsTheyWereAreNotListed() async throws {
+    let fixture = try await Fixture()
+    try await store({ _ in }, in: fixture)
+    #expect(try await trail(fixture).map(\.event) == ["application made"])
+  }
+
+  private func store(_ change: @escaping Change, in fixture: Fixture) async throws {
+    try await fixture.service.storage.write { [id = fixture.application.id] db in
+      var settings = try ApplicationSettings.of(id, in: db)
+      change(&settings)
+      try settings.store(for: id, in: db)
+    }
+  }
+
+  @Test func anApplicationsDisablingIsListed() async throws {
+    let fixture = try await Fixture()
+    for isDisabled in [true, false] {
+      _ = try await fixture.service.storage.write { [id = fixture.application.id, now = fixture.clock.now] in
+        try ApplicationSettings.setDisabled(isDisabled, id, at: now, in: $0)
+      }
+    }
+    #expect(try await trail(fixture).suffix(2).map { $0["reason"] } == ["disabled", "enabled"])
   }
 
   @Test func noTokenOrSecretIsInIt() async throws {

@@ -47,6 +47,22 @@ import Testing
     try await assertUnchanged(fixture, phone, session)
   }
 
+  /// What was signed is kept for 400 days.
+  @Test func anAnswerThatIsLongerThanAnyTrueOneIsRefused() async throws {
+    let (fixture, phone, session) = try await waiting()
+    let request = try #require(try await phone.list().first)
+    func reply(padding: Int) async throws -> ServiceReply {
+      guard case .object(let members) = phone.statement(.approve, to: request).json else { throw Fixture.NotStarted() }
+      let statement = JSON.object(members + [JSON.Member("padding", .string(String(repeating: "x", count: padding)))])
+      return try await phone.send(DeviceRoute.answer, statement)
+    }
+    let refused = try await reply(padding: KeptAnswer.greatestLength)
+    #expect(refused.status == 400)
+    #expect(refused.reason == "ANSWER_TOO_LONG")
+    #expect(try await fixture.status(of: session).status == .identifying)
+    #expect(try await reply(padding: KeptAnswer.greatestLength / 2).status == 200)
+  }
+
   @Test(arguments: routes) func aPhonesRouteIsPosted(_ route: [String]) async throws {
     let (fixture, _, _) = try await waiting()
     let request = ServiceRequest(

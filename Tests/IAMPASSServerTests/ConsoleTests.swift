@@ -1,6 +1,5 @@
 import DeviceProtocol
 import GRDB
-import Glibc
 import IAMPASSProtocol
 import Testing
 
@@ -144,6 +143,27 @@ extension ServiceReply {
     let visitor = Visitor(fixture: fixture)
     for _ in 0..<FailureLimits.allowance(.registration).failures { _ = await visitor.get("/enter/guess") }
     #expect(await visitor.get("/enter/guess").status == 429)
+    #expect(await visitor.post("/enter", ["code": "guess"]).status == 429)
+    // Whoever was sent a link has it, and is not kept out by others.
+    let code = try await fixture.service.storage.createConsoleLink(at: fixture.clock.now).exposedValue
+    #expect(await visitor.post("/enter", ["code": code]).status == 303)
+  }
+
+  @Test func linksAndSignInsAreInTheAudit() async throws {
+    let fixture = try await Fixture()
+    let made = fixture.clock.now
+    let code = try await fixture.service.storage.createConsoleLink(at: made).exposedValue
+    fixture.clock.advance(seconds: 9)
+    let reply = await fixture.respond(
+      ServiceRequest(
+        method: "POST", target: "/console/enter", authority: Fixture.authority,
+        headers: [("Origin", Fixture.origin)], body: Array("code=\(code)".utf8), peer: "203.0.113.7"))
+    #expect(reply.status == 303)
+    let entries = try await fixture.service.storage.auditEntries(after: 0).suffix(2)
+    #expect(entries.map(\.event) == ["console link made", "console sign-in"])
+    #expect(entries.map(\.at) == [made, made.advanced(seconds: 9)])
+    #expect(entries.last?["address"] == "203.0.113.7")
+    #expect(!entries.contains { $0.jsonLine.contains(code) })
   }
 }
 
@@ -187,11 +207,8 @@ extension ServiceReply {
     // Replies about it are signed as when it started.
     let request = try fixture.signed("GET", session.statusURL, by: session)
     let reply = await fixture.respond(request)
-    let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
-    #expect(
-      reply.header(ReplySignature.header)
-        == ReplySignature.signature(
-          secret: fixture.application.secret, nonce: claim.nonce, status: 200, body: reply.body))
+    #expect(reply.status == 200)
+    #expect(try reply.isSigned(for: request, by: fixture.application.secret))
   }
 
   @Test func aDisabledApplicationSignsInNobodyAndManagesNobody() async throws {
@@ -225,7 +242,7 @@ extension ServiceReply {
     wanted["greatest_duration"] = "100"
     wanted["walkaway"] = nil
     // A tap is enough for what this is about.
-    wanted["match_code"] = nil
+    wanted["match_code"] = "off"
     #expect(await visitor.post(path + "/settings", wanted).status == 303)
     let session = try await fixture.started("alice", query: "?duration_seconds=900")
     #expect(try await phone.list().first?.secondsLeft == 20)
@@ -235,6 +252,17 @@ extension ServiceReply {
     #expect(try await fixture.status(of: session).status == .active)
     fixture.clock.advance(seconds: 100)
     #expect(try await fixture.status(of: session).reason == "EXPIRED")
+  }
+
+  @Test func codesCanBeRequired() async throws {
+    let (fixture, _, visitor, path) = try await office()
+    var wanted = settings
+    wanted["match_code"] = "required"
+    #expect(await visitor.post(path + "/settings", wanted).status == 303)
+    #expect(await visitor.get(path).text.contains("<option value=\"required\" selected>"))
+    let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
+    let reply = await fixture.respond(try fixture.signed("POST", target))
+    #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "CONTEXT_REQUIRED"))
   }
 
   @Test func aRequestTimesOutAfterItsOwnTime() async throws {
@@ -249,7 +277,8 @@ extension ServiceReply {
 
   @Test(arguments: [
     ("answer_time", "9"), ("answer_time", "301"), ("answer_time", "x"), ("greatest_duration", "0"),
-    ("greatest_duration", "2592001"), ("hook", "relative"), ("hook", "/no/such/program"), ("hook", "/tmp"),
+    ("greatest_duration", "2592001"), ("match_code", "maybe"), ("hook", "relative"), ("hook", "/no/such/program"),
+    ("hook", "/tmp"),
   ])
   func aBadSettingIsSaidAndNothingStored(_ name: String, _ value: String) async throws {
     let (fixture, _, visitor, path) = try await office()
@@ -312,7 +341,11 @@ extension ServiceReply {
     #expect(await visitor.get("/audit").text.contains("web-1, sshd"))
     let lines = await visitor.get("/audit.jsonl").text.split(separator: "\n")
     let events = try lines.map { try JSON(parsing: Array($0.utf8))["event"]?.string }
-    #expect(events == ["application made", "user added", "phone registered", "asked", "approved"])
+    #expect(
+      events == [
+        "application made", "user added", "registration link made", "phone registered", "console link made",
+        "console sign-in", "asked", "approved",
+      ])
   }
 
   @Test func aUsersTokenIsNotShownWhole() async throws {
@@ -322,90 +355,5 @@ extension ServiceReply {
     for page in ["", path, path + "/user/2", "/audit", "/audit.jsonl"] {
       #expect(!(await visitor.get(page).text.contains(token)))
     }
-  }
-}
-
-@Suite struct RegistrationHookTests {
-  /// A program that keeps what it was given.
-  private func program(_ script: String, in fixture: Fixture) throws -> String {
-    let path = fixture.folder + "/hook"
-    try write("#!/bin/sh\n" + script + "\n", to: path)
-    return path
-  }
-
-  private func write(_ text: String, to path: String) throws {
-    let file = try #require(fopen(path, "w"))
-    fputs(text, file)
-    fclose(file)
-    chmod(path, 0o700)
-  }
-
-  private func send(_ fixture: Fixture, number: String = "+4915112345678", message: String? = nil) async throws
-    -> ServiceReply
-  {
-    let body = RegistrationMessageRequest(phoneNumber: number, displayName: "Alice", message: message).encoded()
-    return await fixture.respond(
-      try fixture.signed("POST", "/management/send_registration_sms/\(fixture.application.id)/alice", body))
-  }
-
-  private func office(_ script: String) async throws -> Fixture {
-    let fixture = try await Fixture()
-    try await fixture.addUser("alice")
-    let path = try program(script, in: fixture)
-    try await fixture.service.storage.write { [id = fixture.application.id] db in
-      var settings = ApplicationSettings()
-      settings.hook = path
-      try settings.store(for: id, in: db)
-    }
-    return fixture
-  }
-
-  @Test func theProgramGetsNumberAndMessage() async throws {
-    let fixture = try await office("cat > \"$0.got\"")
-    let reply = try await send(fixture, message: "Hello;")
-    #expect(reply.status == 200 && reply.reason == nil)
-    let file = try #require(fopen(fixture.folder + "/hook.got", "r"))
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 4_096)
-    let count = fread(&bytes, 1, bytes.count, file)
-    let text = String(decoding: bytes.prefix(count), as: UTF8.self)
-    #expect(text.firstMatch(of: /^\+4915112345678\nHello; https:\/\/iampass\.test\/register\/[0-9a-f]{32}\n$/) != nil)
-  }
-
-  /// Else who has the console has a shell, and with it every secret.
-  @Test func onlyRootsOwnProgramsOfTheFolderAreRun() async throws {
-    let fixture = try await office("exit 0")
-    let folder = fixture.folder
-    func problem(_ path: String) -> String? { RegistrationHook.problem(with: path, in: folder) }
-    #expect(problem(folder + "/hook") == nil && problem("") == nil)
-    for path in ["/bin/sh", folder, folder + "/", folder + "/../hook", folder + "/x/hook", "hook", folder + "/none"] {
-      #expect(problem(path) != nil, "\(path)")
-    }
-    try #require(symlink("/bin/sh", folder + "/link") == 0)
-    #expect(problem(folder + "/link") != nil)
-    chmod(folder + "/hook", 0o722)
-    #expect(problem(folder + "/hook") != nil)
-    // It was stored before.
-    #expect(try await send(fixture).reason == "SMS_NOT_SENT")
-    chmod(folder + "/hook", 0o700)
-    chown(folder + "/hook", 65_534, 65_534)
-    #expect(problem(folder + "/hook") != nil)
-  }
-
-  @Test func aProgramThatFailsIsNotBelieved() async throws {
-    let reply = try await send(try await office("exit 1"))
-    #expect(reply.status == 200)
-    #expect(try AcknowledgementReply(parsing: reply.body).reason == "SMS_NOT_SENT")
-  }
-
-  @Test(arguments: ["-x", "+1", "+49 151 1", "+49151;rm", "00491511234567"])
-  func whatIsNoNumberIsRefused(_ number: String) async throws {
-    #expect(try await send(try await office("exit 0"), number: number).reason == "BAD_PHONE_NUMBER")
-  }
-
-  @Test func aProgramThatHangsIsKilledWithWhatItStarted() async throws {
-    let fixture = try await office("sleep 1000 & sleep 1000")
-    let path = fixture.folder + "/hook"
-    #expect(await RegistrationHook.run(path, number: "+4915112345678", message: "x", patience: 1) == false)
   }
 }

@@ -12,8 +12,8 @@ import Testing
     let phone: TestPhone
     let authenticator: TestAuthenticator
 
-    init(hasMatchCodes: Bool = false) async throws {
-      fixture = try await Fixture(hasMatchCodes: hasMatchCodes)
+    init(matchCodes: MatchCodes = .off) async throws {
+      fixture = try await Fixture(matchCodes: matchCodes)
       authenticator = try TestAuthenticator()
       phone = try await TestPhone.registered(in: fixture)
       let ask = try phone.ask(.credential)
@@ -190,7 +190,7 @@ import Testing
   }
 
   @Test func anUnlockedPhoneTypesTheCodeToo() async throws {
-    let scene = try await Scene(hasMatchCodes: true)
+    let scene = try await Scene(matchCodes: .on)
     let session = try await scene.fixture.started("alice")
     let code = try #require(session.matchCode)
     let request = try await scene.onlyRequest()
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test func aWrongCodeOfAnUnlockedPhoneDenies() async throws {
-    let scene = try await Scene(hasMatchCodes: true)
+    let scene = try await Scene(matchCodes: .on)
     let session = try await scene.fixture.started("alice")
     let code = session.matchCode == "00" ? "01" : "00"
     #expect(try await scene.approve(try await scene.onlyRequest(), code: code).reason == "WRONG_CODE")

@@ -24,11 +24,11 @@ final class Fixture: Sendable {
   let service: Service
   let application: Application
 
-  /// - Parameter hasMatchCodes: off where the code is not the subject.
-  init(publicURL: String? = nil, hasMatchCodes: Bool = false) async throws {
+  /// - Parameter matchCodes: off where the code is not the subject.
+  init(publicURL: String? = nil, matchCodes: MatchCodes = .off) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try Storage(folder: folder)
-    application = try await storage.createApplication(named: "shop", hasMatchCodes: hasMatchCodes, at: clock.now)
+    application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)
     service = Fixture.service(storage, clock, folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
@@ -149,4 +149,11 @@ final class Fixture: Sendable {
 extension ServiceReply {
   var reason: String? { try? AcknowledgementReply(parsing: body).reason }
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+  /// Whether this is signed as the reply to `request`, by who holds `secret`.
+  func isSigned(for request: ServiceRequest, by secret: Secret) throws -> Bool {
+    let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
+    return header(ReplySignature.header)
+      == ReplySignature.signature(secret: secret, nonce: claim.nonce, status: status, body: body)
+  }
 }

@@ -83,7 +83,7 @@ import Testing
     let reply = await fixture.respond(request)
     #expect(reply.status == 403)
     #expect(reply.reason == "HOST_MAY_NOT_MANAGE")
-    #expect(reply.header(ReplySignature.header) == signature(of: reply, to: request, credential.secret))
+    #expect(try reply.isSigned(for: request, by: credential.secret))
   }
 
   @Test func itsSecretSignsTheRepliesOfItsSessions() async throws {
@@ -91,14 +91,14 @@ import Testing
     let session = try await started(fixture, credential)
     let request = try fixture.signed("GET", session.statusURL, by: session)
     let reply = await fixture.respond(request)
-    #expect(reply.header(ReplySignature.header) == signature(of: reply, to: request, credential.secret))
+    #expect(try reply.isSigned(for: request, by: credential.secret))
   }
 
   @Test func itsOwnStartIsAnsweredWithItsSecret() async throws {
     let (fixture, _, credential) = try await office()
     let request = try fixture.startRequest("alice", context: SignInContext(), by: credential)
     let reply = await fixture.respond(request)
-    #expect(reply.header(ReplySignature.header) == signature(of: reply, to: request, credential.secret))
+    #expect(try reply.isSigned(for: request, by: credential.secret))
   }
 
   @Test func aWrongSecretIsRefused() async throws {
@@ -175,12 +175,6 @@ import Testing
     }
     await #expect(throws: HostCredentialRefusal.unknownCredential) {
       try await storage.revokeHostCredential(named: "a", of: "shop", at: now)
-    }
-  }
-
-  private func signature(of reply: ServiceReply, to request: ServiceRequest, _ secret: Secret) -> String? {
-    UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]).map {
-      ReplySignature.signature(secret: secret, nonce: $0.nonce, status: reply.status, body: reply.body)
     }
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct MatchCodeTests {
   private func waiting() async throws -> (Fixture, TestPhone, StartedSession, code: String) {
-    let fixture = try await Fixture(hasMatchCodes: true)
+    let fixture = try await Fixture(matchCodes: .on)
     let phone = try await TestPhone.registered(in: fixture)
     let session = try await fixture.started("alice")
     return (fixture, phone, session, try #require(session.matchCode))
@@ -22,7 +22,9 @@ import Testing
 
   @Test func aNewApplicationHasMatchCodes() async throws {
     let fixture = try await Fixture()
-    #expect(try await fixture.service.storage.createApplication(named: "new", at: fixture.clock.now).hasMatchCodes)
+    let made = try await fixture.service.storage.createApplication(named: "new", at: fixture.clock.now)
+    let settings = try await fixture.service.storage.read { try ApplicationSettings.of(made.id, in: $0) }
+    #expect(settings.matchCodes == .on)
   }
 
   /// Older than match codes: they are on there too.
@@ -33,7 +35,7 @@ import Testing
       try db.execute(sql: "INSERT INTO application (id, name, secret, created_at) VALUES ('a', 'old', 's', 0)")
     }
     try Schema.migrator.migrate(database)
-    #expect(try database.read { try Application.find("a", in: $0) }?.hasMatchCodes == true)
+    #expect(try database.read { try ApplicationSettings.of("a", in: $0) }.matchCodes == .on)
   }
 
   @Test func theServiceAnnouncesMatchCodes() async throws {
@@ -118,7 +120,7 @@ import Testing
 
   /// The published clients send no context and show no code.
   @Test func aClientThatSendsNoContextGetsNoCode() async throws {
-    let fixture = try await Fixture(hasMatchCodes: true)
+    let fixture = try await Fixture(matchCodes: .on)
     let phone = try await TestPhone.registered(in: fixture)
     let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
     let reply = await fixture.respond(try fixture.signed("POST", target))
@@ -127,8 +129,29 @@ import Testing
     try await phone.approveOnly()
   }
 
+  /// Else a computer that says nothing of itself gets round the codes.
+  @Test func whereCodesAreRequiredAStartWithoutAContextIsRefused() async throws {
+    let fixture = try await Fixture(matchCodes: .required)
+    let phone = try await TestPhone.registered(in: fixture)
+    let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
+    let reply = await fixture.respond(try fixture.signed("POST", target))
+    #expect(reply.status == 200)
+    #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "CONTEXT_REQUIRED"))
+    #expect(try await phone.list() == [])
+  }
+
+  @Test func whereCodesAreRequiredAContextBringsACode() async throws {
+    let fixture = try await Fixture(matchCodes: .required)
+    let phone = try await TestPhone.registered(in: fixture)
+    #expect(try await fixture.started("alice").matchCode != nil)
+    #expect(try await phone.list().map(\.asksCode) == [true])
+  }
+
+  /// Of a later version, before a step back.
+  @Test func anUnknownSettingIsTakenForTheStrictest() { #expect(MatchCodes(stored: 7) == .required) }
+
   @Test func withoutTheSettingThereIsNoCode() async throws {
-    let fixture = try await Fixture(hasMatchCodes: false)
+    let fixture = try await Fixture(matchCodes: .off)
     let phone = try await TestPhone.registered(in: fixture)
     #expect(try await fixture.started("alice").matchCode == nil)
     #expect(try await phone.list().map(\.asksCode) == [false])
@@ -136,7 +159,7 @@ import Testing
 
   @Test func theSettingHoldsFromTheNextRequestOn() async throws {
     let (fixture, phone, _, _) = try await waiting()
-    try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "shop", to: false)
+    try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "shop", to: .off)
     #expect(try await fixture.started("alice", context: SignInContext(host: "web-2")).matchCode == nil)
     #expect(try await phone.list().map(\.asksCode) == [true, false])
   }
@@ -144,7 +167,7 @@ import Testing
   @Test func theSettingOfAnUnknownApplicationIsRefused() async throws {
     let fixture = try await Fixture()
     await #expect(throws: ApplicationRefusal.nameUnknown) {
-      try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "nobody", to: false)
+      try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "nobody", to: .off)
     }
   }
 

@@ -12,7 +12,7 @@ import Testing
     try await fixture.service.storage.write { [id = fixture.application.id] db in
       var settings = ApplicationSettings()
       settings.silenceLeaves = silenceLeaves
-      settings.matchCodes = false
+      settings.matchCodes = .off
       try settings.store(for: id, in: db)
     }
     let session = try await fixture.started("alice")

@@ -9,6 +9,12 @@ struct PushTests {
   private let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
   private let secret = "BTBZMqHH6r4Tts7J_aSIgg"
 
+  /// Where nobody is asked: this computer itself is no push service.
+  static var subscription: UnverifiedPushSubscription {
+    UnverifiedPushSubscription(
+      endpoint: "https://localhost/a", p256dh: PushTests().point, auth: Secret(PushTests().secret))
+  }
+
   private func subscription(_ endpoint: String, point: String? = nil, secret: String? = nil) -> PushSubscription? {
     PushSubscription(
       UnverifiedPushSubscription(
@@ -97,8 +103,7 @@ struct PushTests {
   @Test func forgetsWhereAPhoneIsRungWithThePhone() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
-    let received = UnverifiedPushSubscription(endpoint: "https://push.test/a", p256dh: point, auth: Secret(secret))
-    #expect(try await phone.subscribe(received).status == 200)
+    #expect(try await phone.subscribe(Self.subscription).status == 200)
     let storage = fixture.service.storage
     let user = try await storage.read { [id = phone.device] in try Phone.find(id, in: $0)?.user ?? 0 }
     let rung = { @Sendable in try await storage.read { try PushBook.entry(of: user, in: $0)?.0 } }
@@ -121,7 +126,7 @@ struct PushTests {
 }
 
 extension TestPhone {
-  fileprivate func subscribe(_ subscription: UnverifiedPushSubscription?) async throws -> ServiceReply {
+  func subscribe(_ subscription: UnverifiedPushSubscription?) async throws -> ServiceReply {
     let nonce = try #require(Digest.randomIdentifier())
     let ask = DeviceAsk(
       origin: Fixture.origin, device: device, purpose: .push, timestamp: fixture.clock.now.seconds, nonce: nonce)

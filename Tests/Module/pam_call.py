@@ -99,6 +99,11 @@ def status():
     return found
 
 
+def peak():
+    """KiB. Not ru_maxrss, which keeps what the parent had before the exec."""
+    return next(int(line.split()[1]) for line in read("/proc/self/status").splitlines() if line.startswith("VmHWM:"))
+
+
 def read(path):
     with open(path) as file:
         return file.read()
@@ -173,7 +178,7 @@ class Scene:
             "texts": [message["text"] for message in self.shown],
             "variables": variables,
             "changed": {name: [before[name], after[name]] for name in before if before[name] != after[name]},
-            "peak_kilobytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            "peak_kilobytes": peak(),
         }
 
     def call(self, handle, call):
@@ -200,10 +205,23 @@ class Scene:
         return found
 
 
+def linger(path):
+    """Stays, with all that the calls left in this process's memory, until the file is gone again."""
+    open(path, "x").close()
+    while os.path.exists(path):
+        time.sleep(0.02)
+
+
 def main():
     scene = json.load(sys.stdin)
+    if scene.get("pid_file"):
+        with open(scene["pid_file"], "w") as file:
+            file.write(str(os.getpid()))
     # The demo plays scenes where a mount namespace may not be had.
     log = None if scene.get("without_log") else take_the_log(scene["folder"])
+    for place, file in scene.get("files", {}).items():
+        # Where it is a link, what it leads to; in this process's own namespace.
+        mount(file, os.path.realpath(place), "none", MS_BIND)
     for name, value in scene.get("environment", {}).items():
         os.environ[name] = value
     if scene.get("ignore_children"):
@@ -213,10 +231,14 @@ def main():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     if scene.get("handle_interrupts"):
         signal.signal(signal.SIGINT, lambda *_: None)
+    if "uid" in scene:
+        os.setresuid(*[scene["uid"]] * 3)
     for name, value in scene.get("limits", {}).items():
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
     result = Scene(scene).play()
     result["log"] = read_log(log) if log else []
+    if scene.get("linger"):
+        linger(scene["linger"])
     json.dump(result, sys.stdout)
 
 

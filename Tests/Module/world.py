@@ -198,16 +198,19 @@ class World:
     def phone_status(self):
         return json.loads(run(program("iampass-phone"), "status", "--state", self.path("phone.json"), "--json"))
 
+    def scene(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, **scene):
+        """What pam_call.py plays."""
+        items = {"tty": "pts/7", "ruser": user} if own and user else {}
+        self.write("screen", "")
+        return {
+            "service": service, "user": user, "calls": list(calls), "folder": self.path("pam.d"),
+            "screen": self.path("screen"), "items": {**items, **scene.pop("items", {})}, **scene,
+        }  # fmt: skip
+
     def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, **scene):
         """One PAM scene; `own`: as sudo asks, for oneself at a terminal."""
-        items = {"tty": "pts/7", "ruser": user} if own and user else {}
-        scene = {
-            "service": service, "user": user, "calls": list(calls), "folder": self.path("pam.d"),
-            "items": {**items, **scene.pop("items", {})}, **scene,
-        }  # fmt: skip
+        scene = self.scene(service, user, calls, own, **scene)
         began = time.monotonic()
-        self.write("screen", "")
-        scene["screen"] = self.path("screen")
         done = subprocess.run(
             ["/usr/bin/python3", os.path.join(HERE, "pam_call.py")], input=json.dumps(scene), capture_output=True,
             text=True, timeout=PATIENCE,

@@ -7,7 +7,6 @@ import pathlib
 import re
 import secrets
 import ssl
-import statistics
 import subprocess
 import time
 import urllib.parse
@@ -20,14 +19,13 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 # From the service's word to logind's
 
-def measure_latency(built, runs):
+def measure_latency(report, built, runs):
     """On a booted host, with real sshd and logind; times are the journal's own."""
     with testhost.Host(built) as host:
-        for name, arguments in (("held replies", ""), ("polling", "--longest-wait 0")):
+        # Asked every 5 s, it may learn of it so much later.
+        for name, arguments, asked in (("held replies", "", 300), ("polling", "--longest-wait 0", 5_300)):
             with_arguments(host, arguments)
-            times = [leave_once(host) for _ in range(runs)]
-            least, median, most = min(times), statistics.median(times), max(times)
-            print(f"{'walkaway to SessionRemoved, ' + name:<44}{least:8.0f}{median:8.0f}{most:8.0f}  ms", flush=True)
+            report.add(f"walkaway to SessionRemoved, {name}", [leave_once(host) for _ in range(runs)], "ms", asked)
 
 
 def with_arguments(host, arguments):
@@ -188,20 +186,23 @@ class Helper:
         self.process.wait(10)
 
 
-def measure_crowd(world, count, seconds):
-    print(f"\n{count} watched sessions, over {seconds} s{'':<10}% of a core   MiB resident   wake-ups/s   connections")
+def measure_crowd(report, world, count, seconds):
+    report.part(f"{count:,} watched session{'s' if count > 1 else ''}, over {seconds} s")
     crowd = Crowd(world, count)
     try:
         with_phone(world, crowd.sign_in)
-        for name, extra in (("held replies", ()), ("polling every 5 s", ("--longest-wait", "0"))):
+        for name, extra, share in (("held replies", (), 1), ("polling every 5 s", ("--longest-wait", "0"), 5)):
             world.restart_server(*extra)
             helper = Helper(world)
             # The first answers, and whatever a start costs, are over.
             time.sleep(15)
             rows, connections = helper.usage(seconds)
-            for part, (percent, resident, wakes) in zip(("helper", "worker"), rows):
-                print(f"  {name + ', ' + part:<36}{percent:8.2f}{resident:15.1f}{wakes:13.1f}"
-                      + (f"{connections:14}" if part == "worker" else ""), flush=True)
+            many = count > 1
+            report.add(f"{name}: CPU, helper and worker", [sum(row[0] for row in rows)], "% of a core", share if many else None)
+            for part, (_, resident, wakes) in zip(("helper", "worker"), rows):
+                report.add(f"{name}: {part} resident", [resident], "MiB", (60 if many else 15) if part == "helper" else None)
+                report.add(f"{name}: {part} wake-ups", [wakes], "/s", None if many else 1)
+            report.add(f"{name}: connections", [connections], "", 8)
             helper.stop()
     finally:
         crowd.close()

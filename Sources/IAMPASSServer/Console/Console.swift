@@ -95,8 +95,13 @@ struct Console: Sendable {
 
   private func enter() async throws -> ServiceReply {
     guard let code = field("code").map({ Secret($0) }) else { return refusal(400, .badRequest) }
+    // By reading alone: a made-up code costs nothing more.
+    guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
+      return refusal(404, .unknownLink)
+    }
     let key = Secret(try Fresh.identifier())
-    guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, at: now, in: $0) }) else {
+    guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, from: call.client, at: now, in: $0) })
+    else {
       return refusal(404, .unknownLink)
     }
     service.logger.notice("a browser was let into the console", metadata: ["address": "\(call.client.text)"])

@@ -49,13 +49,18 @@ enum ConsoleAccess {
   }
 
   /// Uses the link up. Nil where it does not work, or not any more.
-  static func enter(link code: Secret, key: Secret, at now: UnixTime, in db: Database) throws -> Bool {
+  ///
+  /// - Parameter client: for the audit.
+  static func enter(
+    link code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime, in db: Database
+  ) throws -> Bool {
     guard try isUsable(link: code, at: now, in: db) else { return false }
     try db.execute(sql: "DELETE FROM console_link WHERE code_hash = ?", arguments: [hash(code)])
     try db.execute(
-      sql: "INSERT INTO console_session (key_hash, form_token, expires_at, used_at) VALUES (?, ?, ?, ?)",
+      sql: "INSERT INTO console_session (key_hash, form_token, expires_at, used_at, address) VALUES (?, ?, ?, ?, ?)",
       arguments: [
         hash(key), try Fresh.identifier(), now.advanced(seconds: sessionLifetime).milliseconds, now.milliseconds,
+        client.text,
       ])
     return true
   }

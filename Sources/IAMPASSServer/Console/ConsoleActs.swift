@@ -73,7 +73,9 @@ extension Console {
     }
     let walkaway = field("walkaway") == "on"
     let silenceLeaves = field("silence") == "on"
-    let matchCodes = field("match_code") == "on"
+    guard let matchCodes = field("match_code").flatMap(MatchCodes.init(rawValue:)) else {
+      return try await applicationPage(id, visitor, problem: "Match codes are off, on or required.")
+    }
     try await storage.write { db in
       var settings = try ApplicationSettings.of(id, in: db)
       settings.walkaway = walkaway

@@ -132,8 +132,9 @@ extension Console {
         <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
         <span>Silence leaves <small>An <code>iampass-phone</code> that is not heard of for \(PresenceBySilence.patience)
         seconds has left. Browsers are never taken so.</small></span></label>
-        <label class="choice"><input type="checkbox" name="match_code" value="on"\(settings.matchCodes ? " checked" : "")>
-        <span>Match codes <small>Phones ask for two digits that the terminal shows.</small></span></label>
+        <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: computers that do not say
+        what is signed in to, and so would show none, are refused.</small>
+        <select name="match_code">\(choices(of: settings.matchCodes))</select></label>
         <label>Seconds that a request waits for its answer <small>\(ApplicationSettings.answerTimes.lowerBound) to
         \(ApplicationSettings.answerTimes.upperBound)</small>
         <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"
@@ -151,6 +152,12 @@ extension Console {
         """))
       </section>
       """
+  }
+
+  private func choices(of chosen: MatchCodes) -> [HTML] {
+    MatchCodes.allCases.map { one in
+      "<option value=\"\(one.rawValue)\"\(one == chosen ? " selected" : "")>\(one.rawValue)</option>"
+    }
   }
 
   private func dangerSection(_ application: ApplicationSummary, _ visitor: Visitor) -> HTML {

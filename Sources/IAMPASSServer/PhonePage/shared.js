@@ -181,14 +181,7 @@ globalThis.iampass = (() => {
   function contextPairs(context) {
     const known = Object.keys(contextNames).filter((name) => Object.hasOwn(context, name));
     const others = Object.keys(context).filter((name) => !Object.hasOwn(contextNames, name));
-    return [...known, ...others].flatMap((name) => pairs(name, labelOf(name), context[name]));
-  }
-
-  function pairs(name, label, value) {
-    if (value !== null && typeof value === "object") {
-      return Object.keys(value).flatMap((inner) => pairs(inner, inner, value[inner]));
-    }
-    return [{ name, label, value: String(value) }];
+    return [...known, ...others].map((name) => ({ name, label: labelOf(name), value: String(context[name]) }));
   }
 
   /** Characters of a service's name in a title. */

@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -40,6 +39,7 @@ struct PushClient: Sendable {
 
   private let tls: NIOSSLContext
   private let allowsPrivate: Bool
+  private let names = NameLookup()
 
   init(trust: PushTrust) throws {
     var configuration = TLSConfiguration.makeClientConfiguration()
@@ -72,9 +72,7 @@ struct PushClient: Sendable {
 
   /// To one of the addresses that were looked at: the name is not looked up again, so that it cannot answer otherwise.
   private func connect(to subscription: PushSubscription) async throws -> Exchange {
-    let addresses = try await NIOThreadPool.singleton.runIfActive { [host = subscription.host] in
-      try Self.addresses(of: host, port: subscription.port)
-    }
+    let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
     guard allowsPrivate || addresses.allSatisfy(\.isPublic) else { throw PushProblem.privateAddress }
     var problem: any Error = PushProblem.nameNotFound(subscription.host)
     for address in addresses.prefix(Self.mostAddresses) {
@@ -94,33 +92,5 @@ struct PushClient: Sendable {
           return try Exchange(wrappingChannelSynchronously: channel)
         }
       }
-  }
-
-  /// Blocks.
-  private static func addresses(of host: String, port: Int) throws -> [SocketAddress] {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    hints.ai_flags = AI_ADDRCONFIG
-    var found: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, String(port), &hints, &found) == 0 else { throw PushProblem.nameNotFound(host) }
-    defer { freeaddrinfo(found) }
-    var addresses: [SocketAddress] = []
-    var next = found
-    while let entry = next {
-      // SAFETY: getaddrinfo's list lives until it is freed, and each family has its own form of address.
-      if let address = entry.pointee.ai_addr {
-        switch entry.pointee.ai_family {
-        case AF_INET:
-          addresses.append(
-            address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
-        case AF_INET6:
-          addresses.append(
-            address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee, host: host) })
-        default: break
-        }
-      }
-      next = entry.pointee.ai_next
-    }
-    return addresses
   }
 }

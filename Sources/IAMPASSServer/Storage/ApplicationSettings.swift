@@ -1,14 +1,34 @@
 import GRDB
 import IAMPASSProtocol
 
+/// Whether phones ask for two digits that the terminal shows.
+public enum MatchCodes: String, Sendable, CaseIterable {
+  case off
+  /// Where the computer says what is signed in to: who knows nothing of contexts would not show a code either.
+  case on
+  /// And a request without a context is not started.
+  case required
+
+  /// As the database has it: a truth value once.
+  var stored: Int64 {
+    switch self {
+    case .off: 0
+    case .on: 1
+    case .required: 2
+    }
+  }
+
+  /// What a later version may have stored is taken for the strictest.
+  init(stored: Int64) { self = Self.allCases.first { $0.stored == stored } ?? .required }
+}
+
 /// What an administrator chooses for one application.
 public struct ApplicationSettings: Sendable, Equatable {
   /// Whether sessions walk away with their phone.
   var walkaway = true
   /// Whether a phone that is not heard of has left.
   var silenceLeaves = false
-  /// Whether phones ask for the digits that the terminal shows.
-  var matchCodes = true
+  var matchCodes = MatchCodes.on
   /// Seconds that a request waits for its answer.
   var answerTime = SessionLifecycle.answerTime
   /// The greatest length of a session, in seconds, whatever its computer asks for.
@@ -50,7 +70,7 @@ public struct ApplicationSettings: Sendable, Equatable {
   init(row: Row) {
     walkaway = row["walkaway"]
     silenceLeaves = row["silence_leaves"]
-    matchCodes = row["match_code"]
+    matchCodes = MatchCodes(stored: row["match_code"])
     answerTime = row["answer_time"]
     greatestDuration = row["greatest_duration"]
     hook = row["hook"]
@@ -58,13 +78,13 @@ public struct ApplicationSettings: Sendable, Equatable {
   }
 
   static func of(_ application: String, in db: Database) throws -> ApplicationSettings {
-    let row = try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [application])
+    let row = try db.firstRow("SELECT * FROM application WHERE id = ?", [application])
     return row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
   static func ofUser(_ user: Int64, in db: Database) throws -> ApplicationSettings {
-    let application = try String.fetchOne(db, sql: "SELECT application FROM user WHERE id = ?", arguments: [user])
-    return try application.map { try of($0, in: db) } ?? ApplicationSettings()
+    let row = try db.firstRow("SELECT application FROM user WHERE id = ?", [user])
+    return try row.map { try of($0["application"], in: db) } ?? ApplicationSettings()
   }
 
   func store(for application: String, in db: Database) throws {
@@ -73,7 +93,7 @@ public struct ApplicationSettings: Sendable, Equatable {
         UPDATE application SET walkaway = ?, silence_leaves = ?, match_code = ?, answer_time = ?, greatest_duration = ?,
           hook = ? WHERE id = ?
         """,
-      arguments: [walkaway, silenceLeaves, matchCodes, answerTime, greatestDuration, hook, application])
+      arguments: [walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, application])
   }
 
   /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.

@@ -6,8 +6,6 @@ public struct Application: Sendable {
   public let id: String
   public let name: String
   public let secret: Secret
-  /// Whether the phone asks for two digits that the terminal shows.
-  public let hasMatchCodes: Bool
 }
 
 /// Why an application is not made, or not changed.
@@ -22,18 +20,18 @@ extension Application {
   private static let greatestNameLength = 100
 
   init(row: Row) {
-    self.init(id: row["id"], name: row["name"], secret: Secret(row["secret"]), hasMatchCodes: row["match_code"])
+    self.init(id: row["id"], name: row["name"], secret: Secret(row["secret"]))
   }
 
   /// The name of a user's application; empty where there is no such user.
   static func name(of user: Int64, in db: Database) throws -> String {
     let sql =
       "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?"
-    return try String.fetchOne(db, sql: sql, arguments: [user]) ?? ""
+    return try db.firstRow(sql, [user])?["name"] ?? ""
   }
 
   static func find(_ id: String, in db: Database) throws -> Application? {
-    try Row.fetchOne(db, sql: "SELECT * FROM application WHERE id = ?", arguments: [id]).map(Application.init(row:))
+    try db.firstRow("SELECT * FROM application WHERE id = ?", [id]).map(Application.init(row:))
   }
 
   /// An id wins over a name: ids are random, and a name may be chosen to look like one.
@@ -47,25 +45,25 @@ extension Application {
 extension Storage {
   /// A new application. Its secret is to be shown this one time.
   public func createApplication(
-    named name: String, hasMatchCodes: Bool = true, at now: UnixTime
+    named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
     guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
-    let application = Application(
-      id: try Fresh.identifier(), name: name, secret: try Fresh.secret(), hasMatchCodes: hasMatchCodes)
+    let application = Application(id: try Fresh.identifier(), name: name, secret: try Fresh.secret())
     return try await write { db in
       let taken = try Bool.fetchOne(db, sql: "SELECT 1 FROM application WHERE name = ?", arguments: [name]) ?? false
       guard !taken else { throw ApplicationRefusal.nameTaken }
       try db.execute(
         sql: "INSERT INTO application (id, name, secret, created_at, match_code) VALUES (?, ?, ?, ?, ?)",
-        arguments: [application.id, name, application.secret.exposedValue, now.milliseconds, hasMatchCodes])
+        arguments: [application.id, name, application.secret.exposedValue, now.milliseconds, matchCodes.stored])
       return application
     }
   }
 
   /// Switches an application's match codes, for requests from now on; open ones keep theirs.
-  public func setMatchCodes(ofApplicationNamed name: String, to isOn: Bool) async throws {
+  public func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws {
     try await write { db in
-      try db.execute(sql: "UPDATE application SET match_code = ? WHERE name = ?", arguments: [isOn, name])
+      try db.execute(
+        sql: "UPDATE application SET match_code = ? WHERE name = ?", arguments: [matchCodes.stored, name])
       guard db.changesCount == 1 else { throw ApplicationRefusal.nameUnknown }
     }
   }

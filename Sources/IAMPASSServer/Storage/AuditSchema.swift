@@ -76,6 +76,74 @@ enum AuditSchema {
     END;
     """
 
+  /// What came to be listed later.
+  static let furtherTriggers = """
+    ALTER TABLE console_session ADD COLUMN address TEXT;
+
+    CREATE TRIGGER audit_link AFTER INSERT ON link BEGIN
+      INSERT INTO audit (at, event, application, user, phone, reason)
+      VALUES (NEW.expires_at - \(Link.lifetime * 1_000), 'registration link made', \(applicationOfUser), NEW.user,
+        NEW.display_name, iif(NEW.replaces_phone, 'PHONE_LOST', NULL));
+    END;
+
+    -- Before, since a replaced one is gone afterwards.
+    CREATE TRIGGER audit_phone_credential BEFORE INSERT ON phone_credential BEGIN
+      INSERT INTO audit (at, event, application, user, phone)
+      SELECT NEW.added_at,
+        iif(EXISTS (SELECT 1 FROM phone_credential WHERE phone = NEW.phone), 'phone credential replaced',
+          'phone credential added'),
+        application.name, phone.user, phone.display_name
+      FROM phone LEFT JOIN user ON user.id = phone.user LEFT JOIN application ON application.id = user.application
+      WHERE phone.id = NEW.phone;
+    END;
+
+    CREATE TRIGGER audit_console_link AFTER INSERT ON console_link BEGIN
+      INSERT INTO audit (at, event) VALUES (NEW.expires_at - \(ConsoleAccess.linkLifetime * 1_000), 'console link made');
+    END;
+
+    CREATE TRIGGER audit_console_session AFTER INSERT ON console_session BEGIN
+      INSERT INTO audit (at, event, address) VALUES (NEW.used_at, 'console sign-in', NEW.address);
+    END;
+
+    CREATE TRIGGER audit_credential_renamed AFTER UPDATE OF name ON host_credential WHEN NEW.name IS NOT OLD.name BEGIN
+      INSERT INTO audit (at, event, application, host, credential, reason)
+      VALUES (\(now), 'credential renamed', \(application("NEW.application")), NEW.host, NEW.name, 'was ' || OLD.name);
+    END;
+
+    DROP TRIGGER audit_settings;
+    CREATE TRIGGER audit_settings
+    AFTER UPDATE OF \(settings.map(\.column).joined(separator: ", ")) ON application
+    WHEN \(settings.map { "NEW.\($0.column) IS NOT OLD.\($0.column)" }.joined(separator: " OR ")) BEGIN
+      INSERT INTO audit (at, event, application, reason)
+      VALUES (\(now), 'settings changed', NEW.name, trim(\(settings.map(\.change).joined(separator: " || "))));
+    END;
+    """
+
+  /// A setting's column, and how its new value is written.
+  private struct Setting {
+    let column: String
+    let value: String
+
+    init(_ column: String, _ value: String) {
+      self.column = column
+      self.value = value
+    }
+
+    /// Nothing where it is as it was.
+    var change: String { "iif(NEW.\(column) IS OLD.\(column), '', ' ' || \(value))" }
+  }
+
+  private static let settings = [
+    Setting("disabled_at", "iif(NEW.disabled_at IS NULL, 'enabled', 'disabled')"),
+    Setting("walkaway", "'walkaway=' || iif(NEW.walkaway, 'on', 'off')"),
+    Setting("silence_leaves", "'silence=' || iif(NEW.silence_leaves, 'on', 'off')"),
+    Setting(
+      "match_code", "'match-code=' || CASE NEW.match_code WHEN 0 THEN 'off' WHEN 1 THEN 'on' ELSE 'required' END"),
+    Setting("answer_time", "'answer-time=' || NEW.answer_time"),
+    Setting("greatest_duration", "'greatest-duration=' || NEW.greatest_duration"),
+    Setting("hook", "'program=' || NEW.hook"),
+  ]
+
   private static let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 
   /// What a session's new status says of it.

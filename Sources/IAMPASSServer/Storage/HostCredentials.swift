@@ -46,8 +46,7 @@ extension HostCredential {
   }
 
   static func find(_ id: String, in db: Database) throws -> HostCredential? {
-    try Row.fetchOne(db, sql: "SELECT * FROM host_credential WHERE id = ?", arguments: [id])
-      .map(HostCredential.init(row:))
+    try db.firstRow("SELECT * FROM host_credential WHERE id = ?", [id]).map(HostCredential.init(row:))
   }
 
   /// The usable one of this name.

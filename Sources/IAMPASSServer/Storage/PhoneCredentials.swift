@@ -9,8 +9,7 @@ extension VerifiedCredential {
 
   /// The phone's, where it has one.
   static func of(phone: String, in db: Database) throws -> VerifiedCredential? {
-    try Row.fetchOne(db, sql: "SELECT * FROM phone_credential WHERE phone = ?", arguments: [phone])
-      .map(VerifiedCredential.init(row:))
+    try db.firstRow("SELECT * FROM phone_credential WHERE phone = ?", [phone]).map(VerifiedCredential.init(row:))
   }
 
   /// Stores it as the phone's; another takes its place.
@@ -39,6 +38,9 @@ extension Phone {
 
 /// An answer as it was signed: who has the database can check anew what was shown and who said so.
 struct KeptAnswer: Sendable {
+  /// Bytes of the phone's message; an authenticator's word is in it, which takes some hundred. More would be kept for
+  /// nothing.
+  static let greatestLength = 8_192
   /// Seconds: longer than a session and whatever is asked about it later.
   private static let lifetime: Int64 = 400 * 86_400
 

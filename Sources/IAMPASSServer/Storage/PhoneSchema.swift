@@ -47,6 +47,10 @@ enum PhoneSchema {
     ALTER TABLE session ADD COLUMN held_back INTEGER NOT NULL DEFAULT 0;
     """
 
+  static let page = """
+    ALTER TABLE phone ADD COLUMN has_page INTEGER NOT NULL DEFAULT 0;
+    """
+
   /// A wrong code denies: it is looked for with the other denials.
   static let wrongCodes = """
     DROP INDEX denied_session;

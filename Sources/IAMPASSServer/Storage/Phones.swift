@@ -9,6 +9,8 @@ struct Phone: Sendable {
   let publicKey: String
   let displayName: String
   let presence: Presence
+  /// It is the service's own page in a browser: that has asked for its stream.
+  let hasPage: Bool
   let isCutOff: Bool
 
   init(row: Row) {
@@ -17,17 +19,17 @@ struct Phone: Sendable {
     publicKey = row["public_key"]
     displayName = row["display_name"]
     presence = Presence(rawValue: row["presence"]) ?? .present
+    hasPage = row["has_page"]
     isCutOff = row["cut_off_at"] != nil
   }
 
   static func find(_ id: String, in db: Database) throws -> Phone? {
-    try Row.fetchOne(db, sql: "SELECT * FROM phone WHERE id = ?", arguments: [id]).map(Phone.init(row:))
+    try db.firstRow("SELECT * FROM phone WHERE id = ?", [id]).map(Phone.init(row:))
   }
 
   /// The user's live phone.
   static func live(of user: Int64, in db: Database) throws -> Phone? {
-    try Row.fetchOne(db, sql: "SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL", arguments: [user])
-      .map(Phone.init(row:))
+    try db.firstRow("SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL", [user]).map(Phone.init(row:))
   }
 
   /// Registers a phone; the user must have no live one.
@@ -51,7 +53,11 @@ struct Phone: Sendable {
     return phone?.id
   }
 
+  static func markPage(_ id: String, in db: Database) throws {
+    try db.execute(sql: "UPDATE phone SET has_page = 1 WHERE id = ?", arguments: [id])
+  }
+
   func set(_ presence: Presence, in db: Database) throws {
-    try db.execute(sql: "UPDATE phone SET presence = ? WHERE id = ?", arguments: [presence.rawValue, id])
+    try db.run("UPDATE phone SET presence = ? WHERE id = ?", [presence.rawValue, id])
   }
 }

@@ -40,6 +40,10 @@ enum PushBook {
     return (phone.id, subscription, try token(in: db))
   }
 
+  static func rings(_ phone: String, in db: Database) throws -> Bool {
+    try Bool.fetchOne(db, sql: "SELECT 1 FROM push_subscription WHERE phone = ?", arguments: [phone]) ?? false
+  }
+
   static func keep(_ subscription: UnverifiedPushSubscription?, of phone: String, in db: Database) throws {
     try db.execute(sql: "DELETE FROM push_subscription WHERE phone = ?", arguments: [phone])
     guard let subscription else { return }

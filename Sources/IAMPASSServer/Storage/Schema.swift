@@ -22,6 +22,10 @@ enum Schema {
       try $0.execute(sql: ApplicationSettings.schema)
       try $0.execute(sql: PresenceBySilence.schema)
     }
+    migrator.registerMigration("audit of links, credentials and settings") {
+      try $0.execute(sql: AuditSchema.furtherTriggers)
+    }
+    migrator.registerMigration("phone pages") { try $0.execute(sql: PhoneSchema.page) }
     return migrator
   }
 

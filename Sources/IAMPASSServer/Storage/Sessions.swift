@@ -97,19 +97,17 @@ extension SessionLifecycle {
 
 extension Session {
   static func find(id: String, in db: Database) throws -> Session? {
-    try Row.fetchOne(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id]).map(Session.init(row:))
+    try db.firstRow("SELECT * FROM session WHERE id = ?", [id]).map(Session.init(row:))
   }
 
   static func find(token: String, in db: Database) throws -> Session? {
-    try Row.fetchOne(db, sql: "SELECT * FROM session WHERE token = ?", arguments: [token]).map(Session.init(row:))
+    try db.firstRow("SELECT * FROM session WHERE token = ?", [token]).map(Session.init(row:))
   }
 
   /// The user's sessions that had not ended when last stored, the oldest first.
   static func unended(of user: Int64, in db: Database) throws -> [Session] {
-    try Row.fetchAll(
-      db, sql: "SELECT * FROM session WHERE user = ? AND ended_at IS NULL ORDER BY started_at, rowid",
-      arguments: [user]
-    ).map(Session.init(row:))
+    try db.allRows("SELECT * FROM session WHERE user = ? AND ended_at IS NULL ORDER BY started_at, rowid", [user])
+      .map(Session.init(row:))
   }
 
   /// Every session whose time may have come.
@@ -118,13 +116,13 @@ extension Session {
   }
 
   func insert(in db: Database) throws {
-    try db.execute(
-      sql: """
-        INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-          duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [
+    try db.run(
+      """
+      INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
+        duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
@@ -139,12 +137,12 @@ extension Session {
 
   /// Stores what changes in a session's life.
   func update(in db: Database) throws {
-    try db.execute(
-      sql: """
-        UPDATE session SET status = ?, ending = ?, approved_at = ?, collected_at = ?, ended_at = ?, delivered = ?,
-          delivered_at = ? WHERE id = ?
-        """,
-      arguments: [
+    try db.run(
+      """
+      UPDATE session SET status = ?, ending = ?, approved_at = ?, collected_at = ?, ended_at = ?, delivered = ?,
+        delivered_at = ? WHERE id = ?
+      """,
+      [
         lifecycle.status.word, lifecycle.ending?.rawValue, lifecycle.approvedAt?.milliseconds,
         lifecycle.collectedAt?.milliseconds, lifecycle.endedAt?.milliseconds, delivered.word,
         deliveredAt.milliseconds, id,

@@ -8,9 +8,9 @@ enum SpentNonces {
   ///   - client: whose signature it was; nonces of different clients do not meet.
   ///   - forgetAt: when the request's time stamp alone refuses it.
   static func spend(_ nonce: String, client: String, forgetAt: UnixTime, in db: Database) throws -> Bool {
-    let statement = try db.cachedStatement(
-      sql: "INSERT OR IGNORE INTO spent_nonce (client, nonce, forget_at) VALUES (?, ?, ?)")
-    try statement.execute(arguments: [client, nonce, forgetAt.milliseconds])
+    try db.run(
+      "INSERT OR IGNORE INTO spent_nonce (client, nonce, forget_at) VALUES (?, ?, ?)",
+      [client, nonce, forgetAt.milliseconds])
     return db.changesCount == 1
   }
 

@@ -102,6 +102,21 @@ public struct Storage: Sendable {
   }
 }
 
+/// For what requests ask again and again: the statement stays prepared, since preparing costs more than running it.
+extension Database {
+  func firstRow(_ sql: String, _ arguments: StatementArguments) throws -> Row? {
+    try Row.fetchOne(try cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func allRows(_ sql: String, _ arguments: StatementArguments) throws -> [Row] {
+    try Row.fetchAll(try cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func run(_ sql: String, _ arguments: StatementArguments) throws {
+    try cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+}
+
 /// Random values that the storage cannot do without.
 enum Fresh {
   /// 128 bits as 32 hexadecimal digits.

@@ -21,9 +21,7 @@ struct User: Sendable {
   }
 
   static func find(_ name: String, application: String, in db: Database) throws -> User? {
-    try Row.fetchOne(
-      db, sql: "SELECT * FROM user WHERE application = ? AND name = ?", arguments: [application, name]
-    ).map(User.init(row:))
+    try db.firstRow("SELECT * FROM user WHERE application = ? AND name = ?", [application, name]).map(User.init(row:))
   }
 
   /// Whether the user is new.

@@ -20,6 +20,7 @@ SSH = "ssh -tt -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR alice@local
 CERTIFICATE = "/etc/iampass-server/cert.pem"
 CONFIGURATION = "/etc/iampass/iampass.conf"
 COMMON_AUTH = "/etc/pam.d/common-auth"
+SSHD_SETTINGS = "/etc/ssh/sshd_config.d/00-iampass.conf"
 
 
 def package_files(folder=DEBS):
@@ -157,7 +158,21 @@ class Life(unittest.TestCase):
         for path in (CERTIFICATE, "/etc/iampass-server/key.pem"):
             os.unlink(path + ".old")
 
-    def test_08_it_is_set_up_and_a_phone_enrolled(self):
+    def test_08_half_a_certificate_pair_stops_the_start_and_says_so(self):
+        leftover = "/etc/iampass-server/.new-interrupted"
+        os.mkdir(leftover)
+        with machine.moved_away("/etc/iampass-server/key.pem"):
+            mark = machine.mark("half a pair")
+            self.assertNotEqual(run("systemctl", "restart", "iampass-server", check=False)[0], 0)
+            said = run("journalctl", "--no-pager").split(mark, 1)[1]
+            self.assertRegex(said, "of /etc/iampass-server/cert.pem and /etc/iampass-server/key.pem only one is there")
+            self.assertFalse(os.path.exists(leftover))
+            self.assertFalse(os.path.exists("/etc/iampass-server/key.pem"), "another certificate's key was made")
+        run("systemctl", "reset-failed", "iampass-server")
+        run("systemctl", "restart", "iampass-server")
+        wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
+
+    def test_09_it_is_set_up_and_a_phone_enrolled(self):
         # Without codes, which nobody is there to type on the phone.
         made = run("iampass-server", "application", "create", "office", "--data", "/var/lib/iampass-server",
                    "--match-code", "off", user="_iampass-server")
@@ -170,18 +185,18 @@ class Life(unittest.TestCase):
         run("iampass-phone", "register", link, "--state", machine.PHONE_STATE, "--ca", CERTIFICATE, user="phone")
         self.assert_pam_is_as_before()
 
-    def test_09_enable_has_sudo_ask_the_phone(self):
+    def test_10_enable_has_sudo_ask_the_phone(self):
         run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--sshd")
         self.assert_sudo_asks_the_phone()
 
-    def test_10_a_denial_refuses_and_rings_once(self):
+    def test_11_a_denial_refuses_and_rings_once(self):
         with Phone("deny") as phone:
             status, shown = finish(terminal(SUDO, user="alice"))
             self.assertNotEqual(status, 0)
             self.assertIn("denied", shown)
             self.assertEqual(phone.rings(), 1)
 
-    def test_11_ssh_login_and_su_ask_the_phone(self):
+    def test_12_ssh_login_and_su_ask_the_phone(self):
         with Phone("approve"):
             child = terminal(SSH + " id -un", user="visitor")
             press_enter_for_the_phone(child)
@@ -198,7 +213,7 @@ class Life(unittest.TestCase):
             child.sendline("exit")
             finish(child)
 
-    def test_12_who_walks_away_is_logged_out(self):
+    def test_13_who_walks_away_is_logged_out(self):
         self.assert_sessions_of_alice(0)
         with Phone("approve"):
             child = terminal(SSH, user="visitor")
@@ -210,7 +225,7 @@ class Life(unittest.TestCase):
         self.assert_sessions_of_alice(0)
         run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
 
-    def test_13_an_upgrade_leaves_sign_ins_and_sessions_alone(self):
+    def test_14_an_upgrade_leaves_sign_ins_and_sessions_alone(self):
         pam, helper = machine.pam_files(), machine.main_pid("iampass-helper")
         with Phone("approve"):
             session = terminal(SSH, user="visitor")
@@ -234,37 +249,71 @@ class Life(unittest.TestCase):
         self.assertIn("Signed out", finish(session)[1])
         run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
 
-    def test_14_the_programs_are_of_the_packages_version(self):
+    def test_15_the_programs_are_of_the_packages_version(self):
         for program, package in (("iampassctl", "libpam-iampass"), ("iampass-server",) * 2, ("iampass-phone",) * 2,
                                  ("/usr/libexec/iampass/iampass-helper", "libpam-iampass")):
             self.assertEqual(run(program, "--version").strip(), version_of(package))
 
-    def test_15_disable_gives_every_pam_file_back(self):
+    def test_16_disable_gives_every_pam_file_back(self):
         run("iampassctl", "disable")
         self.assert_pam_is_as_before()
         self.assert_sudo_takes_the_password()
 
-    def test_16_no_upgrade_or_downgrade_switches_it_on(self):
+    def test_17_no_upgrade_or_downgrade_switches_it_on(self):
         run("dpkg", "--install", *package_files(os.path.join(DEBS, "previous")))
         self.assert_pam_is_as_before()
         run("dpkg", "--install", *package_files())
         self.assert_pam_is_as_before()
 
-    def test_17_lines_by_hand_stop_the_removal(self):
+    def test_18_who_is_deconfigured_for_another_package_keeps_the_profiles(self):
         run("iampassctl", "enable")
-        path, line = "/etc/pam.d/sudo", "auth required pam_iampass.so\n"
-        before = read(path)
-        write(path, line + before)
-        status, said = run("apt-get", "-y", "remove", "libpam-iampass", check=False)
-        self.assertNotEqual(status, 0)
-        self.assertIn("/etc/pam.d/sudo:1:auth required pam_iampass.so", said)
-        self.assertTrue(os.path.exists(machine.module_path()))
+        pam = machine.pam_files()
+        # As dpkg calls it before it unpacks a package that breaks this one (Debian Policy 6.6).
+        run("/var/lib/dpkg/info/libpam-iampass.prerm", "deconfigure", "in-favour", "another", "1.0",
+            package="libpam-iampass")
+        self.assertEqual(machine.pam_files(), pam)
+
+    def test_19_lines_by_hand_stop_the_removal(self):
+        line = "auth required pam_iampass.so\n"
+        before = read("/etc/pam.d/sudo")
+        write("/root/elsewhere", line)
+        os.makedirs("/usr/lib/pam.d", exist_ok=True)
+        os.symlink("/root/elsewhere", "/etc/pam.d/linked")
+        write("/usr/lib/pam.d/vendor", line)
+        write("/etc/pam.d/sudo", line + before)
+        said = self.assert_removal_stops()
+        for path in ("/etc/pam.d/sudo", "/etc/pam.d/linked", "/usr/lib/pam.d/vendor"):
+            self.assertIn(f"{path}:1:auth required pam_iampass.so", said)
         self.assertNotIn("pam_iampass", read(COMMON_AUTH))
-        write(path, before)
+        write("/etc/pam.d/sudo", before)
+        for path in ("/etc/pam.d/linked", "/usr/lib/pam.d/vendor", "/root/elsewhere"):
+            os.unlink(path)
+        with contextlib.suppress(OSError):
+            os.rmdir("/usr/lib/pam.d")
         run("dpkg", "--configure", "--pending")
         self.assert_pam_is_as_before()
 
-    def test_18_a_removal_during_a_sign_in_lets_it_end(self):
+    def assert_removal_stops(self):
+        status, said = run("apt-get", "-y", "remove", "libpam-iampass", check=False)
+        self.assertNotEqual(status, 0)
+        self.assertTrue(os.path.exists(machine.module_path()))
+        return said
+
+    def test_20_files_that_disable_could_not_take_away_stop_the_removal(self):
+        run("iampassctl", "enable", "--sshd")
+        # A file that is mounted upon cannot be taken away (rename(2), unlink(2): EBUSY).
+        run("mount", "--bind", SSHD_SETTINGS, SSHD_SETTINGS)
+        try:
+            said = self.assert_removal_stops()
+        finally:
+            run("umount", SSHD_SETTINGS)
+        self.assertRegex(said, f"left these files in force:\\s+{SSHD_SETTINGS}")
+        run("dpkg", "--configure", "--pending")
+        run("iampassctl", "disable")
+        self.assertFalse(os.path.exists(SSHD_SETTINGS))
+        self.assert_pam_is_as_before()
+
+    def test_21_a_removal_during_a_sign_in_lets_it_end(self):
         run("iampassctl", "enable")
         waiting = terminal(SUDO, user="alice")
         waiting.expect("Approve the sign-in on your phone")
@@ -276,16 +325,18 @@ class Life(unittest.TestCase):
         self.assertEqual(finish(waiting)[0], 0)
         self.assert_sudo_takes_the_password()
 
-    def test_19_a_purge_keeps_tokens_and_data_unless_asked(self):
+    def test_22_a_purge_keeps_tokens_and_data_unless_asked(self):
         apt("purge", *PACKAGES)
         for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/var/lib/iampass-server/iampass.sqlite"):
             self.assertTrue(os.path.exists(path), path)
 
-    def test_20_a_purge_that_is_asked_to_leaves_nothing(self):
+    def test_23_a_purge_that_is_asked_to_leaves_nothing(self):
         apt("install", *package_files())
         run("debconf-set-selections", text_in="libpam-iampass libpam-iampass/remove-secrets boolean true\n"
             "iampass-server iampass-server/remove-data boolean true\n")
-        apt("purge", *PACKAGES)
+        # It may have gone before.
+        with machine.moved_away("/usr/bin/openssl"):
+            apt("purge", *PACKAGES)
         run("systemctl", "daemon-reload")
         self.assert_pam_is_as_before()
         self.assertEqual(machine.accounts(), self.before.accounts)

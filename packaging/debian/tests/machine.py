@@ -25,10 +25,14 @@ class Failed(AssertionError):
     """A command that had to end well did not."""
 
 
-def run(*words, user=None, check=True, text_in="", timeout=300):
-    """Output and errors, together; with `check` off, also the exit status: (status, text)."""
+def run(*words, user=None, check=True, text_in="", timeout=300, package=None):
+    """Output and errors, together; with `check` off, also the exit status: (status, text).
+
+    With `package`, as dpkg runs that package's scripts.
+    """
+    ours = {"DPKG_MAINTSCRIPT_PACKAGE": package, "DPKG_MAINTSCRIPT_NAME": "prerm"} if package else {}
     done = subprocess.run(as_user(user) + list(words), input=text_in, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=timeout, env=environment(user), check=False)
+                          text=True, timeout=timeout, env={**environment(user), **ours}, check=False)
     if not check:
         return done.returncode, done.stdout
     if done.returncode != 0:

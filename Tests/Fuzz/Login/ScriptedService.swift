@@ -1,0 +1,54 @@
+import FuzzKit
+import IAMPASSProtocol
+
+@testable import IAMPASSClient
+
+/// A service that answers whatever it is asked with one reply.
+final class ScriptedService: HTTPTransport {
+  /// How the reply is signed; `right` is what the real service does.
+  enum Signing: String { case none, wrong, right }
+
+  static let credential = ServiceCredential(
+    applicationID: "application", secret: Secret("0123456789abcdef01234567"))
+
+  private let status: Int
+  private let signing: Signing
+  private let body: [UInt8]
+
+  init(status: Int, signing: Signing, body: [UInt8]) {
+    self.status = status
+    self.signing = signing
+    self.body = body
+  }
+
+  func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
+    reply(to: request)
+  }
+
+  func reply(to request: HTTPRequest) -> HTTPReply {
+    var headers: [(name: String, value: String)] = [("Content-Type", "application/json")]
+    let nonce = request.headers.first { $0.name == "Authentication" }?.value.split(separator: ":").dropFirst().first
+    let signature = ReplySignature.signature(
+      secret: Self.credential.secret, nonce: nonce.map { String($0) } ?? "", status: status, body: body)
+    switch signing {
+    case .none: break
+    case .wrong: headers.append((ReplySignature.header, String(signature.reversed())))
+    case .right: headers.append((ReplySignature.header, signature))
+    }
+    return HTTPReply(status: status, headers: headers, body: body, isMultiplexed: true)
+  }
+
+  static func settings(signedReplies: Bool) -> ServiceSettings {
+    guard let server = try? ServerURL("https://iampass.test") else { fatalError("the service has an address") }
+    return ServiceSettings(server: server, scheme: .documented, dialect: .iampass, signedReplies: signedReplies)
+  }
+
+  /// A session whose phone was asked.
+  static func pending(_ settings: ServiceSettings) -> PendingSession {
+    let session = try? RemoteSession(
+      statusURL: "https://iampass.test/status", logoutURL: "https://iampass.test/logout", token: Secret("token"),
+      secret: Secret("0123456789abcdef01234567"), settings: settings)
+    guard let session else { fatalError("the session is a good one") }
+    return PendingSession(remote: session, matchCode: nil)
+  }
+}

@@ -1,0 +1,75 @@
+import FuzzKit
+import IAMPASSProtocol
+
+@testable import HostState
+
+/// Whose token it is: by pieces, by the whole file, by the file on disk and by a plain reading of the lines.
+///
+/// The first line is `NAME PIECE PADDING`: whom to look for, how many bytes a piece has at least, and how far into the
+/// file the rest begins, so that it lies across the border of two readings.
+func lookAtUsers(_ input: [UInt8]) {
+  let pieces = Pieces(input)
+  guard let name = pieces.words.first, let user = UnixUsername(validating: name) else { return }
+  let text = pieces.rest
+  let expected = plainReading(text, user)
+  must(outcome { try UserTokens(parsing: text).token(of: user) } == expected, "the whole file says otherwise")
+  must(byPieces(text, user, atLeast: pieces.number(1, below: 4_096) + 1) == expected, "the pieces say otherwise")
+  let padding = pieces.number(2, below: 70_000)
+  let comment = [UInt8](repeating: UInt8(ascii: "#"), count: padding) + [UInt8(ascii: "\n")]
+  let path = ScratchFolder.write(padding > 0 ? comment + text : text, to: "users")
+  let onDisk = outcome { try UserTokens.token(of: user, inFile: path) }
+  // A byte order mark counts at the very beginning only.
+  if padding == 0 || !text.starts(with: byteOrderMark) { must(onDisk == expected, "the file on disk says otherwise") }
+  checkEntries(text)
+}
+
+private let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+/// A token, none, or a file that is refused.
+private enum Outcome: Equatable {
+  case token([UInt8])
+  case none
+  case refused
+}
+
+private func outcome(_ look: () throws -> Secret?) -> Outcome {
+  do {
+    return try look().map { .token($0.exposedBytes) } ?? .none
+  } catch { return .refused }
+}
+
+private func plainReading(_ text: [UInt8], _ user: UnixUsername) -> Outcome {
+  guard !text.contains(0), !text.contains(UInt8(ascii: "\r")), !text.starts(with: byteOrderMark) else {
+    return .refused
+  }
+  let key = Array((user.text + ":").utf8)
+  let lines = text.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: key) }
+  guard let line = lines.first else { return .none }
+  let token = Array(line.dropFirst(key.count))
+  let isPlain = isPlainWord(token.text) && !token.contains { [0x22, 0x3A, 0x5C].contains($0) }
+  return lines.count == 1 && isPlain ? .token(token) : .refused
+}
+
+private func byPieces(_ text: [UInt8], _ user: UnixUsername, atLeast size: Int) -> Outcome {
+  var search = TokenSearch(user)
+  var start = 0
+  while start < text.count {
+    // Pieces are whole lines, as SecureFile gives them.
+    let newline = text[min(start + size - 1, text.count - 1)...].firstIndex(of: UInt8(ascii: "\n"))
+    let end = newline.map { $0 + 1 } ?? text.count
+    // SAFETY: the range is inside the array, which lives through the call.
+    let goesOn = text.withUnsafeBytes { search.look(at: UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+    guard goesOn else { break }
+    start = end
+  }
+  return search.hasTrouble ? .refused : search.token.map { .token($0.exposedBytes) } ?? .none
+}
+
+/// What is exported to another computer is what sign-ins here would take.
+private func checkEntries(_ text: [UInt8]) {
+  guard let tokens = try? UserTokens(parsing: text), let entries = try? tokens.entries() else { return }
+  for entry in entries {
+    must(plainReading(text, entry.user) == .token(entry.token.exposedBytes), "\(entry.user) has another token")
+  }
+  must(Set(tokens.users()).isSuperset(of: entries.map(\.user.text)), "a user with a token is not listed")
+}

@@ -1,0 +1,137 @@
+"""A machine that does not help: no bus, very many sessions, a stop in the middle of something."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from helper_world import *
+
+#: Sessions of a crowd. All are asked about every five seconds.
+MANY = 500
+#: The helper's and its worker's together, of one processor: most of it is the worker's TLS.
+GREATEST_SHARE = 0.5
+GREATEST_KILOBYTES = 30 * 1024
+#: What a share is measured over, in seconds.
+LOOK = 15
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.world = HelperWorld()
+        self.addCleanup(self.world.close)
+        self.service = HostileService().start()
+        self.addCleanup(self.service.stop)
+        self.service.behaviour = {"*": ACTIVE, "/l": DONE}
+        self.world.serve_by(self.service.url, self.service.ca_file)
+
+    def asked(self, path):
+        return sum(request.path == path for request in list(self.service.requests))
+
+    def log(self, pattern):
+        return [line for line in self.world.helper.lines if re.search(pattern, line)]
+
+
+class Bus(Case):
+    def test_without_a_bus_sessions_are_watched_and_the_log_says_it_once_a_minute(self):
+        self.world.bus.stop()
+        self.world.watch("a")
+        self.world.start_helper()
+        until(lambda: self.world.is_well("a"), "not watched")
+        began = time.monotonic()
+        before = self.asked("/s/a")
+        until(lambda: self.asked("/s/a") > before + 2, "not asked on")
+        complaints = self.log("no logind, so nobody can be logged out")
+        self.assertTrue(complaints)
+        self.assertLessEqual(len(complaints), 2 + (time.monotonic() - began) / 60)
+
+    def test_a_bus_that_dies_and_comes_back_ends_nothing_and_is_used_again(self):
+        self.world.watch("a")
+        self.world.start_helper()
+        until(lambda: self.world.is_well("a"), "not watched")
+        self.world.bus.stop()
+        until(lambda: self.log("no logind"), "the loss is not said")
+        self.world.bus = ScriptedBus(self.world.path("bus"))
+        self.assertEqual(self.world.watched(), {"a"})
+        self.service.behaviour["/s/a"] = reply(200, b'{"session_status":"closed"}')
+        until(lambda: self.world.bus.orders, "the new bus is not used")
+        self.assertEqual(self.world.bus.orders[0], ("TerminateSession", "1"))
+
+
+class Crowd(Case):
+    def test_five_hundred_sessions_take_little_memory_and_time(self):
+        for number in range(MANY):
+            self.world.watch(str(number))
+        self.world.start_helper()
+        until(lambda: all(map(self.world.is_well, self.world.records)), "not all are watched")
+        before, began = self.world.seconds_of_cpu(), time.monotonic()
+        time.sleep(LOOK)
+        share = (self.world.seconds_of_cpu() - before) / (time.monotonic() - began)
+        self.assertLess(share, GREATEST_SHARE)
+        self.assertLess(self.world.peak_kilobytes(), GREATEST_KILOBYTES)
+        self.assertEqual(self.world.bus.orders, [])
+
+    def test_records_that_come_and_go_are_all_told_of(self):
+        """Sign-ins whose session is over at once, as many as come."""
+        self.world.watch("stays")
+        self.world.start_helper()
+        until(lambda: self.world.is_well("stays"), "not watched")
+        leader = self.world.leader
+        for burst in range(10):
+            self.world.leader = subprocess.Popen(["sleep", "100000"])
+            for number in range(10):
+                self.world.watch(f"{burst}-{number}")
+            self.world.leader.kill()
+            self.world.leader.wait()
+        self.world.leader = leader
+        until(lambda: self.world.watched() == {"stays"}, lambda: f"{len(self.world.watched())} records stay")
+        self.assertEqual(self.asked("/l"), 100)
+        self.assertTrue(self.world.is_well("stays"))
+
+
+class Doors(Case):
+    def test_the_helper_listens_nowhere(self):
+        self.world.watch("a")
+        self.world.start_helper()
+        until(lambda: self.world.is_well("a"), "not watched")
+        inodes = {match[1] for pid in self.world.processes() for match in self.sockets(pid)}
+        self.assertTrue(inodes, "no sockets are seen")
+        listening = subprocess.run(["ss", "-Hlnxtue"], capture_output=True, text=True, check=True).stdout
+        # The bus and the service of this test do listen.
+        self.assertIn(self.world.path("bus"), listening)
+        found = set(re.findall(r"ino:(\d+)", listening)) | set(re.findall(r" (\d+) +\* ", listening))
+        self.assertEqual(inodes & found, set())
+
+    @staticmethod
+    def sockets(pid):
+        links = []
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            try:
+                links.append(os.readlink(entry.path))
+            except FileNotFoundError:
+                continue
+        return filter(None, (re.match(r"socket:\[(\d+)\]", link) for link in links))
+
+
+class Stop(Case):
+    def test_it_stops_at_once_in_the_middle_of_an_outage(self):
+        self.world.watch("a")
+        self.world.start_helper()
+        until(lambda: self.world.is_well("a"), "not watched")
+        self.service.behaviour["/s/a"] = "silent"
+        asked = self.asked("/s/a")
+        until(lambda: self.asked("/s/a") > asked, "not asked")
+        workers = self.world.processes()[1:]
+        began = time.monotonic()
+        self.world.helper.process.send_signal(signal.SIGTERM)
+        # systemd waits longer; the silent question would take 15 s. Slow machines are slow.
+        self.assertEqual(self.world.helper.process.wait(10), 0)
+        self.assertLess(time.monotonic() - began, 8)
+        until(lambda: not any(os.path.exists(f"/proc/{worker}") for worker in workers), "a worker stays")
+        self.assertEqual(self.world.watched(), {"a"})
+
+
+if __name__ == "__main__":
+    unittest.main()

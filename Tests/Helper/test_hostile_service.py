@@ -1,0 +1,269 @@
+"""A service that meant well and then shows each fault: the helper ends no session, and goes on when it is well again.
+
+Every fault has a session of its own, and all are shown at once. The two scenes are played once, in parallel; the tests
+look at what happened.
+"""
+
+import concurrent.futures
+import json
+import os
+import sys
+import time
+import unittest
+
+from helper_world import *
+from http2_service import FAULTS as HTTP2_FAULTS
+from http2_service import STATUS_200, HTTP2Service, answer
+
+#: Statuses that say nothing of a session, or two things at once. Words such as "closed" do say something.
+UNCLEAR = {
+    "authenticated_false": '{"session_status":"active","authenticated":false}',
+    "trailing": '{"session_status":"closed"}x',
+    "twice": '{"session_status":"active","session_status":"closed"}',
+    "two_places": '{"session_status":"active","authentication_status":{"session_status":"closed"}}',
+    "array": '{"session_status":["closed"]}', "object": '{"session_status":{"closed":1}}', "number": '{"session_status":0}',
+    "null": '{"session_status":null}', "text": '"closed"', "bare": "closed", "nothing": "", "other_case": '{"Session_Status":"closed"}',
+    "nul_in_name": '{"session_status\\u0000":"closed"}', "nul_in_word": '{"session_status":"closed\\u0000"}',
+    "deep": "[" * 60_000, "deep_objects": '{"a":' * 10_000, "infinite": '{"session_status":"closed","x":1e999}',
+    "not_a_number": '{"session_status":"closed","x":NaN}', "bom": '\ufeff{"session_status":"closed"}',
+    "pending": '{"session_status":"pending"}', "identifying": '{"session_status":"identifying"}',
+}  # fmt: skip
+CLOSED = b'{"session_status":"closed","authenticated":false}'
+#: A body that says the end, under codes that do not.
+CODES = (201, 202, 206, 300, 301, 302, 307, 308, 304, 400, 401, 402, 403, 418, 429, 500, 502, 503, 504)
+#: A silent reply takes 15 s, and then the next is asked; in seconds.
+FAULTY_TIME = 25
+#: On a slow machine; in seconds.
+NOTICE_TIME = 100
+#: As the helper asks where replies are not held, with its spread; in seconds.
+LEAST_PAUSE = 4
+CONNECTIONS = [name for name in SERVICES if name not in ("good", "no_address")]
+#: One flood is enough: more would take this machine's processors from all others. Over HTTP/2 the helper lets the service
+#: hold a reply for 55 s, so that 70 s of silence are no fault there; over HTTP/1.1 15 s are one, above.
+LEFT_OUT = {
+    "settings_flood", "empty_data_flood", "continuation_flood", "interim_flood", "endless_body", "silence", "slow_body",
+    "goaway_and_silence", "other_stream",
+}  # fmt: skip
+HTTP2 = [name for name in HTTP2_FAULTS if name not in LEFT_OUT]
+
+
+def setUpModule():
+    global replies, connections
+    with concurrent.futures.ThreadPoolExecutor(2) as players:
+        first, second = players.submit(RepliesScene().play), players.submit(ConnectionsScene().play)
+        replies, connections = first.result(), second.result()
+
+
+class Scene:
+    """What was seen while a service was faulty, and when it was well again."""
+
+    def __init__(self):
+        self.worlds, self.closers = {}, []
+        self.never_noticed, self.never_well = [], []
+
+    def play(self):
+        try:
+            self.prepare()
+            until(lambda: all(map(self.is_well, self.names)), lambda: f"not watched: {self.unwell()}")
+            began, cpu, asked = time.monotonic(), self.cpu(), self.asked()
+            self.turn_bad()
+            self.never_noticed = self.wait(self.is_unanswered, NOTICE_TIME)
+            time.sleep(max(0, began + FAULTY_TIME - time.monotonic()))
+            self.seconds = time.monotonic() - began
+            self.cpu_used = {name: now - cpu[name] for name, now in self.cpu().items()}
+            self.times_asked = {name: now - asked[name] for name, now in self.asked().items()}
+            self.turn_good()
+            self.never_well = self.wait(self.is_well, 120)
+            self.peaks = [world.peak_kilobytes() for world in self.all_worlds()]
+            self.orders = [order for world in self.all_worlds() for order in world.bus.orders]
+            self.lost = [name for world in self.all_worlds() for name in set(world.records) - world.watched()]
+            self.logs = [list(world.helper.lines) for world in self.all_worlds()]
+            self.finish()
+        finally:
+            for close in reversed(self.closers):
+                close()
+        return self
+
+    def wait(self, check, patience):
+        """Names for which the check did not hold in time."""
+        end = time.monotonic() + patience
+        left = list(self.names)
+        while left and time.monotonic() < end:
+            left = [name for name in left if not check(name)]
+            time.sleep(0.2)
+        return left
+
+    def all_worlds(self):
+        return {id(world): world for world in self.worlds.values()}.values()
+
+    def is_well(self, name):
+        return self.worlds[name].is_well(name)
+
+    def is_unanswered(self, name):
+        return self.worlds[name].is_unanswered(name)
+
+    def unwell(self):
+        return [(name, self.worlds[name].note(name)) for name in self.names if not self.is_well(name)]
+
+    def cpu(self):
+        return {name: self.worlds[name].seconds_of_cpu() for name in self.names}
+
+
+class RepliesScene(Scene):
+    """One helper, one service, a session for each faulty reply; one session's replies stay good."""
+
+    def prepare(self):
+        self.faults = {**FAULTS, **{name: reply(200, text.encode()) for name, text in UNCLEAR.items()}}
+        self.faults.update({f"code_{code}": reply(code, CLOSED, [("Location", "/l")]) for code in CODES})
+        # A framework's page or a proxy's is no answer of the service's own.
+        self.faults["page_not_found"] = reply(404, b"<html>gone</html>")
+        self.faults["other_json_not_found"] = reply(404, b'{"status":404,"error":"Not Found"}')
+        self.names = list(self.faults)
+        world = HelperWorld()
+        self.closers.append(world.close)
+        self.service = HostileService().start()
+        self.closers.append(self.service.stop)
+        self.worlds = dict.fromkeys([*self.names, "sound"], world)
+        self.turn_good()
+        world.serve_by(self.service.url, self.service.ca_file)
+        for name in self.worlds:
+            world.watch(name)
+        world.start_helper()
+
+    def turn_good(self):
+        self.service.behaviour = {"*": ACTIVE, "/l": DONE}
+
+    def turn_bad(self):
+        self.service.behaviour = {"*": ACTIVE, "/l": DONE, **{f"/s/{name}": fault for name, fault in self.faults.items()}}
+
+    def asked(self):
+        paths = [request.path for request in list(self.service.requests)]
+        self.ends_told = paths.count("/l")
+        return {name: paths.count(f"/s/{name}") for name in self.worlds}
+
+    def finish(self):
+        """The service's own word does end a session: this scene could have seen one."""
+        world = self.worlds["sound"]
+        self.sound_was_well = world.is_well("sound")
+        self.service.behaviour["/s/sound"] = reply(200, CLOSED)
+        until(lambda: world.bus.orders, "the word of the service ended nothing", 60)
+        self.last_orders = list(world.bus.orders)
+        self.session_of_sound = str(1 + list(world.records).index("sound"))
+
+
+class ConnectionsScene(Scene):
+    """A helper and a service for each fault of the connection's."""
+
+    def prepare(self):
+        self.names = [*CONNECTIONS, *HTTP2, "gone"]
+        self.services = {}
+        for name in self.names:
+            world = self.worlds[name] = HelperWorld()
+            self.closers.append(world.close)
+            good = answer(STATUS_200, b'{"session_status":"active","authenticated":true}')
+            service = HTTP2Service(HostileService.certificates(), [good]) if name in HTTP2 else HostileService()
+            self.services[name] = service.start()
+            self.closers.append(lambda name=name: self.services[name].stop())
+            world.serve_by(service.url, HostileService.certificates().ca_file)
+            if name not in HTTP2:
+                service.behaviour = {"*": ACTIVE, "/l": DONE}
+            world.watch(name)
+            world.start_helper()
+
+    def turn_bad(self):
+        for name, service in self.services.items():
+            if name in HTTP2:
+                service.answer_by([HTTP2_FAULTS[name]])
+            elif name == "gone":
+                service.stop()
+            else:
+                service.become(**SERVICES[name])
+
+    def turn_good(self):
+        good = answer(STATUS_200, b'{"session_status":"active","authenticated":true}')
+        for name, service in self.services.items():
+            if name in HTTP2:
+                service.answer_by([good])
+            elif name == "gone":
+                self.services[name] = HostileService(port=service.port).start()
+                self.services[name].behaviour = {"*": ACTIVE, "/l": DONE}
+            else:
+                service.become()
+
+    def asked(self):
+        return {name: service.connections for name, service in self.services.items()}
+
+    def finish(self):
+        """Nothing more: the other scene shows that an end would have been seen."""
+
+
+class Case:
+    """What holds for either scene. No test by itself."""
+
+    #: Of one processor; a loop that spins takes all of it.
+    GREATEST_SHARE = 0.5
+    GREATEST_KILOBYTES = 64 * 1024
+
+    def test_every_fault_was_noticed(self):
+        self.assertEqual(self.scene.never_noticed, [])
+
+    def test_no_session_is_ended_or_locked(self):
+        self.assertEqual(self.scene.orders, [])
+
+    def test_every_record_stays(self):
+        self.assertEqual(self.scene.lost, [])
+
+    def test_every_session_is_watched_on_when_the_service_is_well_again(self):
+        self.assertEqual(self.scene.never_well, [])
+
+    def test_a_faulty_service_is_not_asked_more_often(self):
+        greatest = self.tries * (2 + self.scene.seconds / LEAST_PAUSE)
+        self.assertEqual({name: times for name, times in self.scene.times_asked.items() if times > greatest}, {})
+
+    def test_faults_take_little_of_the_processor(self):
+        most = max(self.scene.cpu_used.values())
+        self.assertLess(most, self.GREATEST_SHARE * self.scene.seconds, self.scene.cpu_used)
+
+    def test_memory_stays_bounded(self):
+        self.assertLess(max(self.scene.peaks), self.GREATEST_KILOBYTES)
+
+    def test_the_log_names_the_fault_and_no_secret(self):
+        for lines in self.scene.logs:
+            complaints = [line for line in lines if "cannot ask about" in line]
+            self.assertTrue(complaints, lines)
+            # One a minute, however many sessions and tries.
+            self.assertLessEqual(len(complaints), 2 + self.scene.seconds / 60 * 2)
+            for line in lines:
+                self.assertLess(len(line), 1_200)
+                self.assertNotRegex(line, "[\x00-\x1f\x7f-\x9f\u2028\u202e]")
+                for secret in (APPLICATION_SECRET, SESSION_SECRET, "canary-token"):
+                    self.assertNotIn(secret, line)
+
+
+class Replies(Case, unittest.TestCase):
+    tries = 1
+
+    def setUp(self):
+        self.scene = replies
+
+    def test_a_session_beside_the_faulty_ones_is_asked_on(self):
+        self.assertTrue(self.scene.sound_was_well)
+        self.assertGreater(self.scene.times_asked["sound"], 1)
+
+    def test_no_end_is_told_to_the_service(self):
+        self.assertEqual(self.scene.ends_told, 0)
+
+    def test_the_word_of_the_service_ends_that_session_and_no_other(self):
+        self.assertEqual(self.scene.last_orders, [("TerminateSession", self.scene.session_of_sound)])
+
+
+class Connections(Case, unittest.TestCase):
+    #: Where a service says that it has not looked at a request, it is asked anew at once (RFC 9113, §8.7).
+    tries = 8
+
+    def setUp(self):
+        self.scene = connections
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+"""What all tests of this folder have left on the host, of which these come last by name: no secret that anybody can find.
+
+Every session of the run is known to the service, with its token and secret, so that each is looked for.
+"""
+
+import contextlib
+import json
+import re
+import sqlite3
+import tempfile
+import unittest
+
+from support import HostTestCase, password_of, testhost
+
+BACKUP = "/var/lib/iampass-server/backup-of-the-tests.sqlite"
+PATTERNS = "/tmp/what-is-looked-for"
+#: Where anything is written while a host runs.
+PLACES = "/etc /home /opt /root /run /srv /tmp /var"
+QUERIES = (
+    "SELECT secret FROM application", "SELECT secret FROM host_credential", "SELECT token FROM session",
+    "SELECT secret FROM session", "SELECT reply_secret FROM session", "SELECT name FROM user",
+    "SELECT private_key FROM push_key", "SELECT auth FROM push_subscription",
+)  # fmt: skip
+#: Shorter texts are found by chance.
+SHORTEST = 16
+
+
+def in_database(content):
+    # SQLite would follow /proc/PID/root, a link, to a file of this machine's own.
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        with contextlib.closing(sqlite3.connect(file.name)) as database:
+            return {row[0] for query in QUERIES for row in database.execute(query) if row[0]}
+
+
+class Traces(HostTestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.one_of_each()
+        cls.secrets = sorted(cls.all_secrets())
+
+    @classmethod
+    def one_of_each(cls):
+        """A sign-in, a denial, links and a host's own credential, also where no other test ran before."""
+        cls.host.forget_attempts()
+        for answer in ("approve", "deny"):
+            with testhost.Phone(cls.host, answer):
+                cls.host.terminal("sudo id -un", user="alice").finish()
+        made = cls.host.run(
+            "iampass-server", "host-credential", "create", "workstation", "traces", "--host", "traces",
+            "--data", "/var/lib/iampass-server", user="_iampass-server")
+        cls.made = re.findall(r"secret\s*=\s*(\S+)", made)
+        link = json.loads(cls.host.run("iampassctl", "lost-device", "bob", "--json")) if cls.has_bob() else {}
+        console = cls.host.run(
+            "iampass-server", "console-link", "--data", "/var/lib/iampass-server", user="_iampass-server")
+        cls.codes = [re.findall(r"[\w-]{16,}", text)[-1] for text in (link.get("register_url", ""), console.strip())]
+
+    @classmethod
+    def has_bob(cls):
+        cls.host.run("iampassctl", "user", "add", "bob", check=False)
+        return "bob" in cls.host.run("iampassctl", "user", "list", "--json")
+
+    @classmethod
+    def all_secrets(cls):
+        phone = json.loads(cls.host.path(testhost.PHONE_STATE).read_text())
+        users = cls.host.path("/etc/iampass/users").read_text()
+        found = {phone["private_key"], password_of("alice"), password_of("bob"), *cls.made, *cls.codes}
+        found.update(re.findall(r":(\S+)$", users, re.MULTILINE))
+        cls.host.run("iampass-server", "backup", BACKUP, "--data", "/var/lib/iampass-server", user="_iampass-server")
+        try:
+            found.update(in_database(cls.host.path(BACKUP).read_bytes()))
+        finally:
+            cls.host.path(BACKUP).unlink()
+        return {secret for secret in found if len(secret) >= SHORTEST or secret.endswith("-password")}
+
+    def found_in(self, text):
+        """How many of the secrets stand in a text; a failure must not print them."""
+        return sum(secret in text for secret in self.secrets)
+
+    def test_enough_is_looked_for(self):
+        # Of application, users, this class's two sign-ins (token and secret each), link, host credential, passwords.
+        self.assertGreaterEqual(len(self.secrets), 10)
+        self.assertTrue(self.made and self.codes)
+
+    def test_no_secret_stands_in_any_field_of_the_journal(self):
+        words = "a secret of the tests' own: " + "".join(reversed(self.secrets[0]))
+        self.host.run("logger", words)
+        journal = self.host.run("journalctl", "--no-pager", "--all", "--output=export", timeout=120)
+        # What was just written is there, so that the search is in the right place.
+        self.assertIn(words, journal)
+        # Another test plants one, to show that its search finds it.
+        for secret in self.secrets:
+            journal = journal.replace(f"planted {secret}", "planted")
+        self.assertEqual(self.found_in(journal), 0)
+
+    def test_no_user_can_read_a_secret_in_any_file(self):
+        file = self.host.path(PATTERNS)
+        self.addCleanup(file.unlink)
+        file.write_text("".join(f"{secret}\n" for secret in self.secrets))
+        file.chmod(0o644)
+        search = f"find {PLACES} -xdev -type f -readable -print0 2>/dev/null | xargs -0 grep -lFf {PATTERNS}"
+        found = self.host.run("sh", "-c", search, user="visitor", check=False, timeout=120).split()
+        # The one that was made for this to be found.
+        self.assertEqual(found, [PATTERNS])
+
+    def test_no_secret_stands_in_a_log_file(self):
+        logs = self.host.run(
+            "sh", "-c", "find /var/log -xdev -type f -not -path '/var/log/journal/*' -print0 | xargs -0 -r cat "
+            "| tr -c '[:print:]\\n' '?'", timeout=60)
+        self.assertEqual(self.found_in(logs), 0)
+
+    def test_no_process_shows_a_secret_while_a_sign_in_waits(self):
+        with testhost.Phone(self.host, "ignore") as phone:
+            child = self.sudo()
+            self.assertTrue(phone.wait_for_requests(1))
+            shown = self.host.run(
+                "sh", "-c", "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'", check=False)
+            child.close(force=True)
+        # The search is among processes' words and variables.
+        self.assertIn("iampass-https", shown)
+        self.assertIn("HOME=", shown)
+        self.assertEqual(self.found_in(shown), 0)
+
+    def test_no_command_shows_a_secret(self):
+        for words in (("check", "--json"), ("check",), ("user", "list", "--json"), ("user", "show", "alice", "--json"),
+                      ("session", "list", "--json")):
+            with self.subTest(words=words):
+                said = self.host.run("iampassctl", *words, check=False, timeout=60)
+                self.assertTrue(said.strip())
+                self.assertEqual(self.found_in(said), 0)
+
+    def test_the_metrics_and_the_audit_show_no_secret(self):
+        said = self.host.run(
+            "iampass-server", "audit", "--data", "/var/lib/iampass-server", user="_iampass-server", timeout=60)
+        self.assertTrue(said.strip())
+        self.assertEqual(self.found_in(said), 0)
+
+    def test_no_program_of_ours_can_be_dumped(self):
+        """A worker's and the helper's files of /proc are root's, as those are that the kernel does not dump (proc(5))."""
+        helper = self.host.run("systemctl", "show", "--property=MainPID", "--value", "iampass-helper").strip()
+        server = self.host.run("systemctl", "show", "--property=MainPID", "--value", "iampass-server").strip()
+        limits = self.host.run("cat", f"/proc/{server}/limits")
+        self.assertRegex(limits, r"Max core file size\s+0\s+0\s")
+        with testhost.Phone(self.host, "ignore") as phone:
+            child = self.sudo()
+            self.assertTrue(phone.wait_for_requests(1))
+            worker = self.host.workers()[0]
+            self.assertEqual(self.host.run("stat", "--format=%u", f"/proc/{worker}/environ").strip(), "0")
+            self.assertRegex(self.host.run("cat", f"/proc/{worker}/limits"), r"Max core file size\s+0\s+0\s")
+            child.close(force=True)
+        self.assertNotEqual(helper, "0")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,74 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// Whoever holds one host's credential chooses service and remote host, and so the source.
+@Suite struct HostHammeringTests {
+  private func office() async throws -> (Fixture, TestPhone, HostCredential) {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    return (fixture, phone, try await credential(in: fixture, host: "laptop-7"))
+  }
+
+  private func credential(in fixture: Fixture, host: String) async throws -> HostCredential {
+    try await fixture.service.storage.createHostCredential(
+      named: host, host: host, of: "shop", at: fixture.clock.now)
+  }
+
+  /// As from a source that was never heard of.
+  private func start(
+    _ fixture: Fixture, _ credential: HostCredential, from source: Int
+  ) async throws -> StartReply {
+    let context = SignInContext(service: "service-\(source)", remoteHost: "192.0.2.\(source)")
+    return try StartReply(
+      parsing: await fixture.respond(try fixture.startRequest("alice", context: context, by: credential)).body)
+  }
+
+  private func hammer(
+    _ fixture: Fixture, _ phone: TestPhone, _ credential: HostCredential, times: Int, answer: DeviceAnswer
+  ) async throws {
+    for source in 0..<times {
+      guard case .started = try await start(fixture, credential, from: source) else { throw Fixture.NotStarted() }
+      try await phone.answer(answer, to: try #require(try await phone.list().first))
+    }
+  }
+
+  @Test(arguments: [DeviceAnswer.deny, .notMe])
+  func aHostThatIsDeniedUnderManyNamesIsNotHeardOfForAWhile(_ answer: DeviceAnswer) async throws {
+    let (fixture, phone, credential) = try await office()
+    try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost, answer: answer)
+    #expect(try await start(fixture, credential, from: 100) == .notStarted(reason: "TOO_MANY_DENIALS"))
+    fixture.clock.advance(seconds: Denials.pause)
+    #expect(try await start(fixture, credential, from: 100) != .notStarted(reason: "TOO_MANY_DENIALS"))
+  }
+
+  /// Bots at the door of ssh are denied, each from its own address: the owner's sudo on that host goes on.
+  @Test func fewerDenialsLeaveTheHostsOtherSourcesAlone() async throws {
+    let (fixture, phone, credential) = try await office()
+    try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost - 1, answer: .deny)
+    guard case .started = try await start(fixture, credential, from: 100) else { throw Fixture.NotStarted() }
+  }
+
+  @Test func theUsersOtherHostsGoOn() async throws {
+    let (fixture, phone, credential) = try await office()
+    try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost, answer: .deny)
+    let other = try await self.credential(in: fixture, host: "laptop-8")
+    guard case .started = try await start(fixture, other, from: 0) else { throw Fixture.NotStarted() }
+  }
+
+  @Test func oneHostDoesNotFillTheUsersPlaces() async throws {
+    let (fixture, phone, credential) = try await office()
+    var started = 0
+    for source in 0..<30 {
+      if case .started = try await start(fixture, credential, from: source) { started += 1 }
+    }
+    #expect(started == 5)
+    #expect(try await start(fixture, credential, from: 100) == .notStarted(reason: "REQUEST_PENDING"))
+    let other = try await self.credential(in: fixture, host: "laptop-8")
+    guard case .started = try await start(fixture, other, from: 0) else { throw Fixture.NotStarted() }
+    // What was held back is shown with the oldest.
+    #expect(try await phone.list().compactMap(\.blocked).max() == 26)
+  }
+}

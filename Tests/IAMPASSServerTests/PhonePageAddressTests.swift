@@ -1,0 +1,62 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// A page that nothing rings is to be opened by hand: the terminal says where it is.
+@Suite struct PhonePageAddressTests {
+  private func office() async throws -> (Fixture, TestPhone) {
+    let fixture = try await Fixture()
+    return (fixture, try await TestPhone.registered(in: fixture))
+  }
+
+  private func open(_ phone: TestPhone) async throws { _ = try await TestStream(of: phone) }
+
+  @Test func aPageWithoutPushIsNamed() async throws {
+    let (fixture, phone) = try await office()
+    try await open(phone)
+    #expect(try await fixture.started("alice").phonePage == "https://iampass.test/phone/")
+  }
+
+  /// `iampass-phone` asks for no stream, and waits by itself.
+  @Test func aPhoneThatIsNoPageIsNot() async throws {
+    let (fixture, phone) = try await office()
+    _ = try await phone.list()
+    #expect(try await fixture.started("alice").phonePage == nil)
+  }
+
+  @Test func aPageThatIsRungIsNotAndAgainWhenItIsRungNoMore() async throws {
+    let (fixture, phone) = try await office()
+    try await open(phone)
+    #expect(try await phone.subscribe(PushTests.subscription).status == 200)
+    #expect(try await fixture.started("alice").phonePage == nil)
+    #expect(try await phone.subscribe(nil).status == 200)
+    #expect(try await fixture.started("alice", context: SignInContext(host: "web-2")).phonePage != nil)
+  }
+
+  @Test func theNextPhoneIsLookedAtAnew() async throws {
+    let (fixture, phone) = try await office()
+    try await open(phone)
+    _ = try await TestPhone.registered(in: fixture, lost: true)
+    #expect(try await fixture.started("alice").phonePage == nil)
+  }
+
+  @Test func thePageIsBelowThePublicAddress() async throws {
+    let fixture = try await Fixture(publicURL: "https://iampass.test/iam")
+    let phone = try await TestPhone.registered(in: fixture)
+    try await open(phone)
+    #expect(try await fixture.started("alice").phonePage == "https://iampass.test/iam/phone/")
+  }
+
+  /// What the terminal shows is the service's own word.
+  @Test func theReplyThatNamesItIsSigned() async throws {
+    let (fixture, phone) = try await office()
+    try await open(phone)
+    let request = try fixture.startRequest("alice")
+    let reply = await fixture.respond(request)
+    guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
+    #expect(session.phonePage != nil)
+    #expect(try reply.isSigned(for: request, by: fixture.application.secret))
+  }
+}

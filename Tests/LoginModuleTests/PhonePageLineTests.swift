@@ -1,0 +1,46 @@
+import Testing
+
+@testable import LoginModule
+
+/// Where the phone's page is to be opened by hand, the terminal says where it is.
+@Suite struct PhonePageLineTests {
+  private func scene(page: String, code: String? = nil, answers: [String?] = []) throws -> Scene {
+    let more = #""phone_page":\#(page),"# + (code.map { #""match_code":"\#($0)","# } ?? "")
+    let body = ScriptedTransport.started.replacing(#""session_token""#, with: more + #""session_token""#)
+    return try Scene([.start(202, body), .status(200, ScriptedTransport.word("active"))], answers: answers)
+  }
+
+  @Test func theLineNamesThePage() throws {
+    let scene = try scene(page: #""https://iam.example/phone/""#)
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.shown == ["Approve the sign-in on your phone (https://iam.example/phone/)"])
+  }
+
+  @Test func theCodeComesLast() throws {
+    let scene = try scene(page: #""/phone/""#, code: "47")
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.shown == ["Approve the sign-in on your phone (https://iam.example/phone/): code 47"])
+  }
+
+  @Test func inSSHThePromptNamesIt() throws {
+    var scene = try scene(page: #""https://iam.example/phone/""#, code: "47", answers: [""])
+    scene.request.service = "sshd"
+    scene.policy.prompt = .push
+    #expect(try scene.isApproved())
+    #expect(
+      scene.terminal.asked == ["Code 47: approve on your phone (https://iam.example/phone/), then press Enter: "])
+  }
+
+  /// The sign-in goes on, and nothing of it is shown.
+  @Test(arguments: [
+    #""https://elsewhere.example/phone/""#, #""http://iam.example/phone/""#, #""https://iam.example:8443/phone/""#,
+    #""https://iam.example@elsewhere.example/""#, #""//elsewhere.example/""#, #""https://iam.example/\u001b[2J""#,
+    #""https://iam.example/\u202egro""#, #""https://iam.example/a b""#, #""https://iam.example/../x""#, #""""#, "7",
+    "null", "{}", "[]", "true", #""https://iam.example/\#(String(repeating: "x", count: 200))""#,
+  ])
+  func whatIsNoShortAddressOfTheServiceIsNotShown(_ page: String) throws {
+    let scene = try scene(page: page)
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.shown == ["Approve the sign-in on your phone"])
+  }
+}

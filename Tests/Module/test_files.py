@@ -1,0 +1,157 @@
+"""Files that decide who gets in, each broken in every way: refused with the reason, never followed, never half read."""
+
+import os
+import unittest
+
+from world import *
+
+#: Of the module's answer, also where a file never ends; in seconds, for a slow machine.
+BOUND = 5
+TOKEN = "token-of-the-user-0123456789"
+SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
+CREDENTIALS = f"application_id = application\napplication_secret = {SECRET}\n"
+
+
+def setUpModule():
+    global world
+    world = World()
+    unittest.addModuleCleanup(world.close)
+    world.pam("sudo", "prompt=push timeout=5s fail=open")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        # Nobody listens there; no broken file may get as far.
+        world.settings = {"server": "https://127.0.0.1:1"}
+        world.configure()
+        world.write("credentials", CREDENTIALS)
+        world.write("users", f"{ENROLLED}:{TOKEN}\n")
+        world.forget_attempts()
+
+    def put(self, name, made):
+        """Another thing in a file's place, for as long as the test goes on."""
+        path = world.path(name)
+        os.unlink(path)
+        made(path)
+        self.addCleanup(lambda: os.path.isdir(path) and not os.path.islink(path) and os.rmdir(path))
+
+    def write_bytes(self, name, content):
+        with open(world.path(name), "wb") as file:
+            file.write(content)
+
+    def assert_refused(self, told, seconds=BOUND):
+        result = world.play()
+        self.assertEqual(result["codes"], [SERVICE_ERR], result)
+        self.assertLess(result["calls"][0]["seconds"], seconds)
+        self.assertIn(told, result["log"][-1])
+        self.assertEqual(result["texts"], ["IAMPASS is not configured; ask your administrator. Use your password."])
+
+
+class Kinds(Case):
+    KINDS = {
+        "folder": (os.mkdir, "is not a regular file"),
+        "pipe": (os.mkfifo, "is not a regular file"),
+        "dangling link": (lambda path: os.symlink("/nowhere", path), "is a symbolic link"),
+        "link to zeros": (lambda path: os.symlink("/dev/zero", path), "is a symbolic link"),
+        "zeros": (lambda path: os.mknod(path, 0o020600, os.makedev(1, 5)), "is not a regular file"),
+    }  # fmt: skip
+
+    def test_what_is_no_file_is_refused_at_once(self):
+        for name in ("iampass.conf", "credentials"):
+            for kind, (made, told) in self.KINDS.items():
+                with self.subTest(name=name, kind=kind):
+                    self.setUp()
+                    self.put(name, made)
+                    self.assert_refused(told)
+                    self.doCleanups()
+                    if os.path.lexists(world.path(name)):
+                        os.unlink(world.path(name))
+                        world.write(name, "")
+
+    def test_users_that_are_no_file_are_refused_at_once(self):
+        for kind, (made, told) in self.KINDS.items():
+            with self.subTest(kind=kind):
+                self.setUp()
+                self.put("users", made)
+                self.assert_refused(told)
+                self.doCleanups()
+                if os.path.lexists(world.path("users")):
+                    os.unlink(world.path("users"))
+                    world.write("users", "")
+
+    def test_an_empty_configuration_stands_aside_and_empty_credentials_refuse(self):
+        world.write("credentials", "")
+        self.assert_refused("application_id is missing")
+        world.write("iampass.conf", "", 0o644)
+        result = world.play()
+        self.assertEqual((result["codes"], result["texts"]), ([SERVICE_ERR], []))
+
+    def test_another_owner_is_refused(self):
+        for name in ("iampass.conf", "credentials", "users"):
+            with self.subTest(name=name):
+                self.setUp()
+                os.chown(world.path(name), 1, 1)
+                self.addCleanup(os.chown, world.path(name), 0, 0)
+                self.assert_refused("is not owned by root")
+                self.doCleanups()
+
+    def test_a_folder_that_others_write_is_refused(self):
+        os.chmod(world.folder, 0o777)
+        self.addCleanup(os.chmod, world.folder, 0o700)
+        self.assert_refused("is not root's alone to write")
+
+
+class Texts(Case):
+    LINES = {
+        "NUL": b"server = https://a\0b\n", "not UTF-8": b"server = https://\xff\n", "carriage return": b"server = https://a\r\n",
+        "mark": b"\xef\xbb\xbfserver = https://a\n", "no value": b"server\n", "twice": b"server = https://a\nserver = https://a\n",
+        "escape": b"server = \x1b[2J\n",
+    }  # fmt: skip
+
+    def test_a_configuration_that_is_no_text_is_refused_with_its_line(self):
+        for name, line in self.LINES.items():
+            with self.subTest(name=name):
+                self.setUp()
+                self.write_bytes("iampass.conf", b"# one\n" + line)
+                self.assert_refused("iampass.conf:")
+
+    def test_too_much_is_refused_unread(self):
+        for name, content in (
+            ("a line of 100 MB", b"#" * 100_000_000), ("a million keys", b"".join(b"key%d = a\n" % n for n in range(1_000_000))),
+        ):  # fmt: skip
+            with self.subTest(name=name):
+                self.setUp()
+                self.write_bytes("iampass.conf", content)
+                self.assert_refused("is too large")
+        self.setUp()
+        self.write_bytes("users", b"#" * (16 * 1024 * 1024 + 1))
+        self.assert_refused("users is too large")
+
+    def test_bad_values_are_named_with_key_and_line(self):
+        for key, value in (
+            ("approval_timeout", "-1"), ("approval_timeout", "0"), ("approval_timeout", "1e99"), ("approval_timeout", "9" * 40 + "s"),
+            ("server", "https://"), ("server", "ftp://a"), ("server", "https://a b"), ("server", "https://user@a"),
+            ("max_requests", "-5"), ("max_requests", "many"), ("signing", "none"), ("on_walkaway", "shout"), ("proxy", "socks://a"),
+            ("ca_file", "relative.pem"), ("on_unreachable", "shout"), ("session_duration", "12"), ("worker", "relative"),
+        ):  # fmt: skip
+            with self.subTest(key=key, value=value[:20]):
+                self.setUp()
+                world.configure(**{key: value})
+                self.assert_refused(f"bad {key}")
+
+    def test_a_last_line_without_its_end_counts(self):
+        world.write("iampass.conf", read(world.path("iampass.conf")).rstrip("\n") + "\napproval_timeout = soon", 0o644)
+        self.assert_refused("bad approval_timeout")
+
+
+class NotRoot(Case):
+    def test_a_caller_who_is_not_root_is_refused(self):
+        for folder in (world.folder, world.path("pam.d")):
+            self.addCleanup(os.chmod, folder, os.stat(folder).st_mode & 0o777)
+            os.chmod(folder, 0o755)
+        os.chmod(world.path("pam.d/sudo"), 0o644)
+        self.assertEqual(world.play(uid=1)["codes"], [SERVICE_ERR])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,209 @@
+"""A network that swallows what it is given, name servers that do not serve, and an HTTP/2 that breaks its own rules."""
+
+import os
+import secrets
+import socket
+import struct
+import threading
+import unittest
+
+from hostile_case import *
+from http2_service import FAULTS as HTTP2_FAULTS
+from http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
+
+#: What is above the bound that the worker keeps, for a machine that is slow; in seconds.
+SLOWNESS = 4
+
+
+def setUpModule():
+    global world
+    world = hostile_world()
+
+
+class FullListener:
+    """A port whose queue is full: the kernel drops further SYNs, as a black hole would."""
+
+    #: One waits in a queue of length 0; the others are for kernels that count differently.
+    IN_THE_QUEUE = 4
+
+    def __enter__(self):
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(0)
+        self.clients = [socket.socket() for _ in range(self.IN_THE_QUEUE)]
+        for client in self.clients:
+            client.setblocking(False)
+            client.connect_ex(self.listener.getsockname())
+        return self.listener.getsockname()[1]
+
+    def __exit__(self, *_):
+        for one in [*self.clients, self.listener]:
+            one.close()
+
+
+class NameServer:
+    """A name server on an address of its own. `rcode`: what it answers everything with (RFC 1035, §4.1.1), None: nothing."""
+
+    def __init__(self, rcode):
+        self.rcode, self.questions = rcode, 0
+        # Port 53 is a resolver's only one; the address is nobody's.
+        self.address = "127.%d.%d.%d" % tuple(1 + secrets.randbelow(254) for _ in range(3))
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((self.address, 53))
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                question, client = self.socket.recvfrom(4096)
+            except OSError:
+                return
+            self.questions += 1
+            if self.rcode is not None and client:
+                self.socket.sendto(question[:2] + struct.pack(">BB", 0x81, 0x80 | self.rcode) + question[4:], client)
+
+    def stop(self):
+        # Wakes the thread, which a mere close would not.
+        self.rcode = None
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as waker:
+            waker.sendto(b"", (self.address, 53))
+        self.socket.close()
+
+
+class BlackHoles(Case):
+    def test_packets_that_are_swallowed_cost_the_time_to_connect_and_no_more(self):
+        self.serve()
+        with FullListener() as port:
+            world.configure(server=f"https://127.0.0.1:{port}")
+            self.play(AUTHINFO_UNAVAIL, seconds=3 + SLOWNESS, told="server not reachable (no answer)")
+
+    def with_name_server(self, rcode):
+        self.serve()
+        server = NameServer(rcode)
+        self.addCleanup(server.stop)
+        world.configure(server="https://service.example")
+        world.write("resolv.conf", f"nameserver {server.address}\n", 0o644)
+        world.write("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0o644)
+        return server
+
+    def play_with_files(self, told, seconds):
+        files = {"/etc/resolv.conf": world.path("resolv.conf"), "/etc/nsswitch.conf": world.path("nsswitch.conf")}
+        return self.play(AUTHINFO_UNAVAIL, seconds=seconds, told=told, files=files)
+
+    def test_a_silent_name_server_costs_four_seconds_and_no_more(self):
+        server = self.with_name_server(None)
+        self.play_with_files("server not reachable (name lookup timed out)", 4 + SLOWNESS)
+        self.assertGreater(server.questions, 0)
+
+    def test_name_servers_that_answer_nothing_are_said_at_once(self):
+        # SERVFAIL and REFUSED are asked for again by glibc, NXDOMAIN is not.
+        for name, rcode in (("NXDOMAIN", 3), ("SERVFAIL", 2), ("REFUSED", 5)):
+            with self.subTest(name=name):
+                server = self.with_name_server(rcode)
+                self.play_with_files("server not reachable (name", SLOWNESS)
+                self.assertGreater(server.questions, 0)
+
+    def test_after_a_black_hole_the_next_sign_in_works(self):
+        self.serve()
+        with FullListener() as port:
+            world.configure(server=f"https://127.0.0.1:{port}")
+            self.play(AUTHINFO_UNAVAIL)
+        self.serve()
+        self.play(SUCCESS)
+
+
+class RetryAfter(Case):
+    TOLD = ("1", "0", "3600", "-1", "Fri, 31 Dec 2100 23:59:59 GMT", "garbage", "9" * 40, "")
+
+    def test_a_start_that_is_put_off_is_not_sent_twice(self):
+        for code in (429, 503):
+            for told in self.TOLD:
+                with self.subTest(code=code, told=told):
+                    service = self.serve(start=status("{}", code, [("Retry-After", told)]))
+                    self.play(AUTHINFO_UNAVAIL)
+                    self.assertEqual(len(self.asked(service, START)), 1)
+
+    def test_whatever_a_wait_is_told_it_ends_in_time(self):
+        for told in ("3600", "9" * 40, "garbage"):
+            with self.subTest(told=told):
+                service = self.serve(status=status("{}", 429, [("Retry-After", told)]))
+                self.play(AUTH_ERR)
+                self.assertLessEqual(len(self.asked(service, "/s")), TIMEOUT + 1)
+
+
+class Good(Case):
+    def test_a_chunked_reply_is_a_reply(self):
+        text = b'{"session_status":"active","authenticated":true}'
+        pieces = b"".join(b"%x\r\n%c\r\n" % (1, byte) for byte in text)
+        self.serve(status=raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + pieces + b"0\r\n\r\n"))
+        self.play(SUCCESS)
+
+
+STARTED = answer(STATUS_202, started())
+APPROVED = answer(STATUS_200, b'{"session_status":"active","authenticated":true}')
+ENDED = answer(STATUS_200, b'{"status":true}')
+
+
+class HTTP2(Case):
+    # libcurl asks anew where a service says that it has not looked at a request (RFC 9113 §8.7).
+    GREATEST_TRIES = 8
+
+    def serve(self, *answers):
+        super().serve()
+        service = HTTP2Service(HostileService.certificates(), answers)
+        service.start()
+        self.addCleanup(service.stop)
+        self.addCleanup(lambda: self.assertEqual(service.broken, [], "the service itself went wrong"))
+        self.world.configure(server=service.url)
+        return service
+
+    def test_this_service_signs_in_when_it_means_well(self):
+        service = self.serve(STARTED, APPROVED, ENDED)
+        self.play(SUCCESS)
+        self.assertEqual(service.requests, 3)
+
+    def test_every_http_2_fault_at_the_start_is_unavailable(self):
+        def check(name):
+            service = self.serve(HTTP2_FAULTS[name])
+            self.play(AUTHINFO_UNAVAIL, seconds=TIMEOUT + SLOWNESS)
+            self.assertLessEqual(service.requests, self.GREATEST_TRIES)
+
+        self.for_each(HTTP2_FAULTS, check)
+
+    def test_no_http_2_fault_at_the_status_signs_in(self):
+        def check(name):
+            service = self.serve(STARTED, HTTP2_FAULTS[name])
+            result = self.world.play()
+            self.assertIn(result["codes"], ([AUTHINFO_UNAVAIL], [AUTH_ERR]))
+            self.assertLess(result["calls"][0]["seconds"], TIMEOUT + 2 + SLOWNESS)
+            self.assertLessEqual(service.requests, self.GREATEST_TRIES * (TIMEOUT + 2))
+
+        self.for_each(HTTP2_FAULTS, check)
+
+
+class LogOut(Case):
+    """Told to nobody's harm: the sign-in stands, and the end waits no longer than its own bound."""
+
+    # Above the 2 s that a session's end may take.
+    GREATEST = 2 + SLOWNESS
+
+    def test_no_fault_at_the_end_of_a_session_holds_its_host(self):
+        def check(name):
+            service = self.serve(logout=name)
+            result = self.world.play(calls=["authenticate", "setcred", "open_session", "close_session"])
+            self.assertEqual(result["codes"], [SUCCESS] * 4)
+            self.assertLess(result["wall"], result["calls"][0]["seconds"] + self.GREATEST + SLOWNESS)
+            self.assertGreater(len(self.asked(service, "/l")), 0)
+
+        self.for_each(FAULTS, check)
+
+    def test_no_fault_at_a_cancellation_makes_a_denial_anything_else(self):
+        def check(name):
+            self.serve(status=status('{"session_status":"cancelled"}'), logout=name)
+            self.play(MAXTRIES, seconds=self.GREATEST)
+
+        self.for_each(FAULTS, check)
+
+
+if __name__ == "__main__":
+    unittest.main()

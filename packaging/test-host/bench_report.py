@@ -1,0 +1,116 @@
+"""What packaging/bench has measured: shown as it comes, and kept as a page with plots."""
+
+import datetime
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+
+#: Colours of Okabe and Ito, which are told apart without red and green.
+SEEN, ASKED = "#0072b2", "#d55e00"
+
+
+class Row:
+    """One line: samples of one thing, or a single number."""
+
+    def __init__(self, label, samples, unit, asked):
+        ordered = sorted(samples)
+        #: The least says what the machine's other work cannot disturb.
+        self.least, self.median = ordered[0], statistics.median(ordered)
+        self.p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+        self.label, self.unit, self.asked, self.count = label, unit, asked, len(ordered)
+
+    @property
+    def columns(self):
+        if self.count == 1:
+            return ["", rounded(self.median), ""]
+        return [rounded(self.least), rounded(self.median), rounded(self.p95)]
+
+    @property
+    def bound(self):
+        return "" if self.asked is None else f"{self.asked:g}"
+
+
+def rounded(value):
+    return f"{value:.0f}" if abs(value) >= 1_000 or value == int(value) else f"{value:.1f}"
+
+
+class Report:
+    def __init__(self):
+        #: Titles with their rows, as they came.
+        self.parts = []
+
+    def part(self, title):
+        self.parts.append((title, []))
+        print(f"\n{title}\n{'':<58}{'least':>8}{'median':>8}{'p95':>8}  {'unit':<8}asked", flush=True)
+
+    def add(self, label, samples, unit, asked=None):
+        """Samples of one thing; `asked` is the most that they should take."""
+        row = Row(label, samples, unit, asked)
+        self.parts[-1][1].append(row)
+        least, median, p95 = row.columns
+        print(f"{label:<58}{least:>8}{median:>8}{p95:>8}  {unit:<8}{row.bound}", flush=True)
+
+    def save(self, page, pictures):
+        """Writes the page, and a plot a part beside the pictures."""
+        lines = ["# Benchmarks", "", *self._machine(), ""]
+        for title, rows in self.parts:
+            plot = f"bench-{re.sub(r'[^a-z]+', '-', title.lower()).strip('-')}.svg"
+            lines += [f"## {title}", "", "| | least | median | p95 | unit | asked, at most |", "|---|--:|--:|--:|---|--:|"]
+            lines += [f"| {row.label} | {' | '.join(row.columns)} | {row.unit} | {row.bound} |" for row in rows]
+            lines += ["", f"![{title}: medians as bars, from the least to the 95th percentile as lines, what is asked as marks]"
+                          f"({os.path.relpath(pictures, page.parent)}/{plot})", ""]
+            draw(title, rows, pictures / plot)
+        page.write_text("\n".join(lines).rstrip() + "\n")
+
+    @staticmethod
+    def _machine():
+        model = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        openssl = subprocess.run(["openssl", "version"], check=True, capture_output=True, text=True, timeout=10)
+        return [
+            f"One run of `packaging/bench --save` on {datetime.date.today():%-d %B %Y}: {system}, Linux {platform.release()},",
+            f"{len(os.sched_getaffinity(0))} cores of {model[1] if model else platform.machine()}, {memory:.0f} GiB,"
+            f" {' '.join(openssl.stdout.split()[:2])}; load {os.getloadavg()[0]:.1f} when it ended.",
+            "Times are of one machine: compare a line with `pam_permit` and `pam_unix` in the same run. Where a figure is over what",
+            "is asked, both are shown.",
+        ]
+
+
+def draw(title, rows, path):
+    """One panel for each unit."""
+    import matplotlib
+    matplotlib.use("svg")
+    # Text stays text; the same figures give the same file.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "iampass", "font.family": "sans-serif", "font.size": 9})
+    from matplotlib import pyplot
+
+    units = list(dict.fromkeys(row.unit for row in rows))
+    shares = [sum(row.unit == unit for row in rows) for unit in units]
+    figure, panels = pyplot.subplots(
+        len(units), figsize=(9, 0.32 * len(rows) + 0.7 * len(units) + 0.4), height_ratios=shares, squeeze=False,
+        layout="constrained")
+    figure.suptitle(title)
+    for unit, panel in zip(units, panels[:, 0]):
+        fill(panel, unit, [row for row in rows if row.unit == unit])
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+
+
+def fill(panel, unit, rows):
+    places = range(len(rows))
+    medians = [row.median for row in rows]
+    reach = [[row.median - row.least for row in rows], [row.p95 - row.median for row in rows]]
+    panel.barh(places, medians, color=SEEN, height=0.6)
+    panel.errorbar(medians, places, xerr=reach, fmt="none", ecolor="black", elinewidth=1, capsize=2)
+    for place, row in zip(places, rows):
+        if row.asked is not None:
+            panel.plot([row.asked, row.asked], [place - 0.42, place + 0.42], color=ASKED, linewidth=2)
+    panel.set_yticks(places, [row.label for row in rows])
+    panel.invert_yaxis()
+    panel.set_xlim(left=0)
+    panel.set_xlabel(unit)
+    panel.spines[["top", "right"]].set_visible(False)
