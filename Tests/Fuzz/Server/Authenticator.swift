@@ -9,14 +9,25 @@ struct Authenticator: Sendable {
 
   let key: DeviceKey
   let id: [UInt8] = [1, 2, 3, 255]
+  /// ``DevicePublicKey/text``.
+  let publicKey: String
+  /// RFC 9053 §7.1.1, in the one encoding that CTAP 2 allows.
+  let coseKey: [UInt8]
 
-  init() throws { key = try DeviceKey.generate() }
+  init() throws {
+    key = try DeviceKey.generate()
+    let point = try key.publicKey
+    publicKey = point.text
+    coseKey =
+      [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20] + point.coordinates.prefix(32) + [0x22, 0x58, 0x20]
+      + point.coordinates.suffix(32)
+  }
 
   func credential(challenge: [UInt8]) throws -> UnverifiedCredential {
     let head: [UInt8] = Self.relyingParty + [Self.unlocked | 0x40, 0, 0, 0, 0]
-    let data = head + [UInt8](repeating: 0, count: 16) + [0, UInt8(id.count)] + id + (try coseKey())
+    let data = head + [UInt8](repeating: 0, count: 16) + [0, UInt8(id.count)] + id + coseKey
     return UnverifiedCredential(
-      id: id, publicKey: try key.publicKey.text, authenticatorData: data,
+      id: id, publicKey: publicKey, authenticatorData: data,
       clientData: Self.clientData("webauthn.create", challenge))
   }
 
@@ -29,13 +40,6 @@ struct Authenticator: Sendable {
   func assertion(data: [UInt8], clientData: [UInt8]) throws -> UnverifiedAssertion {
     let raw = try key.signature(over: data + Digest.sha256(clientData))
     return UnverifiedAssertion(authenticatorData: data, clientData: clientData, signature: Self.der(raw))
-  }
-
-  /// RFC 9053 §7.1.1, in the one encoding that CTAP 2 allows.
-  func coseKey() throws -> [UInt8] {
-    let point = try key.publicKey.coordinates
-    return [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20] + point.prefix(32) + [0x22, 0x58, 0x20]
-      + point.suffix(32)
   }
 
   private static func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
