@@ -48,7 +48,8 @@ import Testing
     let service = try fixture.restarted(publicURL: "https://iampass.test/iam")
     let reply = await service.respond(
       to: try fixture.signed(
-        "POST", "/authentication/authenticate_user/\(fixture.application.id)/alice", origin: "https://iampass.test/iam"))
+        "POST", "/authentication/authenticate_user/\(fixture.application.id)/alice", origin: "https://iampass.test/iam")
+    )
     guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
     #expect(session.phonePage == "https://iampass.test/iam/phone/")
   }
