@@ -7,6 +7,8 @@ struct JSONOutline {
   private var index = 0
 
   init(of text: [UInt8]) throws(JSONError) {
+    // json-c takes overlong forms and surrogates for UTF-8.
+    guard String(validating: text, as: UTF8.self) != nil else { throw .notJSON }
     self.text = text
     while let byte = next {
       switch byte {

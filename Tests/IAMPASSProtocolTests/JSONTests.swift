@@ -13,8 +13,9 @@ import Testing
     #expect(throws: JSONError.self) { try JSON(parsing: Array(text.utf8)) }
   }
 
-  @Test func refusesInvalidUTF8() {
-    #expect(throws: JSONError.self) { try JSON(parsing: [0x22, 0xC3, 0x28, 0x22]) }
+  @Test(arguments: [[0xC3, 0x28], [0xC1, 0xA9], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80]] as [[UInt8]])
+  func refusesInvalidUTF8(_ bytes: [UInt8]) {
+    #expect(throws: JSONError.self) { try JSON(parsing: [0x22] + bytes + [0x22]) }
   }
 
   @Test func refusesDeepNestingWithoutOverflow() {
