@@ -35,7 +35,9 @@ final class Fixture: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// Another service on the same directory: what a restart finds.
-  func restarted() throws -> Service { Fixture.service(try Storage(folder: folder), clock, folder, publicURL: nil) }
+  func restarted(publicURL: String? = nil) throws -> Service {
+    Fixture.service(try Storage(folder: folder), clock, folder, publicURL: try publicURL.map { try ServerURL($0) })
+  }
 
   private static func service(
     _ storage: Storage, _ clock: TestClock, _ programs: String, publicURL: ServerURL?

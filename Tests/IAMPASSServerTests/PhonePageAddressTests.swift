@@ -43,10 +43,14 @@ import Testing
   }
 
   @Test func thePageIsBelowThePublicAddress() async throws {
-    let fixture = try await Fixture(publicURL: "https://iampass.test/iam")
-    let phone = try await TestPhone.registered(in: fixture)
+    let (fixture, phone) = try await office()
     try await open(phone)
-    #expect(try await fixture.started("alice").phonePage == "https://iampass.test/iam/phone/")
+    let service = try fixture.restarted(publicURL: "https://iampass.test/iam")
+    let reply = await service.respond(
+      to: try fixture.signed(
+        "POST", "/authentication/authenticate_user/\(fixture.application.id)/alice", origin: "https://iampass.test/iam"))
+    guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
+    #expect(session.phonePage == "https://iampass.test/iam/phone/")
   }
 
   /// What the terminal shows is the service's own word.

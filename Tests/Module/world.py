@@ -23,8 +23,11 @@ SESSION_ERR, IGNORE, ABORT = 14, 25, 26
 # Users that every Debian has.
 ENROLLED, WITHOUT_TOKEN = "daemon", "bin"
 
-# The host with the module in it, Python included.
-GREATEST_KILOBYTES = 32 * 1024
+# A sanitizer's runtime, which the host then has to load first: packaging/sanitize.
+PRELOAD = os.environ.get("IAMPASS_PRELOAD")
+
+# The host with the module in it, Python included. A sanitizer has books of its own.
+GREATEST_KILOBYTES = 32 * 1024 * (32 if PRELOAD else 1)
 
 # Longer than anything here takes; a test that reaches it fails.
 PATIENCE = 120
@@ -213,7 +216,7 @@ class World:
         began = time.monotonic()
         done = subprocess.run(
             ["/usr/bin/python3", os.path.join(HERE, "pam_call.py")], input=json.dumps(scene), capture_output=True,
-            text=True, timeout=PATIENCE,
+            text=True, timeout=PATIENCE, env={**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})},
         )  # fmt: skip
         if done.returncode != 0:
             raise AssertionError(f"the PAM host exited with {done.returncode}: {done.stderr}")
