@@ -38,6 +38,8 @@ class Traces(HostTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        # The test before may have stopped it, and its words and variables are looked at too.
+        cls.host.run("systemctl", "start", "iampass-helper")
         cls.one_of_each()
         cls.secrets = sorted(cls.all_secrets())
 
@@ -137,9 +139,8 @@ class Traces(HostTestCase):
         self.assertTrue(said.strip())
         self.assertEqual(self.found_in(said), 0)
 
-    def test_no_program_of_ours_can_be_dumped(self):
-        """A worker's and the helper's files of /proc are root's, as those are that the kernel does not dump (proc(5))."""
-        helper = self.host.run("systemctl", "show", "--property=MainPID", "--value", "iampass-helper").strip()
+    def test_neither_worker_nor_service_can_be_dumped(self):
+        """A worker's files of /proc are root's, as those are that the kernel does not dump (proc(5))."""
         server = self.host.run("systemctl", "show", "--property=MainPID", "--value", "iampass-server").strip()
         limits = self.host.run("cat", f"/proc/{server}/limits")
         self.assertRegex(limits, r"Max core file size\s+0\s+0\s")
@@ -150,7 +151,6 @@ class Traces(HostTestCase):
             self.assertEqual(self.host.run("stat", "--format=%u", f"/proc/{worker}/environ").strip(), "0")
             self.assertRegex(self.host.run("cat", f"/proc/{worker}/limits"), r"Max core file size\s+0\s+0\s")
             child.close(force=True)
-        self.assertNotEqual(helper, "0")
 
 
 if __name__ == "__main__":
