@@ -153,13 +153,17 @@ extension Session {
   /// Open requests of a user from all sources together: more are no sign-ins, but somebody's hammering.
   fileprivate static let greatestUnanswered = 20
   /// Those of one host's credential: whoever holds it may name any service and remote host, and must leave the user's
-  /// other computers their places.
+  /// other computers their places. Counted apart for who comes to that host from elsewhere, so that strangers at its
+  /// sshd leave its own users theirs.
   fileprivate static let greatestUnansweredOfHost = 5
 
   /// The open request for whose sake this one is not started; nil where it may be.
   fileprivate func obstacle(in unanswered: [Session]) -> Session? {
     if let same = unanswered.first(where: { $0.source == source }) { return same }
-    let ofHost = credential == nil ? [] : unanswered.filter { $0.credential == credential }
+    let isRemote = context.remoteHost != nil
+    let ofHost =
+      credential == nil
+      ? [] : unanswered.filter { $0.credential == credential && ($0.context.remoteHost != nil) == isRemote }
     if ofHost.count >= Self.greatestUnansweredOfHost { return ofHost.first }
     return unanswered.count >= Self.greatestUnanswered ? unanswered.first : nil
   }

@@ -89,6 +89,7 @@ class Traces(HostTestCase):
     def test_no_secret_stands_in_any_field_of_the_journal(self):
         words = "a secret of the tests' own: " + "".join(reversed(self.secrets[0]))
         self.host.run("logger", words)
+        self.host.run("journalctl", "--sync")
         journal = self.host.run("journalctl", "--no-pager", "--all", "--output=export", timeout=120)
         # What was just written is there, so that the search is in the right place.
         self.assertIn(words, journal)

@@ -71,4 +71,11 @@ import Testing
     // What was held back is shown with the oldest.
     #expect(try await phone.list().compactMap(\.blocked).max() == 26)
   }
+
+  @Test func strangersAtAHostLeaveItsOwnUsersTheirPlaces() async throws {
+    let (fixture, _, credential) = try await office()
+    for source in 0..<6 { _ = try await start(fixture, credential, from: source) }
+    let own = try fixture.startRequest("alice", context: SignInContext(service: "sudo"), by: credential)
+    guard case .started = try StartReply(parsing: await fixture.respond(own).body) else { throw Fixture.NotStarted() }
+  }
 }

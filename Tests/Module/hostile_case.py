@@ -93,7 +93,7 @@ class Case(unittest.TestCase):
         self.world.forget_attempts()
         return service
 
-    def play(self, code, seconds=TIMEOUT + 1.5, told=None, **scene):
+    def play(self, code, seconds=TIMEOUT + 4, told=None, **scene):
         result = self.world.play(**scene)
         self.assertEqual(result["codes"], [code], result)
         self.assertLess(result["calls"][0]["seconds"], seconds, result)
