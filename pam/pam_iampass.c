@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <syslog.h>
 
+#include <security/pam_ext.h>
 #include <security/pam_modules.h>
 
 extern char **environ;
@@ -86,12 +88,17 @@ static void show_variables(void) {
   hidden_count = 0;
 }
 
-// Numbered sections run in order, the runtime's own initializers count as 65536. The first is what refers to the
-// indirect function.
-__attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hidden_by_now;
+/// Refers to the indirect function; and where a host linked with this library has no `environ` before, hides now.
+static void hide_at_last(void) {
+  hidden_by_now();
+  hide_variables();
+}
+
+// Numbered sections run in order, the runtime's own initializers count as 65536.
+__attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hide_at_last;
 __attribute__((section(".init_array.99999"), used)) static void (*const last)(void) = show_variables;
 
-/// Bytes: ten times what a login takes.
+/// Bytes: many times what a login takes, where nobody has put a megabyte into `ca_file`.
 enum { MEMORY_OF_A_CALL = 4 << 20 };
 
 /// Swift ends the process where memory cannot be had, and a caller of su can set RLIMIT_AS low: looked at before.
@@ -102,20 +109,33 @@ static bool has_memory(void) {
   return true;
 }
 
+/// Whether a phone has signed in on this handle: what Swift keeps by these names, in PAM's data or, for sshd, its
+/// environment.
+static bool has_signed_in(pam_handle_t *handle) {
+  const void *kept = NULL;
+  return pam_getenv(handle, "IAMPASS_SESSION") != NULL || pam_get_data(handle, "iampass_session", &kept) == PAM_SUCCESS;
+}
+
 int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
-  if (!has_memory()) return PAM_AUTHINFO_UNAVAIL;
+  if (!has_memory()) {
+    pam_syslog(handle, LOG_ERR, "refused: too little memory for a sign-in");
+    return PAM_AUTHINFO_UNAVAIL;
+  }
   return iampass_authenticate(handle, count, words);
 }
 
 int pam_sm_open_session(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
-  if (!has_memory()) return PAM_SESSION_ERR;
+  // What would have to be watched is refused; a password's session is none of ours.
+  if (!has_memory()) return has_signed_in(handle) ? PAM_SESSION_ERR : PAM_SUCCESS;
   return iampass_open_session(handle, count, words);
 }
 
 int pam_sm_close_session(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
+  // The helper sees by itself that a session is gone.
+  if (!has_memory()) return PAM_SUCCESS;
   return iampass_close_session(handle, count, words);
 }
 

@@ -25,7 +25,7 @@ static inline struct json_tokener *iampass_json_reader(int depth, int greatest_s
   printbuf_reset(reader->pb);
   return reader;
 }
-/// Clears all strings that the reader made, and frees them.
+/// Clears the texts among the values that the reader made; not names, nor what a second member of a name replaced.
 static inline void iampass_json_clear(struct json_object *object) {
   switch (json_object_get_type(object)) {
   case json_type_string:

@@ -1,6 +1,7 @@
 // Why this: Swift copies texts and arrays as it likes, and frees them as they are, so that a secret's copies outlive
 // it in the heap of a host that runs for days. Linked with --wrap=free and --wrap=realloc, all that this file is linked
 // with, the Swift runtime inside it included, frees through here. What a shared library allocates for itself is its own.
+// An allocator of the host's own has to have malloc_usable_size(3), as Swift's arrays ask it too.
 
 #include "ClearingFree.h"
 

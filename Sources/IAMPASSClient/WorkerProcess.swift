@@ -53,10 +53,16 @@ final class WorkerProcess {
     guard owner == getpid() else { return }
     // A host that has given up root may not send this; the closed socket ends the worker then.
     _ = iampass_pidfd_kill(process, SIGKILL)
-    var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
-    _ = poll(&entry, 1, Self.longestFarewell)
+    awaitEnd(milliseconds: Self.longestFarewell)
     // ECHILD where the host ignores SIGCHLD: the kernel has reaped it.
     _ = iampass_pidfd_wait(process, WEXITED | WNOHANG)
+  }
+
+  /// Until it has ended; the host's own signals may come meanwhile.
+  private func awaitEnd(milliseconds: Int32) {
+    let end = MonotonicInstant.now().advanced(milliseconds: Int64(milliseconds))
+    var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+    while poll(&entry, 1, Int32(clamping: max(0, end.milliseconds(since: .now())))) < 0, errno == EINTR {}
   }
 
   private static func start(_ path: String, _ user: String, socket: Int32) throws(TransportError) -> Int32 {

@@ -124,7 +124,7 @@ extension JSON {
 extension JSON {
   /// The value as compact text.
   ///
-  /// Not by json-c, whose room grows by leaving copies behind: there are secrets in records and requests.
+  /// Not by json-c, which frees its room as it is: there are secrets in records and requests.
   public func encoded() -> [UInt8] {
     var text: [UInt8] = []
     write(to: &text)

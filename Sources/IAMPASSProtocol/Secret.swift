@@ -3,7 +3,7 @@ import Glibc
 
 /// Text that must not be shown: an application's or session's secret, a user's token.
 ///
-/// Prints as `<redacted>`; reading it needs ``exposedValue``, so that a search finds each exposure. The one heap copy
+/// Prints as `<redacted>`; reading it needs ``exposedValue``, so that a search finds each exposure. The one copy
 /// held here is wiped when the last reference goes.
 public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// Whether new secrets get pages that core dumps leave out. For the PAM module alone, which must not forbid its host

@@ -85,6 +85,14 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
   return PAM_SUCCESS;
 }
 
+// The session of somebody whom a password signed in, before this module was asked anything.
+static bool opens_alone;
+
+static int opened_and_closed(pam_handle_t *handle) {
+  int code = pam_open_session(handle, 0);
+  return code == PAM_SUCCESS ? pam_close_session(handle, 0) : code;
+}
+
 static int login(void) {
   pam_handle_t *handle = NULL;
   struct pam_conv conversation = {converse, NULL};
@@ -94,7 +102,7 @@ static int login(void) {
   pam_set_item(handle, PAM_TTY, "pts/7");
   pam_set_item(handle, PAM_RUSER, user);
   if (switch_failures != NULL) switch_failures(true);
-  code = pam_authenticate(handle, 0);
+  code = opens_alone ? opened_and_closed(handle) : pam_authenticate(handle, 0);
   if (switch_failures != NULL) tell("allocations %ld\n", switch_failures(false));
   if (child == -1) {
     tell("login-of-child %d\n", code);
@@ -207,6 +215,7 @@ int main(int count, char **words) {
   if ((given = option(count, words, "fork"))) fork_mode = given;
   if ((given = option(count, words, "sigpipe"))) dispose(SIGPIPE, given);
   if ((given = option(count, words, "sigchld"))) dispose(SIGCHLD, given);
+  opens_alone = option(count, words, "session") != NULL;
   if (option(count, words, "close-standard"))
     for (int number = 0; number < 3; number++) close(number);
   setlocale(LC_ALL, "C.UTF-8");

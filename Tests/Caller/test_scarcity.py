@@ -35,13 +35,13 @@ class Case(unittest.TestCase):
         self.addCleanup(service.stop)
         return service
 
-    def codes_under(self, name, values, service):
+    def codes_under(self, name, values, service, *options):
         """How a login ends under each of these values of a limit."""
         codes = {}
         for value in values:
             world.forget_attempts()
             # Ends by a signal fail here.
-            report = world.log_in(f"limit={name}:{value}", service=service)
+            report = world.log_in(f"limit={name}:{value}", *options, service=service)
             self.assertEqual((report.changed, report.printed), ([], ""), (name, value))
             codes[value] = report.codes[0]
         return codes
@@ -68,6 +68,14 @@ class Limits(Case):
                 self.serve()
                 codes = self.codes_under("AS", range(0, 32 * 1024 + 1, step), service)
                 self.assert_refused_or_served(codes, {AUTHINFO_UNAVAIL, MODULE_UNKNOWN, BUF_ERR})
+
+    def test_little_address_space_refuses_no_session_of_a_password(self):
+        self.serve()
+        world.pam("opened", lines="session required MODULE\n")
+        codes = self.codes_under("AS", range(8 * 1024, 24 * 1024 + 1, 512), "opened", "session")
+        # Where the module can be loaded at all.
+        self.assertLessEqual(set(codes.values()), {SUCCESS, MODULE_UNKNOWN, BUF_ERR}, codes)
+        self.assertEqual(codes[24 * 1024], SUCCESS)
 
     def test_small_files(self):
         """SIGXFSZ would end the host."""
