@@ -45,10 +45,13 @@ final class ScriptedService: HTTPTransport {
 
   /// A session whose phone was asked.
   static func pending(_ settings: ServiceSettings) -> PendingSession {
+    let started = StartedSession(
+      status: .pending, statusURL: "https://iampass.test/status", logoutURL: "https://iampass.test/logout",
+      token: Secret("token"), secret: Secret("0123456789abcdef01234567"), matchCode: nil)
     let session = try? RemoteSession(
-      statusURL: "https://iampass.test/status", logoutURL: "https://iampass.test/logout", token: Secret("token"),
-      secret: Secret("0123456789abcdef01234567"), settings: settings)
+      statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
+      settings: settings)
     guard let session else { fatalError("the session is a good one") }
-    return PendingSession(remote: session, matchCode: nil)
+    return PendingSession(remote: session, started: started, server: settings.server)
   }
 }
