@@ -115,16 +115,12 @@ extension Configuration {
     }
   }
 
-  /// For a key without a default. Not by ``reader``, where a nil from `convert` would be taken for a good value.
+  /// For a key without a default, where a bad value must not be taken for none.
   private static func optional<Value>(
     _ field: WritableKeyPath<Configuration, Value?> & Sendable, _ takes: String,
     _ convert: @escaping @Sendable (String) -> Value?
   ) -> Reader {
-    Reader(takes: takes) { text, configuration in
-      guard let value = convert(text) else { return false }
-      configuration[keyPath: field] = value
-      return true
-    }
+    reader(field, takes) { convert($0).map(Optional.some) }
   }
 
   private static func choice<Value: RawRepresentable & CaseIterable & Sendable>(

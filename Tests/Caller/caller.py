@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../Module"), os.path.join(HERE, "../HostileService")]
@@ -85,6 +86,15 @@ class CallerWorld(World):
         if check and not lived.has_ended:
             raise AssertionError(f"the host ended with {done.returncode}: {lived.text}{done.stdout}{done.stderr}")
         return lived
+
+
+class ServedCase(unittest.TestCase):
+    """A case of a module that has a world."""
+
+    def serve(self, *statuses):
+        service = sys.modules[type(self).__module__].world.serve_by(approving_service(*statuses))
+        self.addCleanup(service.stop)
+        return service
 
 
 class Report:

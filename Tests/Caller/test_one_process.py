@@ -30,12 +30,7 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
 
 
-class Case(unittest.TestCase):
-    def serve(self, *statuses):
-        service = world.serve_by(approving_service(*statuses))
-        self.addCleanup(service.stop)
-        return service
-
+class Case(ServedCase):
     def log_in(self, *options, **more):
         """Logins that all succeed and leave the host as it was."""
         report = world.log_in(*options, **more)

@@ -24,12 +24,7 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
 
 
-class Case(unittest.TestCase):
-    def serve(self, *statuses):
-        service = world.serve_by(approving_service(*statuses))
-        self.addCleanup(service.stop)
-        return service
-
+class Case(ServedCase):
     def keep(self, name):
         """Puts the file back after the test."""
         text = read(world.path(name))

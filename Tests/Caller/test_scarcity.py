@@ -29,12 +29,7 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
 
 
-class Case(unittest.TestCase):
-    def serve(self, *statuses):
-        service = world.serve_by(approving_service(*statuses))
-        self.addCleanup(service.stop)
-        return service
-
+class Case(ServedCase):
     def codes_under(self, name, values, service, *options):
         """How a login ends under each of these values of a limit."""
         codes = {}

@@ -8,6 +8,7 @@ import secrets
 import subprocess
 import sys
 import time
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../Module"))
@@ -135,3 +136,15 @@ def until(what, claim, patience=120):
         if time.monotonic() > end:
             raise AssertionError(claim() if callable(claim) else claim)
         time.sleep(0.1)
+
+
+class ServedCase(unittest.TestCase):
+    """A helper's world with a service that means well; its helper is not started yet."""
+
+    def setUp(self):
+        self.world = HelperWorld()
+        self.addCleanup(self.world.close)
+        self.service = HostileService().start()
+        self.addCleanup(self.service.stop)
+        self.service.behaviour = {"*": ACTIVE, "/l": DONE}
+        self.world.serve_by(self.service.url, self.service.ca_file)

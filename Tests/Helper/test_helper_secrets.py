@@ -19,14 +19,9 @@ SECRETS = {
 CLOSED = reply(200, b'{"session_status":"closed"}')
 
 
-class Case(unittest.TestCase):
+class Case(ServedCase):
     def setUp(self):
-        self.world = HelperWorld()
-        self.addCleanup(self.world.close)
-        self.service = HostileService().start()
-        self.addCleanup(self.service.stop)
-        self.service.behaviour = {"*": ACTIVE, "/l": DONE}
-        self.world.serve_by(self.service.url, self.service.ca_file)
+        super().setUp()
         self.world.watch("goes")
         self.world.start_helper()
         until(lambda: self.world.is_well("goes"), "not watched")

@@ -18,15 +18,7 @@ GREATEST_KILOBYTES = 30 * 1024
 LOOK = 15
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.world = HelperWorld()
-        self.addCleanup(self.world.close)
-        self.service = HostileService().start()
-        self.addCleanup(self.service.stop)
-        self.service.behaviour = {"*": ACTIVE, "/l": DONE}
-        self.world.serve_by(self.service.url, self.service.ca_file)
-
+class Case(ServedCase):
     def asked(self, path):
         return sum(request.path == path for request in list(self.service.requests))
 
