@@ -60,6 +60,16 @@ let fuzzers: [Target] = [
     path: "Tests/Fuzz/Server", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
 ]
 
+/// Why is said there.
+let mutexForThreadSanitizer = Target.target(
+  name: "MutexForThreadSanitizer", path: "Tests/ThreadSanitizer",
+  linkerSettings: [
+    .unsafeFlags(
+      ["9_lockSlowyys6UInt32VF", "12_tryLockSlowSbyF", "11_unlockSlowyyF"].flatMap {
+        ["-Xlinker", "--wrap=$s15Synchronization12_MutexHandleV\($0)"]
+      })
+  ])
+
 let package = Package(
   name: "iampass",
   products: [
@@ -73,10 +83,12 @@ let package = Package(
   dependencies: [
     // The commands' options, help and exit codes.
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    // The service's HTTP/1.1 and HTTP/2 over TLS.
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    // The service's HTTP/1.1 and HTTP/2 over TLS; without its readers of configuration.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     // The service's TLS contexts, which Hummingbird takes.
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    // Its settings of HTTP/2, which Hummingbird leaves as they are.
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     // The service's storage: SQLite with migrations.
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     // The service's log.
@@ -127,6 +139,7 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
@@ -181,4 +194,8 @@ if sanitizer == "thread" {
   // Of the tests these alone have threads to look at, and building the others takes minutes.
   let threaded = ["SessionHelperTests", "IAMPASSServerTests"]
   package.targets.removeAll { $0.type == .test && !threaded.contains($0.name) }
+  package.targets.append(mutexForThreadSanitizer)
+  for target in package.targets where target.type == .test {
+    target.dependencies.append("MutexForThreadSanitizer")
+  }
 }

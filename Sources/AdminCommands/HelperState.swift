@@ -13,7 +13,7 @@ public struct UnitState: Sendable, Equatable {
     self.values = values
   }
 
-  /// What ``helperFindings()`` needs.
+  /// What the findings need.
   public static let properties = "LoadState,ActiveState,SubState,UnitFileState,WatchdogUSec,NRestarts,StatusText"
 
   public subscript(name: String) -> String { values[name] ?? "" }

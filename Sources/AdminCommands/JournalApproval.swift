@@ -21,11 +21,12 @@ public enum JournalApproval {
 
   /// `pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- record=…`; spaces in fields are written `?`.
   private static func isApproval(_ message: String, _ user: UnixUsername?, _ services: [String]) -> Bool {
-    let words = message.split(separator: " ").map(String.init)
+    let words = message.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
     guard words.count >= 4, words[0].hasPrefix("pam_iampass("), words[0].hasSuffix(":auth):"), words[1] == "approved",
       words[2].hasPrefix("user="), words[3].hasPrefix("service=")
     else { return false }
-    return (user.map { words[2] == "user=\($0)" } ?? true)
+    let approved = UnixUsername(validating: String(words[2].dropFirst("user=".count)))
+    return (user == nil || user == approved)
       && services.contains(String(words[3].dropFirst("service=".count)))
   }
 }

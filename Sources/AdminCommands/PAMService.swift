@@ -143,10 +143,10 @@ public struct PAMReader {
     var number = 0
     for raw in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
-      var text = String(decoding: raw, as: UTF8.self)
-      if let comment = text.firstIndex(of: "#") { text = String(text[..<comment]) }
-      let continues = text.hasSuffix("\\")
-      if continues { text.removeLast() }
+      // By bytes, as libpam does.
+      let said = raw.prefix { $0 != UInt8(ascii: "#") }
+      let continues = said.last == UInt8(ascii: "\\")
+      let text = String(decoding: continues ? said.dropLast() : said, as: UTF8.self)
       let joined = (pending?.1).map { $0 + " " + text } ?? text
       let start = pending?.0 ?? number
       if continues {
@@ -165,18 +165,18 @@ public struct PAMReader {
     var words: [String] = []
     var word = ""
     var isBracketed = false
-    for character in text {
-      switch character {
+    for scalar in text.unicodeScalars {
+      switch scalar {
       case "[" where word.isEmpty:
         isBracketed = true
-        word.append(character)
+        word.unicodeScalars.append(scalar)
       case "]" where isBracketed:
         isBracketed = false
-        word.append(character)
+        word.unicodeScalars.append(scalar)
       case " ", "\t", "\r":
         if isBracketed { word.append(" ") } else if !word.isEmpty { words.append(word) }
         if !isBracketed { word = "" }
-      default: word.append(character)
+      default: word.unicodeScalars.append(scalar)
       }
     }
     if !word.isEmpty { words.append(word) }

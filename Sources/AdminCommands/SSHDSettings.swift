@@ -66,7 +66,7 @@ public enum LoginDefinitions {
 
   /// LOGIN_TIMEOUT in seconds.
   public static func timeout(_ text: String) -> Int64 {
-    for line in text.split(separator: "\n") {
+    for line in text.split(whereSeparator: \.isNewline) {
       let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
       if words.count >= 2, words[0] == "LOGIN_TIMEOUT", let seconds = Int64(words[1]) { return seconds }
     }

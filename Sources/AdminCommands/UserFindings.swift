@@ -28,8 +28,9 @@ public struct UserFindings {
     } else {
       findings.append(Finding(.ok, .users, Self.counted(withToken, "user", "has a token", "have a token")))
     }
-    let tokens = Set(withToken)
-    let without = people.filter { !tokens.contains($0) }
+    // By bytes: two spellings of one letter are two users.
+    let tokens = Set(withToken.map { Array($0.utf8) })
+    let without = people.filter { !tokens.contains(Array($0.utf8)) }
     if !without.isEmpty {
       findings.append(
         Finding(.ok, .users, "without a token, asked for passwords only: \(Self.list(without))"))

@@ -3,6 +3,7 @@
 #ifndef IAMPASS_CCURL_H
 #define IAMPASS_CCURL_H
 #include <curl/curl.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdint.h>
@@ -110,5 +111,23 @@ static inline int iampass_tls_restrict(void *context, const char *host, int is_a
   X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   if (SSL_CTX_get_security_level((SSL_CTX *)context) < 2) SSL_CTX_set_security_level((SSL_CTX *)context, 2);
   return is_address ? X509_VERIFY_PARAM_set1_ip_asc(checks, host) : X509_VERIFY_PARAM_set1_host(checks, host, 0);
+}
+/// A client's first message to nobody: OpenSSL then has looked up its algorithms, which takes as long as the rest of a
+/// connection, and a process that is forked afterwards has them. What fails here fails again, and is said, where it counts.
+static inline void iampass_tls_warm_up(void) {
+  SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+  SSL *connection = context ? SSL_new(context) : NULL;
+  BIO *in = connection ? BIO_new(BIO_s_mem()) : NULL;
+  BIO *out = connection ? BIO_new(BIO_s_mem()) : NULL;
+  if (in && out) {
+    SSL_set_bio(connection, in, out);
+    SSL_connect(connection);
+  } else {
+    BIO_free(in);
+    BIO_free(out);
+  }
+  SSL_free(connection);
+  SSL_CTX_free(context);
+  ERR_clear_error();
 }
 #endif

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,11 +104,37 @@ static inline int iampass_pidfd_wait(int pidfd, int options) {
   siginfo_t info;
   return waitid((idtype_t)3, (id_t)pidfd, &info, options);
 }
-/// SO_PEERCRED: who made the socket pair, as `struct ucred` has it.
-static inline pid_t iampass_peer_pid(int socket) {
-  struct { pid_t pid; uid_t uid; gid_t gid; } peer = {-1, 0, 0};
+/// SO_PEERCRED: who made the socket pair, or who listens or connected; as `struct ucred`, a GNU extension, has it.
+struct iampass_peer { pid_t pid; uid_t uid; gid_t gid; };
+static inline struct iampass_peer iampass_peer(int socket) {
+  struct iampass_peer peer = {-1, (uid_t)-1, (gid_t)-1}, none = peer;
   socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer : none;
+}
+static inline int iampass_is_listening(int socket) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
+}
+/// accept4 is a GNU extension.
+static inline int iampass_accept(int socket) {
+  int descriptor = accept(socket, NULL, NULL);
+  if (descriptor < 0) return -1;
+  if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0) return descriptor;
+  close(descriptor);
+  return -1;
+}
+/// A stream to the socket at `path`, which must be shorter than sun_path; -1: nobody listens, or too many are there.
+static inline int iampass_connect(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path) return errno = ENAMETOOLONG, -1;
+  strcpy(address.sun_path, path);
+  int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+  int failure = errno;
+  close(descriptor);
+  errno = failure;
+  return -1;
 }
 /// SOCK_STREAM and the resources are enumerations in glibc, which Swift imports as types of their own.
 static inline int iampass_socket_pair(int ends[2]) {

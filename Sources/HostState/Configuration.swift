@@ -65,6 +65,8 @@ public struct Configuration: Sendable, Equatable {
   public var runFolder = "/run/iampass"
   public var worker = Configuration.programFolder + "/iampass-https"
   public var workerUser = "_iampass"
+  /// The socket at which workers wait for logins, in ``runFolder``.
+  public var standby: String { runFolder + "/worker" }
   /// Keys that this version does not know, for a warning.
   public var unknownKeys: [String] = []
 
@@ -170,9 +172,13 @@ extension Configuration {
     "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
   ]
 
+  /// Names of files in `/etc/pam.d`; Linux-PAM takes others, which nobody has.
   private static func serviceNames(_ text: String) -> [String]? {
-    let names = text.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "," }).map(String.init)
-    return names.contains { $0.hasPrefix("/") } ? nil : names
+    let names = text.utf8.split { KeyValueFile.isBlank($0) || $0 == UInt8(ascii: ",") }
+    let isName = { (name: Substring.UTF8View) in
+      name.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }
+    }
+    return names.allSatisfy(isName) ? names.map { String(Substring($0)) } : nil
   }
 }
 

@@ -102,6 +102,6 @@ public struct HostSetup {
     }
     return WorkerSettings(
       server: server, caCertificates: authorities, proxy: configuration.proxy, worker: configuration.worker,
-      workerUser: configuration.workerUser, lifetime: lifetime)
+      workerUser: configuration.workerUser, standby: configuration.standby, lifetime: lifetime)
   }
 }

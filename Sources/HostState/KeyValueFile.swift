@@ -44,12 +44,14 @@ struct KeyValueFile {
       guard let text = String(validating: line, as: UTF8.self), text.unicodeScalars.allSatisfy(Self.isText) else {
         throw .badLine(number)
       }
-      let trimmed = Self.trimmed(text[...])
-      if trimmed.isEmpty || trimmed.hasPrefix("#") { continue }
-      guard let equals = trimmed.firstIndex(of: "=") else { throw .badLine(number) }
-      let key = String(Self.trimmed(trimmed[..<equals]))
-      let value = String(Self.trimmed(trimmed[trimmed.index(after: equals)...]))
-      guard !key.isEmpty, key.utf8.allSatisfy(Self.isKeyCharacter) else { throw .badLine(number) }
+      // By bytes: a mark that combines with the character before it makes another character of it, and no other byte.
+      let trimmed = Self.trimmed(line)
+      if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
+      guard let equals = trimmed.firstIndex(of: UInt8(ascii: "=")) else { throw .badLine(number) }
+      let name = Self.trimmed(trimmed[..<equals])
+      guard !name.isEmpty, name.allSatisfy(Self.isKeyCharacter) else { throw .badLine(number) }
+      let key = String(decoding: name, as: UTF8.self)
+      let value = String(decoding: Self.trimmed(trimmed[(equals + 1)...]), as: UTF8.self)
       guard !entries.contains(where: { $0.key == key }) else { throw .keyTwice(key, line: number) }
       entries.append(Entry(key: key, value: value, line: number))
     }
@@ -66,10 +68,10 @@ struct KeyValueFile {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
   }
 
-  private static func trimmed(_ text: Substring) -> Substring {
-    var text = text
-    while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
+  private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let text = line.drop(while: isBlank)
+    return text[..<(text.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? text.startIndex)]
   }
+
+  static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }

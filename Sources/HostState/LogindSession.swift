@@ -72,10 +72,11 @@ extension LogindSession {
   /// Nil where a key stands twice: a line break within somebody's words would write a second `LEADER=`.
   private static func values(_ bytes: [UInt8]) -> [String: String]? {
     var values: [String: String] = [:]
-    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { continue }
-      guard values.updateValue(String(parts[1]), forKey: String(parts[0])) == nil else { return nil }
+    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
+      let key = String(decoding: line[..<equals], as: UTF8.self)
+      let value = String(decoding: line[(equals + 1)...], as: UTF8.self)
+      guard values.updateValue(value, forKey: key) == nil else { return nil }
     }
     return values
   }

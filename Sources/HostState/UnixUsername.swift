@@ -19,6 +19,13 @@ public struct UnixUsername: Sendable, Hashable, CustomStringConvertible {
     else { return nil }
     self.text = text
   }
+
+  /// By bytes, as Unix does: to Swift, two spellings of one accented letter are the same text.
+  public static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+  public func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+  }
 }
 
 /// What the system knows of a user (getpwnam(3)).

@@ -25,14 +25,16 @@ public struct HTTPReply: Sendable {
   public let headers: [(name: String, value: String)]
   /// 64 KiB at most.
   public let body: [UInt8]
+  /// How many requests each connection was seen to carry at once when the reply came, 255 at most; 0 over HTTP/1.1.
+  public let streams: Int
   /// Came over HTTP/2 or later, where many held requests share a connection.
-  public let isMultiplexed: Bool
+  public var isMultiplexed: Bool { streams > 0 }
 
-  public init(status: Int, headers: [(name: String, value: String)], body: [UInt8], isMultiplexed: Bool = false) {
+  public init(status: Int, headers: [(name: String, value: String)], body: [UInt8], streams: Int = 0) {
     self.status = status
     self.headers = headers
     self.body = body
-    self.isMultiplexed = isMultiplexed
+    self.streams = streams
   }
 
   /// The first header of this name, ignoring case (RFC 9110 §5.1).

@@ -4,11 +4,18 @@ import Glibc
 /// One request after another to one worker. Whatever ends it badly is `workerDied`.
 final class WorkerConversation {
   private let socket: WorkerSocket
+  /// A worker that waited for this login, until it has said who it is.
+  private var stranger: StandbyWorker?
 
   /// Hosts such as sudo block signals while PAM runs, so nothing wakes the wait; a person notices half a second.
   private static let longestSlice: Int64 = 100
 
-  init(_ socket: WorkerSocket) { self.socket = socket }
+  /// A running worker that knows its settings.
+  init(_ end: any WorkerEnd, _ settings: WorkerOrigin) throws(TransportError) {
+    socket = WorkerSocket(end)
+    stranger = end as? StandbyWorker
+    try socket.post(.settings(settings))
+  }
 
   var isOver: Bool { socket.isOver }
 
@@ -26,6 +33,22 @@ final class WorkerConversation {
       let left = deadline.milliseconds(since: .now())
       guard left > 0 else { throw TransportError(.workerDied, detail: "no report from the worker") }
       try wait(milliseconds: min(left, Self.longestSlice), interruption?.descriptor ?? -1)
+    }
+  }
+
+  /// Whether this worker can be used, once it has said who it is; `milliseconds` are the most it gets for that.
+  func isKnown(within milliseconds: Int64, interruption: (any Interruption)?) throws(TransportError) -> Bool {
+    guard let expected = stranger else { return true }
+    let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
+    while true {
+      if let frame = try socket.next() {
+        guard case .greeting(let greeting) = frame, expected.accepts(greeting) else { return false }
+        stranger = nil
+        return true
+      }
+      let left = end.milliseconds(since: .now())
+      guard left > 0 else { return false }
+      try wait(milliseconds: left, interruption?.descriptor ?? -1)
     }
   }
 

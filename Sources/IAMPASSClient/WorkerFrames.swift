@@ -4,8 +4,9 @@
 //   settings  = 1 origin:text agent:text proxy:text ca:bytes lifetime:u32      empty: none; lifetime in s, 0: none
 //   request   = 2 id:u32 deadline:i64 method:u8 url:text headers body:bytes    deadline: CLOCK_MONOTONIC, ns
 //   cancel    = 3 id:u32
-//   reply     = 4 id:u32 status:u16 multiplexed:u8 headers body:bytes           multiplexed: 0, or 1 for HTTP/2
+//   reply     = 4 id:u32 status:u16 streams:u8 headers body:bytes               streams: HTTPReply.streams
 //   failure   = 5 id:u32 code:u8 detail:text                                   code: TransportError.Code
+//   greeting  = 6 device:u64 inode:u64 network:u64 user:text now:i64           WorkerGreeting, before any other frame
 //   headers   = count:u16 (name:text value:text)*
 //   text      = bytes (UTF-8);  bytes = length:u32 octets
 //
@@ -39,6 +40,8 @@ package enum WorkerFrame: Sendable {
   case cancel(id: UInt32)
   case reply(id: UInt32, HTTPReply)
   case failure(id: UInt32, TransportError)
+  /// Of a worker that waited for a login, by which the login knows it.
+  case greeting(WorkerGreeting)
 
   package func encoded() -> [UInt8] {
     var writer = FrameWriter()
@@ -63,7 +66,7 @@ package enum WorkerFrame: Sendable {
       writer.number(UInt8(4))
       writer.number(id)
       writer.number(UInt16(clamping: reply.status))
-      writer.number(UInt8(reply.isMultiplexed ? 1 : 0))
+      writer.number(UInt8(clamping: reply.streams))
       writer.headers(reply.headers)
       writer.bytes(reply.body)
     case .failure(let id, let error):
@@ -71,6 +74,13 @@ package enum WorkerFrame: Sendable {
       writer.number(id)
       writer.number(error.code.rawValue)
       writer.text(error.detail)
+    case .greeting(let greeting):
+      writer.number(UInt8(6))
+      writer.number(greeting.place.program.device)
+      writer.number(greeting.place.program.inode)
+      writer.number(greeting.place.network)
+      writer.text(greeting.place.user)
+      writer.number(greeting.now.nanoseconds)
     }
     return writer.finished()
   }
@@ -89,17 +99,20 @@ package enum WorkerFrame: Sendable {
     case 4:
       let id = try reader.number(UInt32.self)
       let status = Int(try reader.number(UInt16.self))
-      let multiplexed = try reader.number(UInt8.self)
-      guard multiplexed <= 1 else { throw MalformedFrame() }
+      let streams = Int(try reader.number(UInt8.self))
       guard (100...999).contains(status) else { throw MalformedFrame() }
       self = .reply(
         id: id,
-        HTTPReply(
-          status: status, headers: try reader.headers(), body: try reader.bytes(), isMultiplexed: multiplexed == 1))
+        HTTPReply(status: status, headers: try reader.headers(), body: try reader.bytes(), streams: streams))
     case 5:
       let id = try reader.number(UInt32.self)
       guard let code = TransportError.Code(rawValue: try reader.number(UInt8.self)) else { throw MalformedFrame() }
       self = .failure(id: id, TransportError(code, detail: try reader.text()))
+    case 6:
+      let program = FileIdentity(device: try reader.number(UInt64.self), inode: try reader.number(UInt64.self))
+      let place = WorkerPlace(program: program, network: try reader.number(UInt64.self), user: try reader.text())
+      self = .greeting(
+        WorkerGreeting(place: place, now: MonotonicInstant(nanoseconds: try reader.number(Int64.self))))
     default: throw MalformedFrame()
     }
     guard reader.isAtEnd else { throw MalformedFrame() }

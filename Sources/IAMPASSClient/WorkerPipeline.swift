@@ -14,6 +14,9 @@ public final class WorkerPipeline {
   /// A worker that lived this long, in ms, was sound.
   private static let soundLife: Int64 = 60_000
 
+  /// Of what has come, at once: 1 MiB, so that whoever waits for the rest is not held up.
+  private static let mostPieces = 64
+
   private let settings: WorkerSettings
   private var socket: WorkerSocket?
   private var lastID: UInt32 = 0
@@ -33,15 +36,18 @@ public final class WorkerPipeline {
   /// Outcomes that ``take(now:)`` would return at once.
   public var hasOutcomes: Bool { !failed.isEmpty }
 
-  /// Sends a request; its outcome comes from ``take(now:)``, by `deadline` and four seconds.
+  /// Queues a request for ``flush()``; its outcome comes from ``take(now:)``, by `deadline` and four seconds.
   public func send(_ request: HTTPRequest, deadline: MonotonicInstant, now: MonotonicInstant) -> UInt32 {
     lastID &+= 1
     do throws(TransportError) {
-      try runningSocket(now).post(.request(id: lastID, deadline: deadline, request))
+      try runningSocket(now).queue(.request(id: lastID, deadline: deadline, request))
       underWay[lastID] = deadline
     } catch { failed.append((lastID, .failure(error))) }
     return lastID
   }
+
+  /// Sends what is queued, as far as the worker takes it now; ``take(now:)`` sends the rest. Never waits.
+  public func flush() { socket?.flush() }
 
   /// What has come since the last call. Never waits.
   public func take(now: MonotonicInstant) -> [(UInt32, Outcome)] {
@@ -50,10 +56,12 @@ public final class WorkerPipeline {
     do throws(TransportError) {
       if let socket {
         socket.flush()
-        // What was said before an end still counts.
-        let ending = Result { () throws(TransportError) in try socket.receive() }
-        try takeFrames(socket, into: &outcomes)
-        try ending.get()
+        for _ in 0..<Self.mostPieces {
+          // What was said before an end still counts.
+          let isMore = Result { () throws(TransportError) in try socket.receive() }
+          try takeFrames(socket, into: &outcomes)
+          guard try isMore.get() else { break }
+        }
       }
       try giveUpStuckWorker(now)
     } catch {
@@ -107,7 +115,8 @@ public final class WorkerPipeline {
     if let socket { return socket }
     guard now >= nextStart else { throw TransportError(.workerFailed, detail: "the worker died a moment ago") }
     do throws(TransportError) {
-      let fresh = try settings.startWorker()
+      let fresh = WorkerSocket(try settings.startedWorker())
+      try fresh.post(.settings(settings.origin))
       socket = fresh
       started = now
       return fresh

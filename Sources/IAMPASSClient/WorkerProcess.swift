@@ -3,7 +3,7 @@ import Glibc
 
 /// A started worker: its end of the socket, and a descriptor of the process, which no stranger can take over as
 /// a process number could be.
-final class WorkerProcess {
+final class WorkerProcess: WorkerEnd {
   /// Non-blocking and closed on exec.
   let socket: Int32
   private let process: Int32
@@ -14,11 +14,11 @@ final class WorkerProcess {
   /// any other takes its time too, and would stay in a host's process table where it was not waited for. Milliseconds.
   private static let longestFarewell: Int32 = 1_000
   /// Hosts run with 0–2 closed and open files by number; above these nothing collides.
-  private static let leastDescriptor: Int32 = 10
+  static let leastDescriptor: Int32 = 10
 
   /// Starts `path` for `user` (nil: keep the caller's).
   init(path: String, user: String?) throws(TransportError) {
-    try WorkerFile.check(path)
+    _ = try WorkerFile.check(path)
     var ends: [Int32] = [-1, -1]
     guard iampass_socket_pair(&ends) == 0 else { throw .start("socketpair") }
     let lifted = ends.map { iampass_duplicate_above($0, Self.leastDescriptor) }
@@ -125,40 +125,9 @@ final class WorkerProcess {
   package static let workerSocket: Int32 = 3
 }
 
-/// What is started with the network in its hands must be what the administrator installed.
-private enum WorkerFile {
-  static func check(_ path: String) throws(TransportError) {
-    guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/") else {
-      throw TransportError(.workerFailed, detail: "\(path) is not an absolute path")
-    }
-    let folder = slash == path.startIndex ? "/" : String(path[..<slash])
-    try check(folder, flags: O_DIRECTORY, kind: S_IFDIR)
-    try check(path, flags: O_NOFOLLOW, kind: S_IFREG)
-  }
-
-  private static func check(_ path: String, flags: Int32, kind: mode_t) throws(TransportError) {
-    let descriptor = iampass_open(path, O_PATH | O_CLOEXEC | flags, 0)
-    guard descriptor >= 0 else { throw .start(path) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .start(path) }
-    guard status.st_mode & S_IFMT == kind else {
-      throw TransportError(.workerFailed, detail: "\(path) is no regular file")
-    }
-    guard status.st_uid == 0 || status.st_uid == geteuid() else {
-      throw TransportError(.workerFailed, detail: "\(path) belongs to another user")
-    }
-    // In a folder like /tmp others can add files but not replace ours.
-    let isShared = kind == S_IFDIR && status.st_mode & S_ISVTX != 0
-    guard status.st_mode & 0o022 == 0 || isShared else {
-      throw TransportError(.workerFailed, detail: "\(path) is writable by others")
-    }
-  }
-}
-
 extension TransportError {
   /// The worker could not be started; `subject` is the file or call at fault.
-  fileprivate static func start(_ subject: String, _ code: Int32 = errno) -> TransportError {
+  static func start(_ subject: String, _ code: Int32 = errno) -> TransportError {
     // SAFETY: strerror's text is copied before any other call.
     TransportError(.workerFailed, detail: "\(subject): \(String(cString: strerror(code)))")
   }

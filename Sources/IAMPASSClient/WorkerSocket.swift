@@ -3,25 +3,30 @@ import Glibc
 
 /// Frames to and from one worker, without waiting. Whatever ends it badly is `workerDied`.
 final class WorkerSocket {
-  private let process: WorkerProcess
+  private let end: any WorkerEnd
   private var outgoing: ArraySlice<UInt8> = []
   private var incoming = FrameBuffer(greatest: FrameBuffer.greatestReply)
 
-  init(_ process: WorkerProcess) { self.process = process }
+  init(_ end: any WorkerEnd) { self.end = end }
 
-  var descriptor: Int32 { process.socket }
+  var descriptor: Int32 { end.socket }
   /// Whether the worker has left, as at the end of its lifetime.
-  var isOver: Bool { process.hasLeft }
+  var isOver: Bool { end.hasLeft }
   var wantsToSend: Bool { !outgoing.isEmpty }
 
   /// Queues a frame and sends what fits at once.
   func post(_ frame: WorkerFrame) throws(TransportError) {
+    try queue(frame)
+    flush()
+  }
+
+  /// Queues a frame for ``flush()``.
+  func queue(_ frame: WorkerFrame) throws(TransportError) {
     let bytes = frame.encoded()
     guard bytes.count - 4 <= FrameBuffer.greatestRequest else {
       throw TransportError(.workerFailed, detail: "request too large")
     }
     outgoing.append(contentsOf: bytes)
-    flush()
   }
 
   func flush() {
@@ -44,10 +49,15 @@ final class WorkerSocket {
     }
   }
 
-  /// Takes what has come.
-  func receive() throws(TransportError) {
+  private static let chunk = 16_384
+
+  /// Takes a piece of what has come.
+  ///
+  /// - Returns: whether there may be more.
+  @discardableResult
+  func receive() throws(TransportError) -> Bool {
     var hasEnded = false
-    let chunk = [UInt8](unsafeUninitializedCapacity: 16384) { buffer, count in
+    let chunk = [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, count in
       // SAFETY: recv writes at most the buffer's size and says how much it wrote.
       let received = recv(descriptor, buffer.baseAddress, buffer.count, 0)
       count = max(0, received)
@@ -55,6 +65,7 @@ final class WorkerSocket {
     }
     incoming.append(chunk)
     if hasEnded { throw TransportError(.workerDied, detail: "the worker left") }
+    return chunk.count == Self.chunk
   }
 }
 

@@ -17,18 +17,21 @@ public struct WorkerSettings: Sendable {
   public let worker: String
   /// The user the worker becomes; nil keeps the caller's, which root may not do.
   public let workerUser: String?
+  /// Absolute path of the socket at which workers wait for root's logins; nil: each login starts its own.
+  public let standby: String?
   /// Seconds until the worker leaves by itself whatever happens; 0 for a service that keeps it for its life.
   public let lifetime: UInt32
 
   public init(
     server: ServerURL, caCertificates: [UInt8]? = nil, proxy: String? = nil, worker: String, workerUser: String?,
-    lifetime: UInt32 = loginLifetime
+    standby: String? = nil, lifetime: UInt32 = loginLifetime
   ) {
     self.server = server
     self.caCertificates = caCertificates
     self.proxy = proxy
     self.worker = worker
     self.workerUser = workerUser
+    self.standby = standby
     self.lifetime = lifetime
   }
 }
@@ -54,6 +57,9 @@ public final class WorkerTransport: HTTPTransport {
   /// The worker's own deadline comes before the caller's by this many ms, so that it reports by itself: a worker
   /// that does not is dead or stopped, and nothing it failed to say is held against the network.
   private static let reportMargin: Int64 = 100
+  /// For a worker that waits to say who it is. One that has to be started by systemd first takes some 30 ms; with one
+  /// that hangs, each login takes this longer. Milliseconds.
+  private static let longestGreeting: Int64 = 250
 
   /// Starts nothing: that is left to ``prepare()`` or the first exchange.
   public init(settings: WorkerSettings, interruption: (any Interruption)? = nil) {
@@ -63,14 +69,15 @@ public final class WorkerTransport: HTTPTransport {
 
   deinit { stop() }
 
-  /// Starts the worker, so that it loads its libraries while the caller does other things. Waits for nothing.
+  /// Takes a worker that waits, or starts one, so that it loads its libraries while the caller does other things.
+  /// Waits for nothing.
   public func prepare() throws(TransportError) { _ = try runningWorker() }
 
   public func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
     let now = MonotonicInstant.now()
     guard now < deadline else { throw TransportError(.silent, detail: "no time left") }
     do throws(TransportError) {
-      let worker = try runningWorker()
+      let worker = try knownWorker(within: deadline.milliseconds(since: now))
       lastID &+= 1
       let margin = min(Self.reportMargin, deadline.milliseconds(since: now) / 4)
       try worker.post(.request(id: lastID, deadline: deadline.advanced(milliseconds: -margin), request))
@@ -88,31 +95,67 @@ public final class WorkerTransport: HTTPTransport {
   /// After an interruption the request that cancels must still go out.
   public func ignoreInterruption() { interruption = nil }
 
-  /// Ends the worker and reaps it, within a second. The next exchange would start another.
+  /// Ends the worker, within a second where it is the caller's own child, which is reaped. The next exchange would have
+  /// another.
   public func stop() { worker = nil }
 
   private func runningWorker() throws(TransportError) -> WorkerConversation {
     guard owner == getpid() else { throw TransportError(.workerFailed, detail: "another process began this") }
     if let worker, !worker.isOver { return worker }
     stop()
-    let started = WorkerConversation(try settings.startWorker())
+    if let waiting = try settings.standbyWorker() {
+      worker = waiting
+      return waiting
+    }
+    return try startedWorker()
+  }
+
+  private func startedWorker() throws(TransportError) -> WorkerConversation {
+    let started = try settings.startWorker()
     worker = started
     return started
+  }
+
+  /// Until then nothing secret goes out: what waits may be another program, elsewhere, or stopped.
+  private func knownWorker(within milliseconds: Int64) throws(TransportError) -> WorkerConversation {
+    let running = try runningWorker()
+    var isKnown = false
+    do throws(TransportError) {
+      isKnown = try running.isKnown(within: min(milliseconds, Self.longestGreeting), interruption: interruption)
+    } catch {
+      guard error.code == .workerDied else { throw error }
+    }
+    if isKnown { return running }
+    stop()
+    return try startedWorker()
   }
 }
 
 extension WorkerSettings {
-  /// A running worker that knows its settings.
-  func startWorker() throws(TransportError) -> WorkerSocket {
+  /// What the worker is told first.
+  var origin: WorkerOrigin {
+    WorkerOrigin(
+      origin: server.origin, userAgent: "iampass", proxy: proxy ?? "", authorities: caCertificates ?? [],
+      lifetime: lifetime)
+  }
+
+  /// A worker of the caller's own.
+  func startedWorker() throws(TransportError) -> WorkerProcess {
     guard workerUser != nil || geteuid() != 0 else {
       throw TransportError(.workerFailed, detail: "no user for the worker, which never runs as root")
     }
-    let started = WorkerSocket(try WorkerProcess(path: worker, user: geteuid() == 0 ? workerUser : nil))
-    try started.post(
-      .settings(
-        WorkerOrigin(
-          origin: server.origin, userAgent: "iampass", proxy: proxy ?? "", authorities: caCertificates ?? [],
-          lifetime: lifetime)))
-    return started
+    return try WorkerProcess(path: worker, user: geteuid() == 0 ? workerUser : nil)
+  }
+
+  fileprivate func startWorker() throws(TransportError) -> WorkerConversation {
+    try WorkerConversation(startedWorker(), origin)
+  }
+
+  /// One that waits and has yet to say who it is; nil: none.
+  fileprivate func standbyWorker() throws(TransportError) -> WorkerConversation? {
+    guard let standby, let workerUser, geteuid() == 0,
+      let taken = StandbyWorker(path: standby, program: worker, user: workerUser)
+    else { return nil }
+    return try WorkerConversation(taken, origin)
   }
 }

@@ -55,6 +55,7 @@ extension JSON {
   /// Reads a whole text. The caller bounds its size.
   public init(parsing text: [UInt8]) throws(JSONError) {
     let outline = try JSONOutline(of: text)
+    let text = outline.textWithoutPairs
     guard !text.isEmpty, text.count < Int(Int32.max),
       let reader = iampass_json_reader(JSON.greatestDepth, Int32(text.count))
     else { throw .notJSON }

@@ -1,10 +1,24 @@
-/// What can be told of a text without understanding it: rules of RFC 8259 that json-c passes over even when strict, and
-/// how many members there are.
+/// What can be told of a text without understanding it: rules of RFC 8259 that json-c passes over even when strict, how
+/// many members there are, and the characters that json-c would not read.
 struct JSONOutline {
   /// How many members the text has if it is JSON.
   private(set) var memberCount = 0
   private let text: [UInt8]
   private var index = 0
+  private var pairs: [(place: Range<Int>, character: String)] = []
+
+  /// The text with the character itself in each surrogate pair's place: json-c looks for surrogates once more in the
+  /// last sixteen bits of what a pair says, and makes U+FFFD of U+1D800 and of what else ends like one.
+  var textWithoutPairs: [UInt8] {
+    if pairs.isEmpty { return text }
+    var plain: [UInt8] = []
+    var end = 0
+    for (place, character) in pairs {
+      plain += text[end..<place.lowerBound] + Array(character.utf8)
+      end = place.upperBound
+    }
+    return plain + text[end...]
+  }
 
   init(of text: [UInt8]) throws(JSONError) {
     // json-c takes overlong forms and surrogates for UTF-8.
@@ -43,6 +57,7 @@ struct JSONOutline {
   }
 
   private mutating func passEscape() throws(JSONError) {
+    let start = index - 1
     guard next == UInt8(ascii: "u"), let unit = codeUnit(at: index + 1) else {
       // Whatever it is, json-c knows these.
       index += 1
@@ -58,6 +73,7 @@ struct JSONOutline {
       UTF16.isTrailSurrogate(second)
     else { throw .notJSON }
     index += 6
+    pairs.append((start..<index, String(decoding: [unit, second], as: UTF16.self)))
   }
 
   /// The four hexadecimal digits at a place; nil where they are none.

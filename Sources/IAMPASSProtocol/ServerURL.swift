@@ -40,6 +40,12 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
   /// `text` as an absolute address, if it has this service's scheme, host and port, or is a path from its root.
   /// Anything else would carry a signature elsewhere.
   public func ownAddress(_ text: String) throws(AddressError) -> String {
+    // As services write it, and as a thousand are read each second: nothing but a path follows the origin.
+    let rest = text.utf8.dropFirst(origin.utf8.count)
+    if rest.first == UInt8(ascii: "/"), text.utf8.starts(with: origin.utf8) {
+      guard Parts.isAddress(text), !Parts.climbs(rest) else { throw .notAnAddress }
+      return text
+    }
     if text.hasPrefix("/"), !text.hasPrefix("//") {
       let absolute = origin + text
       _ = try Parts(absolute)
@@ -70,11 +76,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     init(_ text: String) throws(AddressError) {
-      let bytes = Array(text.utf8)
-      // No control characters, spaces, backslashes, fragments or raw non-ASCII.
-      guard bytes.count <= ServerURL.greatestLength,
-        bytes.allSatisfy({ (0x21...0x7E).contains($0) && !Array("\\#\"<>^`{|}".utf8).contains($0) })
-      else { throw .notAnAddress }
+      guard Parts.isAddress(text) else { throw .notAnAddress }
       let lower = text.lowercased()
       guard let scheme = ["https", "http"].first(where: { lower.hasPrefix($0 + "://") }) else { throw .notAnAddress }
       self.scheme = scheme
@@ -82,7 +84,20 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
       let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
       (host, port) = try Parts.authority(String(rest[..<end]).lowercased())
       path = String(rest[end...])
-      guard !Parts.climbs(path) else { throw .notAnAddress }
+      guard !Parts.climbs(path.utf8[...]) else { throw .notAnAddress }
+    }
+
+    /// Neither too long nor with anything in it that readers see differently.
+    static func isAddress(_ text: String) -> Bool {
+      text.utf8.count <= ServerURL.greatestLength && text.utf8.allSatisfy(isAddressByte)
+    }
+
+    /// No control characters, spaces, backslashes, fragments or raw non-ASCII.
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+      switch Unicode.Scalar(byte) {
+      case "\\", "#", "\"", "<", ">", "^", "`", "{", "|", "}": false
+      default: (0x21...0x7E).contains(byte)
+      }
     }
 
     private static func authority(_ text: String) throws(AddressError) -> (String, UInt16?) {
@@ -113,8 +128,11 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     private static let climbing: Set = [".", "%2e", "..", ".%2e", "%2e.", "%2e%2e"]
 
     /// Whether a segment is one of those (RFC 3986 §5.2.4).
-    private static func climbs(_ path: String) -> Bool {
-      path.prefix { $0 != "?" }.split(separator: "/").contains { climbing.contains($0.lowercased()) }
+    static func climbs(_ path: Substring.UTF8View) -> Bool {
+      path.prefix { $0 != UInt8(ascii: "?") }.split(separator: UInt8(ascii: "/")).contains { segment in
+        guard segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%") else { return false }
+        return climbing.contains(String(decoding: segment, as: UTF8.self).lowercased())
+      }
     }
   }
 }

@@ -56,7 +56,8 @@ public struct TrustedProxies: Sendable {
       return .unknown
     }
     guard addresses.contains(whole) else { return peer }
-    let named = request.values(of: ["X-Forwarded-For"]).last?.split(separator: ",").last
-    return named.flatMap { ClientAddress(String($0.trimming(" \t"))) } ?? peer
+    // By bytes: what the client sent before the comma must not hide it.
+    let named = request.values(of: ["X-Forwarded-For"]).last?.utf8.split(separator: UInt8(ascii: ",")).last
+    return named.flatMap { ClientAddress(String(Substring($0).trimming(" \t"))) } ?? peer
   }
 }

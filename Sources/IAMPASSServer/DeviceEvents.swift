@@ -79,7 +79,7 @@ actor DeviceEvents: EventSource {
       // A request whose time is over is open no more a moment later.
       return (news, open.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) })
     } catch {
-      service.logger.error("a stream of events ends", metadata: ["error": "\(DisplayText.sanitized("\(error)"))"])
+      service.tell(storageFailure: error)
       return nil
     }
   }

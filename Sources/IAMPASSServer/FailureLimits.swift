@@ -82,14 +82,17 @@ extension FailureLimits.Kind {
     case .signed:
       let headers = request.values(of: [Dialect.authenticationHeader])
       guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
-      self = .signature(client: String(claim.clientID.prefix(64)))
+      self = .signature(client: Self.cut(claim.clientID))
     case .registration: self = .registration
     case .device:
       guard let device = (try? UnverifiedStatement(parsing: request.body))?.device else { return nil }
-      self = .answer(device: String(device.prefix(64)))
+      self = .answer(device: Self.cut(device))
     case .none: return nil
     }
   }
+
+  /// What is kept of a name that anybody may make up: by bytes, since one character may have any number of marks.
+  static func cut(_ name: String) -> String { String(decoding: name.utf8.prefix(64), as: UTF8.self) }
 
   /// Whether a right one is taken however many wrong ones came before. Many may be behind one address, and whoever
   /// makes up codes there must not keep the others from registering; with 128 bits, guessing leads nowhere, and a wrong

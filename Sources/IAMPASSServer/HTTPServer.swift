@@ -43,6 +43,10 @@ public struct HTTPServer: Sendable {
   private static let idleTime: Int64 = 30
   /// Seconds from the connection to the first bytes within TLS.
   private static let silenceTime: Int64 = 15
+  /// Seconds more that an idle client of HTTP/2 has to answer the farewell.
+  private static let farewellTime: Int64 = 5
+  /// Seconds in which a client must take something of its reply.
+  private static let takingTime: Int64 = 30
 
   private let service: Service
   private let logger: Logger
@@ -60,7 +64,9 @@ public struct HTTPServer: Sendable {
     host: String, port: Int, tls: TLSConfiguration, onListening: @escaping @Sendable (Int) -> Void
   ) async throws {
     var stream = HTTP1Channel.Configuration(
-      additionalChannelHandlers: [DepartureHandler()], idleTimeout: .seconds(Self.idleTime))
+      additionalChannelHandlers: [
+        DepartureHandler(), FramingCheck(), StreamHandler(), SlowReaderHandler(time: .seconds(Self.takingTime)),
+      ], idleTimeout: .seconds(Self.idleTime))
     stream.httpDecoder = .init(
       maxHeaderFieldSize: Self.greatestHeaders, maxHeaderListSize: Self.greatestHeaders,
       maxHeaderFieldCount: Self.greatestHeaderCount)
@@ -70,7 +76,7 @@ public struct HTTPServer: Sendable {
       server: HTTPServerBuilder { responder in
         BoundedSilence(
           base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
-          time: .seconds(Self.silenceTime))
+          time: .seconds(Self.silenceTime), streamlessTime: .seconds(Self.idleTime + Self.farewellTime))
       },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), backlog: 1_024),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },

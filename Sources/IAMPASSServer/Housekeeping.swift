@@ -7,7 +7,12 @@ extension Service {
   /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
   public func keepHouse() async {
     while !Task.isCancelled {
-      do { try await tidy() } catch { logger.error("housekeeping failed", metadata: ["error": "\(error)"]) }
+      do {
+        try await tidy()
+        tellWhenStorageWorksAgain()
+      } catch {
+        tell(storageFailure: error)
+      }
       try? await Task.sleep(for: .seconds(Self.interval))
     }
   }
@@ -19,6 +24,7 @@ extension Service {
     try await leaveForSilence(at: now)
     try await storage.write { db in
       try SpentNonces.prune(at: now, in: db)
+      try RestoredCopy.prune(at: now, in: db)
       try Link.prune(at: now, in: db)
       try SourceBlock.prune(at: now, in: db)
       try KeptAnswer.prune(at: now, in: db)

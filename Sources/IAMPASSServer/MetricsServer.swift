@@ -42,7 +42,7 @@ public struct MetricsServer: Sendable {
       default: return Self.text(.notFound, "/metrics and /healthz are here\n")
       }
     } catch {
-      logger.error("the storage does not work", metadata: ["error": "\(error)"])
+      service.tell(storageFailure: error)
       return Self.text(.serviceUnavailable, "the storage does not work\n")
     }
   }

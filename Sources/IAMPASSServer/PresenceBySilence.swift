@@ -39,7 +39,7 @@ enum PresenceBySilence {
     let sql = watched + " AND phone.heard_at < ? AND NOT phone.is_silent"
     let phones = try Row.fetchAll(db, sql: sql, arguments: [now.advanced(seconds: -patience).milliseconds])
     var changed: [Session] = []
-    for phone in phones.map(Phone.init(row:)) {
+    for phone in try phones.map(Phone.init(row:)) {
       try db.execute(sql: "UPDATE phone SET is_silent = 1 WHERE id = ?", arguments: [phone.id])
       if let user = phone.user { changed += try change(of: user, in: db) { $0.leave(at: now) } }
     }

@@ -175,10 +175,11 @@ public struct Service: Sendable {
   /// A full disk or a locked database is for the client to try again, and for the log to tell.
   private func replyingWhenStorageFails(_ work: () async throws -> ServiceReply) async -> ServiceReply {
     do {
-      return try await work()
+      let reply = try await work()
+      tellWhenStorageWorksAgain()
+      return reply
     } catch {
-      metrics.countStorageFailure()
-      logger.error("the storage does not work", metadata: ["error": "\(DisplayText.sanitized("\(error)"))"])
+      tell(storageFailure: error)
       return .refused(503, .storageUnavailable).adding("Retry-After", "2")
     }
   }

@@ -184,7 +184,7 @@ extension Session {
 
   /// Until when a client that knows the status is held.
   func holdEnd(arrival: UnixTime, wait: Int64) -> UnixTime {
-    let usual = arrival.advanced(seconds: wait)
+    let usual = arrival.advanced(seconds: wait).together(for: wait)
     let isFresh = !lifecycle.isUnanswered && arrival.milliseconds(since: deliveredAt) < Self.freshTime
     return isFresh ? min(usual, UnixTime(milliseconds: arrival.milliseconds + Self.freshHold)) : usual
   }
@@ -242,5 +242,14 @@ private enum StartOptions {
 extension ServiceReply {
   fileprivate static func notStarted(_ reason: Reason) -> ServiceReply {
     ServiceReply(200, StartReply.notStarted(reason: reason.rawValue).encoded(), reason: reason)
+  }
+}
+
+extension UnixTime {
+  /// Long holds, in seconds, that end in one second end at its beginning: a host with a thousand sessions, and this
+  /// service, are woken once for all of them.
+  fileprivate func together(for wait: Int64) -> UnixTime {
+    let second: Int64 = 1_000
+    return wait < 10 ? self : UnixTime(milliseconds: milliseconds / second * second)
   }
 }

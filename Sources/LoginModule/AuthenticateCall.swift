@@ -38,7 +38,9 @@ struct AuthenticateCall {
     }
     _ = try setup.serviceSettings()
     guard let name = host.user() else { return refuse(.noToken, user: nil, answer, remembering: false) }
-    if let kept = host.kept(KeptEnding.name, as: KeptEnding.self), kept.user == name { return kept.laterCode }
+    if let kept = host.kept(KeptEnding.name, as: KeptEnding.self), kept.user.utf8.elementsEqual(name.utf8) {
+      return kept.laterCode
+    }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
     return try attempt(Attempt(host: host, setup: setup, arguments: arguments, service: service, name: name), answer)
   }
@@ -197,7 +199,10 @@ struct Attempt {
 }
 
 extension String {
-  fileprivate var replacingSpaces: String { String(map { $0 == " " ? "?" : $0 }) }
+  /// By scalars: with a mark behind it, or certain ones before it, a space is part of another character.
+  var replacingSpaces: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.isWhitespace ? "?" : $0 }))
+  }
 }
 
 enum HostName {

@@ -34,7 +34,9 @@ public struct LoginRequest: Sendable, Equatable {
   public var isSSH: Bool { service == "sshd" }
 
   /// Whether the user asks for himself at a terminal, as in sudo.
-  var isOwnTerminal: Bool { remoteUser == user.text && tty?.isEmpty == false && remoteHost == nil }
+  var isOwnTerminal: Bool {
+    remoteUser.flatMap { UnixUsername(validating: $0) } == user && tty?.isEmpty == false && remoteHost == nil
+  }
 
   var source: AttemptSource {
     if let remoteHost { return .remoteHost(remoteHost) }

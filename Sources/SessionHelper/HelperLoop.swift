@@ -24,10 +24,16 @@ public enum HelperError: Error, Sendable {
 
 /// Waits for news of records, logind, processes and the service, in one thread, and lets the ``Supervisor`` work.
 public final class HelperLoop {
-  /// Between two looks at everything, in ms: for what no news came of.
+  /// Between two looks at the configuration, in ms.
   private static let lookTime: Int64 = 30_000
+  /// Between two looks at all records, for what no news came of: longer where there are many. In ms, the second for each
+  /// record. What is undecided is looked at more often than that (``Supervisor``).
+  private static let rescanTime: ClosedRange<Int64> = 30_000...300_000
+  private static let rescanShare: Int64 = 200
   /// Of due times that lie close together one wake-up is made; in ms.
   private static let slot: Int64 = 20
+  /// Replies that come one by one are read together, at most this often; in ms.
+  private static let readTime: Int64 = 25
   /// Under the half of the unit's WatchdogSec; in ms.
   private static let aliveTime: Int64 = 10_000
 
@@ -48,8 +54,11 @@ public final class HelperLoop {
   private var complaint = ""
   private var busComplained: Int64?
   private var nextLook: Int64 = 0
+  private var nextRescan: Int64 = 0
   private var nextAlive: Int64 = 0
   private var nextTurn: Int64?
+  /// When the worker is listened to again.
+  private var nextRead: Int64 = 0
   private var mustStop = false
   private var sleptBefore: Int64?
 
@@ -102,6 +111,7 @@ public final class HelperLoop {
     takeNews(now)
     if let supervisor {
       nextTurn = supervisor.turn(at: now)
+      pipeline?.flush()
       if let processes = supervisor.changedProcesses() {
         for process in processWatch.watch(processes) {
           supervisor.processEnded(process, at: now)
@@ -135,7 +145,9 @@ public final class HelperLoop {
     complainOfBus(now)
     supervisor?.logindTold(events, at: now)
     switch folderWatch.news() {
-    case .all: nextLook = now
+    case .all:
+      nextLook = now
+      nextRescan = now
     case .records(let ids):
       if supervisor == nil, !ids.isEmpty { configure(now) }
       for id in ids { supervisor?.recordChanged(id, at: now) }
@@ -146,8 +158,12 @@ public final class HelperLoop {
   private func lookAtEverything(_ now: Int64) {
     nextLook = now + Self.lookTime
     configure(now)
-    if let folder = try? SessionLedger(run: run).folder() { folderWatch.begin(folder) }
-    supervisor?.rescan(at: now)
+    let hasNews = (try? SessionLedger(run: run).folder()).map { folderWatch.begin($0) } ?? true
+    guard let supervisor else { return }
+    guard hasNews || now >= nextRescan else { return supervisor.lookAtLeftOut(at: now) }
+    let time = Int64(supervisor.recordCount) * Self.rescanShare
+    nextRescan = now + min(max(time, Self.rescanTime.lowerBound), Self.rescanTime.upperBound)
+    supervisor.rescan(at: now)
   }
 
   // MARK: The configuration
@@ -213,6 +229,15 @@ public final class HelperLoop {
     ]
     let longest = timeToWait(BootTime.milliseconds())
     guard poll(&entries, nfds_t(entries.count), Int32(clamping: longest)) > 0 else { return }
+    if supervisor?.service.takesManyAtOnce == true, entries[4].revents == Int16(POLLIN) {
+      let pause = min(nextRead - BootTime.milliseconds(), Self.readTime)
+      if pause > 0 {
+        // Whatever else there is news of ends the pause.
+        entries[4].fd = -1
+        poll(&entries, nfds_t(entries.count), Int32(pause))
+      }
+      nextRead = BootTime.milliseconds() + Self.readTime
+    }
     if entries[0].revents != 0 { takeSignals(signals) }
   }
 
@@ -231,6 +256,7 @@ public final class HelperLoop {
       if Int32(info.ssi_signo) == SIGHUP {
         files.forget()
         nextLook = 0
+        nextRescan = 0
       } else {
         mustStop = true
       }

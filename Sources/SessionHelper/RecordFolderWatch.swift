@@ -16,12 +16,16 @@ final class RecordFolderWatch {
 
   init() { descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) }
 
-  /// Begins, or begins again after the folder was replaced. To be followed by a look at all records.
-  func begin(_ path: String) {
-    guard descriptor >= 0, folder < 0 else { return }
+  /// Begins, or begins again after the folder was replaced.
+  ///
+  /// - Returns: whether news may have been missed, so that all records are to be looked at.
+  func begin(_ path: String) -> Bool {
+    guard descriptor >= 0 else { return true }
+    guard folder < 0 else { return false }
     let mask =
       IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
     folder = inotify_add_watch(descriptor, path, UInt32(mask))
+    return true
   }
 
   func news() -> News {

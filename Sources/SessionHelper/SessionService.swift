@@ -8,6 +8,9 @@ public protocol SessionService: AnyObject {
   /// - Parameter mayHold: the service may wait with its reply for a change, where it can.
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket
   func tellEnd(of session: RemoteSession) -> Ticket
+  /// Whether many questions at once need no more connections than one. Where they do, those that were made stand idle
+  /// afterwards, and libcurl tries a question on each that turns out to be dead.
+  var takesManyAtOnce: Bool { get }
   /// What has come since the last call. Never waits.
   func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)]
   /// Forgets what is under way: after a sleep its connections are dead.
@@ -26,9 +29,10 @@ public final class PipelinedService: SessionService {
   private static let hold: Int64 = 55
   /// For a reply that is not held, and on top of one that is; in milliseconds.
   private static let patience: Int64 = 15_000
-  /// Held at the same time, over eight connections of a hundred each, the usual bound, with room for other questions:
-  /// whoever is above asks now and then.
-  private static let mostHeld = 700
+  /// Requests that a connection carries at once, as long as no more were seen: the usual bound.
+  private static let usualStreams = 100
+  /// The worker makes eight connections; one's worth is room for other questions.
+  private static let holdingConnections = 7
 
   private enum Question {
     case status(SealedRequest, isHeld: Bool)
@@ -47,8 +51,11 @@ public final class PipelinedService: SessionService {
   private var heldCount = 0
   private var refusals: [(ticket: Ticket, outcome: ServiceOutcome)] = []
   private var lastRefusal: UInt32 = .max
-  /// Over HTTP/1.1 each held request would keep a connection to itself.
-  private var isMultiplexed = false
+  /// What the service's connections carry. 0 over HTTP/1.1, where each held request would keep one to itself.
+  private var streams = 0
+  public var takesManyAtOnce: Bool { streams > 0 }
+  /// Whoever is above asks now and then.
+  private var mostHeld: Int { streams * Self.holdingConnections }
 
   public init(pipeline: WorkerPipeline, inquiry: SessionInquiry) {
     self.pipeline = pipeline
@@ -56,7 +63,7 @@ public final class PipelinedService: SessionService {
   }
 
   public func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
-    let holds = mayHold && isMultiplexed && heldCount < Self.mostHeld
+    let holds = mayHold && heldCount < mostHeld
     return send(extra: holds ? Self.hold * 1_000 : 0) { () throws(ServiceError) in
       .status(try inquiry.status(of: session, waitSeconds: holds ? Self.hold : nil), isHeld: holds)
     }
@@ -103,8 +110,12 @@ public final class PipelinedService: SessionService {
     if case .status(_, isHeld: true) = question { heldCount -= 1 }
     do throws(ServiceError) {
       let reply: HTTPReply
-      do { reply = try outcome.get() } catch { throw .transport(error) }
-      isMultiplexed = reply.isMultiplexed
+      do { reply = try outcome.get() } catch {
+        // Whoever answers next may allow fewer.
+        streams = min(streams, Self.usualStreams)
+        throw .transport(error)
+      }
+      streams = reply.isMultiplexed ? max(streams, reply.streams, Self.usualStreams) : 0
       switch question {
       case .status(let sealed, _): return .answer(try inquiry.answer(reply, to: sealed))
       case .end(let sealed):

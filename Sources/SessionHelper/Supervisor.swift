@@ -47,6 +47,8 @@ public final class Supervisor {
   var lastShout: Int64?
   private var lastComplaint: Int64?
   private static let complaintTime: Int64 = 60_000
+  /// Until a record that is undecided is looked at again, in ms.
+  static let lookAgainTime: Int64 = 30_000
   /// When the service last gave an answer that counts; nil before the first.
   public private(set) var lastAnswer: Int64?
   /// Notes whose records went while no helper ran are removed once.
@@ -94,6 +96,9 @@ public final class Supervisor {
   private var isOneOfMany: Bool {
     verdictDue != nil || records.values.count { $0.closing == nil && $0.watch != nil } >= MassEndGuard.leastCount
   }
+
+  /// Of all records that are known, asked about or not.
+  public var recordCount: Int { records.count }
 
   /// Sessions that are asked about.
   public var watchedCount: Int {
@@ -167,15 +172,18 @@ public final class Supervisor {
     switch answer {
     case .status(_, held: true):
       let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
-      watched.nextAsk = isProperlyHeld ? now : now + AskingPace.leastHold
+      // The service answers at once if something has changed meanwhile.
+      watched.nextAsk = whenAskedTogether(isProperlyHeld ? now : now + AskingPace.leastHold)
     case .status(_, held: false):
       // Over a connection for many the next may be held; whether the service can is known only then.
-      watched.nextAsk = now + (watched.isFirstAnswer ? 0 : pace.spread(AskingPace.polling))
-    case .contradiction: watched.nextAsk = now + pace.spread(AskingPace.polling)
+      watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(AskingPace.polling))
+    case .contradiction: watched.nextAsk = whenAskedTogether(now + pace.spread(AskingPace.polling))
     case .unknownSession: watched.nextAsk = now + pace.afterUnknown()
     }
     watched.isFirstAnswer = false
   }
+
+  private func whenAskedTogether(_ time: Int64) -> Int64 { service.takesManyAtOnce ? AskingPace.onTick(time) : time }
 
   private func failed(_ error: ServiceError, _ watched: WatchedRecord, _ now: Int64) {
     guard watched.closing == nil else { return endNotTold(watched, error, now) }

@@ -30,6 +30,11 @@ extension Supervisor {
     for id in ids { recordChanged(id, at: now) }
   }
 
+  /// What was left aside may have been for want of descriptors or memory.
+  public func lookAtLeftOut(at now: Int64) {
+    for id in leftOut { recordChanged(id, at: now) }
+  }
+
   private func sweepNotes(_ ids: Set<String>) {
     guard !hasSweptNotes else { return }
     hasSweptNotes = true
@@ -122,12 +127,18 @@ extension Supervisor {
       isProcessAlive: record.process.presence != .gone, isParentAlive: record.parent.presence != .gone,
       isLeaderAlive: record.binding.map { $0.leader.presence != .gone } ?? false, sight: sight)
     switch RecordStage.of(record, facts, now: now / 1_000) {
-    case .waiting: break
+    case .waiting: lookLater(watched, now)
     case .watched:
       startWatch(watched, sight, now)
       if record.isCondemned { logOut(watched, .administrator, now) }
+      if watched.watch == nil || record.isCondemned { lookLater(watched, now) }
     case .closing(let reason): close(watched, reason, now)
     }
+  }
+
+  /// Nothing has been decided yet, and no news may come of what is missing.
+  private func lookLater(_ watched: WatchedRecord, _ now: Int64) {
+    watched.nextLook = min(watched.nextLook ?? .max, now + Self.lookAgainTime)
   }
 
   private func startWatch(_ watched: WatchedRecord, _ sight: SessionSight, _ now: Int64) {

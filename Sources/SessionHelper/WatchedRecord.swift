@@ -68,6 +68,9 @@ struct AskingPace {
   /// A session that the service does not know, or that was left aside.
   static let doubted: Int64 = 30_000
   static let leftAside: Int64 = 60_000
+  /// Questions that are not urgent are asked together, so that many cost one wake-up of the helper, of the worker and
+  /// of the service; in ms.
+  static let tick: Int64 = 250
   /// A held reply that comes sooner than this was not held.
   static let leastHold: Int64 = 900
 
@@ -75,6 +78,9 @@ struct AskingPace {
   var dice: () -> Int64 = { Int64.random(in: -200...200) }
 
   func spread(_ time: Int64) -> Int64 { time + time * dice() / 1_000 }
+
+  /// The next time, from this one on, at which questions are asked together.
+  static func onTick(_ time: Int64) -> Int64 { (time + tick - 1) / tick * tick }
 
   func afterFailure(_ failures: Int) -> Int64 {
     spread(min(Self.longestPause, Self.polling << min(failures - 1, 4)))

@@ -6,26 +6,46 @@ enum Confinement {
   /// Why there is no worker; raw values are exit statuses.
   enum Failure: Int32, Error {
     case badArguments = 64
-    case unknownUser, stillPrivileged, notConfined, parentGone, noNetworkLibrary
+    case unknownUser, stillPrivileged, notConfined, parentGone, noNetworkLibrary, workerCrashed
   }
 
-  /// Where the parent put the socket.
-  static let parentSocket: Int32 = 3
+  /// Where the parent put the socket; systemd puts the first that it passes there too (sd_listen_fds(3)).
+  static let givenSocket: Int32 = 3
 
   /// Enough for the libraries and a thread of the resolver, too little to take the machine along. Bytes.
   private static let memory: UInt = 512 * 1024 * 1024
   private static let openFiles: UInt = 256
 
-  /// `user` is a name, or "-" for a caller that is not root.
+  /// Of a worker whose parent wrote "-" for itself where it is not root, or a user's name.
   static func enter(user: String) throws(Failure) {
-    guard !user.isEmpty else { throw .badArguments }
-    let parent = iampass_peer_pid(parentSocket)
+    let parent = iampass_peer(givenSocket).pid
     guard parent > 0 else { throw .badArguments }
+    try giveUp(becoming: user)
+    // After the change of user, which clears it; and the parent may have gone before it was set.
+    guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0 else { throw .notConfined }
+    guard getppid() == parent else { throw .parentGone }
+  }
+
+  /// Of a process that waits for logins, and of the workers that are forked from it: these end with their socket.
+  static func enterStandby(user: String) throws(Failure) {
+    // Of several sockets all but the first would be deaf.
+    let passed = getenv("LISTEN_FDS").map { String(cString: $0) }
+    guard iampass_is_listening(givenSocket) == 1, passed == nil || passed == "1" else { throw .badArguments }
+    try giveUp(becoming: user)
+  }
+
+  private static func giveUp(becoming user: String) throws(Failure) {
+    guard !user.isEmpty else { throw .badArguments }
     clearenv()
     // The Swift runtime may have set handlers that start a debugger when the worker crashes.
     for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(crash, SIG_DFL) }
     // libcurl with CURLOPT_NOSIGNAL leaves this to the program.
     signal(SIGPIPE, SIG_IGN)
+    // Whatever the process was started with: it must be possible to end it.
+    var none = sigset_t()
+    sigemptyset(&none)
+    guard sigprocmask(SIG_SETMASK, &none, nil) == 0 else { throw .notConfined }
+    for usual in [SIGTERM, SIGCHLD] { signal(usual, SIG_DFL) }
     if user != "-" { try become(user) }
     try refusePrivilege()
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0, iampass_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0,
@@ -33,13 +53,11 @@ enum Confinement {
       iampass_limit(Int32(RLIMIT_AS.rawValue), memory) == 0,
       iampass_limit(Int32(RLIMIT_NOFILE.rawValue), openFiles) == 0
     else { throw .notConfined }
-    // After the change of user, which clears it; and the parent may have gone before it was set.
-    guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0 else { throw .notConfined }
-    guard getppid() == parent else { throw .parentGone }
   }
 
   private static func become(_ name: String) throws(Failure) {
     guard let (user, group) = identity(of: name) else { throw .unknownUser }
+    if getuid() == user, getgid() == group { return }
     guard setgroups(0, nil) == 0, setresgid(group, group, group) == 0, setresuid(user, user, user) == 0
     else { throw .stillPrivileged }
   }

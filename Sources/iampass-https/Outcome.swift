@@ -5,11 +5,13 @@ import IAMPASSClient
 /// How a transfer ended, in the words that the module knows.
 extension Transfer {
   /// The complete reply, or why there is none.
-  func reply(_ result: CURLcode) throws(TransportError) -> HTTPReply {
+  ///
+  /// - Parameter streams: requests that a connection of HTTP/2 carries at once.
+  func reply(_ result: CURLcode, streams: Int) throws(TransportError) -> HTTPReply {
     guard result == CURLE_OK else { throw TransportError(code(of: result), detail: handle.detail) }
     let status = iampass_curl_info(handle.easy, CURLINFO_RESPONSE_CODE)
     guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
-    let reply = HTTPReply(status: status, headers: replyHeaders(), body: body, isMultiplexed: isMultiplexed)
+    let reply = HTTPReply(status: status, headers: replyHeaders(), body: body, streams: isMultiplexed ? streams : 0)
     guard isWhole(reply) else { throw TransportError(.connectionLost, detail: "the reply has no length") }
     return reply
   }

@@ -16,6 +16,11 @@ final class Service {
   private var transfers: [UInt32: Transfer] = [:]
   private var idsByHandle: [UnsafeMutableRawPointer: UInt32] = [:]
   private var end: MonotonicInstant?
+  /// What each connection was last seen to carry, and when to look again.
+  private var streams = 1
+  /// The last reply came over HTTP/2.
+  private var carriesMany = false
+  private var nextCount = MonotonicInstant(nanoseconds: 0)
 
   /// Nothing is under way: the parent's next frame, or its end, wakes the loop. In ms.
   private static let idle: Int64 = 60_000
@@ -25,25 +30,39 @@ final class Service {
 
   /// A service is not to see a host as a crowd.
   private static let mostConnections = 8
+  /// With so many requests at once over HTTP/2, what comes is taken together, at most this often, in ms. Over HTTP/1.1
+  /// connections would stand idle meanwhile.
+  private static let crowd = 8
+  private static let crowdsPause: Int64 = 10
   /// Held requests on one connection of HTTP/2, where the service allows as many.
   private static let mostStreams = 250
+  /// Between two counts of what connections carry, in ms: with a thousand requests it is not done at each reply.
+  private static let countTime: Int64 = 1_000
 
   /// Nil where libcurl or its TLS library cannot start.
-  init?(parent: ParentConnection) {
-    // Before libcurl starts it with openssl.cnf.
-    guard iampass_crypto_start() == 1, curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
-      let multi = curl_multi_init(),
+  ///
+  /// - Parameter end: when the worker leaves at the latest, if the settings do not say something earlier.
+  init?(parent: ParentConnection, end: MonotonicInstant?) {
+    guard Self.loadLibraries(), let multi = curl_multi_init(),
       iampass_curl_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.mostConnections) == CURLM_OK,
       iampass_curl_multi_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.mostStreams) == CURLM_OK,
       let events = SocketEvents(multi: multi, parent: parent.descriptor)
     else { return nil }
     self.parent = parent
+    self.end = end
     self.multi = multi
     self.events = events
   }
 
+  /// Once for a process and those that are forked from it; false where they cannot start.
+  static func loadLibraries() -> Bool {
+    // Before libcurl starts OpenSSL with openssl.cnf.
+    iampass_crypto_start() == 1 && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  }
+
   /// Serves until the parent leaves or the worker's time is over.
   func run() {
+    var lastTurn = MonotonicInstant.now()
     while true {
       while let frame = parent.next() { take(frame) }
       events.serveTimer()
@@ -53,6 +72,11 @@ final class Service {
       parent.flush()
       if parent.isOver { return }
       if let end, now >= end { return }
+      if carriesMany, transfers.count >= Self.crowd {
+        let pause = Self.crowdsPause - now.milliseconds(since: lastTurn)
+        if pause > 0 { usleep(UInt32(clamping: pause) * 1_000) }
+      }
+      lastTurn = .now()
       let next = [agenda.next, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
       if events.take(until: next, sendsToParent: parent.wantsToSend) { parent.receive() }
     }
@@ -66,12 +90,13 @@ final class Service {
       target = Target(origin)
       handles = target.map(HandlePool.init)
       guard origin.lifetime > 0 else { return }
-      end = .now().advanced(milliseconds: Int64(origin.lifetime) * 1000)
+      let own = MonotonicInstant.now().advanced(milliseconds: Int64(origin.lifetime) * 1000)
+      end = min(end ?? own, own)
       _ = iampass_limit(Int32(RLIMIT_CPU.rawValue), Self.processorTime)
     case .request(let id, let deadline, let request): start(id, deadline, request)
     case .cancel(let id): drop(id)
     // Only workers write these.
-    case .reply, .failure: break
+    case .reply, .failure, .greeting: break
     }
   }
 
@@ -107,9 +132,12 @@ final class Service {
   private func reportFinished() {
     var result = CURLE_OK
     while let easy = iampass_curl_finished(multi, &result) {
+      countStreams()
       guard let id = idsByHandle[easy], let transfer = transfers[id] else { continue }
       do throws(TransportError) {
-        parent.send(.reply(id: id, try transfer.reply(result)))
+        let reply = try transfer.reply(result, streams: streams)
+        carriesMany = reply.isMultiplexed
+        parent.send(.reply(id: id, reply))
         drop(id)
         // A request that must not be repeated leaves nothing to the next.
         if transfer.isIdempotent { handles?.giveBack(transfer.handle) }
@@ -118,6 +146,15 @@ final class Service {
         drop(id)
       }
     }
+  }
+
+  /// A login's worker has one connection, and a module in memory may be older than this program: it knows 1 alone.
+  private func countStreams() {
+    let now = MonotonicInstant.now()
+    guard end == nil, now >= nextCount else { return }
+    nextCount = now.advanced(milliseconds: Self.countTime)
+    let carried = transfers.values.count { $0.phase == .exchange }
+    streams = max(1, carried / max(1, events.connectionCount))
   }
 
   private func reportOverdue(_ now: MonotonicInstant) {

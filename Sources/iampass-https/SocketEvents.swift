@@ -14,6 +14,9 @@ final class SocketEvents {
   private var timer: MonotonicInstant?
   private var heedsParentsRoom = false
   private var running: Int32 = 0
+  private var sockets: Set<Int32> = []
+  /// With requests under way, or being made.
+  var connectionCount: Int { sockets.count }
 
   /// Nil where the kernel or libcurl refuses.
   init?(multi: UnsafeMutableRawPointer, parent: Int32) {
@@ -71,10 +74,12 @@ final class SocketEvents {
 
   private func libcurlWants(_ interest: Int32, of socket: Int32) -> Int32 {
     if interest == CURL_POLL_REMOVE {
+      sockets.remove(socket)
       // May be closed already, and so be gone here too.
       _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
       return 0
     }
+    sockets.insert(socket)
     return watch(socket, reading: interest & CURL_POLL_IN != 0, writing: interest & CURL_POLL_OUT != 0) ? 0 : -1
   }
 

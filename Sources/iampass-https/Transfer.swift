@@ -91,12 +91,13 @@ extension Transfer {
 
   /// The request is about to be written. False: do not.
   ///
-  /// libcurl writes a request again on a fresh connection when a kept one turns out dead. The service may have seen
-  /// the first: a POST is not repeated behind the caller's back.
+  /// libcurl writes a request again, up to five times, when a kept connection turns out dead; the next may be a kept
+  /// one too. The service may have seen the first: a POST is not repeated behind the caller's back, and what is
+  /// repeated without being asked for is repeated once (RFC 9110, §9.2.2).
   func beganExchange() -> Bool {
     defer { enter(.exchange) }
     writes += 1
-    return writes == 1 || isIdempotent
+    return writes <= (isIdempotent ? 2 : 1)
   }
 
   func take(header: UnsafeRawBufferPointer) -> Bool {

@@ -63,7 +63,13 @@ extension Problem {
     case .databaseNotOpened:
       self.init(
         message: "\(error.path) cannot be opened: \(error.detail)",
-        hint: "look at its owner, its mode and the space on its disk", exitCode: Self.ioError)
+        hint: "look at its owner, its mode, the space on its disk, and for another program that holds it",
+        exitCode: Self.ioError)
+    case .databaseDamaged:
+      self.init(
+        message: "\(error.path) is damaged: \(error.detail)",
+        hint: "move it and both files beside it away, and put the last backup in its place: iampass-server(8)",
+        exitCode: Self.badInput)
     case .noDatabase:
       self.init(
         message: "there is no database \(error.path)", hint: "give the data directory of the service with --data",

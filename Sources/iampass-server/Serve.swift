@@ -79,7 +79,7 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let logger = try makeLogger()
     Limits.raiseDescriptors()
-    Limits.forbidDumps()
+    if !Limits.forbidDumps() { logger.warning("core dumps could not be forbidden: they would hold secrets") }
     // The default would end the service, which may be told before it listens.
     signal(SIGHUP, SIG_IGN)
     let (host, port) = try ListenAddress.parts(of: listen)
@@ -92,6 +92,12 @@ struct Serve: AsyncParsableCommand {
     try await explaining {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
+      try storage.checkWhole()
+      if try await storage.beginWithCopy(at: .now()) {
+        logger.warning(
+          "a copy of the database was put back",
+          metadata: ["hint": "phones cut off and credentials revoked since it was made are taken again"])
+      }
       let service = Service(
         storage: storage, publicURL: publicURL, longestWait: longestWait,
         pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(proxies), programs: programs,
@@ -271,9 +277,12 @@ enum Limits {
   }
 
   /// A dump would hold everybody's secrets. By the limit, since who may not be dumped may not read his own /proc either,
-  /// where the metrics come from.
-  static func forbidDumps() {
-    var none = rlimit(rlim_cur: 0, rlim_max: 0)
-    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+  /// where the metrics come from; of one byte, since Linux heeds a limit of none for files only, and one of 1 also where
+  /// dumps go to a program (core(5)).
+  ///
+  /// - Returns: whether that worked; not where the service was given a limit of none, which it may not raise.
+  static func forbidDumps() -> Bool {
+    var least = rlimit(rlim_cur: 1, rlim_max: 1)
+    return setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &least) == 0
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CHost
+import Glibc
 import IAMPASSProtocol
 
 @main
@@ -16,7 +17,10 @@ struct IAMPASSControl: ParsableCommand {
 
   static func main() {
     // A dump would hold the application's secret.
-    _ = iampass_prctl(PR_SET_DUMPABLE, 0)
+    guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else {
+      Terminal.complain("iampassctl: core dumps cannot be forbidden")
+      Glibc.exit(EX_OSERR)
+    }
     main(nil)
   }
 }

@@ -4,7 +4,7 @@ import Glibc
 import HostState
 import IAMPASSProtocol
 
-/// The helper and logind, as systemd says.
+/// The helper, workers that wait, and logind, as systemd says.
 enum SystemChecks {
   private static let systemctl = "/usr/bin/systemctl"
 
@@ -12,11 +12,13 @@ enum SystemChecks {
     guard access("/run/systemd/system", F_OK) == 0 else {
       return [Finding(.warning, .helper, "systemd does not run here: no session can be watched")]
     }
-    return unit("iampass-helper").helperFindings() + [logind(unit("systemd-logind"))]
+    let worker = UnitState.workerFindings(
+      socket: unit("iampass-worker.socket"), service: unit("iampass-worker.service"))
+    return unit("iampass-helper.service").helperFindings() + worker + [logind(unit("systemd-logind.service"))]
   }
 
   private static func unit(_ name: String) -> UnitState {
-    let words = [systemctl, "show", "--property=\(UnitState.properties)", "\(name).service"]
+    let words = [systemctl, "show", "--property=\(UnitState.properties)", name]
     return UnitState(Program.run(words, seconds: 5)?.output ?? "")
   }
 
@@ -83,13 +85,16 @@ struct UserChecks {
 
   /// Of /etc/passwd: who has a shell and a person's uid.
   private static func people() -> [String] {
-    let text = String(decoding: ProcessFile.read("/etc/passwd", limit: 4 * 1024 * 1024) ?? [], as: UTF8.self)
-    return text.split(separator: "\n").compactMap { line in
-      let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+    let bytes = ProcessFile.read("/etc/passwd", limit: 4 * 1024 * 1024) ?? []
+    // By bytes: users write parts of their lines, and marks would hide a colon.
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
+        String(decoding: $0, as: UTF8.self)
+      }
       guard fields.count == 7, let uid = Int(fields[2]), (firstPersonsUID...lastPersonsUID).contains(uid),
         !fields[6].hasSuffix("/nologin"), !fields[6].hasSuffix("/false")
       else { return nil }
-      return String(fields[0])
+      return fields[0]
     }
   }
 }

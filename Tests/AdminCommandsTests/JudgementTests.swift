@@ -88,6 +88,22 @@ import Testing
     #expect(findings.last?.hint == "set WatchdogSec=30 in its unit")
   }
 
+  @Test(
+    arguments: [
+      ("LoadState=not-found\nActiveState=inactive", "", nil),
+      ("LoadState=loaded\nActiveState=active\nUnitFileState=enabled", "ActiveState=active", Finding.Level.ok),
+      ("LoadState=loaded\nActiveState=active\nUnitFileState=enabled", "ActiveState=inactive", .ok),
+      ("LoadState=loaded\nActiveState=active\nUnitFileState=enabled", "ActiveState=failed", .warning),
+      ("LoadState=loaded\nActiveState=inactive\nUnitFileState=disabled", "ActiveState=inactive", .ok),
+      ("LoadState=masked\nActiveState=inactive\nUnitFileState=masked", "", nil),
+      ("LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled", "ActiveState=inactive", .warning),
+      ("LoadState=loaded\nActiveState=failed\nUnitFileState=disabled", "ActiveState=inactive", .warning),
+    ] as [(String, String, Finding.Level?)])
+  func workersThatWaitAreAWarningAtMost(_ socket: String, _ service: String, _ level: Finding.Level?) {
+    let findings = UnitState.workerFindings(socket: UnitState(socket), service: UnitState(service))
+    #expect(findings.map(\.level) == [level].compactMap(\.self))
+  }
+
   @Test func tokensWithoutUserAndUsersWithoutPhoneAreNamed() {
     let findings = UserFindings(withToken: ["a", "b"], people: ["a", "c"], unknown: ["b"], withoutPhone: ["a"]).findings
     #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])

@@ -32,6 +32,17 @@ private let shipped = """
     #expect(said(open, .problem).contains { $0.contains("lets anybody in") })
   }
 
+  /// To libpam, which reads bytes, the first line is a comment, and the second has two words more.
+  @Test func marksThatCombineChangeNoLine() throws {
+    let text =
+      "auth required pam_deny.so\n#\u{301}auth sufficient pam_permit.so\nauth optional pam_x.so \u{301}a \u{600} b"
+    let reader = PAMReader(folder: "/p") { $0 == "/p/sudo" ? Array(text.utf8) : nil }
+    let modules = try reader.stack("auth", of: "sudo").compactMap { entry in
+      if case .module(let line) = entry { line.module + " \(line.arguments.count)" } else { nil }
+    }
+    #expect(modules == ["pam_deny.so 0", "pam_x.so 3"])
+  }
+
   @Test func failOpenAsTheOnlyFactorIsAnOpenDoor() throws {
     let open = try stack("sudo", auth: "required pam_iampass.so fail=open\nrequired pam_permit.so")
     #expect(said(open, .problem).contains { $0.contains("fail=open") })

@@ -1,4 +1,4 @@
-"""A phone's browser: headless Chromium with a screen lock of its own, driven by WebDriver."""
+"""A phone's browser, whichever it is: what a test sees on the page and does there."""
 
 import json
 import os
@@ -6,14 +6,12 @@ import shutil
 import tempfile
 import time
 
-from selenium import webdriver
 from selenium.common.exceptions import (
     ElementClickInterceptedException, ElementNotInteractableException, NoSuchElementException,
     StaleElementReferenceException,
 )
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
+from selenium.webdriver.remote.command import Command
 
 from office import run, until
 
@@ -27,36 +25,46 @@ NOT_YET = (
 )  # fmt: skip
 
 
-class Browser:
-    """One browser with a profile of its own. Its home has the tests' authority, and nothing else of this machine's."""
+def start_browser(authority, screen_lock=True):
+    """The browser that IAMPASS_BROWSER names: chromium, which it is by itself, or firefox."""
+    name = os.environ.get("IAMPASS_BROWSER", "chromium")
+    if name == "firefox":
+        from firefox import Firefox as kind
+    elif name == "chromium":
+        from chromium import Chromium as kind
+    else:
+        raise ValueError(f"IAMPASS_BROWSER={name} is neither chromium nor firefox")
+    return kind(authority, screen_lock)
 
-    def __init__(self, authority, screen_lock=True):
+
+class Browser:
+    """One browser with a profile of its own. Its home has the tests' authority, and nothing else of this machine's.
+
+    Of a kind: `start()`, which returns its driver; `forget(office)`, which makes it as good as new for the next test;
+    `resize(size)`, `dark(on)`, and `console()`, all that its console has said since it was new.
+    """
+
+    def __init__(self, authority, screen_lock):
         self.home = tempfile.mkdtemp(prefix="iampass-browser-home-")
-        store = os.path.join(self.home, ".pki/nssdb")
-        os.makedirs(store)
-        run("certutil", "-N", "-d", "sql:" + store, "--empty-password")
-        run("certutil", "-A", "-d", "sql:" + store, "-n", "tests", "-t", "C,,", "-i", authority)
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for word in (
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--lang=en-GB",
-            f"--user-data-dir={self.home}/profile",
-        ):  # fmt: skip
-            options.add_argument(word)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        service = Service("/usr/bin/chromedriver", env={**os.environ, "HOME": self.home})
-        self.driver = webdriver.Chrome(service=service, options=options)
+        self.driver = self.start(authority)
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)
-        self.log = []
         self.screen_lock = screen_lock
         if screen_lock:
             self.add_screen_lock()
         self.resize("phone-390")
 
+    def trust(self, authority, store):
+        """Makes a store of certificates in which the tests' authority is trusted."""
+        os.makedirs(store, exist_ok=True)
+        run("certutil", "-N", "-d", "sql:" + store, "--empty-password")
+        run("certutil", "-A", "-d", "sql:" + store, "-n", "tests", "-t", "C,,", "-i", authority)
+
     def close(self):
         self.driver.quit()
+        self.remove_home()
+
+    def remove_home(self):
         # Its last processes may still be writing.
         for _ in range(50):
             shutil.rmtree(self.home, ignore_errors=True)
@@ -64,48 +72,22 @@ class Browser:
                 return
             time.sleep(0.1)
 
-    def forget(self, office):
-        """Makes it as good as new for the next test."""
-        self.open("about:blank")
-        self.cdp("ServiceWorker.enable")
-        self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
-        self.cdp("ServiceWorker.stopAllWorkers")
-        self.cdp("Storage.clearDataForOrigin", origin=office.origin, storageTypes="all")
-        self.cdp("Browser.resetPermissions")
-        if self.screen_lock:
-            self.driver.remove_all_credentials()
-            self.unlocks(True)
-        self.dark(False)
-        self.resize("phone-390")
-        self.driver.get_log("browser")
-        self.log = []
-
     # --- The phone ---
 
+    # By WebDriver's commands: Selenium's own methods for them refuse all but Chromium.
+
     def add_screen_lock(self):
-        options = VirtualAuthenticatorOptions()
-        options.transport = "internal"
-        options.protocol = "ctap2"
-        options.has_resident_key = True
-        options.has_user_verification = True
-        options.is_user_verified = True
-        self.driver.add_virtual_authenticator(options)
+        self.lock = self.driver.execute(Command.ADD_VIRTUAL_AUTHENTICATOR, {
+            "transport": "internal", "protocol": "ctap2", "hasResidentKey": True, "hasUserVerification": True,
+            "isUserConsenting": True, "isUserVerified": True})["value"]  # fmt: skip
 
     def unlocks(self, willing):
         """Whether the user unlocks the phone when asked."""
-        self.driver.set_user_verified(willing)
+        self.driver.execute(Command.SET_USER_VERIFIED, {"authenticatorId": self.lock, "isUserVerified": willing})
 
-    def resize(self, size):
-        width, height, mobile = SIZES[size]
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if mobile else 1,
-                 mobile=mobile)  # fmt: skip
-
-    def dark(self, on):
-        features = [{"name": "prefers-color-scheme", "value": "dark" if on else "light"}]
-        self.cdp("Emulation.setEmulatedMedia", features=features)
-
-    def cdp(self, command, **parameters):
-        return self.driver.execute_cdp_cmd(command, parameters)
+    def renew_screen_lock(self):
+        self.driver.execute(Command.REMOVE_ALL_CREDENTIALS, {"authenticatorId": self.lock})
+        self.unlocks(True)
 
     # --- The page ---
 
@@ -210,12 +192,7 @@ class Browser:
 
     # --- What it said ---
 
-    def console(self):
-        """Everything that the browser's console has said so far."""
-        self.log += self.driver.get_log("browser")
-        return self.log
-
     def violations(self):
         """Lines about the Content-Security-Policy, and scripts that failed."""
-        bad = ("Content Security Policy", "Refused to", "Uncaught", "violat")
-        return [json.dumps(line) for line in self.console() if any(word in line["message"] for word in bad)]
+        bad = ("Content Security Policy", "Content-Security-Policy", "Refused to", "Uncaught", "violat")
+        return [json.dumps(line) for line in self.console() if any(word in json.dumps(line) for word in bad)]

@@ -2,7 +2,7 @@
 
 import unittest
 
-from browser import Browser
+from browser import start_browser
 from office import Office, until
 
 
@@ -15,7 +15,7 @@ class PhonePageTest(unittest.TestCase):
     def setUpClass(cls):
         cls.office = Office(*cls.server_options, path=cls.server_path)
         cls.addClassCleanup(cls.office.close)
-        cls.browser = Browser(cls.office.authority.file, screen_lock=cls.screen_lock)
+        cls.browser = start_browser(cls.office.authority.file, screen_lock=cls.screen_lock)
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):

@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from browser import Browser
+from browser import start_browser
 from office import PROGRAMS, Office, run
 from test_looks import AUDIT
 
@@ -16,7 +16,7 @@ def setUpModule():
     global office, browser
     office = Office()
     unittest.addModuleCleanup(office.close)
-    browser = Browser(office.authority.file)
+    browser = start_browser(office.authority.file)
     unittest.addModuleCleanup(browser.close)
 
 

@@ -99,6 +99,10 @@ class Looks(PhonePageTest):
         self.browser.find(".request .approve").send_keys("\ue007")
         sign_in.becomes("active")
 
+
+class Installing(PhonePageTest):
+    """As Chromium, which alone tells, judges it."""
+
     def test_can_be_installed(self):
         self.browser.open(self.office.address + "/phone/")
         manifest = self.browser.cdp("Page.getAppManifest")

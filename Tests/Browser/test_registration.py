@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from browser import Browser
+from browser import start_browser
 from office import until
 from phone_page import PhonePageTest
 
@@ -113,7 +113,7 @@ class Registrations(PhonePageTest):
 
     def test_is_cut_off_when_another_phone_takes_its_place(self):
         self.register()
-        other = Browser(self.office.authority.file)
+        other = start_browser(self.office.authority.file)
         self.addCleanup(other.close)
         other.open(self.office.link(self.user, lost=True))
         # The loss alone cuts it off.

@@ -75,12 +75,12 @@ class CallerWorld(World):
     def host_words(self, report, *options, service="sudo"):
         return [self.host, report, self.path("pam.d"), service, ENROLLED, *options]
 
-    def log_in(self, *options, before=(), service="sudo", environment=None, check=True):
+    def log_in(self, *options, before=(), service="sudo", environment=None, check=True, patience=PATIENCE):
         """Runs the host, by `before` (as valgrind), and returns its report."""
         with tempfile.NamedTemporaryFile(dir=self.folder) as report:
             done = subprocess.run(
                 [*before, *self.host_words(report.name, *options, service=service)], stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, timeout=PATIENCE, env=environment,
+                capture_output=True, text=True, timeout=patience, env=environment,
             )  # fmt: skip
             lived = Report(read(report.name), done)
         if check and not lived.has_ended:

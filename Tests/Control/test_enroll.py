@@ -109,8 +109,9 @@ class Link(Case):
 class Waiting(Case):
     def waiting(self, *words):
         child = world.terminal(*(words or ("enroll", self.name)), timeout=30)
-        child.expect(LINK)
-        link = child.match.group(0)
+        # To the line's end: what comes in pieces matches too early.
+        child.expect(rf"({LINK})\r?\n")
+        link = child.match.group(1)
         child.expect_exact("waiting for ")
         return child, link
 

@@ -102,5 +102,15 @@ class HostileEnvironment(HostTestCase):
         self.assert_nothing_was_touched()
 
 
+class HostileEnvironmentOfAWorker(HostileEnvironment):
+    """The same where each sign-in starts its worker itself."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.host.run("systemctl", "stop", "iampass-worker.socket")
+        cls.addClassCleanup(cls.host.run, "systemctl", "start", "iampass-worker.socket")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -75,7 +75,12 @@ class HelperTestCase(HostTestCase):
         """With further lines of configuration, which the helper reads when it is told to."""
         with self.host.changed(testhost.CONFIGURATION, lambda text: text + "".join(f"{line}\n" for line in lines)):
             self.host.run("systemctl", "reload", "iampass-helper")
-            yield
+            try:
+                yield
+            except BaseException:
+                # What fails here must not be the next test's configuration.
+                self.addCleanup(self.host.run, "systemctl", "reload", "iampass-helper")
+                raise
         self.host.run("systemctl", "reload", "iampass-helper")
 
     def processes(self, pattern):
@@ -356,7 +361,7 @@ class WhateverHappens(HelperTestCase):
             self.host.run("umount", "/run/iampass/watch")
 
     def helper_pid(self):
-        return self.host.run("systemctl", "show", "--property=MainPID", "--value", "iampass-helper").strip()
+        return self.host.main_pid("iampass-helper")
 
 
 class Sudo(HelperTestCase):

@@ -151,6 +151,16 @@ import Testing
   }
 }
 
+@Suite struct UnixUsernameTests {
+  @Test func twoSpellingsOfOneLetterAreTwoUsers() throws {
+    let composed = try #require(UnixUsername(validating: "ren\u{E9}"))
+    let decomposed = try #require(UnixUsername(validating: "rene\u{301}"))
+    #expect(composed.text == decomposed.text)
+    #expect(composed != decomposed)
+    #expect(Set([composed, decomposed, composed]).count == 2)
+  }
+}
+
 @Suite struct ConfigurationTests {
   private func read(_ text: String) throws -> Configuration { try Configuration(parsing: Array(text.utf8)) }
 
@@ -178,7 +188,8 @@ import Testing
     "server = http://example.com", "server = x", "approval_timeout = 0", "approval_timeout = -1",
     "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000",
     "signing = maybe",
-    "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "send_command = true", "signed_replies =",
+    "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "services = sudo ../x",
+    "services = sudo \u{30C}x", "services = sudo,\u{E9}", "send_command = true", "signed_replies =",
     // Taken for keys that were not set, these would trust other authorities, go past the proxy, or lock nobody.
     "ca_file = relative.pem", "proxy = socks://a", "on_unreachable = shout",
   ])
@@ -195,6 +206,16 @@ import Testing
   ])
   func refusesWhatIsNoLine(_ line: String) {
     #expect(throws: ConfigurationError.keyValue(.badLine(1))) { try read(line) }
+  }
+
+  /// A mark makes one character with the blank, the equals sign or the comment's sign before it.
+  @Test(arguments: [
+    ("proxy =\u{301}http://a", nil), ("proxy = http://a \u{301}", "http://a \u{301}"),
+    ("#\u{301} proxy = http://a", ""),
+    ("\u{301}proxy = http://a", nil),
+  ])
+  func marksThatCombineChangeNoLine(_ line: String, _ proxy: String?) throws {
+    #expect((try? read(line)).map { $0.proxy ?? "" } == proxy)
   }
 
   @Test func refusesAKeyThatStandsTwice() {

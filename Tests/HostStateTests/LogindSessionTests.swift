@@ -35,6 +35,12 @@ import Testing
     #expect(parsed(written.replacing("STATE=active", with: "STATE=closing"))?.isClosing == true)
   }
 
+  /// A carriage return and a line feed are one character to Swift.
+  @Test func aCarriageReturnHidesNoLine() {
+    #expect(parsed(written.replacing("SERVICE=sshd\n", with: "TTY=x\r\n"))?.leader == 223)
+    #expect(parsed(written + "TTY=x\r\nLEADER=1\n") == nil)
+  }
+
   @Test(arguments: ["LEADER=1", "UID=0", "CLASS=greeter"])
   func refusesAFileThatSaysSomethingTwice(_ line: String) {
     #expect(parsed(written + line + "\n") == nil)

@@ -17,6 +17,20 @@ extension WorkerTests {
       #expect(crowd.outcomes(301).allSatisfy { $0 == nil })
     }
 
+    /// By which the helper knows how many requests it may leave held.
+    @Test func areToldHowManyAConnectionCarries() throws {
+      let crowd = Crowd("holds_300")
+      // libcurl learns a connection's bound when the connection is there.
+      crowd.ask(1, seconds: 60)
+      #expect(crowd.workerRests())
+      crowd.ask(299, seconds: 60)
+      #expect(crowd.workerRests())
+      crowd.ask(1, seconds: 60)
+      #expect(crowd.outcomes(301).allSatisfy { $0 == nil })
+      // Four connections would do; libcurl may make up to eight while they are being made.
+      #expect((4...8).contains { crowd.streams.contains(301 / $0) })
+    }
+
     @Test func areSilentWhenNoStreamIsFree() throws {
       let crowd = Crowd("holds_8")
       // One after the other: libcurl learns a connection's bound when the connection is there.
@@ -27,6 +41,17 @@ extension WorkerTests {
       crowd.ask(3, milliseconds: 300)
       #expect(crowd.outcomes(3) == [.silent, .silent, .silent])
     }
+
+    /// Where each of several idle connections turns out dead.
+    @Test func areRepeatedOnce() throws {
+      let crowd = Crowd("good")
+      crowd.ask(5, of: "/fault/slow", seconds: 20)
+      #expect(crowd.outcomes(5).allSatisfy { $0 == nil })
+      let path = "/fault/reset?\(UInt64.random(in: 0...UInt64.max))"
+      crowd.ask(1, of: path, seconds: 20)
+      #expect(crowd.outcomes(6).last == .connectionLost)
+      #expect(try Recorded.requests(of: "good", path: path).count == 2)
+    }
   }
 }
 
@@ -35,19 +60,21 @@ private final class Crowd {
   private let pipeline: WorkerPipeline
   private let url: String
   private var taken: [TransportError.Code?] = []
+  /// What the replies said that each connection carries.
+  private(set) var streams: Set<Int> = []
 
   init(_ service: String) {
-    pipeline = WorkerPipeline(settings: services.settings(service))
-    url = services.url(service) + "/"
+    pipeline = WorkerPipeline(settings: services.settings(service, lifetime: 0))
+    url = services.url(service)
   }
 
   deinit { pipeline.stop() }
 
-  func ask(_ count: Int, seconds: Int64 = 0, milliseconds: Int64 = 0) {
+  func ask(_ count: Int, of path: String = "/", seconds: Int64 = 0, milliseconds: Int64 = 0) {
     for _ in 0..<count {
       let now = MonotonicInstant.now()
       _ = pipeline.send(
-        HTTPRequest(method: .get, url: url, headers: []),
+        HTTPRequest(method: .get, url: url + path, headers: []),
         deadline: now.advanced(milliseconds: seconds * 1000 + milliseconds), now: now)
     }
   }
@@ -80,8 +107,13 @@ private final class Crowd {
     var entry = pollfd(
       fd: pipeline.descriptor, events: Int16(POLLIN | (pipeline.wantsToSend ? POLLOUT : 0)), revents: 0)
     poll(&entry, 1, milliseconds)
-    taken += pipeline.take(now: .now()).map { _, outcome in
-      if case .failure(let error) = outcome { error.code } else { nil }
+    for (_, outcome) in pipeline.take(now: .now()) {
+      switch outcome {
+      case .success(let reply):
+        taken.append(nil)
+        streams.insert(reply.streams)
+      case .failure(let error): taken.append(error.code)
+      }
     }
   }
 

@@ -53,11 +53,7 @@ extension WorkerTests {
     }
 
     @Test func areReplacedWhenTheirLifeIsOver() throws {
-      let settings = services.settings()
-      let transport = WorkerTransport(
-        settings: WorkerSettings(
-          server: settings.server, caCertificates: settings.caCertificates, worker: settings.worker,
-          workerUser: settings.workerUser, lifetime: 1))
+      let transport = WorkerTransport(settings: services.settings(lifetime: 1))
       _ = try get(transport, services.url("good") + "/fault/ok")
       let first = workers()
       usleep(1_300_000)

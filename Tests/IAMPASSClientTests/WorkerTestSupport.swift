@@ -45,11 +45,14 @@ struct HostileServices: Decodable, Sendable {
   }
 
   /// `host` replaces localhost in the address.
-  func settings(_ service: String = "good", host: String = "localhost", worker: String = workerPath) -> WorkerSettings {
+  func settings(
+    _ service: String = "good", host: String = "localhost", worker: String = workerPath,
+    lifetime: UInt32 = WorkerSettings.loginLifetime
+  ) -> WorkerSettings {
     let address = url(service).replacingOccurrences(of: "localhost", with: host)
     return WorkerSettings(
       server: try! ServerURL(address), caCertificates: authorities, worker: worker,
-      workerUser: geteuid() == 0 ? "nobody" : nil)
+      workerUser: geteuid() == 0 ? "nobody" : nil, lifetime: lifetime)
   }
 
   func transport(_ service: String = "good", host: String = "localhost") -> WorkerTransport {

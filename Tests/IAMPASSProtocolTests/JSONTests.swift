@@ -45,6 +45,24 @@ import Testing
     _ = try JSON(parsing: Array(text.utf8))
   }
 
+  /// json-c makes U+FFFD of these.
+  @Test(arguments: [
+    (#""\ud836\udc00""#, "\u{1D800}"), (#""\ud977\ude00""#, "\u{6DE00}"),
+    (#""a\uDBBF\uDFFF\n\ud83d\ude00z""#, "a\u{FFFFF}\n😀z"),
+    (#""\\ud836\ud83d\ude00\\""#, "\\ud836😀\\"),
+  ])
+  func readsEachPairOfSurrogatesAsItsCharacter(_ text: String, _ character: String) throws {
+    let string = try #require(try JSON(parsing: Array(text.utf8)).string)
+    #expect(Array(string.unicodeScalars) == Array(character.unicodeScalars))
+    let member = Array("{\(text):1,\"b\":2}".utf8)
+    guard case .object(let members) = try JSON(parsing: member) else { throw JSONError.notJSON }
+    #expect(members.map { Array($0.name.unicodeScalars) } == [Array(character.unicodeScalars), ["b"]])
+  }
+
+  @Test func aMemberNamedTwiceIsSeenThroughItsEscapes() {
+    #expect(throws: JSONError.memberNamedTwice) { try JSON(parsing: Array(#"{"\ud83d\ude00":1,"😀":2}"#.utf8)) }
+  }
+
   @Test func canonicalFormSortsByName() {
     let json = JSON.object(["b": .string("1"), "a": .object(["d": .null, "c": .bool(true)])])
     #expect(String(decoding: json.canonicallyEncoded(), as: UTF8.self) == #"{"a":{"c":true,"d":null},"b":"1"}"#)

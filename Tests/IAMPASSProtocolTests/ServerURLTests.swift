@@ -8,6 +8,9 @@ import Testing
     "https://оk.example:8443/",
     "/a/../b", "/a/%2E%2e/b", "https://ok.example:8443\\@evil/", "", "file:///etc/passwd", "/ a",
     "https://ok.example:8443#",
+    "https://ok.example:8443/a/../b", "https://ok.example:8443/%2e%2E", "https://ok.example:8443/ a",
+    "https://ok.example:8443/é", "https://ok.example:8443/#",
+    "https://ok.example:8443/" + String(repeating: "a", count: 3_000),
     "https://[ok.example:8443/", "https://ok.example:99999/", "/" + String(repeating: "a", count: 3_000),
   ])
   func refusesAnAddressThatIsNotTheServices(_ address: String) throws {

@@ -82,6 +82,16 @@ extension ServiceReply {
     }
   }
 
+  /// A Greek question mark is a semicolon to Swift, and none to the browser, in which another host has set `x`.
+  @Test func anotherCookiesTextIsNoCookie() async throws {
+    var visitor = try await Visitor.admitted(to: try await Fixture())
+    let own = try #require(visitor.cookie)
+    visitor.cookie = own + "; x=1\u{37E}" + own
+    #expect(await visitor.get("").status == 200)
+    visitor.cookie = "x=1\u{37E}" + own
+    #expect(await visitor.get("").status == 401)
+  }
+
   @Test(arguments: ["", "/application/x", "/sessions", "/audit", "/audit.jsonl", "/application/x/user/1"])
   func nothingIsShownWithoutSigningIn(_ path: String) async throws {
     let fixture = try await Fixture()

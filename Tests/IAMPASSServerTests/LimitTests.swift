@@ -51,6 +51,23 @@ import Testing
     #expect(client([proxy]) == "192.0.2.7")
   }
 
+  /// U+0600 makes one character with the comma behind it.
+  @Test func aForwardedAddressIsFoundBehindWhateverTheClientSent() throws {
+    let proxy = try #require(PeerAddress("127.0.0.1"))
+    for sent in ["\u{600}", "x\u{301}", "x,\u{301}"] {
+      let request = ServiceRequest(
+        method: "GET", target: "/", authority: nil, headers: [("X-Forwarded-For", sent + ", 192.0.2.7")],
+        peer: "127.0.0.1")
+      #expect(TrustedProxies([proxy]).client(of: request).text == "192.0.2.7")
+    }
+  }
+
+  @Test func ofAnInventedNameLittleIsKept() {
+    let long = String(repeating: "a" + String(repeating: "\u{301}", count: 500), count: 64)
+    #expect(FailureLimits.Kind.cut(long).utf8.count <= 66)
+    #expect(FailureLimits.Kind.cut("0123") == "0123")
+  }
+
   @Test func aNeighbourOfAProxyIsNotTrusted() throws {
     let proxy = try #require(PeerAddress("2001:db8::1"))
     func client(_ peer: String) -> String {

@@ -111,6 +111,18 @@ import Testing
     #expect(try #require(stored).holdEnd(arrival: later, wait: 20) == later.advanced(seconds: 20))
   }
 
+  /// So that a thousand of them do not end at a thousand times.
+  @Test func longHoldsOfOneSecondEndTogether() async throws {
+    let (fixture, _, session) = try await waiting()
+    let stored = try await fixture.service.storage.read { try Session.find(token: session.token.exposedValue, in: $0) }
+    let second = UnixTime(milliseconds: fixture.clock.now.milliseconds / 1_000 * 1_000).advanced(seconds: 10)
+    for part: Int64 in [0, 1, 999] {
+      let arrival = UnixTime(milliseconds: second.milliseconds + part)
+      #expect(try #require(stored).holdEnd(arrival: arrival, wait: 20) == second.advanced(seconds: 20))
+      #expect(try #require(stored).holdEnd(arrival: arrival, wait: 9) == arrival.advanced(seconds: 9))
+    }
+  }
+
   @Test func theStatusIsHeldUntilItChanges() async throws {
     let (fixture, phone, session) = try await waiting()
     async let status = fixture.status(of: session, wait: 20)

@@ -4,9 +4,11 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -128,6 +130,7 @@ class World:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="iampass-module-")
         self.backgrounds = []
+        self.standbys = []
         self.settings = {}
         os.mkdir(self.path("pam.d"))
         # The worker's user must reach its program.
@@ -184,6 +187,29 @@ class World:
     def restart_server(self, *more):
         self.server.stop()
         self.start_server(self.address.removeprefix("https://"), *more)
+
+    def wait_for_logins(self):
+        """Workers that wait, as iampass-worker.socket and its service have them; the process that forks them."""
+        os.makedirs(self.path("run"), 0o700, exist_ok=True)
+        # They look whether their program's file is still the one that runs.
+        os.chmod(self.folder, 0o711)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            pathlib.Path(self.path("run", "worker")).unlink(missing_ok=True)
+            listening.bind(self.path("run", "worker"))
+            os.chmod(self.path("run", "worker"), 0o600)
+            listening.listen(64)
+            number = listening.fileno()
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", f'exec "$@" 3<&{number}', "sh", self.path("iampass-https"), "nobody", "standby"],
+                pass_fds=(number,), stdin=subprocess.DEVNULL)
+        self.standbys.append(process)
+        # Loading must not count against a login's patience.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as login:
+            login.settimeout(PATIENCE)
+            login.connect(self.path("run", "worker"))
+            if not login.recv(1):
+                raise AssertionError("no worker waits")
+        return process
 
     def register_phone(self, state="phone.json"):
         link = json.loads(run(program("iampassctl"), "enroll", ENROLLED, "--json", "--config", self.path("iampass.conf")))
@@ -271,4 +297,7 @@ class World:
     def close(self):
         for background in reversed(self.backgrounds):
             background.stop()
+        for process in self.standbys:
+            process.kill()
+            process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -11,45 +11,7 @@ def setUpModule():
     global world
     world = ServerWorld()
     unittest.addModuleCleanup(world.close)
-    world.serve_alone("--metrics-listen", "127.0.0.1:0")
-    world.metrics = re.search(r"http://[0-9.:]+", world.server.wait_for("metrics on")).group(0)
-    application = world.application["application_id"]
-    signed("POST", f"/management/add_users/{application}", {"users": ["alice"]})
-    link = signed("GET", f"/management/device_registration_link/{application}/alice?display_name=Alice")
-    world.phone_registered(link["register_url"])
-
-
-def signed(method, path, body=None, by=None, headers=None):
-    client, secret = by or (world.application["application_id"], world.application["application_secret"])
-    data = json.dumps(body or {}).encode() if method == "POST" else None
-    signing = signed_requests.headers(client, secret, world.address + path)
-    status, _, text = world.get(path, method, data, {**signing, **(headers or {})})
-    if status >= 300:
-        raise AssertionError(f"{method} {path}: {status} {text}")
-    return json.loads(text)
-
-
-def started(host):
-    path = f"/authentication/authenticate_user/{world.application['application_id']}/alice"
-    return signed("POST", path, {"context": {"host": host}})["authentication_status"]
-
-
-def approved(host):
-    """A live session."""
-    phone = world.phone("approve", "--once")
-    try:
-        session = started(host)
-        end = time.monotonic() + PATIENCE
-        while status(session) != "active" and time.monotonic() < end:
-            time.sleep(0.05)
-    finally:
-        phone.stop()
-    return session
-
-
-def status(session, headers=None):
-    keys = (session["session_token"], session["session_secret"])
-    return signed("GET", session["status_url"].removeprefix(world.address), by=keys, headers=headers)["session_status"]
+    world.serve_with_metrics()
 
 
 class Health(unittest.TestCase):
@@ -99,7 +61,7 @@ class Metrics(unittest.TestCase):
         self.assertGreater(self.value("process_resident_memory_bytes", text), 1_000_000)
 
     def test_they_name_nobody(self):
-        started("named-host")
+        world.started("named-host")
         text = self.metrics()
         for word in ("alice", "Alice", "named-host", "office", *world.application.values()):
             self.assertNotIn(word, text)
@@ -110,9 +72,9 @@ class Metrics(unittest.TestCase):
 
 class Stop(unittest.TestCase):
     def test_what_is_held_is_answered(self):
-        session = started("held")
+        session = world.started("held")
         answers = []
-        thread = threading.Thread(target=lambda: answers.append(status(session, {"Prefer": "wait=60"})))
+        thread = threading.Thread(target=lambda: answers.append(world.status(session, {"Prefer": "wait=60"})))
         thread.start()
         self.wait_until_held()
         world.restart_server("--metrics-listen", world.metrics.removeprefix("http://"))
@@ -167,7 +129,7 @@ class Logs(unittest.TestCase):
 
 class Audit(unittest.TestCase):
     def test_who_asked_from_where_and_what_was_answered(self):
-        approved("audited")
+        world.approved("audited")
         done = world.command("audit", "--json-lines")
         self.assertEqual(done.returncode, 0, done.stderr)
         entries = [json.loads(line) for line in done.stdout.splitlines()]
@@ -209,17 +171,17 @@ class Backup(unittest.TestCase):
         return world.command("backup", world.path(name), **options)
 
     def test_the_copy_is_put_back_and_works(self):
-        session = approved("before")
+        session = world.approved("before")
         done = self.backup("copy")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        signed("POST", f"/management/add_users/{world.application['application_id']}", {"users": ["later"]})
+        world.add_users("later")
         world.server.stop()
         os.rename(world.path("data"), world.path("old"))
         self.addCleanup(shutil.rmtree, world.path("old"))
         os.mkdir(world.path("data"), 0o700)
         shutil.copy2(world.path("copy"), world.path("data", "iampass.sqlite"))
         world.restart_server("--metrics-listen", world.metrics.removeprefix("http://"))
-        self.assertEqual(status(session), "active")
+        self.assertEqual(world.status(session), "active")
         self.assertEqual(world.phone_status()["user"], "Alice")
         with world.database() as database:
             self.assertEqual(database.execute("SELECT name FROM user").fetchall(), [("alice",)])
@@ -258,7 +220,7 @@ class Backup(unittest.TestCase):
             number = 0
             while running:
                 number += 1
-                signed("POST", f"/management/add_users/{world.application['application_id']}", {"users": [f"u{number}"]})
+                world.add_users(f"u{number}")
 
         writer = threading.Thread(target=write)
         writer.start()
@@ -271,7 +233,8 @@ class Backup(unittest.TestCase):
         finally:
             running = False
             writer.join(PATIENCE)
-            signed("POST", f"/management/delete_users/{world.application['application_id']}", {"users": users_but_alice()})
+            world.signed(
+                "POST", "/management/delete_users/" + world.application["application_id"], {"users": users_but_alice()})
 
 
 def users_but_alice():

@@ -161,8 +161,11 @@ final class OfficeService: SessionService {
   var answers: [String: ServiceOutcome] = [:]
   /// What is answered to the end of a session.
   var toEnds: ServiceOutcome = .endTold
-  private(set) var asked = 0
+  /// When a status was asked for.
+  private(set) var askedAt: [Int64] = []
+  var asked: Int { askedAt.count }
   private(set) var ended: [String] = []
+  var takesManyAtOnce = true
   /// How long an answer takes, in ms.
   var latency: Int64 = 0
   var now: Int64 = 0
@@ -173,7 +176,7 @@ final class OfficeService: SessionService {
   var nextAnswer: Int64? { underWay.map(\.due).min() }
 
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
-    asked += 1
+    askedAt.append(now)
     return give(answers[session.statusURL] ?? .failed(.serverFailed(status: 500)))
   }
 

@@ -102,6 +102,32 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
+  /// logind did not answer once: nothing may be decided, and no news will come of it.
+  @Test func aSessionThatWasUnclearAtFirstIsWatchedWithoutALookAtEverything() throws {
+    let office = try Office()
+    try office.signIn()
+    office.logind.unclear = true
+    office.pass()
+    office.logind.unclear = false
+    office.pass(milliseconds: 29_000, looking: false)
+    #expect(office.service.asked == 0)
+    office.pass(milliseconds: 2_000, looking: false)
+    #expect(office.service.asked > 0)
+  }
+
+  @Test func aRecordThatCouldNotBeReadIsReadAgain() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    let path = try office.ledger.folder() + "/" + id
+    #expect(chmod(path, 0o644) == 0)
+    office.pass()
+    #expect(office.service.asked == 0)
+    #expect(chmod(path, 0o600) == 0)
+    office.supervisor.lookAtLeftOut(at: office.now)
+    office.pass(milliseconds: 1_000, looking: false)
+    #expect(office.service.asked > 0)
+  }
+
   private func spoil(_ office: Office, _ id: String, _ fault: String) throws {
     let path = try office.ledger.folder() + "/" + id
     let text = try String(contentsOfFile: path, encoding: .utf8)

@@ -115,6 +115,8 @@ class CountingProxy:
         return self
 
     def __exit__(self, *_):
+        # Wakes the accepting thread, which a mere close would not.
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._server.stop()
 

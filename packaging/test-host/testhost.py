@@ -188,12 +188,15 @@ class Host:
 
     def workers(self):
         """The process ids of the module's workers that run now; the phone's has another user, the helper's its own."""
-        own = self.helper_workers()
+        own = [*self.helper_workers(), self.main_pid("iampass-worker")]
         return [pid for pid in self._workers() if pid not in own]
 
     def helper_workers(self):
-        helper = self.run("systemctl", "show", "--property=MainPID", "--value", "iampass-helper").strip()
+        helper = self.main_pid("iampass-helper")
         return self._workers("-P", helper) if helper != "0" else []
+
+    def main_pid(self, unit):
+        return self.run("systemctl", "show", "--property=MainPID", "--value", unit).strip()
 
     def _workers(self, *more):
         return self.run("pgrep", "-u", "_iampass", "-x", *more, "iampass-https", check=False).split()

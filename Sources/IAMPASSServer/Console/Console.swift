@@ -60,9 +60,10 @@ struct Console: Sendable {
   }
 
   private var cookieValue: Secret? {
-    let pairs = call.request.values(of: ["Cookie"]).flatMap { $0.split(separator: ";") }
+    // By bytes, as the browser does: a Greek question mark is no semicolon.
+    let pairs = call.request.values(of: ["Cookie"]).flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
     let values = pairs.compactMap { pair -> Secret? in
-      let sides = pair.trimming(" \t").split(separator: "=", maxSplits: 1)
+      let sides = Substring(pair).trimming(" \t").split(separator: "=", maxSplits: 1)
       return sides.count == 2 && sides[0] == Self.cookie ? Secret(String(sides[1])) : nil
     }
     return values.count == 1 ? values[0] : nil

@@ -71,8 +71,8 @@ enum ConsoleAccess {
       db, sql: "SELECT form_token, used_at FROM console_session WHERE key_hash = ? AND expires_at > ? AND used_at > ?",
       arguments: [hash(key), now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
     guard let row else { return nil }
-    let usedAt = UnixTime(milliseconds: row["used_at"])
-    return (Secret(row["form_token"]), now.milliseconds(since: usedAt) >= useInterval * 1_000)
+    let usedAt = try UnixTime(milliseconds: row.get("used_at"))
+    return (Secret(try row.get("form_token")), now.milliseconds(since: usedAt) >= useInterval * 1_000)
   }
 
   static func markUsed(key: Secret, at now: UnixTime, in db: Database) throws {

@@ -119,7 +119,7 @@ extension Console {
     let found = try await storage.read { db -> (user: User, phone: String?)? in
       let row = try Row.fetchOne(
         db, sql: "SELECT * FROM user WHERE id = ? AND application = ?", arguments: [id, application])
-      return try row.map { (User(row: $0), try Phone.live(of: id, in: db)?.displayName) }
+      return try row.map { try (User(row: $0), Phone.live(of: id, in: db)?.displayName) }
     }
     guard let (user, phone) = found else { return refusal(404, .unknownUser) }
     switch act {

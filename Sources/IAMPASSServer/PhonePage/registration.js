@@ -109,8 +109,8 @@ export class Registration {
     };
     await accounts.put(account);
     await accounts.remove(pending);
-    // Else a browser short of space may throw the key away.
-    await navigator.storage?.persist?.().catch(() => false);
+    // Else a browser short of space may throw the key away. Firefox asks the user, who need not answer.
+    navigator.storage?.persist?.().catch(() => {});
     return account;
   }
 

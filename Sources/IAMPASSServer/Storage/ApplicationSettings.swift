@@ -67,24 +67,24 @@ public struct ApplicationSettings: Sendable, Equatable {
 
   init() {}
 
-  init(row: Row) {
-    walkaway = row["walkaway"]
-    silenceLeaves = row["silence_leaves"]
-    matchCodes = MatchCodes(stored: row["match_code"])
-    answerTime = row["answer_time"]
-    greatestDuration = row["greatest_duration"]
-    hook = row["hook"]
-    isDisabled = row["disabled_at"] != nil
+  init(row: Row) throws {
+    walkaway = try row.get("walkaway")
+    silenceLeaves = try row.get("silence_leaves")
+    matchCodes = try MatchCodes(stored: row.get("match_code"))
+    answerTime = try row.get("answer_time")
+    greatestDuration = try row.get("greatest_duration")
+    hook = try row.get("hook")
+    isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
   static func of(_ application: String, in db: Database) throws -> ApplicationSettings {
     let row = try db.firstRow("SELECT * FROM application WHERE id = ?", [application])
-    return row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
+    return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
   static func ofUser(_ user: Int64, in db: Database) throws -> ApplicationSettings {
     let row = try db.firstRow("SELECT application FROM user WHERE id = ?", [user])
-    return try row.map { try of($0["application"], in: db) } ?? ApplicationSettings()
+    return try row.map { try of($0.get("application"), in: db) } ?? ApplicationSettings()
   }
 
   func store(for application: String, in db: Database) throws {

@@ -19,15 +19,15 @@ public enum ApplicationRefusal: Error, Equatable, Sendable {
 extension Application {
   private static let greatestNameLength = 100
 
-  init(row: Row) {
-    self.init(id: row["id"], name: row["name"], secret: Secret(row["secret"]))
+  init(row: Row) throws {
+    try self.init(id: row.get("id"), name: row.get("name"), secret: Secret(row.get("secret")))
   }
 
   /// The name of a user's application; empty where there is no such user.
   static func name(of user: Int64, in db: Database) throws -> String {
     let sql =
       "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?"
-    return try db.firstRow(sql, [user])?["name"] ?? ""
+    return try db.firstRow(sql, [user]).map { try $0.get("name") } ?? ""
   }
 
   static func find(_ id: String, in db: Database) throws -> Application? {

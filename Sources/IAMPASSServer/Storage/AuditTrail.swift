@@ -17,10 +17,10 @@ public struct AuditEntry: Sendable {
     "credential", "reason",
   ]
 
-  init(row: Row) {
-    id = row["id"]
-    at = UnixTime(milliseconds: row["at"])
-    event = row["event"]
+  init(row: Row) throws {
+    id = try row.get("id")
+    at = try UnixTime(milliseconds: row.get("at"))
+    event = try row.get("event")
     details = Self.names.compactMap { name in
       let value: DatabaseValue = row[name]
       switch value.storage {

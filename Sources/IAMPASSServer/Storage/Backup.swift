@@ -35,7 +35,12 @@ extension Storage {
       Glibc.close(descriptor)
       unlink(partial)
     }
-    do { try await copyAll(to: partial) } catch { throw BackupError(.notWritten, path, "\(error)") }
+    do {
+      try await copyAll(to: partial)
+      let copy = try DatabaseQueue(path: partial)
+      try await copy.write(RestoredCopy.mark)
+      try copy.close()
+    } catch { throw BackupError(.notWritten, path, "\(error)") }
     guard fsync(descriptor) == 0 else { throw BackupError(.notWritten, path, Self.systemError) }
     // Unlike a renaming, this replaces nothing.
     guard link(partial, path) == 0 else {

@@ -24,9 +24,9 @@ struct ApplicationSummary: Sendable {
       FROM application WHERE ?1 IS NULL OR id = ?1 ORDER BY name
       """
     return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
-      ApplicationSummary(
-        id: row["id"], name: row["name"], users: row["users"], liveSessions: row["live_sessions"],
-        allSessions: row["all_sessions"], settings: ApplicationSettings(row: row))
+      try ApplicationSummary(
+        id: row.get("id"), name: row.get("name"), users: row.get("users"), liveSessions: row.get("live_sessions"),
+        allSessions: row.get("all_sessions"), settings: ApplicationSettings(row: row))
     }
   }
 }
@@ -50,15 +50,14 @@ struct UserSummary: Sendable {
     LEFT JOIN phone ON phone.user = user.id AND phone.cut_off_at IS NULL
     """
 
-  private init(row: Row) {
-    func time(_ column: String) -> UnixTime? { (row[column] as Int64?).map(UnixTime.init(milliseconds:)) }
-    let name: String = row["name"]
-    id = row["id"]
+  private init(row: Row) throws {
+    let name: String = try row.get("name")
+    id = try row.get("id")
     shownName = name.count > 2 * Self.shownLength ? name.prefix(Self.shownLength) + "…" : name
-    phone = row["display_name"]
-    registeredAt = time("registered_at")
-    isAway = (row["presence"] as String?) == Presence.away.rawValue
-    lastUsedAt = time("last_used_at")
+    phone = try row.get("display_name")
+    registeredAt = try row.time("registered_at")
+    isAway = try (row.get("presence") as String?) == Presence.away.rawValue
+    lastUsedAt = try row.time("last_used_at")
   }
 
   /// A page of an application's users, after the one with this id.
@@ -95,7 +94,8 @@ struct SessionSummary: Sendable {
       ORDER BY session.approved_at DESC LIMIT ?2
       """
     return try Row.fetchAll(db, sql: sql, arguments: [user, greatestCount]).map { row in
-      SessionSummary(session: try Session(row: row), application: row["application_name"], phone: row["display_name"])
+      try SessionSummary(
+        session: Session(row: row), application: row.get("application_name"), phone: row.get("display_name"))
     }
   }
 }

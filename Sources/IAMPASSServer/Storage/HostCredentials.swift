@@ -33,12 +33,11 @@ extension HostCredential {
   /// A last use is written down once in so many seconds, with a write that is made anyway.
   private static let useInterval: Int64 = 60
 
-  init(row: Row) {
-    func time(_ column: String) -> UnixTime? { (row[column] as Int64?).map(UnixTime.init(milliseconds:)) }
-    self.init(
-      id: row["id"], application: row["application"], name: row["name"], host: row["host"],
-      secret: Secret(row["secret"]), createdAt: UnixTime(milliseconds: row["created_at"]),
-      lastUsedAt: time("last_used_at"), revokedAt: time("revoked_at"))
+  init(row: Row) throws {
+    try self.init(
+      id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
+      secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
+      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"))
   }
 
   static func isFit(_ text: String) -> Bool {

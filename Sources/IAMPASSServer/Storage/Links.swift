@@ -14,13 +14,13 @@ struct Link: Sendable {
   let expiresAt: UnixTime
   let isUsed: Bool
 
-  init(row: Row) {
-    codeHash = row["code_hash"]
-    user = row["user"]
-    displayName = row["display_name"]
-    replacesPhone = row["replaces_phone"]
-    expiresAt = UnixTime(milliseconds: row["expires_at"])
-    isUsed = row["used_at"] != nil
+  init(row: Row) throws {
+    codeHash = try row.get("code_hash")
+    user = try row.get("user")
+    displayName = try row.get("display_name")
+    replacesPhone = try row.get("replaces_phone")
+    expiresAt = try UnixTime(milliseconds: row.get("expires_at"))
+    isUsed = try (row.get("used_at") as Int64?) != nil
   }
 
   static func hash(of code: Secret) -> String { Digest.hexadecimal(Digest.sha256(code.exposedBytes)) }

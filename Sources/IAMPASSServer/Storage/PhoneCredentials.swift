@@ -3,8 +3,8 @@ import GRDB
 import IAMPASSProtocol
 
 extension VerifiedCredential {
-  private init(row: Row) {
-    self.init(id: row["credential"], publicKey: row["public_key"], counter: row["counter"])
+  private init(row: Row) throws {
+    try self.init(id: row.get("credential"), publicKey: row.get("public_key"), counter: row.get("counter"))
   }
 
   /// The phone's, where it has one.

@@ -13,14 +13,15 @@ struct Phone: Sendable {
   let hasPage: Bool
   let isCutOff: Bool
 
-  init(row: Row) {
-    id = row["id"]
-    user = row["user"]
-    publicKey = row["public_key"]
-    displayName = row["display_name"]
-    presence = Presence(rawValue: row["presence"]) ?? .present
-    hasPage = row["has_page"]
-    isCutOff = row["cut_off_at"] != nil
+  init(row: Row) throws {
+    id = try row.get("id")
+    user = try row.get("user")
+    publicKey = try row.get("public_key")
+    displayName = try row.get("display_name")
+    guard let presence = try Presence(rawValue: row.get("presence")) else { throw DamagedRow(column: "presence") }
+    self.presence = presence
+    hasPage = try row.get("has_page")
+    isCutOff = try (row.get("cut_off_at") as Int64?) != nil
   }
 
   static func find(_ id: String, in db: Database) throws -> Phone? {

@@ -35,7 +35,8 @@ enum PushBook {
     guard let phone = try Phone.live(of: user, in: db),
       let row = try Row.fetchOne(db, sql: "SELECT * FROM push_subscription WHERE phone = ?", arguments: [phone.id]),
       let subscription = PushSubscription(
-        UnverifiedPushSubscription(endpoint: row["endpoint"], p256dh: row["p256dh"], auth: Secret(row["auth"])))
+        try UnverifiedPushSubscription(
+          endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
     else { return nil }
     return (phone.id, subscription, try token(in: db))
   }

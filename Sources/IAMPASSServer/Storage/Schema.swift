@@ -26,6 +26,7 @@ enum Schema {
       try $0.execute(sql: AuditSchema.furtherTriggers)
     }
     migrator.registerMigration("phone pages") { try $0.execute(sql: PhoneSchema.page) }
+    migrator.registerMigration("restored copies") { try $0.execute(sql: RestoredCopy.schema) }
     return migrator
   }
 

@@ -57,24 +57,28 @@ struct Session: Sendable {
   }
 
   init(row: Row) throws {
-    id = row["id"]
-    token = Secret(row["token"])
-    secret = Secret(row["secret"])
-    application = row["application"]
-    credential = row["credential"]
-    replySecret = Secret(row["reply_secret"])
-    address = row["address"]
-    user = row["user"]
-    source = row["source"]
-    context = try SignInContext(try JSON(parsing: Array((row["context"] as String).utf8)))
-    guard let method = AuthenticationMethod(rawValue: row["method"]) else { throw MessageError.member("method") }
+    id = try row.get("id")
+    token = try Secret(row.get("token"))
+    secret = try Secret(row.get("secret"))
+    application = try row.get("application")
+    credential = try row.get("credential")
+    replySecret = try Secret(row.get("reply_secret"))
+    address = try row.get("address")
+    user = try row.get("user")
+    source = try row.get("source")
+    context = try SignInContext(JSON(parsing: Array((row.get("context") as String).utf8)))
+    guard let method = try AuthenticationMethod(rawValue: row.get("method")) else {
+      throw MessageError.member("method")
+    }
     self.method = method
-    answerNonce = row["answer_nonce"]
-    heldBack = row["held_back"]
-    matchCode = (row["match_code"] as String?).map { Secret($0) }
-    lifecycle = SessionLifecycle(row: row)
-    delivered = SessionStatus(word: row["delivered"])
-    deliveredAt = UnixTime(milliseconds: row["delivered_at"])
+    answerNonce = try row.get("answer_nonce")
+    heldBack = try row.get("held_back")
+    matchCode = try (row.get("match_code") as String?).map { Secret($0) }
+    lifecycle = try SessionLifecycle(row: row)
+    // Nobody is told so because of a damaged row.
+    guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
+    delivered = try SessionStatus(word: row.get("delivered"))
+    deliveredAt = try UnixTime(milliseconds: row.get("delivered_at"))
   }
 
   /// Unambiguous: the values are JSON strings.
@@ -85,13 +89,13 @@ struct Session: Sendable {
 }
 
 extension SessionLifecycle {
-  init(row: Row) {
-    func time(_ column: String) -> UnixTime? { (row[column] as Int64?).map(UnixTime.init(milliseconds:)) }
-    self.init(
-      status: SessionStatus(word: row["status"]), ending: (row["ending"] as String?).flatMap(Ending.init(rawValue:)),
-      startedAt: UnixTime(milliseconds: row["started_at"]), duration: row["duration"],
-      answerTime: row["answer_time"],
-      approvedAt: time("approved_at"), collectedAt: time("collected_at"), endedAt: time("ended_at"))
+  init(row: Row) throws {
+    try self.init(
+      status: SessionStatus(word: row.get("status")),
+      ending: (row.get("ending") as String?).flatMap(Ending.init(rawValue:)),
+      startedAt: UnixTime(milliseconds: row.get("started_at")), duration: row.get("duration"),
+      answerTime: row.get("answer_time"),
+      approvedAt: row.time("approved_at"), collectedAt: row.time("collected_at"), endedAt: row.time("ended_at"))
   }
 }
 

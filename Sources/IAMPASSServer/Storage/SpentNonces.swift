@@ -9,7 +9,10 @@ enum SpentNonces {
   ///   - forgetAt: when the request's time stamp alone refuses it.
   static func spend(_ nonce: String, client: String, forgetAt: UnixTime, in db: Database) throws -> Bool {
     try db.run(
-      "INSERT OR IGNORE INTO spent_nonce (client, nonce, forget_at) VALUES (?, ?, ?)",
+      """
+      INSERT OR IGNORE INTO spent_nonce (client, nonce, forget_at) SELECT ?1, ?2, ?3
+      WHERE NOT EXISTS (SELECT 1 FROM restored_copy WHERE nonces_spent_until > ?3)
+      """,
       [client, nonce, forgetAt.milliseconds])
     return db.changesCount == 1
   }

@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
 import IAMPASSProtocol
+import Synchronization
 
 /// Why the data directory cannot be used.
 public struct StorageError: Error, Sendable {
@@ -8,6 +9,8 @@ public struct StorageError: Error, Sendable {
     case folderNotMade
     case folderWritableByOthers
     case databaseNotOpened
+    /// What is in it is not what SQLite wrote.
+    case databaseDamaged
     /// There must be one already.
     case noDatabase
     case noRandomBytes
@@ -30,11 +33,14 @@ public struct StorageError: Error, Sendable {
 /// A commit is in the write-ahead log before a reply leaves, so that `kill -9` loses nothing that was said. Several
 /// processes may work on one directory: `application create` beside a running service.
 public struct Storage: Sendable {
-  /// How long a write waits for another process, in seconds.
+  /// How long a write waits for another process, in seconds; with its turn among others it waits twice as long at most.
   private static let busyTime = 5.0
   private static let fileName = "iampass.sqlite"
 
   private let pool: DatabasePool
+  private let lock = LockWatch()
+  /// What is to be told of its failures.
+  let alarm = StorageAlarm()
 
   /// Opens the database that a service already has in `folder`.
   public init(existing folder: String) throws {
@@ -51,18 +57,45 @@ public struct Storage: Sendable {
     var configuration = Configuration()
     configuration.busyMode = .timeout(Storage.busyTime)
     configuration.label = "iampass"
+    // Of a damaged page as little as can be is believed.
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
       try Schema.migrator.migrate(pool)
+    } catch  where StorageTrouble(error) == .damaged {
+      throw StorageError(.databaseDamaged, path: path, detail: "\(error)")
     } catch {
       throw StorageError(.databaseNotOpened, path: path, detail: "\(error)")
     }
   }
 
+  /// Looks at every page of the database, which takes a second for some hundred megabytes.
+  public func checkWhole() throws {
+    do {
+      let found = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") } ?? ""
+      guard found == "ok" else {
+        let line = found.split(separator: "\n").joined(separator: " ")
+        throw StorageError(.databaseDamaged, path: pool.path, detail: line)
+      }
+    } catch  where StorageTrouble(error) == .damaged {
+      throw StorageError(.databaseDamaged, path: pool.path, detail: "\(error)")
+    }
+  }
+
   /// One transaction, on disk when this returns.
   func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    let arrival = ContinuousClock.now
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
-    try await Task.detached { [pool] in try await pool.write(work) }.value
+    return try await Task.detached { [pool, lock, alarm] in
+      try await pool.writeWithoutTransaction { db in
+        // In turn each would wait its whole time for another process, and the last one for minutes.
+        if lock.hasOutlasted(arrival, by: .seconds(Storage.busyTime)) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        let changes = db.totalChangesCount
+        let value = try lock.watching { try db.transaction(work) }
+        if db.totalChangesCount != changes { alarm.wrote() }
+        return value
+      }
+    }.value
   }
 
   /// Copies all that is committed into an empty file; writers are not kept waiting.
@@ -99,6 +132,55 @@ public struct Storage: Sendable {
     // The umask may have been wider, or the file older.
     fchmod(descriptor, 0o600)
     Glibc.close(descriptor)
+  }
+}
+
+/// Whether another process holds the database, as far as the writes have found out.
+private final class LockWatch: Sendable {
+  private let lastFailure = Mutex<ContinuousClock.Instant?>(nil)
+
+  func watching<Value>(_ work: () throws -> Value) throws -> Value {
+    do {
+      return try work()
+    } catch  where StorageTrouble(error) == .locked {
+      lastFailure.withLock { $0 = .now }
+      throw error
+    }
+  }
+
+  /// Whether a write has failed since `arrival`, and that is so long ago.
+  func hasOutlasted(_ arrival: ContinuousClock.Instant, by time: Duration) -> Bool {
+    guard let failure = lastFailure.withLock({ $0 }), failure >= arrival else { return false }
+    return arrival.duration(to: .now) >= time
+  }
+}
+
+extension Database {
+  fileprivate func transaction<Value>(_ work: (Database) throws -> Value) throws -> Value {
+    var value: Value?
+    try inTransaction {
+      value = try work(self)
+      return .commit
+    }
+    guard let value else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+    return value
+  }
+}
+
+/// A row has another kind of value in a column than the table allows.
+struct DamagedRow: Error {
+  let column: String
+}
+
+extension Row {
+  /// A column's value, or ``DamagedRow``: GRDB's subscripts would end the process, and its own error shows the whole row,
+  /// secrets too.
+  func get<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
+    do { return try decode(forColumn: column) } catch { throw DamagedRow(column: column) }
+  }
+
+  func time(_ column: String) throws -> UnixTime? {
+    try (get(column) as Int64?).map(UnixTime.init(milliseconds:))
   }
 }
 

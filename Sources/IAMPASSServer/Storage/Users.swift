@@ -10,10 +10,10 @@ struct User: Sendable {
   let application: String
   let name: String
 
-  init(row: Row) {
-    id = row["id"]
-    application = row["application"]
-    name = row["name"]
+  init(row: Row) throws {
+    id = try row.get("id")
+    application = try row.get("application")
+    name = try row.get("name")
   }
 
   static func isFit(_ name: String) -> Bool {

@@ -31,6 +31,8 @@ public indirect enum ReferenceJSON: Equatable {
   }
 
   public var string: String? { if case .string(let bytes) = self { bytes.text } else { nil } }
+  /// `-0` is 0.
+  public var integer: Int64? { if case .number(let text) = self { Int64(text) } else { nil } }
   public var isObject: Bool { if case .object = self { true } else { false } }
 
   /// How deep arrays and objects stand in each other; 0 for a value that is neither.

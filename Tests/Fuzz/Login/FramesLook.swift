@@ -39,6 +39,7 @@ private struct Frame: Equatable {
     case .request(_, _, let request): [request.url] + request.headers.flatMap { [$0.name, $0.value] }
     case .reply(_, let reply): reply.headers.flatMap { [$0.name, $0.value] }
     case .failure(_, let error): [error.detail]
+    case .greeting(let greeting): [greeting.place.user]
     case .cancel: []
     }
   }
@@ -68,6 +69,6 @@ private func check(_ frame: WorkerFrame) {
   case .reply(_, let reply):
     must((100...999).contains(reply.status), "a reply's status is no HTTP status")
     must(reply.body.count <= FrameBuffer.greatestReply, "a reply is larger than a frame")
-  case .settings, .request, .cancel, .failure: break
+  case .settings, .request, .cancel, .failure, .greeting: break
   }
 }

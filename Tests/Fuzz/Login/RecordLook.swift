@@ -22,7 +22,7 @@ func lookAtRecord(_ text: [UInt8]) {
 private func check(_ record: SessionRecord, _ reference: ReferenceJSON) {
   must(reference["version"] == .number("1"), "a record of another version")
   must(reference["user"]?.string == record.user.text, "another user's record")
-  must(reference["uid"] == .number(String(record.uid)), "another uid's record")
+  must(reference["uid"]?.integer == Int64(record.uid), "another uid's record")
   must(!record.user.text.isEmpty && !record.user.text.contains { "/:\n ".contains($0) }, "a user's name that is none")
   must((0...(1 << 40)).contains(record.created), "made at no time")
   must((0...(366 * 86_400)).contains(record.duration), "longer than anybody asks for")

@@ -35,7 +35,7 @@ final class ScriptedService: HTTPTransport {
     case .wrong: headers.append((ReplySignature.header, String(signature.reversed())))
     case .right: headers.append((ReplySignature.header, signature))
     }
-    return HTTPReply(status: status, headers: headers, body: body, isMultiplexed: true)
+    return HTTPReply(status: status, headers: headers, body: body, streams: 1)
   }
 
   static func settings(signedReplies: Bool) -> ServiceSettings {

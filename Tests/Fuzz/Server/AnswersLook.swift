@@ -76,7 +76,7 @@ private struct PhoneWord {
     }
     let request = world.requests[index]
     must(says("nonce", request.nonce), "an answer to another asking")
-    must(statement?["expires"] == .number(String(request.expires)), "an answer in another time")
+    must(statement?["expires"]?.integer == Int64(request.expires), "an answer in another time")
     must(says("context_hash", ShownContext.hash(request.context)), "an answer to what was not shown")
     let isApproval = says("answer", "approve")
     must(isApproval || ["deny", "not_me", "unable"].contains { says("answer", $0) }, "an answer that is none")

@@ -127,9 +127,9 @@ class Life(unittest.TestCase):
         self.assert_pam_is_as_before()
 
     def test_05_the_services_run_confined(self):
-        for unit in ("iampass-helper", "iampass-server"):
+        for unit in ("iampass-helper", "iampass-server", "iampass-worker.socket"):
             wait_until(f"{unit} runs", lambda unit=unit: machine.is_active(unit))
-        for unit in ("iampass-server", "iampass-helper"):
+        for unit in ("iampass-server", "iampass-helper", "iampass-worker"):
             said = run("systemd-analyze", "security", "--no-pager", unit)
             exposure = float(re.search(r"exposure level[^:]*: ([0-9.]+)", said)[1])
             self.assertLess(exposure, 3, unit)
@@ -226,7 +226,9 @@ class Life(unittest.TestCase):
         run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
 
     def test_14_an_upgrade_leaves_sign_ins_and_sessions_alone(self):
-        pam, helper = machine.pam_files(), machine.main_pid("iampass-helper")
+        pam, units = machine.pam_files(), ("iampass-helper", "iampass-worker")
+        before = {unit: machine.main_pid(unit) for unit in units}
+        self.assertNotIn("0", before.values())
         with Phone("approve"):
             session = terminal(SSH, user="visitor")
             press_enter_for_the_phone(session)
@@ -243,7 +245,8 @@ class Life(unittest.TestCase):
         self.assertEqual((status, "root" in shown, "assword" in shown), (0, True, False), shown)
         session.sendline("echo $((6 * 7))")
         session.expect("42")
-        self.assertNotEqual(machine.main_pid("iampass-helper"), helper)
+        for unit in units:
+            self.assertNotIn(machine.main_pid(unit), ("0", before[unit]), unit)
         self.assertEqual(machine.pam_files(), pam)
         machine.leave()
         self.assertIn("Signed out", finish(session)[1])

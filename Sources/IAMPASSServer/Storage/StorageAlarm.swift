@@ -1,0 +1,99 @@
+import GRDB
+import IAMPASSProtocol
+import Logging
+import Synchronization
+
+/// What kind of failure of the storage it is, as far as that says what to do.
+enum StorageTrouble: Sendable {
+  case full
+  case locked
+  case damaged
+  case other
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as DatabaseError:
+      switch error.resultCode {
+      case .SQLITE_FULL: self = .full
+      case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
+      default: self = .other
+      }
+    case is DamagedRow: self = .damaged
+    default: self = .other
+    }
+  }
+
+  var hint: String {
+    switch self {
+    case .full: "make room on the disk of the data directory"
+    case .locked: "look for another program that holds the database"
+    case .damaged: "stop the service, and put the last backup in the database's place"
+    case .other: "look at the data directory and its disk"
+    }
+  }
+}
+
+/// Keeps the log readable while the storage does not work: each request fails then.
+final class StorageAlarm: Sendable {
+  /// Seconds after which a failure that goes on is told again.
+  private static let interval: Int64 = 60
+
+  private struct State {
+    var toldAt: UnixTime?
+    var untold = 0
+    /// Told, and no change stored since.
+    var isOn = false
+    var isOver = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Notes a failure.
+  ///
+  /// - Returns: how many there were since one was told, this one included; nil where one was told just now.
+  func failed(_ trouble: StorageTrouble, at now: UnixTime) -> Int? {
+    state.withLock { state in
+      state.untold += 1
+      if let toldAt = state.toldAt, now < toldAt.advanced(seconds: Self.interval) { return nil }
+      defer { state.untold = 0 }
+      state.toldAt = now
+      // A damage does not go away by itself: elsewhere in the file much works.
+      state.isOn = trouble != .damaged
+      return state.untold
+    }
+  }
+
+  /// Notes a change that is stored.
+  func wrote() {
+    state.withLock { state in
+      guard state.isOn else { return }
+      state.isOn = false
+      state.isOver = true
+    }
+  }
+
+  /// Whether the storage works again, said once.
+  func takeEnd() -> Bool {
+    state.withLock { state in
+      defer { state.isOver = false }
+      return state.isOver
+    }
+  }
+}
+
+extension Service {
+  /// For the log. Clients are told nothing of what the storage said.
+  func tell(storageFailure error: any Error) {
+    metrics.countStorageFailure()
+    let trouble = StorageTrouble(error)
+    guard let count = storage.alarm.failed(trouble, at: clock()) else { return }
+    logger.error(
+      "the storage does not work",
+      metadata: ["error": "\(DisplayText.sanitized("\(error)"))", "hint": "\(trouble.hint)", "failures": "\(count)"])
+  }
+
+  func tellWhenStorageWorksAgain() {
+    if storage.alarm.takeEnd() { logger.notice("the storage works again") }
+  }
+}

@@ -1,0 +1,148 @@
+"""The network workers that wait for sign-ins, as the packaged units have them."""
+
+import re
+import time
+import unittest
+
+from support import HostTestCase
+
+UNIT = "iampass-worker"
+#: What a sign-in hears first. Where nothing waits, systemd starts it.
+GREETING = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/iampass/worker'); print(len(s.recv(1)))"
+PASSWORD = r"\[sudo\] password for alice: "
+
+
+class Waiting(HostTestCase):
+    def setUp(self):
+        super().setUp()
+        self.host.run("systemctl", "reset-failed", f"{UNIT}.service", f"{UNIT}.socket", check=False)
+        self.host.run("systemctl", "start", f"{UNIT}.socket", f"{UNIT}.service")
+        self.addCleanup(self.host.run, "systemctl", "start", f"{UNIT}.socket", f"{UNIT}.service")
+        self.assert_it_waits()
+
+    def assert_it_waits(self):
+        """With everything loaded: on a busy machine that can take longer than a sign-in is patient."""
+        self.assertEqual(self.host.run("python3", "-c", GREETING).strip(), "1")
+        self.assert_eventually("the worker is left", lambda: not self.host.workers())
+
+    def sign_in_asked_for(self, answered_after=3):
+        """A sudo that waits for its phone; seconds."""
+        self.asked = self.phone("approve", after=answered_after)
+        self.asked.__enter__()
+        self.addCleanup(self.asked.__exit__, None, None, None)
+        child = self.sudo()
+        self.assertTrue(self.asked.wait_for_requests(1))
+        return child
+
+    def worker(self):
+        """The one worker of the sign-in under way, and whose child it is."""
+        workers = self.host.workers()
+        self.assertEqual(len(workers), 1)
+        return workers[0], self.host.run("ps", "-o", "ppid=", "-p", workers[0]).strip()
+
+    def assert_signed_in(self, child):
+        self.assertEqual(child.finish(), 0, child.screen)
+        self.assertIn("root", child.screen)
+        self.assert_eventually("the worker is left", lambda: not self.host.workers())
+
+    def test_a_sign_in_takes_one(self):
+        child = self.sign_in_asked_for()
+        self.assertEqual(self.worker()[1], self.host.main_pid(UNIT))
+        self.assert_signed_in(child)
+
+    def test_the_first_sign_in_starts_those_that_wait(self):
+        self.host.run("systemctl", "stop", f"{UNIT}.service")
+        self.assertEqual(self.host.main_pid(UNIT), "0")
+        # By one of them, or on a busy machine by a worker of its own.
+        self.assert_signed_in(self.sign_in_asked_for())
+        self.assertNotEqual(self.host.main_pid(UNIT), "0")
+        child = self.sign_in_asked_for()
+        self.assertEqual(self.worker()[1], self.host.main_pid(UNIT))
+        self.assert_signed_in(child)
+
+    def test_without_the_socket_a_sign_in_starts_its_own(self):
+        self.host.run("systemctl", "stop", f"{UNIT}.socket")
+        self.assertIn("No such file", self.host.run("ls", "/run/iampass/worker", check=False))
+        child = self.sign_in_asked_for()
+        command = self.host.run("ps", "-o", "comm=", "-p", self.worker()[1]).strip()
+        self.assertEqual(command, "sudo")
+        self.assert_signed_in(child)
+
+    def test_where_the_program_hangs_a_sign_in_starts_its_own(self):
+        self.host.run("systemctl", "kill", "--signal=STOP", UNIT)
+        self.addCleanup(self.host.run, "systemctl", "kill", "--signal=CONT", UNIT)
+        child = self.sign_in_asked_for()
+        self.assertEqual(self.host.run("ps", "-o", "comm=", "-p", self.worker()[1]).strip(), "sudo")
+        self.assert_signed_in(child)
+
+    def test_a_program_that_cannot_start_stops_nobody(self):
+        self.host.run("systemctl", "stop", f"{UNIT}.service")
+        self.host.run("sh", "-c", f"mkdir -p /run/systemd/system/{UNIT}.service.d && printf '[Service]\\nExecStart=\\n"
+                      f"ExecStart=/bin/false\\n' >/run/systemd/system/{UNIT}.service.d/broken.conf")
+        self.host.run("systemctl", "daemon-reload")
+        try:
+            self.assert_signed_in(self.sign_in_asked_for())
+            # Whatever became of the socket meanwhile.
+            self.assert_signed_in(self.sign_in_asked_for())
+        finally:
+            self.host.run("rm", "-r", f"/run/systemd/system/{UNIT}.service.d")
+            self.host.run("systemctl", "daemon-reload")
+            self.host.run("systemctl", "reset-failed", f"{UNIT}.service", f"{UNIT}.socket", check=False)
+
+    def test_a_sign_in_outlives_a_restart(self):
+        for verb in ("restart", "stop"):
+            with self.subTest(verb=verb):
+                self.host.run("systemctl", "start", UNIT)
+                self.assert_it_waits()
+                child = self.sign_in_asked_for(answered_after=8)
+                before = self.worker()[0]
+                began = time.monotonic()
+                self.host.run("systemctl", verb, UNIT)
+                self.assertLess(time.monotonic() - began, 3)
+                self.assertEqual(self.host.workers(), [before])
+                self.assert_signed_in(child)
+
+    def test_a_killed_worker_signs_nobody_in(self):
+        child = self.sign_in_asked_for()
+        self.host.run("kill", "-KILL", self.worker()[0])
+        child.expect(PASSWORD)
+        child.close(force=True)
+        self.assertNotRegex(child.screen, r"(?m)^root$")
+
+    def test_after_a_crash_the_next_sign_in_has_another_program(self):
+        first = self.host.main_pid(UNIT)
+        child = self.sign_in_asked_for()
+        self.host.run("kill", "-SEGV", self.worker()[0])
+        child.expect(PASSWORD)
+        child.close(force=True)
+        self.assert_eventually("the program goes on", lambda: self.host.main_pid(UNIT) != first)
+        self.host.forget_attempts()
+        self.assert_it_waits()
+        child = self.sign_in_asked_for()
+        self.assertEqual(self.worker()[1], self.host.main_pid(UNIT))
+        self.assert_signed_in(child)
+
+    def test_a_killed_sudo_keeps_no_worker(self):
+        child = self.sign_in_asked_for(answered_after=2)
+        self.host.run("pkill", "-KILL", "-x", "sudo")
+        child.close(force=True)
+        self.assert_eventually("the worker is left", lambda: not self.host.workers())
+        # The service takes no other request before.
+        self.assert_eventually("nobody answers", lambda: "approved" in self.asked.printed)
+
+
+class Unit(HostTestCase):
+    def test_it_is_confined(self):
+        said = self.host.run("systemd-analyze", "security", "--no-pager", UNIT, check=False)
+        self.assertLess(float(re.search(rf"exposure level for {UNIT}.service: ([\d.]+)", said)[1]), 2.0)
+
+    def test_nobody_else_reaches_the_socket(self):
+        self.assertEqual(self.host.run("stat", "--format=%F %a %U", "/run/iampass/worker").strip(), "socket 600 root")
+        said = self.host.run(
+            "python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect('/run/iampass/worker')", user="alice",
+            check=False)
+        self.assertIn("PermissionError", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,163 @@
+import CHost
+import Foundation
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSClient
+
+/// A program with a pipe from its output, which goes with this object.
+final class Companion {
+  let process = Process()
+  private let output = Pipe()
+
+  init(_ words: [String]) throws {
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    try process.run()
+  }
+
+  deinit { stop() }
+
+  func stop() {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+  }
+
+  /// The first that it writes, without the line's end.
+  func line() -> String {
+    String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).trimmingCharacters(in: .newlines)
+  }
+
+  /// All that it wrote, once it has ended.
+  func rest() -> String {
+    stop()
+    return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      .trimmingCharacters(in: .newlines)
+  }
+}
+
+/// The worker's program where its user can look at it, as the package puts it; the folder of a build may be root's alone.
+enum StandbyProgram {
+  private static let folder = "/tmp/iampass-standby-program-\(UInt64.random(in: 0...UInt64.max))"
+
+  static let path: String = {
+    let copy = folder + "/iampass-https"
+    mkdir(folder, 0o755)
+    atexit { try? FileManager.default.removeItem(atPath: StandbyProgram.folder) }
+    do { try FileManager.default.copyItem(atPath: workerPath, toPath: copy) } catch { fatalError("\(error)") }
+    chmod(copy, 0o755)
+    return copy
+  }()
+}
+
+/// A folder with a socket, as the packaged unit makes them, and who listens at it.
+class Listener {
+  let folder: String
+  let socket: String
+  fileprivate let companion: Companion
+  private let program: String
+
+  /// Runs the Python text `actions`, after which come `words`, with the listening socket as `s`.
+  init(_ actions: String, _ words: [String], program: String = StandbyProgram.path) throws {
+    folder = "/tmp/iampass-standby-test-\(UInt64.random(in: 0...UInt64.max))"
+    socket = folder + "/worker"
+    self.program = program
+    mkdir(folder, 0o700)
+    let text = """
+      import os, socket, struct, sys, time
+      s = socket.socket(socket.AF_UNIX)
+      s.bind(sys.argv[1])
+      os.chmod(sys.argv[1], 0o600)
+      \(actions)
+      """
+    companion = try Companion(["/usr/bin/python3", "-c", text, socket] + words)
+    guard companion.line() == "ready" else { throw TransportError(.workerFailed, detail: "no listener") }
+  }
+
+  deinit {
+    companion.stop()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  func transport(at path: String? = nil) -> WorkerTransport {
+    let usual = HostileServices.shared.settings()
+    return WorkerTransport(
+      settings: WorkerSettings(
+        server: usual.server, caCertificates: usual.caCertificates, worker: program, workerUser: usual.workerUser,
+        standby: path ?? socket))
+  }
+}
+
+/// The worker's program, waiting.
+final class Standby: Listener {
+  init(program: String = StandbyProgram.path, libraries: String = "") throws {
+    try super.init(
+      """
+      s.listen(128)
+      os.dup2(s.fileno(), 3)
+      os.set_inheritable(3, True)
+      print("ready", flush=True)
+      os.execve(sys.argv[2], ["iampass-https", "nobody", "standby"], {"LD_LIBRARY_PATH": sys.argv[3]})
+      """, [program, libraries], program: program)
+    // Loading must not count against a login's patience.
+    let login = iampass_connect(socket)
+    var greeting = pollfd(fd: login, events: Int16(POLLIN), revents: 0)
+    try #require(login >= 0 && poll(&greeting, 1, 20_000) == 1)
+    close(login)
+    try #require(comesToHave(0))
+  }
+
+  var process: pid_t { companion.process.processIdentifier }
+  /// A process that has ended and was not waited for has no program.
+  var isThere: Bool { FileIdentity(following: "/proc/\(process)/exe") != nil }
+
+  /// Workers that this process has started itself.
+  func ownWorkers() -> [pid_t] { IAMPASSClientTests.workers().filter { $0 != process } }
+
+  func workers() -> [pid_t] {
+    let list = try? String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)
+    return (list ?? "").split(separator: " ").compactMap { pid_t($0) }
+  }
+
+  func comesToHave(_ count: Int) -> Bool { comes { workers().count == count } }
+  func comesToAnEnd() -> Bool { comes { !isThere } }
+
+  private func comes(_ check: () -> Bool) -> Bool {
+    let end = MonotonicInstant.now().advanced(milliseconds: 10_000)
+    while !check() {
+      guard MonotonicInstant.now() < end else { return false }
+      usleep(10_000)
+    }
+    return true
+  }
+}
+
+/// Something else that listens, greets and then hears what it is told.
+final class Impostor: Listener {
+  init(_ greeting: String, user: uid_t = 0) throws {
+    let place = try #require(WorkerPlace(running: try WorkerFile.check(StandbyProgram.path), user: "nobody"))
+    try super.init(
+      """
+      greeting, user, device, inode, network = sys.argv[2], *map(int, sys.argv[3:])
+      name = b"daemon" if greeting == "other user" else b"nobody"
+      os.setresuid(user, user, user)
+      s.listen(1)
+      print("ready", flush=True)
+      s = s.accept()[0]
+      device += greeting == "other program"
+      network += greeting == "other network"
+      now = time.monotonic_ns() + {"before the login": -10**9, "after now": 60 * 10**9}.get(greeting, 0)
+      told = {"a reply": struct.pack(">BIHBHI", 4, 1, 200, 1, 0, 0), "no frame": b"garbage", "silence": b""}
+      told = told.get(greeting, struct.pack(">BQQQI6sq", 6, device, inode, network, 6, name, now))
+      s.sendall(struct.pack(">I", len(told)) + told if told else b"")
+      while said := s.recv(1 << 20):
+          print(said, flush=True)
+      """,
+      [greeting] + [UInt64(user), place.program.device, place.program.inode, place.network].map { String($0) })
+  }
+
+  /// All that it was told; the transport must be gone.
+  func heard() -> String { companion.rest() }
+}

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct StorageAlarmTests {
+  private let alarm = StorageAlarm()
+  private let start = UnixTime(seconds: 1_800_000_000)
+
+  @Test func tellsAFailureThatGoesOnOnceAMinute() {
+    #expect(alarm.failed(.full, at: start) == 1)
+    for second in 1..<60 { #expect(alarm.failed(.full, at: start.advanced(seconds: Int64(second))) == nil) }
+    #expect(alarm.failed(.full, at: start.advanced(seconds: 60)) == 60)
+  }
+
+  @Test func tellsTheEndOnce() {
+    alarm.wrote()
+    #expect(!alarm.takeEnd())
+    _ = alarm.failed(.locked, at: start)
+    #expect(!alarm.takeEnd())
+    alarm.wrote()
+    #expect(alarm.takeEnd())
+    #expect(!alarm.takeEnd())
+  }
+
+  @Test func doesNotTakeWhatWorksElsewhereForTheEndOfADamage() {
+    _ = alarm.failed(.damaged, at: start)
+    alarm.wrote()
+    #expect(!alarm.takeEnd())
+  }
+}
