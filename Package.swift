@@ -2,7 +2,7 @@
 import PackageDescription
 
 // What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
-// Dispatch or Concurrency, and links libpam, libcrypto and json-c only. libcurl belongs to iampass-https alone,
+// Dispatch or Concurrency, and links libpam, libmd (SHA-256) and json-c only. libcurl belongs to iampass-https alone,
 // libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
 // iampass-server.
 
@@ -96,6 +96,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CPAM", path: "Sources/CPAM", providers: [.apt(["libpam0g-dev"])]),
+    .systemLibrary(name: "CLibmd", path: "Sources/CLibmd", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
     .systemLibrary(
       name: "CLibcrypto", path: "Sources/CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
@@ -112,7 +113,7 @@ let package = Package(
     // Called only where --wrap=free is linked by.
     .target(name: "ClearingFree"),
 
-    .target(name: "IAMPASSProtocol", dependencies: ["CLibcrypto", "CJSON"], swiftSettings: lean),
+    .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: lean),
     .target(name: "HostState", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "CHost"], swiftSettings: lean),
     .target(

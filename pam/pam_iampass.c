@@ -1,8 +1,7 @@
 // The PAM side of pam_iampass.so: hands each call to Swift and decides nothing but that it cannot be made.
 //
 // It also keeps variables of a setuid program's caller from what reads them all the same: SWIFT_* from the Swift
-// runtime, while it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use; OPENSSL_* from libcrypto's
-// constructor, where OPENSSL_ia32cap can claim instructions that the processor lacks: sudo would die of SIGILL.
+// runtime, while it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use.
 
 #define PAM_SM_AUTH
 #define PAM_SM_ACCOUNT
@@ -36,10 +35,7 @@ extern void swift_once(void *token, void (*function)(void *), void *context);
 extern char environment_token __asm__("_ZN5swift7runtime11environment15initializeTokenE");
 extern void environment_initialize(void *) __asm__("_ZN5swift7runtime11environment10initializeEPv");
 
-/// For what runs before this library is ready: calls nothing of another, a sanitizer's included.
-#define RUNS_EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
-
-RUNS_EARLY static bool begins(const char *text, const char *prefix) {
+static bool begins(const char *text, const char *prefix) {
   while (*prefix != 0 && *text == *prefix) text++, prefix++;
   return *prefix == 0;
 }
@@ -48,10 +44,10 @@ RUNS_EARLY static bool begins(const char *text, const char *prefix) {
 ///
 /// What came by exec changes its first letter: sudo has a list of its own of the same strings, and a getenv(3) that
 /// looks there. A host's own strings may be read-only, and are passed over by their entries.
-RUNS_EARLY static void hide_variables(void) {
+static void hide_variables(void) {
   if (environ == NULL) return;
   for (char **entry = environ; *entry != NULL; entry++) {
-    if (!begins(*entry, "SWIFT_") && !begins(*entry, "OPENSSL_")) continue;
+    if (!begins(*entry, "SWIFT_")) continue;
     char letter = 0;
     if (*entry > (char *)__libc_stack_end) letter = **entry, **entry = '_';
     else *entry += 1;
@@ -60,17 +56,6 @@ RUNS_EARLY static void hide_variables(void) {
     hidden[hidden_count++].letter = letter;
   }
 }
-
-static void do_nothing(void) {}
-
-/// Runs while this library is relocated, and so before the constructors of the libraries that it needs, which run
-/// before all of its own. Relocations of this kind come last: `environ` is there already, functions may not be.
-RUNS_EARLY __attribute__((used)) static void (*resolve_nothing(void))(void) {
-  hide_variables();
-  return do_nothing;
-}
-
-static void hidden_by_now(void) __attribute__((ifunc("resolve_nothing")));
 
 /// Runs after every other initializer: the runtime has read an environment without its variables, and the host gets
 /// its own back.
@@ -88,14 +73,8 @@ static void show_variables(void) {
   hidden_count = 0;
 }
 
-/// Refers to the indirect function; and where a host linked with this library has no `environ` before, hides now.
-static void hide_at_last(void) {
-  hidden_by_now();
-  hide_variables();
-}
-
 // Numbered sections run in order, the runtime's own initializers count as 65536.
-__attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hide_at_last;
+__attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hide_variables;
 __attribute__((section(".init_array.99999"), used)) static void (*const last)(void) = show_variables;
 
 /// Bytes: many times what a login takes, where nobody has put a megabyte into `ca_file`.

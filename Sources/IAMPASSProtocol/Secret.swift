@@ -1,4 +1,3 @@
-import CLibcrypto
 import Glibc
 
 /// Text that must not be shown: an application's or session's secret, a user's token.
@@ -29,7 +28,7 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
       copy.copyBytes(from: storage.bytes)
       copy[storage.bytes.count] = 0
       // SAFETY: the allocation is never empty and lives through `body`; it is wiped before it goes.
-      defer { OPENSSL_cleanse(copy.baseAddress, copy.count) }
+      defer { explicit_bzero(copy.baseAddress!, copy.count) }
       return body(UnsafeRawPointer(copy.baseAddress!))
     }
   }
@@ -64,7 +63,7 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
 
     deinit {
       // SAFETY: base and count are this buffer's own; an empty buffer may have no base.
-      if let base = bytes.baseAddress { OPENSSL_cleanse(base, bytes.count) }
+      if let base = bytes.baseAddress { explicit_bzero(base, bytes.count) }
       if isMapped {
         munmap(bytes.baseAddress, bytes.count)
       } else {

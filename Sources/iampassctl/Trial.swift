@@ -23,7 +23,7 @@ enum Trial {
     defer { free(own) }
     let user = operatorUID().flatMap(SystemUser.init(uid:))
     let words =
-      [String(cString: own), "trial-end", "--since", String(time(nil)), "--config", options.path]
+      [String(cString: own), "trial-end", "--since", now(), "--config", options.path]
       + (user.map { ["--uid", String($0.uid)] } ?? [])
     // A path with a space or a percent sign would be read otherwise (systemd.service(5)).
     guard words.allSatisfy({ $0.utf8.allSatisfy(isPlain) }) else {
@@ -58,6 +58,13 @@ enum Trial {
     if let uid = UInt32(text.filter { $0 != "\n" }), uid != UInt32.max, uid != 0 { return uid }
     // Set by sudo(8), where the kernel keeps no login uid.
     return getenv("SUDO_UID").flatMap { UInt32(String(cString: $0)) }.flatMap { $0 == 0 ? nil : $0 }
+  }
+
+  /// Microseconds since 1970, as the journal counts: who signed in a moment before has tried nothing of this.
+  private static func now() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return String(time.tv_sec * 1_000_000 + time.tv_nsec / 1_000)
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
@@ -113,7 +120,8 @@ struct TrialEndCommand: ParsableCommand {
     commandName: "trial-end", abstract: "Ends a trial of sign-in by phone.", shouldDisplay: false)
 
   @OptionGroup var host: HostOptions
-  @Option var since: Int64
+  /// Microseconds since 1970.
+  @Option var since: UInt64
   @Option var uid: UInt32?
 
   func run() throws {
@@ -140,7 +148,8 @@ struct TrialEndCommand: ParsableCommand {
     let answer = Program.run(
       [
         "/usr/bin/journalctl", "--quiet", "--no-pager", "--output=json", "--output-fields=\(JournalApproval.fields)",
-        "--since=@\(since)", "SYSLOG_FACILITY=10", "--grep=^pam_iampass",
+        "--since=@\(since / 1_000_000).\(String(1_000_000 + since % 1_000_000).dropFirst())", "SYSLOG_FACILITY=10",
+        "--grep=^pam_iampass",
       ], seconds: 60)
     return JournalApproval.stands(in: answer?.output ?? "", user: user?.name, services: services)
   }

@@ -138,6 +138,15 @@ class Interrupted(HostTestCase):
         self.assert_eventually("the request is still open", lambda: not self.live_sessions(), patience=3)
         self.assertEqual(self.requests_at_the_service(), 1)
 
+    def test_a_closed_terminal_cancels_the_one_request(self):
+        with self.phone("ignore") as phone:
+            child = self.sudo()
+            phone.wait_for_requests(1)
+            child.close()
+            self.assert_eventually("the request is still open", lambda: not self.live_sessions())
+            self.assert_eventually("sudo is left", lambda: not self.host.run("pgrep", "-x", "sudo", check=False))
+        self.assertEqual(self.requests_at_the_service(), 1)
+
 
 class OtherWays(HostTestCase):
     def test_a_user_without_a_token_gets_the_password_prompt_alone(self):

@@ -30,4 +30,18 @@ import Testing
   func hmacIsTheStandards(_ key: [UInt8], _ message: String, _ expected: String) {
     #expect(Digest.hexadecimal(Digest.hmacSHA256(key: key, Array(message.utf8))) == expected)
   }
+
+  /// Whichever bit differs, and at whatever length.
+  @Test func onlyTheSameBytesAreEqual() {
+    for length in [0, 1, 7, 8, 32, 33] {
+      let bytes = [UInt8](repeating: 0x5A, count: length)
+      #expect(Digest.areEqual(bytes, bytes))
+      #expect(!Digest.areEqual(bytes, bytes + [0]) && !Digest.areEqual(bytes + [0], bytes))
+      for bit in 0..<8 * length {
+        var other = bytes
+        other[bit / 8] ^= 1 << (bit % 8)
+        #expect(!Digest.areEqual(bytes, other))
+      }
+    }
+  }
 }

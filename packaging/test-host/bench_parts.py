@@ -126,7 +126,6 @@ class CountingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
@@ -134,6 +133,9 @@ class CountingProxy:
             with self._outward.wrap_socket(client, server_side=True) as outer, \
                     socket.create_connection(self._target) as plain, \
                     self._inward.wrap_socket(plain, server_hostname="127.0.0.1") as inner:
+                # Else a small message waits for what the other side has yet to acknowledge.
+                for connection in (outer, inner):
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 while request := read_message(outer):
                     # The phone comes this way too.
                     own = b"/device/v1/" not in request.split(b"\r\n", 1)[0]

@@ -223,6 +223,15 @@ class Terminal(pexpect.spawn):
         """All that was shown so far."""
         return self.shown.getvalue().replace("\r\n", "\n")
 
+    def close(self, force=True):
+        """Hangs up where the command still runs."""
+        # `script` would go on by itself, and the command on its terminal with it.
+        if not self.closed and self.isalive():
+            for child in children_of(self.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+        super().close(force)
+
     def finish(self, timeout=PATIENCE):
         """Reads on to the end and returns the command's exit status."""
         self.expect(pexpect.EOF, timeout=timeout)
