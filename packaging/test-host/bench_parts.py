@@ -1,5 +1,6 @@
-"""What packaging/bench measures with: peaks of memory by ptrace, a counting proxy, a timer of dlopen."""
+"""What packaging/bench measures with: peaks of memory by ptrace, a counting proxy, a timer of dlopen, a memory folder."""
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -77,6 +78,17 @@ def _trace(words):
             deliver = 0
         libc.ptrace(PTRACE_CONT, pid, None, deliver)
     return [found.pop(first), *found.values()]
+
+
+@contextlib.contextmanager
+def memory_at(folder):
+    """A folder in memory, as /run is: what is synchronised there costs no disk."""
+    os.mkdir(folder, 0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "bench", folder], check=True, timeout=30)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True, timeout=30)
 
 
 class CountingProxy:

@@ -1,0 +1,264 @@
+"""The sign-in part of packaging/bench: pamtester as a whole process, and what it says to the service."""
+
+import contextlib
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import time
+
+import hostile_case
+from bench_helper import Helper
+from bench_parts import CountingProxy, dlopen_times, memory_at, peaks
+from world import World
+
+USER = "daemon"
+PASSWORD = "bench-password"
+#: Longer than any sign-in here; a run that takes it has failed.
+PATIENCE = 30
+
+
+def measure_sign_in(report, runs):
+    with contextlib.ExitStack() as ending:
+        world = World()
+        ending.callback(world.close)
+        ending.enter_context(memory_at(world.path("run")))
+        # As installed: what is stripped is smaller to map.
+        for name in ("pam_iampass.so", "iampass-https"):
+            subprocess.run(["strip", world.path(name)], check=True, timeout=PATIENCE)
+        world.serve()
+        world.register_phone()
+        take_pam_folder(world)
+        phone = world.phone("approve")
+        phone.wait_for("waiting for sign-ins")
+        asked = (16, 15)
+        report.part(f"A sign-in, {runs} runs")
+        measure(report, "pam_permit", "bench-permit", runs)
+        measure(report, "pam_unix", "bench-unix", runs, PASSWORD + "\n")
+        measure(report, "pam_iampass", "sudo", runs, asked=asked)
+        with helper_of(world):
+            # The session's end is left to it, and not counted here.
+            measure(report, "pam_iampass, helper running", "sudo", runs, asked=asked)
+        with as_installed(world) as waiting:
+            measure(report, "pam_iampass, as installed", "sudo", runs, asked=asked, waiting=waiting)
+            report.add("waiting program: peak resident", [peak_of(waiting.pid) / 1024], "MiB", 25)
+        measure_memory(report, "sudo")
+        measure_lookup(report, world, runs)
+        measure_loading(report, world.path("pam_iampass.so"), runs)
+        measure_stand_in(report, world, runs, asked)
+        phone.stop()
+        report.part(f"What a sign-in says to the service, {runs} runs")
+        measure_traffic(report, world, runs, "alone")
+        with helper_of(world):
+            measure_traffic(report, world, runs, "helper running")
+        with as_installed(world):
+            measure_traffic(report, world, runs, "as installed")
+
+
+def take_pam_folder(world):
+    """/etc/pam.d, and a password for the user of pam_unix, as only this namespace sees them."""
+    for name, lines in {
+        "bench-permit": "auth required pam_permit.so\n",
+        "bench-unix": "auth required pam_unix.so\n",
+    }.items():
+        world.write(f"pam.d/{name}", lines, 0o644)
+    world.pam("sudo", arguments="prompt=push timeout=10s")
+    world.pam("other", lines="auth required pam_deny.so\n")
+    hashed = subprocess.run(
+        ["openssl", "passwd", "-6", PASSWORD], check=True, capture_output=True, text=True, timeout=PATIENCE)
+    shadow = [line.split(":") for line in pathlib.Path("/etc/shadow").read_text().splitlines()]
+    for fields in shadow:
+        if fields[0] == USER:
+            fields[1] = hashed.stdout.strip()
+    world.write("shadow", "".join(":".join(fields) + "\n" for fields in shadow))
+    subprocess.run(["mount", "--bind", world.path("pam.d"), "/etc/pam.d"], check=True, timeout=PATIENCE)
+    subprocess.run(["mount", "--bind", world.path("shadow"), "/etc/shadow"], check=True, timeout=PATIENCE)
+
+
+class Run:
+    """One process from start to end."""
+
+    def __init__(self, service, text_in=""):
+        # A terminal, so that pamtester's word about the sign-in comes at once and not at its end.
+        ours, theirs = os.openpty()
+        began = time.monotonic()
+        process = subprocess.Popen(
+            ["pamtester", service, USER, "authenticate"], stdin=subprocess.PIPE, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        process.stdin.write(text_in.encode())
+        process.stdin.close()
+        shown = self._read(ours)
+        # wait4 counts the process and all that it has reaped, the worker included.
+        _, status, usage = os.wait4(process.pid, 0)
+        self.ended = time.monotonic()
+        process.returncode = status
+        if status != 0:
+            raise SystemExit(f"bench: pamtester {service} ended with {os.waitstatus_to_exitcode(status)}: {shown}\n"
+                             f"hint: journalctl --lines=20 SYSLOG_FACILITY=10")
+        self.wall = (self.ended - began) * 1_000
+        self.until_success = (self.succeeded - began) * 1_000
+        self.cpu = (usage.ru_utime + usage.ru_stime) * 1_000
+
+    def _read(self, terminal):
+        shown = b""
+        while True:
+            try:
+                more = os.read(terminal, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not more:
+                break
+            shown += more
+            if b"successfully authenticated" in shown and not hasattr(self, "succeeded"):
+                self.succeeded = time.monotonic()
+        os.close(terminal)
+        return shown.decode(errors="replace").strip()
+
+
+def measure(report, name, service, runs, text_in="", asked=(None, None), waiting=None):
+    """When each process was gone. With `asked`, ms of wall and of processor time; `waiting` forks the workers, which are no
+    children of the caller.
+    """
+    Run(service, text_in)
+    before = waiting and processor_time(waiting)
+    seen = [Run(service, text_in) for _ in range(runs)]
+    wall, processor = asked
+    workers = 0
+    if waiting:
+        # The last worker ends after its caller.
+        time.sleep(0.3)
+        workers = (processor_time(waiting) - before) / runs
+    report.add(f"{name}: to PAM_SUCCESS", [run.until_success for run in seen], "ms", wall)
+    report.add(f"{name}: whole process", [run.wall for run in seen], "ms", wall)
+    report.add(f"{name}: CPU, all processes", [run.cpu + workers for run in seen], "ms", processor)
+    if waiting:
+        report.add(f"{name}: of which the worker, mean", [workers], "ms")
+    return [run.ended for run in seen]
+
+
+def processor_time(process):
+    """Of it and the children that it has waited for, in ms; the kernel tells it in hundredths of a second."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split()
+    return sum(map(int, fields[11:15])) * 1_000 / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def as_installed(world):
+    """The background helper, and workers that wait; the process that forks these."""
+    with helper_of(world):
+        waiting = world.wait_for_logins()
+        try:
+            yield waiting
+        finally:
+            waiting.kill()
+            waiting.wait()
+            os.unlink(world.path("run", "worker"))
+
+
+@contextlib.contextmanager
+def helper_of(world):
+    """The background helper for the world's configuration."""
+    helper = Helper(world)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not os.path.exists(world.path("run", "helper.watching")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        yield helper
+    finally:
+        helper.stop()
+        os.unlink(world.path("run", "helper.watching"))
+
+
+def peak_of(pid):
+    """VmHWM in KiB."""
+    return int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+
+
+def measure_stand_in(report, world, runs, asked):
+    """By a service that approves at once, so that neither a phone nor a real service's work is in the figures."""
+    service = hostile_case.HostileService().start()
+    application = re.search(r"application_id\s*=\s*(\S+)", pathlib.Path(world.path("credentials")).read_text())[1]
+    token = pathlib.Path(world.path("users")).read_text().strip().split(":")[1]
+    start = f"/authentication/authenticate_user/{application}/{token}"
+    answered = []
+
+    def approve(stream, request):
+        hostile_case.ACTIVE(stream, request)
+        answered.append(time.monotonic())
+
+    service.behaviour = {start: hostile_case.session(), "/s": approve, "/l": hostile_case.DONE}
+    before = dict(world.settings)
+    try:
+        world.write("stand-in.pem", pathlib.Path(service.ca_file).read_text(), 0o644)
+        world.configure(server=service.url, ca_file=world.path("stand-in.pem"))
+        with as_installed(world) as waiting:
+            name = "a stand-in approves at once, as installed"
+            ended = measure(report, name, "sudo", runs, asked=asked, waiting=waiting)
+            gone = [(end - answer) * 1_000 for end, answer in zip(ended, answered[1:], strict=True)]
+            report.add(f"{name}: answered to process gone", gone, "ms", 3)
+    finally:
+        world.settings = before
+        world.configure()
+        service.stop()
+
+
+def measure_lookup(report, world, runs):
+    """What a large users file adds: a user who has no token is looked up and refused."""
+    small = refusals(runs)
+    users = pathlib.Path(world.path("users"))
+    text = users.read_text()
+    users.write_text(text + "".join(f"user{number}:{number:032x}\n" for number in range(100_000)))
+    large = refusals(runs)
+    users.write_text(text)
+    added = statistics.median(large) - statistics.median(small)
+    report.add(f"a user among 100,000: more than in a file of one ({runs} runs)", [added], "ms", 5)
+
+
+def refusals(runs):
+    """Milliseconds of whole processes that end with PAM_USER_UNKNOWN."""
+    times = []
+    for _ in range(runs + 1):
+        began = time.monotonic()
+        done = subprocess.run(["pamtester", "sudo", "bin", "authenticate"], stdin=subprocess.DEVNULL, check=False,
+                              capture_output=True, timeout=PATIENCE)
+        times.append((time.monotonic() - began) * 1_000)
+        if done.returncode == 0:
+            raise SystemExit("bench: a user without a token was signed in")
+    return times[1:]
+
+
+def measure_memory(report, service):
+    caller, *workers = peaks(["pamtester", service, USER, "authenticate"])
+    # The second worker, where there is one, ends the session.
+    for (name, kilobytes, nanoseconds), asked in [(caller, 10), *((worker, 25) for worker in workers)]:
+        report.add(f"{name}: peak resident", [kilobytes / 1024], "MiB", asked)
+        report.add(f"{name}: CPU of the traced run", [nanoseconds / 1e6], "ms")
+
+
+def measure_traffic(report, world, runs, beside):
+    """Through a proxy that counts; it speaks HTTP/1.1, so its times are not those of the part above."""
+    with CountingProxy(world) as proxy:
+        world.phone("approve").wait_for("waiting for sign-ins")
+        to_success, to_end, counts = [], [], []
+        for _ in range(runs):
+            proxy.reset()
+            run = Run("sudo")
+            answered = proxy.answered_active
+            if answered is None:
+                raise SystemExit(f"bench: the proxy saw no approval in {proxy.requests}")
+            to_success.append((run.succeeded - answered) * 1_000)
+            to_end.append((run.ended - answered) * 1_000)
+            counts.append((*proxy.counted(False), *proxy.counted(True)))
+    connections, requests, ending_connections, ends = zip(*counts)
+    report.add(f"{beside}: connections up to PAM_SUCCESS", connections, "", 1)
+    report.add(f"{beside}: requests up to PAM_SUCCESS", requests, "", 2)
+    report.add(f"{beside}: connections to end the session", ending_connections, "")
+    report.add(f"{beside}: requests to end the session", ends, "")
+    report.add(f"{beside}: service answered to PAM_SUCCESS", to_success, "ms")
+    report.add(f"{beside}: service answered to process gone", to_end, "ms", 3)
+
+
+def measure_loading(report, module, runs):
+    report.add("dlopen of the module", dlopen_times(module, runs), "ms", 1.8)
