@@ -74,7 +74,7 @@ final class WorkerConversation {
       pollfd(fd: socket.descriptor, events: Int16(events), revents: 0),
       pollfd(fd: interruption, events: Int16(POLLIN), revents: 0),
     ]
-    var slice = timespec(tv_sec: 0, tv_nsec: Int(milliseconds) * 1_000_000)
+    var slice = timespec(tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
     guard ppoll(&entries, 2, &slice, nil) >= 0 || errno == EINTR else {
       throw TransportError(.workerDied, detail: "ppoll failed")
     }

@@ -21,6 +21,9 @@ public struct WorkerSettings: Sendable {
   public let standby: String?
   /// Seconds until the worker leaves by itself whatever happens; 0 for a service that keeps it for its life.
   public let lifetime: UInt32
+  /// For a worker that waits to say who it is. One that has to be started by systemd first takes some 30 ms; with one
+  /// that hangs, each login takes this longer. Milliseconds; another one is for tests of busy machines.
+  var greetingTime: Int64 = 250
 
   public init(
     server: ServerURL, caCertificates: [UInt8]? = nil, proxy: String? = nil, worker: String, workerUser: String?,
@@ -57,9 +60,6 @@ public final class WorkerTransport: HTTPTransport {
   /// The worker's own deadline comes before the caller's by this many ms, so that it reports by itself: a worker
   /// that does not is dead or stopped, and nothing it failed to say is held against the network.
   private static let reportMargin: Int64 = 100
-  /// For a worker that waits to say who it is. One that has to be started by systemd first takes some 30 ms; with one
-  /// that hangs, each login takes this longer. Milliseconds.
-  private static let longestGreeting: Int64 = 250
 
   /// Starts nothing: that is left to ``prepare()`` or the first exchange.
   public init(settings: WorkerSettings, interruption: (any Interruption)? = nil) {
@@ -121,7 +121,7 @@ public final class WorkerTransport: HTTPTransport {
     let running = try runningWorker()
     var isKnown = false
     do throws(TransportError) {
-      isKnown = try running.isKnown(within: min(milliseconds, Self.longestGreeting), interruption: interruption)
+      isKnown = try running.isKnown(within: min(milliseconds, settings.greetingTime), interruption: interruption)
     } catch {
       guard error.code == .workerDied else { throw error }
     }

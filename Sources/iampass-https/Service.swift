@@ -18,6 +18,8 @@ final class Service {
   private var end: MonotonicInstant?
   /// What each connection was last seen to carry, and when to look again.
   private var streams = 1
+  /// Connections before what the last wait brought: libcurl lets go of one whose replies have all come.
+  private var connections = 1
   /// The last reply came over HTTP/2.
   private var carriesMany = false
   private var nextCount = MonotonicInstant(nanoseconds: 0)
@@ -78,6 +80,7 @@ final class Service {
       }
       lastTurn = .now()
       let next = [agenda.next, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
+      connections = max(1, events.connectionCount)
       if events.take(until: next, sendsToParent: parent.wantsToSend) { parent.receive() }
     }
   }
@@ -154,7 +157,7 @@ final class Service {
     guard end == nil, now >= nextCount else { return }
     nextCount = now.advanced(milliseconds: Self.countTime)
     let carried = transfers.values.count { $0.phase == .exchange }
-    streams = max(1, carried / max(1, events.connectionCount))
+    streams = max(1, carried / connections)
   }
 
   private func reportOverdue(_ now: MonotonicInstant) {

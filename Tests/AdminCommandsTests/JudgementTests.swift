@@ -57,6 +57,8 @@ import Testing
   @Test func loginsLimitMustOutlastThePhone() {
     #expect(LoginDefinitions.timeout("# LOGIN_TIMEOUT 5\nLOGIN_TIMEOUT\t\t20\n") == 20)
     #expect(LoginDefinitions.timeout("") == 60)
+    // A carriage return and a line feed are one Character.
+    #expect(LoginDefinitions.timeout("UMASK 022\r\nLOGIN_TIMEOUT 20\r\n") == 20)
     #expect(LoginDefinitions.finding(limit: 30, timeout: 30).level == .warning)
     #expect(LoginDefinitions.finding(limit: 0, timeout: 30).level == .ok)
   }
@@ -107,6 +109,13 @@ import Testing
   @Test func tokensWithoutUserAndUsersWithoutPhoneAreNamed() {
     let findings = UserFindings(withToken: ["a", "b"], people: ["a", "c"], unknown: ["b"], withoutPhone: ["a"]).findings
     #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])
+  }
+
+  /// Equal as Strings, and two users to the kernel.
+  @Test func aNameInAnotherSpellingIsAnotherUser() {
+    let findings = UserFindings(withToken: ["ren\u{E9}"], people: ["rene\u{301}"], unknown: [], withoutPhone: [])
+      .findings
+    #expect(findings.contains { $0.text.hasPrefix("without a token") })
   }
 
   @Test(arguments: ["timeout=4s", "timeout=x", "prompt=maybe", "config=relative", "methods=voice", "fail", "debug=1"])

@@ -216,7 +216,7 @@ class Push(PhonePageTest):
         self.assertEqual(notification["actions"], ["approve", "deny"])
         worker.choose("approve")
         self.assertEqual(sign_in.becomes("active"), "active")
-        self.assertEqual(worker.notifications(), [])
+        until(lambda: worker.notifications() == [], "the notification's end")
 
     def test_opens_the_page_where_digits_must_be_typed(self):
         sign_in, worker = self.rung()

@@ -41,7 +41,7 @@ class ControlWorld(World):
         self.check_no_secret(answer.text)
         return answer
 
-    def terminal(self, *words, columns=120, rows=60, environment=None, timeout=20):
+    def terminal(self, *words, columns=120, rows=60, environment=None, timeout=60):
         """Runs iampassctl on a terminal."""
         child = pexpect.spawn(
             program("iampassctl"), [*words, "--config", self.path("iampass.conf")], timeout=timeout, encoding="utf-8",

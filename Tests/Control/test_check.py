@@ -191,7 +191,7 @@ class Check(unittest.TestCase):
         shutil.copy(program("iampassctl"), folder)
         done = subprocess.run(
             ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", os.path.join(folder, "iampassctl"), "check"],
-            capture_output=True, text=True, cwd="/", timeout=10)  # fmt: skip
+            capture_output=True, text=True, cwd="/", timeout=60)  # fmt: skip
         self.assertEqual((done.returncode, done.stderr), (NO_PERMISSION, "iampassctl: only root can do this\nhint: sudo iampassctl …\n"))
 
 

@@ -31,7 +31,7 @@ class LoginTest(unittest.TestCase):
 
     def start(self, *words, user=ENROLLED):
         child = pexpect.spawn(
-            program("iampassctl"), ["login-test", user, "--pam-folder", world.path("pam.d"), *words], timeout=20,
+            program("iampassctl"), ["login-test", user, "--pam-folder", world.path("pam.d"), *words], timeout=60,
             encoding="utf-8", env={"PATH": os.environ["PATH"], "TERM": "dumb"}, dimensions=(40, 200))  # fmt: skip
         child.screen = io.StringIO()
         child.logfile_read = child.screen
@@ -63,7 +63,7 @@ class LoginTest(unittest.TestCase):
         world.pam("sudo", arguments="prompt=choose timeout=5s", lines=STACK)
         child = self.start()
         child.expect_exact("asks     Password, or Enter to approve on your phone: ")
-        self.assertTrue(child.waitnoecho(5))
+        self.assertTrue(child.waitnoecho(60))
         child.sendline("my-very-own-password")
         code, screen = self.finish(child)
         self.assertNotIn("my-very-own-password", screen)

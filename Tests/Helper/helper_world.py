@@ -112,7 +112,9 @@ class HelperWorld(World):
         return ticks / CLOCK_TICKS
 
     def peak_kilobytes(self):
-        return max(int(re.search(r"VmHWM:\s*(\d+)", read(f"/proc/{pid}/status"))[1]) for pid in self.processes())
+        # One that is ending has no memory any more.
+        found = [re.search(r"VmHWM:\s*(\d+)", read(f"/proc/{pid}/status")) for pid in self.processes()]
+        return max(int(one[1]) for one in found if one)
 
     def close(self):
         super().close()
@@ -125,7 +127,7 @@ def times(pid):
     """utime, stime, cutime and cstime of proc(5); zeros once the process has gone."""
     try:
         return [int(field) for field in read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[11:15]]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return [0] * 4
 
 

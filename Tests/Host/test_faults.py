@@ -16,7 +16,8 @@ class ServiceDown(HostTestCase):
             began = time.monotonic()
             child = self.sudo()
             child.expect(PASSWORD)
-            self.assertLess(time.monotonic() - began, 3)
+            # A service that is silent would take 15 s.
+            self.assertLess(time.monotonic() - began, 10)
             child.sendline(password_of("alice"))
             self.assertEqual(child.finish(), 0)
         self.assertEqual(len(re.findall(r"IAMPASS: server not reachable \(.+\)\. Use your password\.", child.screen)), 1)

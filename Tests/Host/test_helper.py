@@ -18,6 +18,9 @@ class HelperTestCase(HostTestCase):
     def setUp(self):
         super().setUp()
         self.host.run("systemctl", "start", "iampass-helper")
+        self.assert_eventually("a record of the test before is left", lambda: not self.records())
+        # What comes after needs it, too.
+        self.addCleanup(self.host.run, "systemctl", "start", "iampass-helper")
         self.addCleanup(self.host.run, "iampass-phone", "return", "--state", testhost.PHONE_STATE, user="phone")
         # Sessions that a failed test left would be in the next one's way.
         self.addCleanup(self.host.run, "systemctl", "stop", "user@1000", check=False)
@@ -57,7 +60,7 @@ class HelperTestCase(HostTestCase):
     def logind_sessions(self):
         return [line.split()[0] for line in self.host.run("loginctl", "list-sessions", "--no-legend").splitlines()]
 
-    def assert_over(self, child, line=LEFT, patience=5):
+    def assert_over(self, child, line=LEFT, patience=30):
         child.expect_exact(line, timeout=patience)
         child.finish(patience)
 
@@ -67,8 +70,8 @@ class HelperTestCase(HostTestCase):
         child.expect(PROMPT)
 
     def assert_nothing_left(self):
-        self.assert_eventually("a record is left", lambda: not self.records(), 8)
-        self.assert_eventually("a session is left", lambda: not self.logind_sessions(), 8)
+        self.assert_eventually("a record is left", lambda: not self.records())
+        self.assert_eventually("a session is left", lambda: not self.logind_sessions())
 
     @contextlib.contextmanager
     def configured(self, *lines):
@@ -146,7 +149,7 @@ class Walkaway(HelperTestCase):
         self.leave()
         self.assert_over(child)
         self.assertTrue(self.processes("^sleep 7532"))
-        self.assert_eventually("it still runs", lambda: not self.processes("^sleep 7532"), 8)
+        self.assert_eventually("it still runs", lambda: not self.processes("^sleep 7532"))
 
     def test_sudo_asks_again_afterwards(self):
         tickets = "Defaults timestamp_timeout=10, !tty_tickets, timestamp_type=global\n"
@@ -171,7 +174,7 @@ class Walkaway(HelperTestCase):
             child = self.ssh_shell()
             self.leave()
             self.assert_over(child)
-            self.assert_eventually("it still runs", lambda: not self.processes("sleep 7533$"), 8)
+            self.assert_eventually("it still runs", lambda: not self.processes("sleep 7533$"))
 
     def test_what_lingers_is_kept_where_that_is_configured(self):
         with self.configured("on_linger = keep"), self.lingering(7534):
@@ -191,7 +194,7 @@ class Walkaway(HelperTestCase):
             self.host.run(
                 "systemd-run", "--user", "--quiet", "sleep", str(number), user="alice",
                 environment={"XDG_RUNTIME_DIR": "/run/user/1000"})
-            self.assertTrue(self.processes(f"sleep {number}$"))
+            self.assert_eventually("it runs", lambda: self.processes(f"sleep {number}$"))
             yield
         finally:
             self.host.run("loginctl", "disable-linger", "alice")
@@ -199,15 +202,17 @@ class Walkaway(HelperTestCase):
 
 
 class Grace(HelperTestCase):
-    WARNING = "Your phone left: you are signed out in 2 s unless it comes back."
+    WARNING = "Your phone left: you are signed out in {} s unless it comes back."
 
     def test_who_comes_back_in_time_stays(self):
-        with self.configured("walkaway_grace = 2s"):
+        # Enough for a phone that is slow to leave and to come back.
+        with self.configured("walkaway_grace = 15s"):
             child = self.ssh_shell()
             self.leave()
-            child.expect_exact(self.WARNING)
+            left = time.monotonic()
+            child.expect_exact(self.WARNING.format(15))
             self.come_back()
-            time.sleep(3)
+            time.sleep(max(0, left + 16 - time.monotonic()))
             self.assert_alive(child)
             child.sendline("exit")
             child.finish()
@@ -215,11 +220,11 @@ class Grace(HelperTestCase):
     def test_who_does_not_is_logged_out(self):
         with self.configured("walkaway_grace = 2s"):
             child = self.ssh_shell()
-            self.leave()
-            child.expect_exact(self.WARNING)
             began = time.monotonic()
+            self.leave()
+            child.expect_exact(self.WARNING.format(2))
             self.assert_over(child)
-            self.assertGreater(time.monotonic() - began, 1)
+            self.assertGreater(time.monotonic() - began, 2)
 
 
 class ClosedRemotely(HelperTestCase):
@@ -286,7 +291,7 @@ class WhateverHappens(HelperTestCase):
         child = self.ssh_shell()
         before = self.helper_pid()
         self.host.run("systemctl", "kill", "--signal=KILL", "iampass-helper")
-        self.assert_eventually("a new helper runs", lambda: self.helper_pid() not in ("0", before), 6)
+        self.assert_eventually("a new helper runs", lambda: self.helper_pid() not in ("0", before))
         self.assert_alive(child)
         self.assertEqual(len(self.records()), 1)
         self.leave()
@@ -402,10 +407,11 @@ class Unit(HelperTestCase):
         said = self.host.run("/usr/libexec/iampass/iampass-helper", check=False)
         self.assertIn("another helper looks after /run/iampass", said)
 
-    def test_it_stops_at_once(self):
-        began = time.monotonic()
+    def test_it_stops_by_itself(self):
         self.host.run("systemctl", "stop", "iampass-helper")
-        self.assertLess(time.monotonic() - began, 2)
+        # And not "timeout", where systemd has to kill it.
+        result = self.host.run("systemctl", "show", "--property=Result", "--value", "iampass-helper").strip()
+        self.assertEqual(result, "success")
 
 
 if __name__ == "__main__":

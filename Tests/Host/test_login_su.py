@@ -45,7 +45,7 @@ class Login(HostTestCase):
             child.expect("login: ")
             child.sendline("alice")
             self.press_enter_for_the_phone(child)
-            child.expect("assword: ", timeout=12)
+            child.expect("assword: ", timeout=60)
             child.sendline("wrong")
             child.expect("login: ")
             child.sendline("bob")

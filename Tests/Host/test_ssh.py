@@ -102,14 +102,15 @@ class Refused(HostTestCase):
             began = time.monotonic()
             child = self.ssh(options="-o BatchMode=yes")
             self.assertNotEqual(child.finish(), 0)
-            self.assertLess(time.monotonic() - began, 3)
+            # Waiting for a phone would take 30 s.
+            self.assertLess(time.monotonic() - began, 15)
             self.assertEqual(phone.requests(), [])
 
     def test_no_answer_falls_to_the_password(self):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore"):
             child = self.ssh()
             self.press_enter_for_the_phone(child)
-            child.expect("assword: ", timeout=12)
+            child.expect("assword: ", timeout=60)
             child.sendline(password_of("alice"))
             self.assertEqual(child.finish(), 0)
 
@@ -146,16 +147,6 @@ class Names(HostTestCase):
 
 
 class Gone(HostTestCase):
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(self.deny_what_is_left)
-
-    def deny_what_is_left(self):
-        """Nobody cancels the request of a killed process; the next test's phone must not get it."""
-        with self.phone("deny") as phone:
-            phone.wait_for_requests(1, patience=2)
-            time.sleep(0.3)
-
     def test_a_client_that_vanishes_leaves_no_worker(self):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore") as phone:
             child = self.ssh(options="-o ControlPath=none")
@@ -164,7 +155,7 @@ class Gone(HostTestCase):
             self.assertTrue(self.host.workers(), "no worker runs during the wait")
             self.host.run("pkill", "-KILL", "-u", "visitor", "-x", "ssh")
             child.close(force=True)
-            self.assert_eventually("a worker outlived the wait", lambda: not self.host.workers(), patience=8)
+            self.assert_eventually("a worker outlived the wait", lambda: not self.host.workers())
 
     def test_sshd_killed_during_the_wait_leaves_no_worker(self):
         with self.phone("ignore") as phone:
@@ -173,7 +164,7 @@ class Gone(HostTestCase):
             phone.wait_for_requests(1)
             self.assertTrue(self.host.workers(), "no worker runs during the wait")
             self.host.run("pkill", "-KILL", "-f", r"^sshd: alice \[")
-            self.assert_eventually("the worker outlived sshd", lambda: not self.host.workers(), patience=3)
+            self.assert_eventually("the worker outlived sshd", lambda: not self.host.workers())
             child.close(force=True)
 
 

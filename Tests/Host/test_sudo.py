@@ -95,8 +95,11 @@ class NotAnswered(HostTestCase):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore"):
             began = time.monotonic()
             child = self.sudo()
-            child.expect("not answered", timeout=10)
-            self.assertAlmostEqual(time.monotonic() - began, 5, delta=1.5)
+            child.expect("not answered")
+            took = time.monotonic() - began
+            # It stops 0.1 s before its time at most; 30 s are usual.
+            self.assertGreater(took, 4.5)
+            self.assertLess(took, 20)
             child.expect(PASSWORD)
             child.sendline(password_of("alice"))
             self.assertEqual(child.finish(), 0)
@@ -104,7 +107,7 @@ class NotAnswered(HostTestCase):
     def test_a_mistyped_password_asks_for_the_password_alone(self):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore") as phone:
             child = self.sudo()
-            child.expect("not answered", timeout=10)
+            child.expect("not answered")
             child.expect(PASSWORD)
             child.sendline("wrong")
             child.expect(PASSWORD)
@@ -122,20 +125,21 @@ class Interrupted(HostTestCase):
         phone.wait_for_requests(1)
         began = time.monotonic()
         child.sendintr()
-        child.expect(pexpect.EOF, timeout=5)
+        child.expect(pexpect.EOF)
         return child, time.monotonic() - began
 
     def test_control_c_ends_the_wait_at_once(self):
         with self.phone("ignore") as phone:
             child, took = self.interrupt(phone)
-        self.assertLess(took, 3)
+        # 30 s without.
+        self.assertLess(took, 15)
         self.assertNotRegex(child.screen, PASSWORD)
 
     def test_control_c_cancels_the_one_request(self):
         with self.phone("ignore") as phone:
             self.interrupt(phone)
             self.assertEqual(len(phone.requests()), 1, phone.printed)
-        self.assert_eventually("the request is still open", lambda: not self.live_sessions(), patience=3)
+        self.assert_eventually("the request is still open", lambda: not self.live_sessions())
         self.assertEqual(self.requests_at_the_service(), 1)
 
     def test_a_closed_terminal_cancels_the_one_request(self):

@@ -32,6 +32,8 @@ final class Companion {
 
   /// All that it wrote, once it has ended.
   func rest() -> String {
+    // By itself, having heard the end of who spoke to it.
+    for _ in 0..<1_000 where process.isRunning { usleep(20_000) }
     stop()
     return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
       .trimmingCharacters(in: .newlines)
@@ -81,12 +83,14 @@ class Listener {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  func transport(at path: String? = nil) -> WorkerTransport {
+  /// - Parameter patience: milliseconds that who listens has for the greeting; what is slow here is the machine.
+  func transport(at path: String? = nil, patience: Int64 = 20_000) -> WorkerTransport {
     let usual = HostileServices.shared.settings()
-    return WorkerTransport(
-      settings: WorkerSettings(
-        server: usual.server, caCertificates: usual.caCertificates, worker: program, workerUser: usual.workerUser,
-        standby: path ?? socket))
+    var settings = WorkerSettings(
+      server: usual.server, caCertificates: usual.caCertificates, worker: program, workerUser: usual.workerUser,
+      standby: path ?? socket)
+    settings.greetingTime = patience
+    return WorkerTransport(settings: settings)
   }
 }
 
@@ -125,7 +129,7 @@ final class Standby: Listener {
   func comesToAnEnd() -> Bool { comes { !isThere } }
 
   private func comes(_ check: () -> Bool) -> Bool {
-    let end = MonotonicInstant.now().advanced(milliseconds: 10_000)
+    let end = MonotonicInstant.now().advanced(milliseconds: 30_000)
     while !check() {
       guard MonotonicInstant.now() < end else { return false }
       usleep(10_000)

@@ -102,7 +102,7 @@ extension WorkerTests {
     func thatDoNotAnswerAreDoneWithout(signal: Int32) throws {
       let standby = try Standby()
       kill(standby.process, signal)
-      let transport = standby.transport()
+      let transport = standby.transport(patience: 250)
       try transport.prepare()
       #expect(try get(transport, services.url("good") + "/fault/ok").status == 200)
       #expect(standby.workers().isEmpty && standby.ownWorkers().count == 1)
@@ -113,8 +113,10 @@ extension WorkerTests {
       try FileManager.default.copyItem(atPath: workerPath, toPath: program)
       defer { unlink(program) }
       let standby = try Standby(program: program)
-      #expect(try get(standby.transport(), services.url("good") + "/fault/ok").status == 200)
+      let earlier = standby.transport()
+      #expect(try get(earlier, services.url("good") + "/fault/ok").status == 200)
       #expect(standby.workers().count == 1)
+      earlier.stop()
       // As an update does.
       try FileManager.default.copyItem(atPath: workerPath, toPath: program + ".new")
       rename(program + ".new", program)
@@ -181,7 +183,9 @@ extension WorkerTests {
       ])
     func thatSaySomethingElseHearNoRequest(greeting: String) throws {
       let impostor = try Impostor(greeting)
-      #expect(try get(impostor.transport(), services.url("good") + "/fault/ok?canary").status == 200)
+      let transport = impostor.transport(patience: greeting == "silence" ? 250 : 20_000)
+      #expect(try get(transport, services.url("good") + "/fault/ok?canary").status == 200)
+      transport.stop()
       let heard = impostor.heard()
       #expect(heard.contains(services.url("good")) && !heard.contains("canary"))
     }
@@ -191,7 +195,7 @@ extension WorkerTests {
       let impostor = try Impostor("right")
       #expect(
         failure { () throws(TransportError) in
-          try get(impostor.transport(), services.url("good") + "/fault/ok?canary", milliseconds: 500)
+          try get(impostor.transport(), services.url("good") + "/fault/ok?canary", milliseconds: 3_000)
         } == .workerDied)
       #expect(impostor.heard().contains("canary"))
     }

@@ -28,7 +28,8 @@ extension WorkerTests {
       crowd.ask(1, seconds: 60)
       #expect(crowd.outcomes(301).allSatisfy { $0 == nil })
       // Four connections would do; libcurl may make up to eight while they are being made.
-      #expect((4...8).contains { crowd.streams.contains(301 / $0) })
+      let said = crowd.streams.sorted()
+      #expect(said.contains { (30...76).contains($0) }, "\(said)")
     }
 
     @Test func areSilentWhenNoStreamIsFree() throws {
@@ -38,7 +39,7 @@ extension WorkerTests {
         crowd.ask(1, seconds: 60)
         #expect(crowd.workerRests())
       }
-      crowd.ask(3, milliseconds: 300)
+      crowd.ask(3, milliseconds: 3_000)
       #expect(crowd.outcomes(3) == [.silent, .silent, .silent])
     }
 
@@ -98,7 +99,7 @@ private final class Crowd {
         continue
       }
       looks.append(used)
-      if looks.count >= 10, Set(looks.suffix(10)).count == 1 { return true }
+      if looks.count >= 25, Set(looks.suffix(25)).count == 1 { return true }
     }
     return false
   }

@@ -101,13 +101,16 @@ struct Recorded: Decodable {
   }
 }
 
-/// Children of this process that run the worker.
+/// Children of this process that run the worker, and have not ended.
 func workers() -> [pid_t] {
   let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
   return tasks.flatMap { task in
     let list = (try? String(contentsOfFile: "/proc/self/task/\(task)/children", encoding: .utf8)) ?? ""
     return list.split(separator: " ").compactMap { pid_t($0) }
-  }.filter { processStatus($0)["Name"] == "iampass-https" }
+  }.filter {
+    let status = processStatus($0)
+    return status["Name"] == "iampass-https" && status["State"]?.hasPrefix("Z") != true
+  }
 }
 
 /// /proc/PID/status by field.

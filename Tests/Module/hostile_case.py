@@ -22,7 +22,7 @@ TIMEOUT = 5
 
 
 # Cases that mostly wait, each in a world of its own.
-AT_ONCE = 4
+AT_ONCE = 2
 LOCAL = threading.local()
 
 

@@ -71,13 +71,13 @@ class Connections(Case):
     def test_nobody_listening_is_refused_at_once(self):
         service = self.serve()
         service.stop()
-        self.play(AUTHINFO_UNAVAIL, seconds=1, told="server not reachable (refused). Use your password.")
+        self.play(AUTHINFO_UNAVAIL, seconds=TIMEOUT - 0.5, told="server not reachable (refused). Use your password.")
 
     def test_an_outage_uses_up_no_requests(self):
         service = self.serve()
         service.stop()
         for _ in range(7):
-            self.play(AUTHINFO_UNAVAIL, seconds=1, told="(refused)")
+            self.play(AUTHINFO_UNAVAIL, seconds=TIMEOUT - 0.5, told="(refused)")
 
     def test_a_name_that_is_not_found_is_said_at_once(self):
         self.serve()

@@ -85,7 +85,7 @@ class Full(DatabaseCase):
     def test_nothing_said_is_lost_and_it_recovers_by_itself(self):
         world = self.world
         session = world.started("desk-7")
-        phone = world.phone("approve", "--after", "3")
+        phone = world.phone("approve", "--after", "15")
         phone.wait_for("desk-7")
         self.fill()
         said = []

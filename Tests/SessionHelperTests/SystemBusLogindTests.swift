@@ -210,13 +210,14 @@ import Testing
 
   @Test func aSilentBusCostsOneBoundAndThenNothing() throws {
     let bus = try bus([:])
-    let logind = SystemBusLogind(address: bus.address, sessions: files.path, bound: 300, firstPause: 60_000)
+    let logind = SystemBusLogind(address: bus.address, sessions: files.path, bound: 3_000, firstPause: 60_000)
     let begin = MonotonicInstant.now()
     #expect(throws: LogindError.notReached("no answer in time")) { try logind.terminateSession("3") }
     for _ in 0..<100 {
       #expect(throws: LogindError.notReached("no answer in time")) { try logind.terminateSession("3") }
     }
-    #expect(MonotonicInstant.now().milliseconds(since: begin) < 900)
+    // A hundred bounds would be 300 s.
+    #expect(MonotonicInstant.now().milliseconds(since: begin) < 30_000)
     #expect(bus.calls.count == 1)
     #expect(logind.descriptor == -1)
     bus.stop()
@@ -235,7 +236,7 @@ import Testing
     let logind = SystemBusLogind(address: bus.address, sessions: files.path, bound: 60_000)
     let begin = MonotonicInstant.now()
     for _ in 0..<100 { #expect(logind.events() == []) }
-    #expect(MonotonicInstant.now().milliseconds(since: begin) < 1_000)
+    #expect(MonotonicInstant.now().milliseconds(since: begin) < 20_000)
     bus.stop()
   }
 

@@ -1,4 +1,5 @@
-"""Has the host's service take its denials for older than they are: three of them block their source for a while.
+"""Has the host's service take its denials for older than they are, since three of them block their source for a while,
+and what nobody has answered yet: the request of a process that was killed is nobody's to cancel.
 
 usage: forget_denials.py LEADER DATABASE
 """
@@ -23,6 +24,7 @@ def main():
     if not os.path.exists(database):
         return
     with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:
+        connection.execute("UPDATE session SET started_at = started_at - 3600000 WHERE ended_at IS NULL AND approved_at IS NULL")
         connection.execute("UPDATE session SET ended_at = ended_at - 3600000 WHERE ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE')")
 
 

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 #: `host start` says with it that this machine cannot boot one.
 CANNOT_BOOT = 3
 #: Longer than anything between two lines of a sign-in, but the wait for the phone, whose tests say so.
-PATIENCE = 15
+PATIENCE = 60
 PUSH_LINE = "Approve the sign-in on your phone"
 CHOOSE_PROMPT = "Password, or Enter to approve on your phone: "
 #: Where the application has match codes: sudo and login show the first, ssh the second.
@@ -106,7 +106,7 @@ class Host:
         become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
         return enter + ["env", "-i"] + [f"{k}={v}" for k, v in variables.items()] + become + list(words)
 
-    def run(self, *words, user=None, environment=None, check=True, timeout=30, text_in=None):
+    def run(self, *words, user=None, environment=None, check=True, timeout=120, text_in=None):
         """Runs a command without a terminal; its standard output and error, together."""
         answer = subprocess.run(
             self.command(words, user, environment), input=text_in or "", stdout=subprocess.PIPE,
@@ -133,7 +133,7 @@ class Host:
 
     def start_service(self):
         self.run("systemctl", "start", "iampass-server")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not self.run("ss", "-Hltn", "src 127.0.0.1:8443"):
             if time.monotonic() > deadline:
                 raise RuntimeError(self.run("journalctl", "--no-pager", "--lines=20", "--unit=iampass-server"))
@@ -183,6 +183,7 @@ class Host:
             [sys.executable, "-B", HERE / "forget_denials.py", str(self.leader), SERVICE_DATABASE], check=True, timeout=60)
 
     def journal(self, since=None):
+        self.run("journalctl", "--sync")
         words = ["journalctl", "--no-pager", "--output=short-iso"] + ([f"--since=@{since}"] if since else [])
         return self.run(*words)
 
@@ -281,10 +282,14 @@ class Phone:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGTERM)
         try:
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=30)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            # One that lived on would answer for the next.
+            for child in children_of(self._process.pid):
+                for number in (*children_of(child), child):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(number, signal.SIGKILL)
+            self._process.wait(timeout=30)
         self.printed_at_last = self.printed
         self._log.close()
         with contextlib.suppress(BrokenPipeError):
@@ -301,7 +306,7 @@ class Phone:
         """The requests that rang."""
         return re.findall(REQUEST_LINE, self.printed, re.MULTILINE)
 
-    def wait_for(self, text, patience=10):
+    def wait_for(self, text, patience=60):
         """Until the phone has printed it."""
         deadline = time.monotonic() + patience
         while text not in self.printed:
@@ -309,7 +314,7 @@ class Phone:
                 raise RuntimeError(f"the phone did not print {text!r}:\n{self.printed}")
             time.sleep(0.02)
 
-    def wait_for_requests(self, count, patience=10):
+    def wait_for_requests(self, count, patience=60):
         deadline = time.monotonic() + patience
         while len(self.requests()) < count and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -75,7 +75,7 @@ private struct Answer {
     must(isPlainWord(pending.remote.token.exposedValue), "a token that cannot stand in a header")
     must(isDocumentedSecret(pending.remote.secret.exposedValue), "a secret that cannot sign")
     for url in [pending.remote.statusURL, pending.remote.logoutURL] {
-      must(url.hasPrefix("http") && leadsToTheService(url), "a session at another address: \(url)")
+      must(url.lowercased().hasPrefix("http") && leadsToTheService(url), "a session at another address: \(url)")
     }
     let digits = pending.matchCode.map { $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
     must(digits ?? true, "a code that is not two digits")

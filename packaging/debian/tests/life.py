@@ -164,6 +164,7 @@ class Life(unittest.TestCase):
         with machine.moved_away("/etc/iampass-server/key.pem"):
             mark = machine.mark("half a pair")
             self.assertNotEqual(run("systemctl", "restart", "iampass-server", check=False)[0], 0)
+            run("journalctl", "--sync")
             said = run("journalctl", "--no-pager").split(mark, 1)[1]
             self.assertRegex(said, "of /etc/iampass-server/cert.pem and /etc/iampass-server/key.pem only one is there")
             self.assertFalse(os.path.exists(leftover))

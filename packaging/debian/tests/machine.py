@@ -99,7 +99,7 @@ class Phone:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(60)
         self.log.close()
 
     def rings(self):
@@ -127,6 +127,7 @@ def main_pid(unit):
 
 def journal_of_the_module(mark):
     """The module's lines of all levels since the line `mark`."""
+    run("journalctl", "--sync")
     text = run("journalctl", "--no-pager", "--output=short-iso")
     return [line for line in text.split(mark, 1)[-1].splitlines() if "pam_iampass" in line]
 
