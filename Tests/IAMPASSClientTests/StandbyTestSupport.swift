@@ -5,41 +5,6 @@ import Testing
 
 @testable import IAMPASSClient
 
-/// A program with a pipe from its output, which goes with this object.
-final class Companion {
-  let process = Process()
-  private let output = Pipe()
-
-  init(_ words: [String]) throws {
-    process.executableURL = URL(fileURLWithPath: words[0])
-    process.arguments = Array(words.dropFirst())
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    try process.run()
-  }
-
-  deinit { stop() }
-
-  func stop() {
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    process.waitUntilExit()
-  }
-
-  /// The first that it writes, without the line's end.
-  func line() -> String {
-    String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).trimmingCharacters(in: .newlines)
-  }
-
-  /// All that it wrote, once it has ended.
-  func rest() -> String {
-    // By itself, having heard the end of who spoke to it.
-    for _ in 0..<1_000 where process.isRunning { usleep(20_000) }
-    stop()
-    return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      .trimmingCharacters(in: .newlines)
-  }
-}
-
 /// The worker's program where its user can look at it, as the package puts it; the folder of a build may be root's alone.
 enum StandbyProgram {
   private static let folder = "/tmp/iampass-standby-program-\(UInt64.random(in: 0...UInt64.max))"
@@ -113,7 +78,7 @@ final class Standby: Listener {
     try #require(comesToHave(0))
   }
 
-  var process: pid_t { companion.process.processIdentifier }
+  var process: pid_t { companion.process }
   /// A process that has ended and was not waited for has no program.
   var isThere: Bool { FileIdentity(following: "/proc/\(process)/exe") != nil }
 

@@ -15,21 +15,15 @@ struct HostileServices: Decodable, Sendable {
 
   static let shared = start()
   // Its standard input ends with this process, and with it the services.
-  nonisolated(unsafe) private static var process: Process?
+  nonisolated(unsafe) private static var process: Companion?
 
   private static func start() -> HostileServices {
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../HostileService/hostile_service.py").standardized
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = ["-B", script.path]
-    process.standardInput = Pipe()
-    let output = Pipe()
-    process.standardOutput = output
     do {
-      try process.run()
+      let process = try Companion(["/usr/bin/python3", "-B", script.path])
       Self.process = process
-      return try JSONDecoder().decode(HostileServices.self, from: output.fileHandleForReading.availableData)
+      return try JSONDecoder().decode(HostileServices.self, from: Data(process.line().utf8))
     } catch {
       fatalError("no hostile services: \(error)")
     }
