@@ -1,5 +1,5 @@
-// Why this shim: Swift cannot hand out the parts of one buffer to several calls without copying, and must not be trusted
-// to compare in constant time, since nothing keeps its optimizer from leaving early.
+// Why this shim: Swift may keep copies of a hash's state, which here is cleared where it stands; and nothing keeps its
+// optimizer from leaving a comparison early.
 #ifndef IAMPASS_CLIBMD_H
 #define IAMPASS_CLIBMD_H
 #include <sha2.h>
