@@ -32,7 +32,7 @@ class Check(unittest.TestCase):
         world.configure()
         shutil.rmtree(world.path("pam.d"))
         os.mkdir(world.path("pam.d"))
-        world.pam("sudo", arguments="timeout=5s", lines=SHIPPED)
+        world.pam("sudo", arguments="timeout=20s", lines=SHIPPED)
         self.kept = world.snapshot()
         self.addCleanup(self.put_back)
 

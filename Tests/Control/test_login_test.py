@@ -60,7 +60,7 @@ class LoginTest(unittest.TestCase):
         self.assertNotIn("account", screen)
 
     def test_a_password_is_asked_without_echo(self):
-        world.pam("sudo", arguments="prompt=choose timeout=5s", lines=STACK)
+        world.pam("sudo", arguments="prompt=choose timeout=20s", lines=STACK)
         child = self.start()
         child.expect_exact("asks     Password, or Enter to approve on your phone: ")
         self.assertTrue(child.waitnoecho(60))
@@ -82,7 +82,7 @@ class LoginTest(unittest.TestCase):
         self.assertEqual(world.phone_status()["sessions"], [])
 
     def test_ctrl_c_at_the_password_ends_it(self):
-        world.pam("sudo", arguments="prompt=choose timeout=5s", lines=STACK)
+        world.pam("sudo", arguments="prompt=choose timeout=20s", lines=STACK)
         child = self.start()
         child.expect_exact("on your phone: ")
         child.sendintr()

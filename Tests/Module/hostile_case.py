@@ -37,7 +37,7 @@ def made_world():
     world = World()
     world.write("credentials", f"application_id = application\napplication_secret = {SECRET}\n")
     world.write("users", f"{ENROLLED}:{TOKEN}\n")
-    world.pam("sudo")
+    world.pam("sudo", f"prompt=push timeout={TIMEOUT}s")
     return world
 
 

@@ -59,6 +59,7 @@ class Endings(Case):
 
     def test_not_answered_ends_at_its_timeout_and_is_asked_once(self):
         phone = self.phone("ignore")
+        world.pam("sudo", "prompt=push timeout=5s")
         result = world.play(calls=["authenticate"] * 2)
         self.assertEqual(result["codes"], [AUTH_ERR, AUTH_ERR])
         self.assertGreater(result["calls"][0]["seconds"], 4.5)
@@ -70,6 +71,7 @@ class Endings(Case):
         self.assertEqual(result["texts"][-1], "IAMPASS: not answered in time. Use your password.")
 
     def test_after_a_timeout_the_request_is_gone_from_the_phone(self):
+        world.pam("sudo", "prompt=push timeout=5s")
         world.play()
         phone = self.phone("approve")
         time.sleep(0.5)
@@ -137,7 +139,7 @@ class Endings(Case):
 
     def test_a_stack_that_asks_again_leaves_no_session_behind(self):
         phone = self.phone("approve")
-        world.pam("sudo", "prompt=push timeout=5s", "auth required MODULE\nauth required pam_deny.so\n")
+        world.pam("sudo", lines="auth required MODULE\nauth required pam_deny.so\n")
         self.assertEqual(world.play(calls=["authenticate"] * 2)["codes"], [AUTH_ERR, AUTH_ERR])
         self.assertEqual(phone.count("sign-in request"), 2)
         self.assert_no_session_is_left()
@@ -183,7 +185,7 @@ class Additions(Case):
         phone = self.phone("deny")
         world.configure(send_context="yes")
         self.addCleanup(world.configure, send_context=None)
-        world.pam("su", "prompt=push timeout=5s")
+        world.pam("su")
         world.play(service="su", items={"rhost": "192.0.2.5\x1b[2J"})
         for shown in ("daemon", "su", "pts/7", "192.0.2.5?[2J"):
             phone.wait_for(re.escape(shown), 5)
@@ -208,7 +210,7 @@ class Prompts(Case):
 
     def setUp(self):
         super().setUp()
-        world.pam("sudo", "timeout=5s")
+        world.pam("sudo", "timeout=20s")
 
     def test_auto_rings_for_oneself_at_a_terminal(self):
         self.phone("approve")
@@ -228,7 +230,7 @@ class Prompts(Case):
         phone = self.phone("approve")
         world.write("keep", f"#!/bin/sh\ncat > {world.path('typed')}\n", 0o700)
         lines = f"auth required MODULE\nauth optional pam_exec.so expose_authtok quiet {world.path('keep')}\n"
-        world.pam("sudo", "timeout=5s", lines=lines)
+        world.pam("sudo", "timeout=20s", lines=lines)
         result = world.play(items={"ruser": "games"}, answers=["hunter2"])
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(read(world.path("typed")).strip("\0"), "hunter2")
@@ -242,7 +244,7 @@ class Prompts(Case):
     def test_as_second_factor_text_is_refused(self):
         phone = self.phone("approve")
         # pam_unix asks, fails for this user, and leaves the password for us; without it we alone decide.
-        world.pam("sudo", "timeout=5s", lines="auth optional pam_unix.so nodelay\nauth required MODULE\n")
+        world.pam("sudo", "timeout=20s", lines="auth optional pam_unix.so nodelay\nauth required MODULE\n")
         for typed, code, requests in (("anything", AUTH_ERR, 0), ("", SUCCESS, 1)):
             with self.subTest(typed=typed):
                 result = world.play(items={"ruser": "games"}, answers=["first", typed])
@@ -254,7 +256,7 @@ class Prompts(Case):
 class SecureShell(Case):
     def setUp(self):
         super().setUp()
-        world.pam("sshd", "timeout=5s")
+        world.pam("sshd", "timeout=20s")
 
     def play(self, **scene):
         return world.play(service="sshd", own=False, items={"rhost": "192.0.2.9", "tty": "ssh"}, **scene)
@@ -357,7 +359,7 @@ class BrokenFiles(Case):
 
     def test_an_unknown_module_argument_is_logged_and_ignored(self):
         self.phone("approve")
-        world.pam("sudo", "prompt=push timeout=5s colour=blue")
+        world.pam("sudo", "prompt=push timeout=20s colour=blue")
         result = world.play()
         self.assertEqual(result["codes"], [SUCCESS])
         self.assertIn("unknown module argument colour", result["log"][0])

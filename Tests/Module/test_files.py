@@ -16,7 +16,7 @@ def setUpModule():
     global world
     world = World()
     unittest.addModuleCleanup(world.close)
-    world.pam("sudo", "prompt=push timeout=5s fail=open")
+    world.pam("sudo", "prompt=push timeout=20s fail=open")
 
 
 class Case(unittest.TestCase):

@@ -41,7 +41,7 @@ class NotStarted(unittest.TestCase):
         self.assertEqual(world.play("login")["codes"], [SUCCESS])
 
     def test_a_phone_that_cannot_be_unlocked_is_not_rung_for_it(self):
-        world.pam("login", "prompt=push timeout=5s methods=device")
+        world.pam("login", "prompt=push timeout=20s methods=device")
         phone = self.phone("approve")
         result = world.play("login")
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
@@ -49,7 +49,7 @@ class NotStarted(unittest.TestCase):
         self.assertEqual(phone.count("sign-in request"), 0)
 
     def test_a_face_is_asked_of_nobody(self):
-        world.pam("login", "prompt=push timeout=5s methods=facial")
+        world.pam("login", "prompt=push timeout=20s methods=facial")
         self.assertEqual(
             world.play("login")["texts"], ["IAMPASS: not asked (METHOD_NOT_AVAILABLE). Use your password."])
 

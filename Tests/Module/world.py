@@ -157,7 +157,7 @@ class World:
         lines = [f"{key} = {value}\n" for key, value in {**defaults, **self.settings}.items() if value is not None]
         self.write("iampass.conf", "".join(lines), 0o644)
 
-    def pam(self, service, arguments="prompt=push timeout=5s", lines=None):
+    def pam(self, service, arguments="prompt=push timeout=20s", lines=None):
         """Writes a PAM file with the module alone, or with these lines (MODULE stands for the module's line)."""
         line = f"{self.path('pam_iampass.so')} config={self.path('iampass.conf')} {arguments}"
         text = lines or "auth required MODULE\nsession required MODULE\n"

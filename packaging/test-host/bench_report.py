@@ -44,14 +44,14 @@ class Report:
 
     def part(self, title):
         self.parts.append((title, []))
-        print(f"\n{title}\n{'':<58}{'least':>8}{'median':>8}{'p95':>8}  {'unit':<8}asked", flush=True)
+        print(f"\n{title}\n{'':<58}{'least':>8}{'median':>8}{'p95':>8}  {'unit':<13}asked", flush=True)
 
     def add(self, label, samples, unit, asked=None):
         """Samples of one thing; `asked` is the most that they should take."""
         row = Row(label, samples, unit, asked)
         self.parts[-1][1].append(row)
         least, median, p95 = row.columns
-        print(f"{label:<58}{least:>8}{median:>8}{p95:>8}  {unit:<8}{row.bound}", flush=True)
+        print(f"{label:<58}{least:>8}{median:>8}{p95:>8}  {unit:<13}{row.bound}", flush=True)
 
     def save(self, page, pictures):
         """Writes the page, and a plot a part beside the pictures."""
