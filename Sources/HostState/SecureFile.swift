@@ -130,8 +130,12 @@ public enum SecureFile {
   }
 
   private static func checkFolder(of path: String) throws(FileError) {
-    let end = path.lastIndex(of: "/") ?? path.startIndex
-    let folder = end == path.startIndex ? "/" : String(path[..<end])
+    let folder =
+      switch path.lastIndex(of: "/") {
+      case nil: "."
+      case path.startIndex: "/"
+      case let end?: String(path[..<end])
+      }
     var found = stat()
     guard stat(folder, &found) == 0 else {
       throw errno == ENOENT || errno == ENOTDIR

@@ -31,6 +31,8 @@ public struct SessionRecord: Sendable, Equatable {
   public let logoutURL: String
   public let token: Secret
   public let secret: Secret
+  /// See ``RemoteSession/name``.
+  public let sessionName: String?
   /// The process that authenticated, and its parent: one of them may claim the record.
   public let process: ProcessIdentity
   public let parent: ProcessIdentity
@@ -61,6 +63,7 @@ public struct SessionRecord: Sendable, Equatable {
     logoutURL = session.logoutURL
     token = session.token
     secret = session.secret
+    sessionName = session.name
     self.process = process
     self.parent = parent
     self.created = created
@@ -70,7 +73,8 @@ public struct SessionRecord: Sendable, Equatable {
   /// The session at the service, its addresses looked at again: the file is root's, the configuration may have changed.
   public func remoteSession(_ settings: ServiceSettings) throws(ServiceError) -> RemoteSession {
     try RemoteSession(
-      statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, settings: settings)
+      statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, name: sessionName,
+      settings: settings)
   }
 }
 
@@ -84,6 +88,7 @@ extension SessionRecord {
       "service": .string(service), "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
+      "session_name": sessionName.map { .string($0) },
       "process": process(self.process), "parent": process(parent), "created": .integer(created),
       "duration": .integer(duration), "claimed": .bool(isClaimed), "released": .bool(isReleased),
       "condemned": .bool(isCondemned),
@@ -114,6 +119,7 @@ extension SessionRecord {
     self.logoutURL = logoutURL
     self.token = Secret(token)
     self.secret = Secret(secret)
+    sessionName = json["session_name"]?.string
     self.process = process
     self.parent = parent
     self.created = created

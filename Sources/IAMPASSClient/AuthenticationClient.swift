@@ -30,16 +30,18 @@ public final class AuthenticationClient {
     var query: [(String, String)] = []
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
+    let body = StartRequest(context: context).encoded()
+    // What the phone will show: the signature is over the address alone.
+    if context != nil { query.append((StartRequest.digestName, StartRequest.digest(of: body))) }
     let url = channel.seal.settings.server.route(
       ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
-    let body = StartRequest(context: context).encoded()
     let reply = try channel.send(.post, url, by: signer, body: body, deadline: deadline)
     switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
     case .notStarted(let reason): return .notStarted(reason: reason)
     case .started(let started):
       let remote = try RemoteSession(
         statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
-        settings: channel.seal.settings)
+        name: started.name, settings: channel.seal.settings)
       return .pending(PendingSession(remote: remote, started: started, server: channel.seal.settings.server))
     }
   }
@@ -54,6 +56,7 @@ public final class AuthenticationClient {
       .get, session.remote.statusURL, by: session.remote.signer, preferWait: waitSeconds, deadline: deadline)
     guard reply.status == 200 else { throw .unexpectedStatus(reply.status) }
     let status = try understood { () throws(MessageError) in try StatusReply(parsing: reply.body) }
+    try session.remote.require(status.session)
     let held = reply.header("Preference-Applied")?.hasPrefix("wait") ?? false
     return try ApprovalAnswer(status, for: session, held: held)
   }
@@ -62,17 +65,19 @@ public final class AuthenticationClient {
   public func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
     do throws(ServiceError) {
       let reply = try channel.send(.post, session.logoutURL, by: session.signer, deadline: deadline)
-      try acknowledged(reply)
+      try session.require(acknowledged(reply).session)
     } catch {
       guard error == .notFound else { throw error }
     }
   }
 }
 
-/// A reply that says nothing but whether it was done.
-func acknowledged(_ reply: HTTPReply) throws(ServiceError) {
+/// A reply that says nothing but whether it was done: it was.
+@discardableResult
+func acknowledged(_ reply: HTTPReply) throws(ServiceError) -> AcknowledgementReply {
   let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
   guard answer.done else { throw .badReply(.refused(reason: answer.reason)) }
+  return answer
 }
 
 /// Turns what a message's reader throws into the service's error.

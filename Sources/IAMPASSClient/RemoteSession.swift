@@ -6,11 +6,14 @@ public struct RemoteSession: Sendable {
   public let logoutURL: String
   public let token: Secret
   public let secret: Secret
+  /// What the service's replies about this session call it; nil where it gave none when it started.
+  public let name: String?
   let signer: RequestSigner
 
   /// - Throws: ``ServiceError/foreignAddress``, ``ServiceError/badSessionSecret``.
   public init(
-    statusURL: String, logoutURL: String, token: Secret, secret: Secret, settings: ServiceSettings
+    statusURL: String, logoutURL: String, token: Secret, secret: Secret, name: String?,
+    settings: ServiceSettings
   ) throws(ServiceError) {
     do {
       self.statusURL = try settings.server.ownAddress(statusURL)
@@ -22,9 +25,15 @@ public struct RemoteSession: Sendable {
     }
     self.token = token
     self.secret = secret
+    self.name = name
     do {
       signer = try RequestSigner(client: token, secret: secret, scheme: settings.scheme)
     } catch { throw .badSessionSecret }
+  }
+
+  /// Refuses what was said of another session: its owner can have any nonce signed there, this request's too.
+  func require(_ named: String?) throws(ServiceError) {
+    guard name == nil || name == named else { throw .replyForAnother }
   }
 }
 

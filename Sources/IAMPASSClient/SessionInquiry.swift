@@ -18,11 +18,11 @@ public struct SessionInquiry {
 
   /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at once.
   public func status(of session: RemoteSession, waitSeconds: Int64?) throws(ServiceError) -> SealedRequest {
-    try seal.request(.get, session.statusURL, by: session.signer, preferWait: waitSeconds)
+    try seal.request(.get, session.statusURL, by: session.signer, preferWait: waitSeconds).about(session)
   }
 
   public func end(_ session: RemoteSession) throws(ServiceError) -> SealedRequest {
-    try seal.request(.post, session.logoutURL, by: session.signer)
+    try seal.request(.post, session.logoutURL, by: session.signer).about(session)
   }
 
   /// - Throws: for everything that is no answer about the session; an outage is never one.
@@ -33,6 +33,7 @@ public struct SessionInquiry {
     }
     guard reply.status == 200 else { throw .unexpectedStatus(reply.status) }
     let status = try understood { () throws(MessageError) in try StatusReply(parsing: reply.body) }
+    try question.session?.require(status.session)
     if status.status == .active, status.authenticated == false { return .contradiction }
     let waits = reply.header("Preference-Applied")?.hasPrefix("wait") ?? false
     return .status(status.status, held: waits && reply.isMultiplexed)
@@ -42,7 +43,7 @@ public struct SessionInquiry {
   public func confirmEnd(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) {
     do throws(ServiceError) {
       try seal.check(reply, to: question)
-      try acknowledged(reply)
+      try question.session?.require(acknowledged(reply).session)
     } catch {
       guard error == .notFound, isOwnRefusal(reply) else { throw error }
     }

@@ -54,6 +54,14 @@ final class SignedChannel {
 public struct SealedRequest: Sendable {
   public let request: HTTPRequest
   let nonce: String
+  /// The session that it asks about, where it asks about one.
+  private(set) var session: RemoteSession?
+
+  func about(_ session: RemoteSession) -> SealedRequest {
+    var request = self
+    request.session = session
+    return request
+  }
 }
 
 /// Signs requests, and looks at the status and the signature of their replies.

@@ -19,6 +19,13 @@ public struct StartRequest: Sendable, Equatable {
 
   public func encoded() -> [UInt8] { JSON.object(["context": context?.json]).encoded() }
 
+  /// The query's item that holds the body's digest (an addition of ours that services may ignore). The request's
+  /// signature covers the query and not the body: without it, who carries the request could change what the phone shows.
+  public static let digestName = "body_sha256"
+
+  /// SHA-256 of a body as sent, in lower-case hexadecimal.
+  public static func digest(of body: [UInt8]) -> String { Digest.hexadecimal(Digest.sha256(body)) }
+
   /// An empty body is an empty request.
   public init(parsing body: [UInt8]) throws(MessageError) {
     if body.isEmpty {
@@ -74,10 +81,17 @@ public struct StartedSession: Sendable, Equatable {
   public let matchCode: String?
   /// Where the phone shows the request, for a phone that nothing rings.
   public let phonePage: String?
+  /// What every later reply about this session calls it, 1–128 bytes; nil where the service gives none.
+  ///
+  /// A reply's signature is over the request's nonce, and each session's owner chooses his own: without a name in the
+  /// signed text, a reply about his session could be passed on as the answer about another's.
+  public let name: String?
+
+  private static let nameLengths = 1...128
 
   public init(
     status: SessionStatus, statusURL: String, logoutURL: String, token: Secret, secret: Secret, matchCode: String?,
-    phonePage: String? = nil
+    phonePage: String? = nil, name: String? = nil
   ) {
     self.status = status
     self.statusURL = statusURL
@@ -86,6 +100,7 @@ public struct StartedSession: Sendable, Equatable {
     self.secret = secret
     self.matchCode = matchCode
     self.phonePage = phonePage
+    self.name = name
   }
 
   fileprivate init(_ reply: JSON) throws(MessageError) {
@@ -106,6 +121,8 @@ public struct StartedSession: Sendable, Equatable {
     }
     // Only a hint: whatever it is, the sign-in goes on.
     phonePage = reply["phone_page"]?.string
+    name = try reply.optionalText("session")
+    guard name.map({ Self.nameLengths.contains($0.utf8.count) }) ?? true else { throw .member("session") }
   }
 
   fileprivate var json: JSON {
@@ -114,6 +131,7 @@ public struct StartedSession: Sendable, Equatable {
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "match_code": matchCode.map { .string($0) }, "phone_page": phonePage.map { .string($0) },
+      "session": name.map { .string($0) },
     ])
   }
 }
@@ -124,11 +142,14 @@ public struct StatusReply: Sendable, Equatable {
   public let status: SessionStatus
   public let authenticated: Bool?
   public let reason: String?
+  /// Which session this is about, see ``StartedSession/name``.
+  public let session: String?
 
-  public init(status: SessionStatus, authenticated: Bool?, reason: String?) {
+  public init(status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil) {
     self.status = status
     self.authenticated = authenticated
     self.reason = reason
+    self.session = session
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -142,8 +163,11 @@ public struct StatusReply: Sendable, Equatable {
       else { throw .contradiction("session_status") }
       self.init(
         status: nested.status, authenticated: nested.authenticated ?? flat.authenticated,
-        reason: nested.reason ?? flat.reason)
-    case (let reply?, nil), (nil, let reply?): self = reply
+        reason: nested.reason ?? flat.reason, session: try json.optionalText("session"))
+    case (let reply?, nil), (nil, let reply?):
+      self.init(
+        status: reply.status, authenticated: reply.authenticated, reason: reply.reason,
+        session: try json.optionalText("session"))
     case (nil, nil): throw .member("session_status")
     }
   }
@@ -156,11 +180,8 @@ public struct StatusReply: Sendable, Equatable {
     case .bool(let value): authenticated = value
     default: throw .member("authenticated")
     }
-    switch reply["reason"] {
-    case nil, .null: reason = nil
-    case .string(let text): reason = text
-    default: throw .member("reason")
-    }
+    reason = try reply.optionalText("reason")
+    session = nil
   }
 
   /// Both forms at once.
@@ -172,7 +193,8 @@ public struct StatusReply: Sendable, Equatable {
       ]
     }
     guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
-    return JSON.object(flat + [JSON.Member("authentication_status", .object(flat))]).encoded()
+    let name = session.map { [JSON.Member("session", .string($0))] } ?? []
+    return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))]).encoded()
   }
 }
 
@@ -181,20 +203,25 @@ public struct StatusReply: Sendable, Equatable {
 public struct AcknowledgementReply: Sendable, Equatable {
   public let done: Bool
   public let reason: String?
+  /// Which session this is about, see ``StartedSession/name``.
+  public let session: String?
 
-  public init(done: Bool, reason: String? = nil) {
+  public init(done: Bool, reason: String? = nil, session: String? = nil) {
     self.done = done
     self.reason = reason
+    self.session = session
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.reading(body)
     guard let status = json["status"]?.bool else { throw .member("status") }
-    self.init(done: status, reason: json["reason"]?.string)
+    self.init(done: status, reason: json["reason"]?.string, session: try json.optionalText("session"))
   }
 
   public func encoded() -> [UInt8] {
-    JSON.object(["status": .bool(done), "reason": reason.map { .string($0) }]).encoded()
+    JSON.object([
+      "status": .bool(done), "reason": reason.map { .string($0) }, "session": session.map { .string($0) },
+    ]).encoded()
   }
 }
 
@@ -347,6 +374,15 @@ public struct ServiceAnnouncement: Sendable, Equatable {
 }
 
 extension JSON {
+  /// A text; nil where it is missing or null.
+  fileprivate func optionalText(_ name: String) throws(MessageError) -> String? {
+    switch self[name] {
+    case nil, .null: nil
+    case .string(let text): text
+    default: throw .member(name)
+    }
+  }
+
   fileprivate static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
     do { return try JSON(parsing: body) } catch { throw .json(error) }
   }

@@ -11,6 +11,11 @@ extension Service {
     case .asked(let asked): methods = asked
     }
     guard let duration = StartOptions.duration(of: call.target) else { return .refused(400, .badDuration) }
+    // Of another make of client there is none; whoever carries the request cannot take it away, since it is signed.
+    guard
+      !call.target.has(StartRequest.digestName)
+        || call.target.value(StartRequest.digestName) == StartRequest.digest(of: call.request.body)
+    else { return .refused(400, .wrongContext) }
     guard let start = try? StartRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
     // Else whoever holds one host's credential asks in the name of another.
     let context = starter.context(start.context ?? SignInContext())
@@ -103,7 +108,7 @@ extension Service {
       return current
     }
     if let closed { announceEnd(of: [closed]) }
-    return .done
+    return ServiceReply(200, AcknowledgementReply(done: true, session: session.id).encoded())
   }
 
   /// The session as it is now; what time has ended is stored as ended.
@@ -197,7 +202,7 @@ extension Session {
 
   func statusReply(applied wait: Int64?) -> ServiceReply {
     let body = StatusReply(
-      status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue
+      status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue, session: id
     ).encoded()
     let reply = ServiceReply(200, body)
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
@@ -207,7 +212,7 @@ extension Session {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
       logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
-      matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]))
+      matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]), name: id)
   }
 }
 
@@ -225,7 +230,7 @@ private enum StartOptions {
     guard let text = target.value("methods") else { return .refused(.refused(400, .badRequest)) }
     let words = text.split(separator: ",").map(String.init)
     let methods = words.compactMap(AuthenticationMethod.init(rawValue:))
-    guard methods.count == words.count else { return .refused(.notStarted(.unknownMethod)) }
+    guard methods.count == words.count else { return .refused(.refused(400, .unknownMethod)) }
     return .asked(methods.isEmpty ? AuthenticationMethod.allCases : methods)
   }
 

@@ -20,7 +20,7 @@ struct AuthenticateCall {
       return try authenticate(arguments, service, answer)
     } catch {
       // `fail=open` never opens on a broken configuration.
-      return refuse(.misconfigured(error), user: nil, answer, remembering: false)
+      return refuseOnce(.misconfigured(error), answer)
     }
   }
 
@@ -38,9 +38,7 @@ struct AuthenticateCall {
     }
     _ = try setup.serviceSettings()
     guard let name = host.user() else { return refuse(.noToken, user: nil, answer, remembering: false) }
-    if let kept = host.kept(KeptEnding.name, as: KeptEnding.self), kept.user.utf8.elementsEqual(name.utf8) {
-      return kept.laterCode
-    }
+    if let kept = keptEnding(name) { return kept.laterCode }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
     return try attempt(Attempt(host: host, setup: setup, arguments: arguments, service: service, name: name), answer)
   }
@@ -72,6 +70,9 @@ struct AuthenticateCall {
       kept.end(for: host)
       return refuse(.recordNotKept(.notYours), user: attempt.name, answer, remembering: true)
     }
+    if let user = UnixUsername(validating: attempt.name) {
+      TrialNotes(besides: attempt.setup.configurationPath).note(user: user, service: attempt.service)
+    }
     log(LOG_NOTICE, "approved", user: attempt.name, "record=\(signIn.record?.id ?? "none")")
     return PAM_SUCCESS
   }
@@ -85,6 +86,19 @@ struct AuthenticateCall {
       guard KeptEnding.keep(ending, with: host) else { return PAM_ABORT }
     }
     return answer.code(for: refusal)
+  }
+
+  /// An ending before a name was asked for: said and logged once for each handle and user, however often a mistyped
+  /// password brings the stack back. Where that cannot be kept it is said again; no phone rings for it.
+  private func refuseOnce(_ refusal: Refusal, _ answer: PAMAnswer) -> Int32 {
+    let name = host.item(PAM_USER) ?? ""
+    if let kept = keptEnding(name) { return kept.laterCode }
+    _ = KeptEnding.keep(KeptEnding(user: name, laterCode: answer.laterCode(for: refusal)), with: host)
+    return refuse(refusal, user: nil, answer, remembering: false)
+  }
+
+  private func keptEnding(_ name: String) -> KeptEnding? {
+    host.kept(KeptEnding.name, as: KeptEnding.self).flatMap { $0.user.utf8.elementsEqual(name.utf8) ? $0 : nil }
   }
 
   private func priority(of refusal: Refusal) -> Int32 {

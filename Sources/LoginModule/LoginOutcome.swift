@@ -80,13 +80,27 @@ extension Refusal {
     case .textAtSecondFactor: "IAMPASS: press Enter only; approve on your phone"
     case .noPhone: "IAMPASS: no phone is registered for you. Use your password."
     case .notStarted(let reason):
-      "IAMPASS: not asked (\(DisplayText.sanitized(reason ?? "no reason given", limit: 100))). Use your password."
+      "IAMPASS: not asked\(Self.meaning(of: reason))"
+        + " (\(DisplayText.sanitized(reason ?? "no reason given", limit: 100))). Use your password."
     case .tooManyRequests: "IAMPASS: too many requests went unanswered; try again later. Use your password."
     case .limiterBroken: "IAMPASS: not available (cannot count requests). Use your password."
     case .unavailable(let error): "IAMPASS: server not reachable (\(error.explanation)). Use your password."
     case .recordNotKept: "IAMPASS: not available (cannot keep a record). Use your password."
     case .misconfigured: "IAMPASS is not configured; ask your administrator. Use your password."
     case .interrupted: "IAMPASS: cancelled"
+    }
+  }
+
+  /// What a service's word for not asking means to the user; nothing where this version does not know it.
+  private static func meaning(of reason: String?) -> String {
+    switch reason {
+    case "METHOD_NOT_AVAILABLE": ": your phone cannot answer in the way that is wanted here"
+    case "SOURCE_BLOCKED": ": you said on your phone that a request from here was not yours"
+    case "TOO_MANY_DENIALS": ": denied too often, try again later"
+    case "REQUEST_PENDING": ": your phone has an open request already"
+    case "APPLICATION_DISABLED": ": sign-in by phone is switched off"
+    case "CONTEXT_REQUIRED": ": this computer does not say who asks, see send_context"
+    default: ""
     }
   }
 

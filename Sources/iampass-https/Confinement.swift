@@ -7,6 +7,7 @@ enum Confinement {
   enum Failure: Int32, Error {
     case badArguments = 64
     case unknownUser, stillPrivileged, notConfined, parentGone, noNetworkLibrary, workerCrashed
+    case startedInTheOpen
   }
 
   /// Where the parent put the socket; systemd puts the first that it passes there too (sd_listen_fds(3)).
@@ -31,10 +32,17 @@ enum Confinement {
     // Of several sockets all but the first would be deaf.
     let passed = getenv("LISTEN_FDS").map { String(cString: $0) }
     guard iampass_is_listening(givenSocket) == 1, passed == nil || passed == "1" else { throw .badArguments }
-    try giveUp(becoming: user)
+    try giveUp(becoming: user) { () throws(Failure) in
+      // Started by its own user, from a file that this user can read, it was open from the first instruction to this
+      // line: another process of that user could have written the memory of all workers to come.
+      guard iampass_prctl(PR_GET_DUMPABLE, 0) != 1 else { throw .startedInTheOpen }
+    }
   }
 
-  private static func giveUp(becoming user: String) throws(Failure) {
+  /// - Parameter looks: at the process as it was started, when the user is the one that stays.
+  private static func giveUp(
+    becoming user: String, _ looks: () throws(Failure) -> Void = {}
+  ) throws(Failure) {
     guard !user.isEmpty else { throw .badArguments }
     clearenv()
     // The Swift runtime may have set handlers that start a debugger when the worker crashes.
@@ -48,6 +56,7 @@ enum Confinement {
     for usual in [SIGTERM, SIGCHLD] { signal(usual, SIG_DFL) }
     if user != "-" { try become(user) }
     try refusePrivilege()
+    try looks()
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0, iampass_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0,
       iampass_limit(Int32(RLIMIT_CORE.rawValue), 0) == 0, iampass_limit(Int32(RLIMIT_FSIZE.rawValue), 0) == 0,
       iampass_limit(Int32(RLIMIT_AS.rawValue), memory) == 0,

@@ -48,7 +48,7 @@ struct EnableCommand: ParsableCommand {
         try Trial.begin(seconds: seconds, options: host)
       }
       do throws(Failure) { try PAMProfiles.switchOn() } catch {
-        Trial.cancel()
+        Trial.cancel(host)
         throw error
       }
       if writesDropIn { try SSHDropIn.write() }
@@ -56,7 +56,7 @@ struct EnableCommand: ParsableCommand {
       if let trial, let trialUser {
         Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
       } else {
-        Trial.cancel()
+        Trial.cancel(host)
       }
       Terminal.say("hint: keep this shell open until you have signed in anew in another one")
     }
@@ -121,7 +121,7 @@ struct DisableCommand: ParsableCommand {
       try requireRoot()
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
-      try TurnOff.run()
+      try TurnOff.run(host)
       Terminal.say("sign-in by phone is off")
     }
   }
@@ -129,8 +129,8 @@ struct DisableCommand: ParsableCommand {
 
 enum TurnOff {
   /// Each part, also where another fails; the first failure is thrown.
-  static func run() throws(Failure) {
-    defer { Trial.cancel() }
+  static func run(_ host: HostOptions) throws(Failure) {
+    defer { Trial.cancel(host) }
     var failure: Failure?
     do { try PAMProfiles.switchOff() } catch { failure = error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }

@@ -168,7 +168,9 @@ enum Failure: Error {
     case .badApplicationID, .badSecret: EX_DATAERR
     case .unreachable: EX_UNAVAILABLE
     case .unknownApplication, .notAccepted: EX_NOPERM
-    case .service(.badReply), .service(.replyNotSigned), .service(.foreignAddress): EX_PROTOCOL
+    case .service(.badReply), .service(.replyNotSigned), .service(.replyForAnother),
+      .service(.foreignAddress):
+      EX_PROTOCOL
     case .service: EX_UNAVAILABLE
     }
   }

@@ -23,19 +23,20 @@ enum Trial {
     defer { free(own) }
     let user = operatorUID().flatMap(SystemUser.init(uid:))
     let words =
-      [String(cString: own), "trial-end", "--since", now(), "--config", options.path]
+      [String(cString: own), "trial-end", "--config", options.path]
       + (user.map { ["--uid", String($0.uid)] } ?? [])
     // A path with a space or a percent sign would be read otherwise (systemd.service(5)).
     guard words.allSatisfy({ $0.utf8.allSatisfy(isPlain) }) else {
       throw .file(FileError(.system(EINVAL), path: options.path))
     }
     do throws(FileError) {
+      try TrialNotes(besides: options.path).begin()
       try AtomicFile.write(Array(service(words).utf8), to: "\(folder)/\(name).service", mode: 0o644)
       try AtomicFile.write(Array(timer(seconds).utf8), to: "\(folder)/\(name).timer", mode: 0o644)
     } catch { throw .file(error) }
     for words in [["daemon-reload"], ["enable", "\(name).service"], ["restart", "\(name).timer"]] {
       guard let answer = Program.run([systemctl] + words, seconds: 30), answer.status == 0 else {
-        cancel()
+        cancel(options)
         throw .programFailed("systemctl \(words.joined(separator: " "))", "")
       }
     }
@@ -43,7 +44,8 @@ enum Trial {
   }
 
   /// Takes timer and service away; nothing where there is no trial.
-  static func cancel() {
+  static func cancel(_ options: HostOptions) {
+    TrialNotes(besides: options.path).end()
     let files = ["service", "timer"].map { "\(folder)/\(name).\($0)" }
     guard files.contains(where: { access($0, F_OK) == 0 }) else { return }
     _ = Program.run([systemctl, "stop", "\(name).timer"], seconds: 30)
@@ -58,13 +60,6 @@ enum Trial {
     if let uid = UInt32(text.filter { $0 != "\n" }), uid != UInt32.max, uid != 0 { return uid }
     // Set by sudo(8), where the kernel keeps no login uid.
     return getenv("SUDO_UID").flatMap { UInt32(String(cString: $0)) }.flatMap { $0 == 0 ? nil : $0 }
-  }
-
-  /// Microseconds since 1970, as the journal counts: who signed in a moment before has tried nothing of this.
-  private static func now() -> String {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return String(time.tv_sec * 1_000_000 + time.tv_nsec / 1_000)
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
@@ -82,7 +77,6 @@ enum Trial {
     # Written by iampassctl enable --trial, removed when the trial ends.
     [Unit]
     Description=End of the trial of sign-in by phone
-    After=systemd-journal-flush.service
     Before=systemd-user-sessions.service
     StartLimitIntervalSec=0
 
@@ -120,8 +114,6 @@ struct TrialEndCommand: ParsableCommand {
     commandName: "trial-end", abstract: "Ends a trial of sign-in by phone.", shouldDisplay: false)
 
   @OptionGroup var host: HostOptions
-  /// Microseconds since 1970.
-  @Option var since: UInt64
   @Option var uid: UInt32?
 
   func run() throws {
@@ -130,28 +122,21 @@ struct TrialEndCommand: ParsableCommand {
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       if wasUsed() {
-        Trial.cancel()
+        Trial.cancel(host)
         say("sign-in by phone stays on: the trial's user has signed in by phone")
       } else {
-        try TurnOff.run()
+        try TurnOff.run(host)
         say("sign-in by phone is off again: nobody signed in by phone during the trial")
       }
     }
   }
 
-  /// In the journal's own words; where it cannot be read, or names nobody, the trial has failed.
+  /// As the module noted it; where that cannot be read, or names nobody, the trial has failed.
   private func wasUsed() -> Bool {
     guard let services = try? Configuration(path: host.path).services else { return false }
     let user = uid.flatMap(SystemUser.init(uid:))
     guard uid == nil || user != nil else { return false }
-    // Facility 10 is authpriv (RFC 5424 §6.2.1).
-    let answer = Program.run(
-      [
-        "/usr/bin/journalctl", "--quiet", "--no-pager", "--output=json", "--output-fields=\(JournalApproval.fields)",
-        "--since=@\(since / 1_000_000).\(String(1_000_000 + since % 1_000_000).dropFirst())", "SYSLOG_FACILITY=10",
-        "--grep=^pam_iampass",
-      ], seconds: 60)
-    return JournalApproval.stands(in: answer?.output ?? "", user: user?.name, services: services)
+    return TrialNotes(besides: host.path).name(user?.name, services: services)
   }
 
   private func say(_ text: String) {

@@ -2,31 +2,6 @@ import AdminCommands
 import HostState
 import Testing
 
-@Suite struct JournalApprovalTests {
-  private let user = UnixUsername(validating: "alice")
-
-  private func stands(_ message: String, capabilities: String = "1ffffffffff", services: [String] = ["sudo"]) -> Bool {
-    JournalApproval.stands(
-      in: #"{"MESSAGE":"\#(message)","_CAP_EFFECTIVE":"\#(capabilities)"}"#, user: user, services: services)
-  }
-
-  private let line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- record=0a"
-
-  @Test func theModulesOwnLineCounts() { #expect(stands(line)) }
-
-  @Test func aLineWithoutPrivilegesDoesNot() { #expect(!stands(line, capabilities: "0")) }
-
-  @Test func anotherUsersDoesNot() { #expect(!stands(line.replacing("user=alice", with: "user=alicex"))) }
-
-  @Test func aServiceThatIsNotListedDoesNot() { #expect(!stands(line, services: ["login"])) }
-
-  @Test func aRefusalDoesNot() { #expect(!stands(line.replacing("approved", with: "refused"))) }
-
-  @Test func anotherModulesLineDoesNot() { #expect(!stands(line.replacing("pam_iampass(", with: "pam_other("))) }
-
-  @Test func aLineThatOnlyQuotesItDoesNot() { #expect(!stands("alice : COMMAND=/bin/echo " + line)) }
-}
-
 @Suite struct ProfileLinesTests {
   private func lines(_ text: String) throws -> ProfileLines {
     let reader = PAMReader(folder: "/p") { _ in Array(text.utf8) }

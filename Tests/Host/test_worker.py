@@ -1,6 +1,7 @@
 """The network workers that wait for sign-ins, as the packaged units have them."""
 
 import re
+import shlex
 import unittest
 
 from support import HostTestCase
@@ -8,6 +9,22 @@ from support import HostTestCase
 UNIT = "iampass-worker"
 #: What a sign-in hears first. Where nothing waits, systemd starts it.
 GREETING = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/iampass/worker'); print(len(s.recv(1)))"
+#: Opens the memory of whatever it can for some seconds, and says the names of those.
+OPENER = """
+import os, time
+end = time.monotonic() + 8
+seen = set()
+while time.monotonic() < end:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if pid in seen or int(pid) == os.getpid():
+            continue
+        try:
+            open(f"/proc/{pid}/mem", "r+b").close()
+            print(open(f"/proc/{pid}/comm").read(), flush=True)
+            seen.add(pid)
+        except OSError:
+            pass
+"""
 PASSWORD = r"\[sudo\] password for alice: "
 
 
@@ -134,6 +151,17 @@ class Unit(HostTestCase):
     def test_it_is_confined(self):
         said = self.host.run("systemd-analyze", "security", "--no-pager", UNIT, check=False)
         self.assertLess(float(re.search(rf"exposure level for {UNIT}.service: ([\d.]+)", said)[1]), 2.0)
+
+    def test_none_of_its_users_processes_can_open_its_memory(self):
+        self.assertEqual(self.host.run("stat", "--format=%a %U", "/usr/libexec/iampass/iampass-https").strip(), "711 root")
+        # One that can be opened shows that the others would have been.
+        said = self.host.run(
+            "sh", "-c", f"""
+            setpriv --reuid=_iampass --regid=_iampass --clear-groups --no-new-privs python3 -c {shlex.quote(OPENER)} &
+            for round in 1 2 3 4 5; do systemctl restart {UNIT}; sleep 0.3; done
+            setpriv --reuid=_iampass --regid=_iampass --clear-groups sleep 2
+            wait""", timeout=60)
+        self.assertEqual(set(said.split()), {"sleep"})
 
     def test_nobody_else_reaches_the_socket(self):
         self.assertEqual(self.host.run("stat", "--format=%F %a %U", "/run/iampass/worker").strip(), "socket 600 root")

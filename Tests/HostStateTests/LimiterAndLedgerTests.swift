@@ -113,7 +113,7 @@ import Testing
     let settings = ServiceSettings(
       server: try ServerURL("https://h"), scheme: .client, dialect: .iampass, signedReplies: false)
     let remote = try RemoteSession(
-      statusURL: "/s", logoutURL: "/l", token: Secret("t"), secret: Secret("s"), settings: settings)
+      statusURL: "/s", logoutURL: "/l", token: Secret("t"), secret: Secret("s"), name: "n", settings: settings)
     let record = SessionRecord(
       id: "0123456789abcdef0123456789abcdef", user: alice, uid: 1_000, service: service, remoteHost: "192.0.2.1",
       tty: nil, session: remote, process: try #require(ProcessIdentity.current()),

@@ -86,6 +86,42 @@ extension WorkerTests {
       #expect(standby.workers().count == 64 && standby.ownWorkers().count == 1)
     }
 
+    /// Else another process of that user could open its memory as it starts, and keep it.
+    @Test(arguments: [("711", "waits"), ("755", "71")])
+    func startedByTheirOwnUserAreClosedToIt(_ mode: String, _ becomes: String) throws {
+      let program = StandbyProgram.path + "-" + mode
+      try? FileManager.default.copyItem(atPath: StandbyProgram.path, toPath: program)
+      let script = """
+        import os, socket, sys, tempfile
+        folder = tempfile.TemporaryDirectory()
+        os.chmod(sys.argv[1], int(sys.argv[2], 8))
+        s = socket.socket(socket.AF_UNIX)
+        s.bind(folder.name + "/worker")
+        s.listen(1)
+        child = os.fork()
+        if child == 0:
+            os.dup2(s.fileno(), 3)
+            os.set_inheritable(3, True)
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            os.execve(sys.argv[1], ["iampass-https", "nobody", "standby"], {})
+        login = socket.socket(socket.AF_UNIX)
+        login.connect(folder.name + "/worker")
+        s.close()
+        try:
+            greeting = login.recv(1)
+        except ConnectionResetError:
+            greeting = b""
+        if greeting:
+            os.kill(child, 9)
+        status = os.waitpid(child, 0)[1]
+        print("waits" if greeting else os.waitstatus_to_exitcode(status))
+        """
+      let companion = try Companion(["/usr/bin/python3", "-c", script, program, mode])
+      #expect(companion.rest() == becomes)
+    }
+
     @Test func serveRootAlone() throws {
       let standby = try Standby()
       chmod(standby.folder, 0o755)

@@ -75,11 +75,12 @@ final class Fixture: Sendable {
 
   /// A request signed by a session's token and secret.
   func signed(
-    _ method: String, _ address: String, by session: StartedSession, headers: [(name: String, value: String)] = []
+    _ method: String, _ address: String, by session: StartedSession, nonce: UInt64? = nil,
+    headers: [(name: String, value: String)] = []
   ) throws -> ServiceRequest {
     try sign(
       method, String(address.dropFirst(Fixture.origin.count)), [], by: session.token.exposedValue, session.secret,
-      headers: headers)
+      nonce: nonce, headers: headers)
   }
 
   private func sign(
@@ -140,7 +141,9 @@ final class Fixture: Sendable {
   func status(of session: StartedSession, wait: Int? = nil) async throws -> StatusReply {
     let headers = wait.map { [(name: "Prefer", value: "wait=\($0)")] } ?? []
     let reply = await respond(try signed("GET", session.statusURL, by: session, headers: headers))
-    return try StatusReply(parsing: reply.body)
+    let told = try StatusReply(parsing: reply.body)
+    #expect(told.session == session.name)
+    return StatusReply(status: told.status, authenticated: told.authenticated, reason: told.reason)
   }
 
   func logOut(_ session: StartedSession) async throws -> ServiceReply {

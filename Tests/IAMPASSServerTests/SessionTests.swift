@@ -35,14 +35,59 @@ import Testing
     #expect(reply.reason == "UNKNOWN_USER")
   }
 
-  @Test(arguments: [
-    ("telepathy", "UNKNOWN_METHOD"), ("acceptance,telepathy", "UNKNOWN_METHOD"), ("facial", "METHOD_NOT_AVAILABLE"),
-    ("device,facial", "METHOD_NOT_AVAILABLE"),
-  ])
-  func refusesMethodsItDoesNotHave(_ methods: String, _ reason: String) async throws {
+  @Test(arguments: ["facial", "device,facial"])
+  func startsNothingByMethodsThatNoPhoneHas(_ methods: String) async throws {
     let fixture = try await Fixture()
     _ = try await TestPhone.registered(in: fixture)
-    #expect(try await fixture.start("alice", query: "?methods=" + methods) == .notStarted(reason: reason))
+    #expect(
+      try await fixture.start("alice", query: "?methods=" + methods) == .notStarted(reason: "METHOD_NOT_AVAILABLE"))
+  }
+
+  @Test(arguments: ["telepathy", "acceptance,telepathy", "ACCEPTANCE"])
+  func refusesMethodsThatDoNotExist(_ methods: String) async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let reply = await fixture.respond(try fixture.startRequest("alice", query: "?methods=" + methods))
+    #expect(reply.status == 400)
+    #expect(reply.reason == "UNKNOWN_METHOD")
+    #expect(try await phone.list().isEmpty)
+  }
+
+  @Test func aReplySignedForAnothersNonceNamesItsOwnSession() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture, user: "root")
+    let phone = try await TestPhone.registered(in: fixture, user: "mallory")
+    let wanted = try await fixture.started("root", context: SignInContext(host: "web-1", user: "root"))
+    let own = try await fixture.started("mallory", context: SignInContext(host: "web-1", user: "mallory"))
+    try await phone.approveOnly()
+    // Whoever carries the question about the one asks about the other with the same nonce.
+    let reply = await fixture.respond(try fixture.signed("GET", own.statusURL, by: own, nonce: 4_711))
+    let signature = reply.headers.first { $0.name == ReplySignature.header }?.value
+    #expect(
+      signature
+        == ReplySignature.signature(secret: fixture.application.secret, nonce: "4711", status: 200, body: reply.body))
+    let told = try StatusReply(parsing: reply.body)
+    #expect(told.status == .active)
+    #expect(told.session == own.name)
+    #expect(own.name != nil && own.name != wanted.name)
+    let end = try AcknowledgementReply(parsing: await fixture.logOut(own).body)
+    #expect(end.session == own.name)
+  }
+
+  @Test func aContextThatWasChangedOnTheWayStartsNothing() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let sent = StartRequest(context: SignInContext(host: "web-1", service: "su")).encoded()
+    let path = "/authentication/authenticate_user/\(fixture.application.id)/alice"
+    let target = path + "?\(StartRequest.digestName)=\(StartRequest.digest(of: sent))"
+    let changed = StartRequest(context: SignInContext(host: "web-1", service: "sudo")).encoded()
+    for (target, body) in [(target, changed), (target, []), (target + "&\(StartRequest.digestName)=", sent)] {
+      let reply = await fixture.respond(try fixture.signed("POST", target, body))
+      #expect(reply.status == 400)
+      #expect(reply.reason == "WRONG_CONTEXT")
+    }
+    #expect(try await phone.list().isEmpty)
+    #expect(await fixture.respond(try fixture.signed("POST", target, sent)).status == 202)
   }
 
   @Test(arguments: ["acceptance", "device,acceptance", ""])

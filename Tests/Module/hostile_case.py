@@ -19,6 +19,7 @@ START = f"/authentication/authenticate_user/application/{TOKEN}"
 
 # The slow ones hold the call until its time is up; these are tried with the shortest that the module takes.
 TIMEOUT = 5
+USUAL = f"prompt=push timeout={TIMEOUT}s"
 
 
 # Cases that mostly wait, each in a world of its own.
@@ -37,7 +38,7 @@ def made_world():
     world = World()
     world.write("credentials", f"application_id = application\napplication_secret = {SECRET}\n")
     world.write("users", f"{ENROLLED}:{TOKEN}\n")
-    world.pam("sudo", f"prompt=push timeout={TIMEOUT}s")
+    world.pam("sudo", USUAL)
     return world
 
 

@@ -298,6 +298,12 @@ class BrokenFiles(Case):
         self.assertEqual((result["codes"], result["texts"]), ([SERVICE_ERR], list(shown)))
         self.assertIn(told, result["log"][-1])
 
+    def test_however_often_the_stack_comes_back_it_is_said_once_for_a_user(self):
+        self.replace("credentials", None, 0o644)
+        result = world.play(calls=["authenticate"] * 3 + ["user=games", "authenticate"])
+        self.assertEqual(result["codes"], [SERVICE_ERR] * 3 + [SUCCESS, SERVICE_ERR])
+        self.assertEqual((len(result["texts"]), len(result["log"])), (2, 2), result)
+
     def replace(self, name, text, mode):
         old = read(world.path(name))
         old_mode = os.stat(world.path(name)).st_mode & 0o777

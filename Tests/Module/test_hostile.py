@@ -1,5 +1,8 @@
 """A hostile service: every fault ends within its bound with the right PAM code, and signs nobody in."""
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import unittest
@@ -85,7 +88,7 @@ class Connections(Case):
         self.play(AUTHINFO_UNAVAIL, told="server not reachable (name")
 
     def test_fail_open_opens_on_an_outage_and_on_nothing_else(self):
-        self.addCleanup(world.pam, "sudo")
+        self.addCleanup(world.pam, "sudo", USUAL)
         world.pam("sudo", "prompt=push timeout=5s fail=open", "auth [default=die ignore=ignore] MODULE\nauth required pam_permit.so\n")
         service = self.serve()
         service.stop()
@@ -222,13 +225,39 @@ class SignedReplies(Case):
                 self.play(AUTHINFO_UNAVAIL, told="answer is not signed")
         world.configure(signed_replies=None)
 
+    def signed(self, status, body):
+        """As the real service signs: over the request's nonce, with the application's secret."""
+        def send(stream, request):
+            header = next(value for name, value in request.headers if name.lower() == "authentication")
+            key = hashlib.sha256(b"reply" + SECRET.encode()).digest()
+            text = header.split(":")[1].encode() + str(status).encode() + body
+            signature = base64.b64encode(hmac.digest(key, text, "sha256")).decode()
+            reply(status, body, [("X-IAMPASS-Reply-Signature", signature)])(stream, request)
+        return send
+
+    def test_a_signed_reply_about_another_session_signs_nobody_in(self):
+        # Who asks about a session of his own, with the nonce of another's question, has such a reply.
+        self.addCleanup(world.configure, signed_replies=None)
+        for own, told, code in (
+            ("mine", "theirs", AUTHINFO_UNAVAIL), ("mine", None, AUTHINFO_UNAVAIL), ("mine", "mine", SUCCESS),
+            (None, None, SUCCESS),
+        ):  # fmt: skip
+            with self.subTest(own=own, told=told):
+                active = {"session_status": "active", "authenticated": True, "session": told}
+                begun = {"session": own} if own else {}
+                self.serve(
+                    start=self.signed(202, started(**begun)), status=self.signed(200, json.dumps(active).encode()),
+                    logout=self.signed(200, json.dumps({"status": True, "session": told}).encode()))
+                world.configure(signed_replies="required")
+                self.play(code, told=None if code == SUCCESS else "answer is for another session")
+
 
 class Workers(Case):
     """A worker that does not do its work never opens, whatever `fail` says."""
 
     def test_a_worker_that_is_none_is_unavailable(self):
         self.serve()
-        self.addCleanup(world.pam, "sudo")
+        self.addCleanup(world.pam, "sudo", USUAL)
         for text in ("#!/bin/sh\nexit 0\n", "#!/bin/sh\nkill -9 $$\n", "#!/bin/sh\necho garbage >&3\n", "", "not a program"):
             for arguments in ("prompt=push timeout=5s", "prompt=push timeout=5s fail=open"):
                 with self.subTest(text=text, arguments=arguments):

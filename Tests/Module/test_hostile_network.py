@@ -81,7 +81,7 @@ class BlackHoles(Case):
     def be_patient(self):
         """The whole sign-in's time must not end first."""
         world.pam("sudo", "prompt=push timeout=30s")
-        self.addCleanup(world.pam, "sudo")
+        self.addCleanup(world.pam, "sudo", USUAL)
 
     def with_name_server(self, rcode):
         self.serve()

@@ -4,6 +4,9 @@ import unittest
 
 from world import *
 
+NO_METHOD = (
+    "IAMPASS: not asked: your phone cannot answer in the way that is wanted here (METHOD_NOT_AVAILABLE). Use your password.")
+
 
 def setUpModule():
     global world
@@ -32,7 +35,9 @@ class NotStarted(unittest.TestCase):
         phone.wait_for("denied, and its source is blocked for 15 min")
         blocked = world.play()
         self.assertEqual(blocked["codes"], [AUTHINFO_UNAVAIL])
-        self.assertEqual(blocked["texts"], ["IAMPASS: not asked (SOURCE_BLOCKED). Use your password."])
+        self.assertEqual(blocked["texts"], [
+            "IAMPASS: not asked: you said on your phone that a request from here was not yours (SOURCE_BLOCKED). "
+            "Use your password."])
         self.assertEqual(phone.count("sign-in request"), 1)
         phone.stop()
         # The user's other ways in are not taken.
@@ -45,13 +50,12 @@ class NotStarted(unittest.TestCase):
         phone = self.phone("approve")
         result = world.play("login")
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
-        self.assertEqual(result["texts"], ["IAMPASS: not asked (METHOD_NOT_AVAILABLE). Use your password."])
+        self.assertEqual(result["texts"], [NO_METHOD])
         self.assertEqual(phone.count("sign-in request"), 0)
 
     def test_a_face_is_asked_of_nobody(self):
         world.pam("login", "prompt=push timeout=20s methods=facial")
-        self.assertEqual(
-            world.play("login")["texts"], ["IAMPASS: not asked (METHOD_NOT_AVAILABLE). Use your password."])
+        self.assertEqual(world.play("login")["texts"], [NO_METHOD])
 
 
 if __name__ == "__main__":

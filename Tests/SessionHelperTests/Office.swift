@@ -55,7 +55,7 @@ final class Office {
     let id = try #require(Digest.randomIdentifier())
     let remote = try RemoteSession(
       statusURL: "https://localhost/status/\(id)", logoutURL: "https://localhost/logout/\(id)", token: Secret(id),
-      secret: Secret("0123456789abcdef01234567"), settings: settings)
+      secret: Secret("0123456789abcdef01234567"), name: nil, settings: settings)
     var record = SessionRecord(
       id: id, user: try #require(UnixUsername(validating: user)), uid: uid, service: service, remoteHost: "192.0.2.7",
       tty: nil, session: remote, process: me, parent: me, created: now / 1_000, duration: 43_200)

@@ -50,7 +50,7 @@ final class ScriptedService: HTTPTransport {
       token: Secret("token"), secret: Secret("0123456789abcdef01234567"), matchCode: nil)
     let session = try? RemoteSession(
       statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
-      settings: settings)
+      name: started.name, settings: settings)
     guard let session else { fatalError("the session is a good one") }
     return PendingSession(remote: session, started: started, server: settings.server)
   }

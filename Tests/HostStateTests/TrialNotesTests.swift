@@ -1,0 +1,72 @@
+import Glibc
+import HostState
+import Testing
+
+@Suite struct TrialNotesTests {
+  private let folder: TemporaryFolder
+  private let notes: TrialNotes
+  private let alice: UnixUsername
+
+  init() throws {
+    folder = try TemporaryFolder()
+    notes = TrialNotes(besides: folder.path + "/iampass.conf")
+    alice = try #require(UnixUsername(validating: "alice"))
+  }
+
+  @Test func whoSignedInDuringTheTrialIsNamed() throws {
+    try notes.begin()
+    #expect(!notes.name(nil, services: ["sudo"]))
+    notes.note(user: alice, service: "sudo")
+    #expect(notes.name(alice, services: ["login", "sudo"]))
+    #expect(notes.name(nil, services: ["sudo"]))
+    #expect(!notes.name(alice, services: ["login"]))
+    #expect(!notes.name(UnixUsername(validating: "alic"), services: ["sudo"]))
+  }
+
+  @Test func withoutATrialNothingIsWritten() {
+    notes.note(user: alice, service: "sudo")
+    #expect(access(notes.path, F_OK) != 0)
+    #expect(!notes.name(nil, services: ["sudo"]))
+  }
+
+  @Test func anotherTrialBeginsWithNobody() throws {
+    try notes.begin()
+    notes.note(user: alice, service: "sudo")
+    try notes.begin()
+    #expect(!notes.name(nil, services: ["sudo"]))
+    notes.end()
+    #expect(access(notes.path, F_OK) != 0)
+  }
+
+  @Test(arguments: [0o644, 0o622] as [mode_t])
+  func aFileOfOtherModesNamesNobody(_ mode: mode_t) throws {
+    try notes.begin()
+    chmod(notes.path, mode)
+    notes.note(user: alice, service: "sudo")
+    chmod(notes.path, 0o600)
+    #expect(!notes.name(nil, services: ["sudo"]))
+    notes.note(user: alice, service: "sudo")
+    chmod(notes.path, mode)
+    #expect(!notes.name(nil, services: ["sudo"]))
+  }
+
+  @Test func aLinkIsNotFollowed() throws {
+    try folder.write("elsewhere", "")
+    chmod(folder.path + "/elsewhere", 0o600)
+    symlink(folder.path + "/elsewhere", notes.path)
+    notes.note(user: alice, service: "sudo")
+    #expect(!notes.name(nil, services: ["sudo"]))
+    var found = stat()
+    stat(folder.path + "/elsewhere", &found)
+    #expect(found.st_size == 0)
+  }
+
+  @Test func itDoesNotGrowForEver() throws {
+    try notes.begin()
+    for _ in 0..<5_000 { notes.note(user: alice, service: "sudo") }
+    var found = stat()
+    stat(notes.path, &found)
+    #expect(found.st_size < 40_000)
+    #expect(notes.name(alice, services: ["sudo"]))
+  }
+}
