@@ -136,7 +136,7 @@ let package = Package(
     .target(
       name: "IAMPASSServer",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "CFido2", "CQRCode", "CHost",
+        "IAMPASSProtocol", "DeviceProtocol", "CLibcrypto", "CFido2", "CQRCode", "CHost",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),

@@ -13,6 +13,7 @@
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 /// Starts libcrypto without openssl.cnf: what it names is not for a process that decides who gets in, and reading it
 /// takes a millisecond. Whoever uses libcrypto calls this first.

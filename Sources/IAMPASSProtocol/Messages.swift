@@ -121,8 +121,8 @@ public struct StartedSession: Sendable, Equatable {
     }
     // Only a hint: whatever it is, the sign-in goes on.
     phonePage = reply["phone_page"]?.string
-    name = try reply.optionalText("session")
-    guard name.map({ Self.nameLengths.contains($0.utf8.count) }) ?? true else { throw .member("session") }
+    name = try reply.optionalText("session_name")
+    guard name.map({ Self.nameLengths.contains($0.utf8.count) }) ?? true else { throw .member("session_name") }
   }
 
   fileprivate var json: JSON {
@@ -131,7 +131,7 @@ public struct StartedSession: Sendable, Equatable {
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "match_code": matchCode.map { .string($0) }, "phone_page": phonePage.map { .string($0) },
-      "session": name.map { .string($0) },
+      "session_name": name.map { .string($0) },
     ])
   }
 }
@@ -163,11 +163,11 @@ public struct StatusReply: Sendable, Equatable {
       else { throw .contradiction("session_status") }
       self.init(
         status: nested.status, authenticated: nested.authenticated ?? flat.authenticated,
-        reason: nested.reason ?? flat.reason, session: try json.optionalText("session"))
+        reason: nested.reason ?? flat.reason, session: try json.optionalText("session_name"))
     case (let reply?, nil), (nil, let reply?):
       self.init(
         status: reply.status, authenticated: reply.authenticated, reason: reply.reason,
-        session: try json.optionalText("session"))
+        session: try json.optionalText("session_name"))
     case (nil, nil): throw .member("session_status")
     }
   }
@@ -193,7 +193,7 @@ public struct StatusReply: Sendable, Equatable {
       ]
     }
     guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
-    let name = session.map { [JSON.Member("session", .string($0))] } ?? []
+    let name = session.map { [JSON.Member("session_name", .string($0))] } ?? []
     return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))]).encoded()
   }
 }
@@ -215,12 +215,12 @@ public struct AcknowledgementReply: Sendable, Equatable {
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.reading(body)
     guard let status = json["status"]?.bool else { throw .member("status") }
-    self.init(done: status, reason: json["reason"]?.string, session: try json.optionalText("session"))
+    self.init(done: status, reason: json["reason"]?.string, session: try json.optionalText("session_name"))
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
-      "status": .bool(done), "reason": reason.map { .string($0) }, "session": session.map { .string($0) },
+      "status": .bool(done), "reason": reason.map { .string($0) }, "session_name": session.map { .string($0) },
     ]).encoded()
   }
 }

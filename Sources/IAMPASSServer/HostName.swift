@@ -23,8 +23,11 @@ extension ServerURL {
 
 extension Service {
   /// Why browsers will not open the phone's page; nil where nothing that the service can see is in the way.
-  public var pageProblem: String? {
+  ///
+  /// - Parameter certificate: the file of what is shown to browsers; nil where a proxy shows its own.
+  public func pageProblem(certificate: String?) -> String? {
     guard let publicURL else { return "no --public-url is given, so links may lead to a number" }
-    return publicURL.hostName == nil ? "\(publicURL) has no DNS name" : nil
+    guard let name = publicURL.hostName else { return "\(publicURL) has no DNS name" }
+    return certificate.flatMap { PageCertificate.problem(of: $0, for: name) }
   }
 }

@@ -15,9 +15,16 @@ struct AuditCommand: AsyncParsableCommand {
   @Flag(help: "Print a line of JSON for each.")
   var jsonLines = false
 
+  @Flag(
+    help: """
+      Print the phones' answers instead, as they were signed, with what each phone was shown: a line of JSON for each.
+      """)
+  var answers = false
+
   func run() async throws {
     try await explaining {
       let storage = try Storage(existing: data)
+      if answers { return try await printAnswers(of: storage) }
       var last: Int64 = 0
       while true {
         let entries = try await storage.auditEntries(after: last)
@@ -25,6 +32,16 @@ struct AuditCommand: AsyncParsableCommand {
         for entry in entries { print(jsonLines ? entry.jsonLine : entry.textLine) }
         last = newest.id
       }
+    }
+  }
+
+  private func printAnswers(of storage: Storage) async throws {
+    var last: Int64 = 0
+    while true {
+      let kept = try await storage.keptAnswers(after: last)
+      guard let newest = kept.last else { return }
+      for answer in kept { print(answer.jsonLine) }
+      last = newest.id
     }
   }
 }

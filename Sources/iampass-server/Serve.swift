@@ -103,10 +103,13 @@ struct Serve: AsyncParsableCommand {
         pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(proxies), programs: programs,
         logger: logger,
         certificateEnd: { tls.end })
-      if let problem = service.pageProblem {
+      if let problem = service.pageProblem(certificate: trustedProxy.isEmpty ? tlsCert : nil) {
         logger.warning(
           "phones need a DNS name and a certificate that they trust to open the page",
-          metadata: ["problem": "\(problem)", "hint": "--public-url https://NAME"])
+          metadata: [
+            "problem": "\(problem)",
+            "hint": "--public-url https://NAME, and a certificate for it by an authority that phones know",
+          ])
       }
       let server = HTTPServer(service: service, logger: logger)
       let known = publicURL.map(\.description)

@@ -105,7 +105,9 @@ struct FileChecks {
   private static func worker(_ path: String) -> Finding {
     var found = stat()
     guard stat(path, &found) == 0 else {
-      return Finding(.problem, .files, "\(path) is missing: the service cannot be asked", hint: "reinstall iampass")
+      return Finding(
+        .problem, .files, "\(path) is missing: the service cannot be asked",
+        hint: "apt install --reinstall libpam-iampass")
     }
     guard found.st_uid == 0, found.st_mode & 0o022 == 0, found.st_mode & 0o111 != 0 else {
       return Finding(

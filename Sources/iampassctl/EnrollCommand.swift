@@ -11,7 +11,18 @@ struct EnrollCommand: ParsableCommand {
     discussion: "On a terminal it waits until the phone is there, then offers to try it.")
 
   @OptionGroup var options: ManagementOptions
+  @Option(help: "Have the service send the link by SMS to this number, with country code.") var sms: String?
   @OptionGroup var registration: RegistrationOptions
+
+  func validate() throws {
+    guard let sms else { return }
+    let digits = sms.dropFirst()
+    guard sms.hasPrefix("+"), (7...15).contains(digits.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+    else { throw ValidationError("--sms takes a number with country code, such as +4915112345678") }
+    guard !registration.json, registration.png == nil else {
+      throw ValidationError("with --sms the link is not shown here")
+    }
+  }
 
   func run() throws {
     try reportingFailures {
@@ -22,7 +33,7 @@ struct EnrollCommand: ParsableCommand {
         Terminal.complain("warning: \(user.name) has a phone already, and the service may refuse a second one")
         Terminal.complain("hint: iampassctl lost-device \(user.name), where the first one is gone")
       }
-      if let number = registration.sms {
+      if let number = sms {
         try sendMessage(to: number, user, host)
       } else {
         let link = try host.manage { (client, deadline) throws(ServiceError) in
@@ -53,12 +64,6 @@ struct LostDeviceCommand: ParsableCommand {
   @OptionGroup var options: ManagementOptions
   @OptionGroup var registration: RegistrationOptions
 
-  func validate() throws {
-    guard registration.sms == nil else {
-      throw ValidationError("the service sends no SMS for a new phone; use enroll --sms")
-    }
-  }
-
   func run() throws {
     try reportingFailures {
       let host = try ConfiguredHost(options)
@@ -76,19 +81,10 @@ struct LostDeviceCommand: ParsableCommand {
 
 struct RegistrationOptions: ParsableArguments {
   @Option(help: "How the phone names the user.") var displayName: String?
-  @Option(help: "Have the service send the link by SMS to this number, with country code.") var sms: String?
   @Option(help: "Also write the QR code as a PNG file of root's alone.", completion: .file()) var png: String?
   @Flag(help: "Do not wait for the phone.") var noWait = false
   @Flag(help: "Print a JSON object, and do not wait.") var json = false
   @Argument(help: "The user's name.") var user: String
-
-  func validate() throws {
-    guard let sms else { return }
-    let digits = sms.dropFirst()
-    guard sms.hasPrefix("+"), (7...15).contains(digits.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-    else { throw ValidationError("--sms takes a number with country code, such as +4915112345678") }
-    guard !json, png == nil else { throw ValidationError("with --sms the link is not shown here") }
-  }
 
   /// Scripts take the link and go on.
   var waits: Bool { !noWait && !json && Terminal.isInteractive }

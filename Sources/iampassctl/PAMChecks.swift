@@ -84,7 +84,7 @@ struct PAMChecks {
       guard let file = ModuleFile.find(module) else {
         return Finding(
           .problem, .pam, "\(module) is not in the folder of PAM modules: nobody is asked on the phone",
-          hint: "reinstall iampass")
+          hint: "apt install --reinstall libpam-iampass")
       }
       var found = stat()
       guard stat(file, &found) == 0, found.st_uid == 0, found.st_mode & 0o022 == 0 else {

@@ -66,7 +66,8 @@ final class ServiceChecks {
     case .certificateForAnotherHost: "use the name that the certificate has"
     case .certificateExpired, .certificateNotYetValid: "timedatectl; else renew the certificate at the service"
     case .tlsTooOld, .tlsRefused, .notHTTP: "the service must speak HTTPS with TLS 1.2 or later at this address"
-    case .workerFailed, .workerDied: "journalctl -t iampass-https, and the mode of the worker's file"
+    case .workerFailed, .workerDied:
+      "look at the worker's file and at worker_user; else: apt install --reinstall libpam-iampass"
     case .replyTooLarge, .interrupted: nil
     }
   }

@@ -133,7 +133,10 @@ struct RecordedSession {
 
   var nextCheck: String {
     guard isWatched, let note else { return "-" }
-    if let since = note.unansweredSince { return "retrying, unanswered for \(Span.text(BootTime.seconds() - since))" }
+    if let since = note.unansweredSince {
+      // The helper's longest pause, spread by a fifth.
+      return "within 72s, unanswered for \(Span.text(BootTime.seconds() - since))"
+    }
     return note.asking == .held ? "when it changes" : "within 6s"
   }
 
@@ -151,6 +154,7 @@ struct RecordedSession {
       "logind_session": record.binding.map { .string($0.logindSession) },
       "status": note?.status.map { .string($0.word) }, "since_seconds": .integer(age),
       "asking": note.map { .string($0.asking.rawValue) }, "watched": .bool(isWatched),
+      "next_check": isWatched ? .string(nextCheck) : .null,
       "unanswered_seconds": note?.unansweredSince.map { .integer(BootTime.seconds() - $0) },
       "remark": note.map { .string($0.remark) }, "ending": .bool(record.isReleased),
     ])

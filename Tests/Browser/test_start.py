@@ -38,9 +38,23 @@ class Start(unittest.TestCase):
             with self.subTest(options=options):
                 self.assertIn("phones need a DNS name", self.log(*options))
 
-    def test_is_content_with_a_name(self):
-        said = self.log("--public-url", "https://iampass.example.org:8443")
+    def test_is_content_with_a_name_that_the_certificate_has(self):
+        said = self.log("--public-url", "https://localhost:8443")
         self.assertIn("listening on", said)
+        self.assertNotIn("phones need a DNS name", said)
+
+    def test_says_that_the_certificate_is_for_another_name(self):
+        self.assertIn("the certificate is not for iampass.example.org", self.log("--public-url", "https://iampass.example.org"))
+
+    def test_says_that_the_certificate_is_its_own_authority(self):
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", self.authority.key, "-out",
+             self.authority.certificate], check=True, capture_output=True, timeout=60)
+        self.assertIn("the certificate is signed by itself", self.log("--public-url", "https://localhost:8443"))
+
+    def test_behind_a_proxy_the_certificate_is_not_what_browsers_see(self):
+        said = self.log("--public-url", "https://iampass.example.org", "--trusted-proxy", "192.0.2.1")
         self.assertNotIn("phones need a DNS name", said)
 
     def test_refuses_an_authority_that_is_none(self):

@@ -23,7 +23,8 @@ private final class SigningService: HTTPTransport {
 
   private func answer(to request: HTTPRequest) -> (status: Int, body: [UInt8]) {
     switch request.url {
-    case "https://h/status": (200, StatusReply(status: .active, authenticated: true, reason: nil, session: told).encoded())
+    case "https://h/status":
+      (200, StatusReply(status: .active, authenticated: true, reason: nil, session: told).encoded())
     case "https://h/logout": (200, AcknowledgementReply(done: true, session: told).encoded())
     default:
       (

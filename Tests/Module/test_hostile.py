@@ -243,11 +243,11 @@ class SignedReplies(Case):
             (None, None, SUCCESS),
         ):  # fmt: skip
             with self.subTest(own=own, told=told):
-                active = {"session_status": "active", "authenticated": True, "session": told}
-                begun = {"session": own} if own else {}
+                active = {"session_status": "active", "authenticated": True, "session_name": told}
+                begun = {"session_name": own} if own else {}
                 self.serve(
                     start=self.signed(202, started(**begun)), status=self.signed(200, json.dumps(active).encode()),
-                    logout=self.signed(200, json.dumps({"status": True, "session": told}).encode()))
+                    logout=self.signed(200, json.dumps({"status": True, "session_name": told}).encode()))
                 world.configure(signed_replies="required")
                 self.play(code, told=None if code == SUCCESS else "answer is for another session")
 

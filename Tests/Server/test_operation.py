@@ -138,9 +138,24 @@ class Audit(unittest.TestCase):
             self.assertRegex(entry["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(len(world.command("audit").stdout.splitlines()), len(entries))
 
+    def test_what_a_phone_signed_can_be_shown(self):
+        world.approved("signed-for")
+        done = world.command("audit", "--answers")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kept = [json.loads(line) for line in done.stdout.splitlines()]
+        mine = [answer for answer in kept if "signed-for" in answer["context"]]
+        self.assertEqual(len(mine), 1, kept)
+        self.assertIn(mine[0]["session"], mine[0]["statement"])
+        self.assertIn("approve", mine[0]["statement"])
+        self.assertRegex(mine[0]["signature"], "^[0-9A-Za-z+/_-]{86}(==)?$")
+        self.assertEqual(json.loads(world.command("audit", "--json-lines").stdout.splitlines()[-1])["session"], mine[0]["session"])
+
     def test_no_secret_is_in_it(self):
-        text = world.command("audit", "--json-lines").stdout
-        self.assertNotIn(world.application["application_secret"], text)
+        world.approved("secretive")
+        for option in ("--json-lines", "--answers"):
+            text = world.command("audit", option).stdout
+            self.assertTrue(text)
+            self.assertNotIn(world.application["application_secret"], text)
 
 
 class Console(unittest.TestCase):

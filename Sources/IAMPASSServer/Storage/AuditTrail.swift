@@ -64,6 +64,25 @@ extension Storage {
     }
   }
 
+  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  public func keptAnswers(after id: Int64, limit: Int = 1_000) async throws -> [(id: Int64, jsonLine: String)] {
+    try await read { db in
+      let rows = try Row.fetchAll(
+        db, sql: "SELECT rowid AS number, * FROM answer WHERE rowid > ? ORDER BY rowid LIMIT ?", arguments: [id, limit])
+      return try rows.map { row in
+        let texts = [
+          "session", "phone", "public_key", "statement", "signature", "context", "assertion", "credential_key",
+        ]
+        let at: UnixTime = try UnixTime(milliseconds: row.get("answered_at"))
+        let members = try texts.compactMap { name in
+          try (row.get(name) as String?).map { JSON.Member(name, .string($0)) }
+        }
+        let line = JSON.object([JSON.Member("at", .string(at.text))] + members)
+        return (try row.get("number"), String(decoding: line.encoded(), as: UTF8.self))
+      }
+    }
+  }
+
   /// The newest first, before this id where one is given.
   func newestAuditEntries(before id: Int64? = nil, limit: Int) async throws -> [AuditEntry] {
     try await read { db in

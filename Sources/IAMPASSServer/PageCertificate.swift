@@ -1,0 +1,21 @@
+import CLibcrypto
+import Glibc
+
+/// Whether a browser can trust the certificate that the service shows, as far as the certificate itself tells.
+public enum PageCertificate {
+  /// Why browsers will not open a page of `host` over it; nil where nothing that can be seen from here is in the way.
+  /// A file that cannot be read has no problem of this kind: the service does not start with it.
+  ///
+  /// - Parameter path: a PEM file whose first certificate is the service's own.
+  public static func problem(of path: String, for host: String) -> String? {
+    guard let file = BIO_new_file(path, "r") else { return nil }
+    defer { BIO_free(file) }
+    guard let certificate = PEM_read_bio_X509(file, nil, nil, nil) else { return nil }
+    defer { X509_free(certificate) }
+    guard X509_check_host(certificate, host, strlen(host), UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT), nil) == 1 else {
+      return "the certificate is not for \(host)"
+    }
+    let isOwn = X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0
+    return isOwn ? "the certificate is signed by itself" : nil
+  }
+}
