@@ -37,11 +37,10 @@ def measure_sign_in(report, runs):
         measure(report, "pam_permit", "bench-permit", runs)
         measure(report, "pam_unix", "bench-unix", runs, PASSWORD + "\n")
         measure(report, "pam_iampass", "sudo", runs, asked=asked)
-        with helper_of(world):
-            # The session's end is left to it, and not counted here.
-            measure(report, "pam_iampass, helper running", "sudo", runs, asked=asked)
-        with as_installed(world) as waiting:
-            measure(report, "pam_iampass, as installed", "sudo", runs, asked=asked, waiting=waiting)
+        with helper_of(world) as helper:
+            measure(report, "pam_iampass, helper running", "sudo", runs, asked=asked, helper=helper)
+        with as_installed(world) as (waiting, helper):
+            measure(report, "pam_iampass, as installed", "sudo", runs, asked=asked, waiting=waiting, helper=helper)
             report.add("waiting program: peak resident", [peak_of(waiting.pid) / 1024], "MiB", 25)
         measure_memory(report, "sudo")
         measure_lookup(report, world, runs)
@@ -116,40 +115,44 @@ class Run:
         return shown.decode(errors="replace").strip()
 
 
-def measure(report, name, service, runs, text_in="", asked=(None, None), waiting=None):
+def measure(report, name, service, runs, text_in="", asked=(None, None), waiting=None, helper=None):
     """When each process was gone. With `asked`, ms of wall and of processor time; `waiting` forks the workers, which are no
-    children of the caller.
+    children of the caller, and the helper tells the service that the session has ended.
     """
     Run(service, text_in)
-    before = waiting and processor_time(waiting)
+    standing = {}
+    if waiting:
+        standing["worker"] = [waiting.pid]
+    if helper:
+        standing["helper"] = helper.processes()
+    before = {who: processor_time(processes) for who, processes in standing.items()}
     seen = [Run(service, text_in) for _ in range(runs)]
     wall, processor = asked
-    workers = 0
-    if waiting:
-        # The last worker ends after its caller.
-        time.sleep(0.3)
-        workers = (processor_time(waiting) - before) / runs
+    if standing:
+        # The last worker ends after its caller, and the last session later.
+        time.sleep(1)
+    shares = {who: (processor_time(processes) - before[who]) / runs for who, processes in standing.items()}
     report.add(f"{name}: to PAM_SUCCESS", [run.until_success for run in seen], "ms", wall)
     report.add(f"{name}: whole process", [run.wall for run in seen], "ms", wall)
-    report.add(f"{name}: CPU, all processes", [run.cpu + workers for run in seen], "ms", processor)
-    if waiting:
-        report.add(f"{name}: of which the worker, mean", [workers], "ms")
+    report.add(f"{name}: CPU, all processes", [run.cpu + sum(shares.values()) for run in seen], "ms", processor)
+    for who, share in shares.items():
+        report.add(f"{name}: of which the {who}, mean", [share], "ms")
     return [run.ended for run in seen]
 
 
-def processor_time(process):
-    """Of it and the children that it has waited for, in ms; the kernel tells it in hundredths of a second."""
-    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split()
-    return sum(map(int, fields[11:15])) * 1_000 / os.sysconf("SC_CLK_TCK")
+def processor_time(processes):
+    """Of them and the children that they have waited for, in ms; the kernel tells it in hundredths of a second."""
+    fields = [pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split() for pid in processes]
+    return sum(int(part) for each in fields for part in each[11:15]) * 1_000 / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
 def as_installed(world):
-    """The background helper, and workers that wait; the process that forks these."""
-    with helper_of(world):
+    """The background helper, and workers that wait; the process that forks these, and the helper."""
+    with helper_of(world) as helper:
         waiting = world.wait_for_logins()
         try:
-            yield waiting
+            yield waiting, helper
         finally:
             waiting.kill()
             waiting.wait()
@@ -193,9 +196,9 @@ def measure_stand_in(report, world, runs, asked):
     try:
         world.write("stand-in.pem", pathlib.Path(service.ca_file).read_text(), 0o644)
         world.configure(server=service.url, ca_file=world.path("stand-in.pem"))
-        with as_installed(world) as waiting:
+        with as_installed(world) as (waiting, helper):
             name = "a stand-in approves at once, as installed"
-            ended = measure(report, name, "sudo", runs, asked=asked, waiting=waiting)
+            ended = measure(report, name, "sudo", runs, asked=asked, waiting=waiting, helper=helper)
             gone = [(end - answer) * 1_000 for end, answer in zip(ended, answered[1:], strict=True)]
             report.add(f"{name}: answered to process gone", gone, "ms", 3)
     finally:
