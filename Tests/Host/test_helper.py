@@ -9,10 +9,16 @@ import unittest
 import pexpect
 from support import HostTestCase, close_at_the_service, password_of, testhost
 
-PROMPT = r"alice@workstation[^\n]*\$ "
 ROOT_PROMPT = "root@workstation[^\n]*# "
 LEFT = "Signed out: your phone left."
 RECORDS = "/run/iampass/sessions"
+
+
+def prompt_of(user):
+    return rf"{user}@workstation[^\n]*\$ "
+
+
+PROMPT = prompt_of("alice")
 
 
 class HelperTestCase(HostTestCase):
@@ -27,12 +33,12 @@ class HelperTestCase(HostTestCase):
         self.addCleanup(self.host.run, "systemctl", "stop", "user@1000", check=False)
         self.addCleanup(self.host.run, "loginctl", "terminate-user", "alice", check=False)
 
-    def ssh_shell(self):
-        """Alice's shell over ssh, signed in by phone, watched by the helper."""
+    def ssh_shell(self, user="alice", phone=None):
+        """A shell over ssh, signed in by phone, watched by the helper."""
         before = self.watched_count()
-        with self.host.module_arguments("prompt=push"), self.phone("approve"):
-            child = self.host.terminal("ssh alice@localhost", user="visitor")
-            child.expect(PROMPT)
+        with self.host.module_arguments("prompt=push"), phone or self.phone("approve"):
+            child = self.host.terminal(f"ssh {user}@localhost", user="visitor")
+            child.expect(prompt_of(user))
         self.assert_eventually("the helper watches it", lambda: self.watched_count() > before)
         return child
 
@@ -77,10 +83,10 @@ class HelperTestCase(HostTestCase):
         child.expect_exact(line, timeout=patience)
         child.finish(patience)
 
-    def assert_alive(self, child):
+    def assert_alive(self, child, user="alice"):
         child.sendline("echo still-$((40 + 2))")
         child.expect("still-42")
-        child.expect(PROMPT)
+        child.expect(prompt_of(user))
 
     def assert_nothing_left(self):
         self.assert_eventually("a record is left", lambda: not self.records())
@@ -98,6 +104,9 @@ class HelperTestCase(HostTestCase):
                 self.addCleanup(self.host.run, "systemctl", "reload", "iampass-helper")
                 raise
         self.host.run("systemctl", "reload", "iampass-helper")
+
+    def helper_pid(self):
+        return self.host.main_pid("iampass-helper")
 
     def processes(self, pattern):
         return self.host.run("pgrep", "-f", pattern, check=False).split()
@@ -137,7 +146,7 @@ class Walkaway(HelperTestCase):
         child = self.host.terminal("ssh bob@localhost", user="visitor")
         child.expect("on your phone: ")
         child.sendline(password_of("bob"))
-        child.expect(r"bob@workstation[^\n]*\$ ")
+        child.expect(prompt_of("bob"))
         goes = self.ssh_shell()
         self.leave()
         self.assert_over(goes)
@@ -406,9 +415,6 @@ class WhateverHappens(HelperTestCase):
             self.assert_over(child)
         finally:
             self.host.run("umount", "/run/iampass/watch")
-
-    def helper_pid(self):
-        return self.host.main_pid("iampass-helper")
 
 
 class Sudo(HelperTestCase):
