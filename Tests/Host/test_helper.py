@@ -108,6 +108,21 @@ class HelperTestCase(HostTestCase):
     def helper_pid(self):
         return self.host.main_pid("iampass-helper")
 
+    @contextlib.contextmanager
+    def lingering(self, number):
+        self.host.run("loginctl", "enable-linger", "alice")
+        try:
+            self.assert_eventually("alice's manager runs", lambda: self.host.run(
+                "systemctl", "is-active", "user@1000", check=False).strip() == "active")
+            self.host.run(
+                "systemd-run", "--user", "--quiet", "sleep", str(number), user="alice",
+                environment={"XDG_RUNTIME_DIR": "/run/user/1000"})
+            self.assert_eventually("it runs", lambda: self.processes(f"sleep {number}$"))
+            yield
+        finally:
+            self.host.run("loginctl", "disable-linger", "alice")
+            self.host.run("systemctl", "stop", "user@1000", check=False)
+
     def processes(self, pattern):
         return self.host.run("pgrep", "-f", pattern, check=False).split()
 
@@ -235,21 +250,6 @@ class Walkaway(HelperTestCase):
             self.assert_eventually(f"{what} are left", lambda look=look: not look())
         self.assert_nothing_left()
         self.assertEqual(self.live_sessions(), [])
-
-    @contextlib.contextmanager
-    def lingering(self, number):
-        self.host.run("loginctl", "enable-linger", "alice")
-        try:
-            self.assert_eventually("alice's manager runs", lambda: self.host.run(
-                "systemctl", "is-active", "user@1000", check=False).strip() == "active")
-            self.host.run(
-                "systemd-run", "--user", "--quiet", "sleep", str(number), user="alice",
-                environment={"XDG_RUNTIME_DIR": "/run/user/1000"})
-            self.assert_eventually("it runs", lambda: self.processes(f"sleep {number}$"))
-            yield
-        finally:
-            self.host.run("loginctl", "disable-linger", "alice")
-            self.host.run("systemctl", "stop", "user@1000", check=False)
 
 
 class Grace(HelperTestCase):

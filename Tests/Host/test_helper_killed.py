@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import unittest
 
 from support import Phone, testhost
@@ -71,12 +70,12 @@ class Killed(HelperTestCase):
     def test_who_walked_away_is_signed_out_and_nobody_else(self):
         for moment in MOMENTS:
             with self.subTest(moment=moment):
+                self.come_back()
                 goes = self.ssh_shell()
                 before = self.leave_and_kill(moment)
                 goes.finish(30)
                 self.assert_new_helper(before)
                 self.assert_who_stayed_is_there()
-                self.come_back()
         self.leave_in_order()
 
     def leave_in_order(self):

@@ -24,7 +24,7 @@ QUERIES = (
     "SELECT private_key FROM push_key", "SELECT auth FROM push_subscription",
 )  # fmt: skip
 #: Where the test host's service has its metrics.
-FETCH = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9464/metrics', timeout=30).read().decode())"
+FETCH = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9464/metrics', timeout=30).read().decode())"
 #: Shorter texts are found by chance.
 SHORTEST = 16
 
