@@ -9,9 +9,16 @@ import unittest
 import pexpect
 from support import HostTestCase, close_at_the_service, password_of, testhost
 
-PROMPT = r"alice@workstation[^\n]*\$ "
+ROOT_PROMPT = "root@workstation[^\n]*# "
 LEFT = "Signed out: your phone left."
 RECORDS = "/run/iampass/sessions"
+
+
+def prompt_of(user):
+    return rf"{user}@workstation[^\n]*\$ "
+
+
+PROMPT = prompt_of("alice")
 
 
 class HelperTestCase(HostTestCase):
@@ -26,11 +33,23 @@ class HelperTestCase(HostTestCase):
         self.addCleanup(self.host.run, "systemctl", "stop", "user@1000", check=False)
         self.addCleanup(self.host.run, "loginctl", "terminate-user", "alice", check=False)
 
-    def ssh_shell(self):
-        """Alice's shell over ssh, signed in by phone, watched by the helper."""
+    def ssh_shell(self, user="alice", phone=None):
+        """A shell over ssh, signed in by phone, watched by the helper."""
         before = self.watched_count()
-        with self.host.module_arguments("prompt=push"), self.phone("approve"):
-            child = self.host.terminal("ssh alice@localhost", user="visitor")
+        with self.host.module_arguments("prompt=push"), phone or self.phone("approve"):
+            child = self.host.terminal(f"ssh {user}@localhost", user="visitor")
+            child.expect(prompt_of(user))
+        self.assert_eventually("the helper watches it", lambda: self.watched_count() > before)
+        return child
+
+    def login_shell(self):
+        """Likewise on a terminal of `login`."""
+        before = self.watched_count()
+        with self.phone("approve"):
+            child = self.host.login_terminal()
+            child.expect("login: ")
+            child.sendline("alice")
+            self.press_enter_for_the_phone(child)
             child.expect(PROMPT)
         self.assert_eventually("the helper watches it", lambda: self.watched_count() > before)
         return child
@@ -64,10 +83,10 @@ class HelperTestCase(HostTestCase):
         child.expect_exact(line, timeout=patience)
         child.finish(patience)
 
-    def assert_alive(self, child):
+    def assert_alive(self, child, user="alice"):
         child.sendline("echo still-$((40 + 2))")
         child.expect("still-42")
-        child.expect(PROMPT)
+        child.expect(prompt_of(user))
 
     def assert_nothing_left(self):
         self.assert_eventually("a record is left", lambda: not self.records())
@@ -86,29 +105,48 @@ class HelperTestCase(HostTestCase):
                 raise
         self.host.run("systemctl", "reload", "iampass-helper")
 
+    def helper_pid(self):
+        return self.host.main_pid("iampass-helper")
+
+    @contextlib.contextmanager
+    def lingering(self, number):
+        self.host.run("loginctl", "enable-linger", "alice")
+        try:
+            self.assert_eventually("alice's manager runs", lambda: self.host.run(
+                "systemctl", "is-active", "user@1000", check=False).strip() == "active")
+            self.host.run(
+                "systemd-run", "--user", "--quiet", "sleep", str(number), user="alice",
+                environment={"XDG_RUNTIME_DIR": "/run/user/1000"})
+            self.assert_eventually("it runs", lambda: self.processes(f"sleep {number}$"))
+            yield
+        finally:
+            self.host.run("loginctl", "disable-linger", "alice")
+            self.host.run("systemctl", "stop", "user@1000", check=False)
+
     def processes(self, pattern):
         return self.host.run("pgrep", "-f", pattern, check=False).split()
+
+    def processes_of(self, unit):
+        """Those in the control group of a unit, whatever user they have become."""
+        return self.host.run("sh", "-c", f"grep -lsF '/{unit}' /proc/[0-9]*/cgroup", check=False).split()
 
 
 class Walkaway(HelperTestCase):
     def test_ssh_is_gone_and_its_terminal_says_why(self):
-        child = self.ssh_shell()
-        self.leave()
-        self.assert_over(child)
-        self.assert_nothing_left()
-        self.assertEqual(self.live_sessions(), [])
+        with self.lasting_tickets(), self.lingering(7536):
+            child = self.ssh_shell()
+            self.take_ticket(child)
+            with self.everything_goes():
+                self.leave()
+                self.assert_over(child)
 
     def test_login_on_a_terminal_is_gone_and_says_why(self):
-        with self.phone("approve"):
-            child = self.host.login_terminal()
-            child.expect("login: ")
-            child.sendline("alice")
-            self.press_enter_for_the_phone(child)
-            child.expect(PROMPT)
-        self.assert_eventually("the helper watches it", lambda: self.watched_count() == 1)
-        self.leave()
-        self.assert_over(child)
-        self.assert_nothing_left()
+        with self.lasting_tickets(), self.lingering(7537):
+            child = self.login_shell()
+            self.take_ticket(child)
+            with self.everything_goes():
+                self.leave()
+                self.assert_over(child)
 
     def test_a_session_signed_in_by_password_stays(self):
         stays = self.password_shell()
@@ -123,7 +161,7 @@ class Walkaway(HelperTestCase):
         child = self.host.terminal("ssh bob@localhost", user="visitor")
         child.expect("on your phone: ")
         child.sendline(password_of("bob"))
-        child.expect(r"bob@workstation[^\n]*\$ ")
+        child.expect(prompt_of("bob"))
         goes = self.ssh_shell()
         self.leave()
         self.assert_over(goes)
@@ -131,16 +169,20 @@ class Walkaway(HelperTestCase):
         self.assertEqual(child.finish(), 0)
 
     def test_a_root_shell_in_the_session_is_gone_too(self):
-        child = self.ssh_shell()
-        with self.phone("approve"):
-            child.sendline("sudo -i")
-            child.expect("root@workstation[^\n]*# ", timeout=15)
-        child.sendline("sleep 7531")
-        self.assert_eventually("the command runs", lambda: self.processes("^sleep 7531"))
-        self.leave()
-        self.assert_over(child)
-        self.assert_eventually("root's command still runs", lambda: not self.processes("^sleep 7531"))
-        self.assert_nothing_left()
+        with self.lasting_tickets(), self.lingering(7538):
+            child = self.ssh_shell()
+            with self.phone("approve"):
+                child.sendline("sudo -i")
+                child.expect(ROOT_PROMPT)
+            # Without the phone, by the ticket.
+            child.sendline("su alice -c 'sudo -i'")
+            child.expect(ROOT_PROMPT)
+            child.sendline("sleep 7531")
+            self.assert_eventually("the command runs", lambda: self.processes("^sleep 7531"))
+            with self.everything_goes():
+                self.leave()
+                self.assert_over(child)
+            self.assertEqual(self.processes("^sleep 7531"), [])
 
     def test_what_ignores_signals_is_killed(self):
         child = self.ssh_shell()
@@ -152,13 +194,9 @@ class Walkaway(HelperTestCase):
         self.assert_eventually("it still runs", lambda: not self.processes("^sleep 7532"))
 
     def test_sudo_asks_again_afterwards(self):
-        tickets = "Defaults timestamp_timeout=10, !tty_tickets, timestamp_type=global\n"
-        with self.host.changed("/etc/sudoers.d/test-host", lambda text: text.replace(
-                "Defaults timestamp_timeout=0\n", tickets)):
+        with self.lasting_tickets():
             stays = self.password_shell()
-            with self.phone("approve"):
-                stays.sendline("sudo -v && echo got-$((40 + 2))")
-                stays.expect("got-42")
+            self.take_ticket(stays)
             stays.sendline("sudo -n id -un")
             stays.expect("root")
             goes = self.ssh_shell()
@@ -185,20 +223,33 @@ class Walkaway(HelperTestCase):
             time.sleep(1)
             self.assertTrue(self.processes("sleep 7534$"))
 
+    def lasting_tickets(self):
+        """sudo does not ask again for ten minutes, on whatever terminal."""
+        tickets = "Defaults timestamp_timeout=10, !tty_tickets, timestamp_type=global\n"
+        return self.host.changed("/etc/sudoers.d/test-host", lambda text: text.replace(
+            "Defaults timestamp_timeout=0\n", tickets))
+
+    def take_ticket(self, child):
+        with self.phone("approve"):
+            child.sendline("sudo -v && echo got-$((40 + 2))")
+            child.expect("got-42")
+
     @contextlib.contextmanager
-    def lingering(self, number):
-        self.host.run("loginctl", "enable-linger", "alice")
-        try:
-            self.assert_eventually("alice's manager runs", lambda: self.host.run(
-                "systemctl", "is-active", "user@1000", check=False).strip() == "active")
-            self.host.run(
-                "systemd-run", "--user", "--quiet", "sleep", str(number), user="alice",
-                environment={"XDG_RUNTIME_DIR": "/run/user/1000"})
-            self.assert_eventually("it runs", lambda: self.processes(f"sleep {number}$"))
-            yield
-        finally:
-            self.host.run("loginctl", "disable-linger", "alice")
-            self.host.run("systemctl", "stop", "user@1000", check=False)
+    def everything_goes(self):
+        """What the one watched session and its user have on the machine: there at first, and gone at the end."""
+        scope = next(f"session-{one['logind_session']}.scope" for one in self.sessions() if one["watched"])
+        looks = {
+            "processes of the session": lambda: self.processes_of(scope),
+            "processes of alice's manager": lambda: self.processes_of("user@1000.service"),
+            "processes of alice": lambda: self.host.run("pgrep", "-u", "alice", check=False),
+            "alice's tickets": lambda: self.host.path("/run/sudo/ts/alice").exists(),
+        }
+        self.assertEqual([what for what, look in looks.items() if not look()], [])
+        yield
+        for what, look in looks.items():
+            self.assert_eventually(f"{what} are left", lambda look=look: not look())
+        self.assert_nothing_left()
+        self.assertEqual(self.live_sessions(), [])
 
 
 class Grace(HelperTestCase):
@@ -301,7 +352,7 @@ class WhateverHappens(HelperTestCase):
         child = self.ssh_shell()
         self.host.run("systemctl", "stop", "iampass-helper")
         self.leave()
-        time.sleep(2)
+        time.sleep(61)
         self.assert_alive(child)
         self.host.run("systemctl", "start", "iampass-helper")
         self.assert_over(child)
@@ -364,9 +415,6 @@ class WhateverHappens(HelperTestCase):
             self.assert_over(child)
         finally:
             self.host.run("umount", "/run/iampass/watch")
-
-    def helper_pid(self):
-        return self.host.main_pid("iampass-helper")
 
 
 class Sudo(HelperTestCase):

@@ -1,5 +1,6 @@
 """Real sshd with keyboard-interactive."""
 
+import contextlib
 import re
 import time
 import unittest
@@ -7,6 +8,10 @@ import unittest
 import pexpect
 
 from support import CHOOSE_PROMPT, CODE_PROMPT, HostTestCase, password_of
+
+GRACE = "/etc/ssh/sshd_config.d/grace-of-the-tests.conf"
+#: How logind and PAM log a session of alice's.
+OPENED = r"New session \S+ of user alice|sshd:session\): session opened for user alice"
 
 
 class Approved(HostTestCase):
@@ -47,6 +52,7 @@ class Approved(HostTestCase):
             self.press_enter_for_the_phone(child)
             child.finish()
         self.assertIn("XDG_SESSION_ID", child.screen)
+        self.assertEqual(len(re.findall(OPENED, self.journal())), 2)
 
     def test_the_session_lives_until_the_shell_exits(self):
         with self.phone("approve"):
@@ -115,6 +121,40 @@ class Refused(HostTestCase):
             self.assertEqual(child.finish(), 0)
 
 
+class Copying(HostTestCase):
+    """By a user who has no key."""
+
+    FILE = "/home/alice/copied"
+    BY_SCP = f"/etc/hostname alice@localhost:{FILE}"
+    BY_SFTP = f"alice@localhost:/etc/hostname {FILE}"
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.host.run, "rm", "-f", self.FILE)
+
+    def test_an_approval_copies_a_file(self):
+        with self.phone("approve"):
+            child = self.host.terminal(f"scp {self.BY_SCP}", user="visitor")
+            self.press_enter_for_the_phone(child)
+            self.assertEqual(child.finish(), 0)
+        self.assertTrue(self.host.path(self.FILE).exists())
+
+    def test_in_batch_mode_it_fails_at_once_and_rings_no_phone(self):
+        # With which a phone rings as soon as anybody asks for keyboard-interactive.
+        with self.host.module_arguments("prompt=push"), self.phone("approve") as phone:
+            for command in (f"scp -o BatchMode=yes {self.BY_SCP}", f"sftp -o BatchMode=yes {self.BY_SFTP}"):
+                with self.subTest(command=command):
+                    began = time.monotonic()
+                    child = self.host.terminal(command, user="visitor")
+                    self.assertNotEqual(child.finish(), 0)
+                    # Waiting for a phone would take 30 s.
+                    self.assertLess(time.monotonic() - began, 15)
+                    self.assertIn("Permission denied", child.screen)
+            self.assertEqual(phone.requests(), [])
+        self.assertEqual(self.requests_at_the_service(), 0)
+        self.assertFalse(self.host.path(self.FILE).exists())
+
+
 class Names(HostTestCase):
     def first_prompt(self, name):
         child = self.ssh(name)
@@ -147,6 +187,54 @@ class Names(HostTestCase):
 
 
 class Gone(HostTestCase):
+    def assert_opens_nothing(self):
+        """Neither here, now or before, nor at the service, which ends by itself what nobody collects for 30 s."""
+        self.assert_eventually("the session is still live", lambda: not self.live_sessions(), 60)
+        self.assert_eventually("a record is left", lambda: not self.host.run("ls", "/run/iampass/sessions").split())
+        self.assertNotIn("alice", self.host.run("loginctl", "list-sessions", "--no-legend"))
+        self.assertNotRegex(self.journal(), OPENED)
+
+    def test_an_approval_after_the_client_vanished_opens_nothing_and_is_logged(self):
+        self.host.run("systemctl", "start", "iampass-helper")
+        with self.host.module_arguments("timeout=60s"), self.phone("ask") as phone:
+            child = self.ssh()
+            self.press_enter_for_the_phone(child)
+            phone.wait_for("approve? [y/n] ")
+            self.host.run("pkill", "-KILL", "-u", "visitor", "-x", "ssh")
+            child.close(force=True)
+            phone.type("y")
+            phone.wait_for("approved")
+            self.assert_opens_nothing()
+        approved = re.search(r"sshd:auth\): approved user=alice .*record=(\w+)", self.journal())
+        self.assertTrue(approved, self.journal())
+        self.assertRegex(self.journal(), rf"over user=alice .*record={approved[1]}: no session was opened")
+        self.assertEqual(self.host.workers(), [])
+
+    def test_a_wait_that_outlasts_the_grace_time_is_over_with_it(self):
+        with self.grace_time(8), self.host.module_arguments("timeout=90s"), self.phone("ask") as phone:
+            child = self.ssh()
+            self.press_enter_for_the_phone(child)
+            phone.wait_for("approve? [y/n] ")
+            self.assertTrue(self.host.workers(), "no worker runs during the wait")
+            self.assertNotEqual(child.finish(40), 0)
+            self.assert_eventually("a worker is left", lambda: not self.host.workers(), 15)
+            self.assertRegex(self.journal(), r"sshd:auth\): refused user=alice .*reason=interrupted")
+            phone.type("y")
+            phone.wait_for("too late")
+            self.assert_opens_nothing()
+
+    @contextlib.contextmanager
+    def grace_time(self, seconds):
+        file = self.host.path(GRACE)
+        file.write_text(f"LoginGraceTime {seconds}\n")
+        try:
+            # A reload is not waited for.
+            self.host.run("systemctl", "restart", "ssh")
+            yield
+        finally:
+            file.unlink()
+            self.host.run("systemctl", "restart", "ssh")
+
     def test_a_client_that_vanishes_leaves_no_worker(self):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore") as phone:
             child = self.ssh(options="-o ControlPath=none")

@@ -160,11 +160,15 @@ class OtherWays(HostTestCase):
         self.assertEqual(child.finish(), 0)
         self.assertNotIn("phone", child.screen)
 
-    def test_sudo_n_rings_no_phone(self):
+    def test_sudo_n_fails_at_once_and_rings_no_phone(self):
         with self.phone("approve") as phone:
+            began = time.monotonic()
             child = self.sudo("-n id -un")
             self.assertNotEqual(child.finish(), 0)
+            # Waiting for a phone would take 30 s.
+            self.assertLess(time.monotonic() - began, 15)
             self.assertEqual(phone.requests(), [])
+        self.assertEqual(self.requests_at_the_service(), 0)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import time
 libc = ctypes.CDLL(None, use_errno=True)
 pam = ctypes.CDLL("libpam.so.0")
 
+LOG_NDELAY = 8
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x00020000, 4096, 16384, 1 << 18
 PAM_BUF_ERR, PAM_CONV_ERR = 5, 19
 ITEMS = {"tty": 3, "rhost": 4, "ruser": 8}
@@ -162,6 +163,8 @@ class Scene:
         assert code == 0, code
         for name, value in scene.get("items", {}).items():
             assert pam.pam_set_item(handle, ITEMS[name], value.encode()) == 0
+        # A host has its connection to the log; without one the first line of libpam would open it.
+        libc.openlog(None, LOG_NDELAY, 0)
         before = state()
         calls = []
         for call in scene["calls"]:

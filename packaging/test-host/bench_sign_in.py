@@ -53,6 +53,7 @@ def measure_sign_in(report, runs):
             measure_traffic(report, world, runs, "helper running")
         with as_installed(world):
             measure_traffic(report, world, runs, "as installed")
+        measure_waits(report, world)
 
 
 def take_pam_folder(world):
@@ -205,6 +206,50 @@ def measure_stand_in(report, world, runs, asked):
         world.settings = before
         world.configure()
         service.stop()
+
+
+def measure_waits(report, world):
+    """How soon a person sees the code, is let go by Ctrl-C, and is let go where nobody answers; PAM hosts of the tests."""
+    report.part("Waits")
+    world.pam("sudo", "prompt=push timeout=5s")
+    world.pam("sshd", "prompt=push timeout=30s")
+    with contextlib.closing(Answering(world, "ignore")):
+        unanswered = [played(world)["calls"][0]["seconds"] for _ in range(3)]
+        world.pam("sudo", "prompt=push timeout=30s")
+        interrupted = [played(world, interrupt_after=1, block_interrupts=True)["calls"][0]["seconds"] for _ in range(10)]
+    subprocess.run(
+        [os.path.join(os.environ["IAMPASS_BIN"], "iampass-server"), "application", "set", "tests", "--match-code", "on",
+         "--data", world.path("data")], check=True, capture_output=True, timeout=PATIENCE)
+    world.configure(send_context="yes")
+    with contextlib.closing(Answering(world, "deny")):
+        shown = [code_time(world) for _ in range(5)]
+    report.add("Ctrl-C in sudo's wait to the module's answer (10 runs)", [(time - 1) * 1_000 for time in interrupted], "ms", 300)
+    report.add("ssh's prompt with the code, from the host's start (5 runs)", [time * 1_000 for time in shown], "ms", 500)
+    report.add("timeout=5s that nobody answers (3 runs)", unanswered, "s", 6)
+
+
+class Answering:
+    """A phone for a while."""
+
+    def __init__(self, world, answer):
+        self.phone = world.phone(answer)
+        self.phone.wait_for("waiting for sign-ins")
+
+    def close(self):
+        self.phone.stop()
+
+
+def played(world, **scene):
+    world.forget_attempts()
+    return world.play(**scene)
+
+
+def code_time(world):
+    world.forget_attempts()
+    began = time.monotonic()
+    with world.playing("sshd", own=False, answers=[""]):
+        world.code_on_the_screen()
+        return time.monotonic() - began
 
 
 def measure_lookup(report, world, runs):

@@ -251,11 +251,11 @@ class _Shown:
 
 
 class Phone:
-    """Alice's phone: `iampass-phone watch` in the host, and what it printed."""
+    """Alice's phone, or whose `state` is given: `iampass-phone watch` in the host, and what it printed."""
 
-    def __init__(self, host, answer, after=None):
+    def __init__(self, host, answer, after=None, state=PHONE_STATE):
         self.host = host
-        self.words = ["iampass-phone", "watch", "--state", PHONE_STATE, "--answer", answer]
+        self.words = ["iampass-phone", "watch", "--state", state, "--answer", answer]
         if after is not None:
             self.words += ["--after", str(after)]
         self._process = None

@@ -1,10 +1,12 @@
-"""What all tests of this folder have left on the host, of which these come last by name: no secret that anybody can find.
+"""What all tests of this folder have left on the host, of which these come last by their odd name: no secret that
+anybody can find.
 
 Every session of the run is known to the service, with its token and secret, so that each is looked for.
 """
 
 import contextlib
 import json
+import pathlib
 import re
 import sqlite3
 import tempfile
@@ -21,6 +23,8 @@ QUERIES = (
     "SELECT secret FROM session", "SELECT reply_secret FROM session", "SELECT name FROM user",
     "SELECT private_key FROM push_key", "SELECT auth FROM push_subscription",
 )  # fmt: skip
+#: Where the test host's service has its metrics.
+FETCH = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9464/metrics', timeout=30).read().decode())"
 #: Shorter texts are found by chance.
 SHORTEST = 16
 
@@ -86,6 +90,10 @@ class Traces(HostTestCase):
         self.assertGreaterEqual(len(self.secrets), 10)
         self.assertTrue(self.made and self.codes)
 
+    def test_these_come_last(self):
+        files = sorted(path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
+        self.assertEqual(files[-1], pathlib.Path(__file__).name)
+
     def test_no_secret_stands_in_any_field_of_the_journal(self):
         words = "a secret of the tests' own: " + "".join(reversed(self.secrets[0]))
         self.host.run("logger", words)
@@ -134,10 +142,18 @@ class Traces(HostTestCase):
                 self.assertTrue(said.strip())
                 self.assertEqual(self.found_in(said), 0)
 
-    def test_the_metrics_and_the_audit_show_no_secret(self):
+    def test_the_metrics_show_no_secret_name_id_or_address(self):
+        said = self.host.run("python3", "-c", FETCH, timeout=60)
+        # Of this class's own sign-ins at least.
+        for event in ("approved", "denied"):
+            self.assertRegex(said, rf'iampass_session_events_total{{event="{event}"}} [1-9]')
+        self.assertEqual(self.found_in(said), 0)
+        self.assertNotRegex(said, r"alice|bob|workstation|sudo|[0-9a-f]{32}|127\.0\.0\.1|::1")
+
+    def test_the_audit_shows_no_secret(self):
         said = self.host.run(
             "iampass-server", "audit", "--data", "/var/lib/iampass-server", user="_iampass-server", timeout=60)
-        self.assertTrue(said.strip())
+        self.assertIn("alice", said)
         self.assertEqual(self.found_in(said), 0)
 
     def test_neither_worker_nor_service_can_be_dumped(self):
