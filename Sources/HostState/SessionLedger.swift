@@ -26,6 +26,8 @@ public enum LedgerError: Error, Sendable, Equatable {
 /// `/run/iampass/sessions`: a file a session that the phone opened, in a folder of mode 0700.
 public struct SessionLedger: Sendable {
   private static let greatestSize = 16 * 1024
+  /// Seconds after which an unfinished record is nobody's.
+  private static let writingTime = 60
 
   private let run: RunFolder
 
@@ -103,6 +105,18 @@ public struct SessionLedger: Sendable {
   public func remove(_ id: String) throws(LedgerError) {
     let path = try path(id)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
+  }
+
+  /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in them.
+  public func removeUnfinished() {
+    guard let folder = try? folder(), let names = try? FolderListing.names(in: folder) else { return }
+    for name in names where name.hasSuffix(".new") && Self.isID(String(name.dropLast(4))) {
+      var found = stat()
+      // A writer takes milliseconds.
+      if lstat(folder + "/" + name, &found) == 0, time(nil) - found.st_mtim.tv_sec > Self.writingTime {
+        unlink(folder + "/" + name)
+      }
+    }
   }
 
   private func change(_ id: String, _ edit: (inout SessionRecord) -> Void) throws(LedgerError) {

@@ -80,19 +80,16 @@ public struct SessionRecord: Sendable, Equatable {
 
 extension SessionRecord {
   func encoded() -> [UInt8] {
-    func process(_ identity: ProcessIdentity) -> JSON {
-      .object(["pid": .integer(Int64(identity.pid)), "start": .string(String(identity.startTime))])
-    }
-    return JSON.object([
+    JSON.object([
       "version": .integer(Self.version), "id": .string(id), "user": .string(user.text), "uid": .integer(Int64(uid)),
       "service": .string(service), "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "session_name": sessionName.map { .string($0) },
-      "process": process(self.process), "parent": process(parent), "created": .integer(created),
+      "process": Self.json(process), "parent": Self.json(parent), "created": .integer(created),
       "duration": .integer(duration), "claimed": .bool(isClaimed), "released": .bool(isReleased),
       "condemned": .bool(isCondemned),
-      "logind_session": binding.map { .string($0.logindSession) }, "leader": binding.map { process($0.leader) },
+      "logind_session": binding.map { .string($0.logindSession) }, "leader": binding.map { Self.json($0.leader) },
     ]).encoded()
   }
 
@@ -134,7 +131,11 @@ extension SessionRecord {
     }
   }
 
-  private static func identity(_ json: JSON) -> ProcessIdentity? {
+  static func json(_ identity: ProcessIdentity) -> JSON {
+    .object(["pid": .integer(Int64(identity.pid)), "start": .string(String(identity.startTime))])
+  }
+
+  static func identity(_ json: JSON) -> ProcessIdentity? {
     guard let pid = json["pid"]?.integer.flatMap({ Int32(exactly: $0) }), pid > 0,
       let start = json["start"]?.string.flatMap({ UInt64($0) })
     else { return nil }

@@ -14,7 +14,7 @@ public struct TrialNotes {
 
   /// - Parameter configurationPath: of `iampass.conf`.
   public init(besides configurationPath: String) {
-    path = (configurationPath.lastIndex(of: "/").map { String(configurationPath[..<$0]) } ?? ".") + "/trial"
+    path = (configurationPath.lastIndex(of: "/").map { String(configurationPath[..<$0]) } ?? ".") + "/iampass-trial"
   }
 
   /// Begins anew with nobody.
@@ -32,7 +32,7 @@ public struct TrialNotes {
     else { return }
     let line = Array("\(user.text) \(service)\n".utf8)
     // One write: two sign-ins at once make two lines.
-    _ = write(descriptor, line, line.count)
+    _ = iampass_write(descriptor, line, line.count)
   }
 
   /// Whether `user` (nil: anybody) was approved through one of `services`. A file that is missing, or that others could

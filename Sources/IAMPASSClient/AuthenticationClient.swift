@@ -31,8 +31,11 @@ public final class AuthenticationClient {
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
     let body = StartRequest(context: context).encoded()
-    // What the phone will show: the signature is over the address alone.
-    if context != nil { query.append((StartRequest.digestName, StartRequest.digest(of: body))) }
+    // What the phone will show, or that it shows nothing: the signature is over the address alone. Only a service of
+    // ours is told, which announced one of the two.
+    if context != nil || channel.seal.settings.signedReplies {
+      query.append((StartRequest.digestName, StartRequest.digest(of: body)))
+    }
     let url = channel.seal.settings.server.route(
       ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
     let reply = try channel.send(.post, url, by: signer, body: body, deadline: deadline)

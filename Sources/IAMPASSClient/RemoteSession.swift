@@ -6,7 +6,8 @@ public struct RemoteSession: Sendable {
   public let logoutURL: String
   public let token: Secret
   public let secret: Secret
-  /// What the service's replies about this session call it; nil where it gave none when it started.
+  /// What the service's replies about this session call it; nil where it gave none when it started, and where replies
+  /// are not signed, so that anybody could write it.
   public let name: String?
   let signer: RequestSigner
 
@@ -25,7 +26,7 @@ public struct RemoteSession: Sendable {
     }
     self.token = token
     self.secret = secret
-    self.name = name
+    self.name = settings.signedReplies ? name : nil
     do {
       signer = try RequestSigner(client: token, secret: secret, scheme: settings.scheme)
     } catch { throw .badSessionSecret }

@@ -121,8 +121,7 @@ public struct StartedSession: Sendable, Equatable {
     }
     // Only a hint: whatever it is, the sign-in goes on.
     phonePage = reply["phone_page"]?.string
-    name = try reply.optionalText("session_name")
-    guard name.map({ Self.nameLengths.contains($0.utf8.count) }) ?? true else { throw .member("session_name") }
+    name = reply["session_name"]?.string.flatMap { Self.nameLengths.contains($0.utf8.count) ? $0 : nil }
   }
 
   fileprivate var json: JSON {
@@ -163,11 +162,11 @@ public struct StatusReply: Sendable, Equatable {
       else { throw .contradiction("session_status") }
       self.init(
         status: nested.status, authenticated: nested.authenticated ?? flat.authenticated,
-        reason: nested.reason ?? flat.reason, session: try json.optionalText("session_name"))
+        reason: nested.reason ?? flat.reason, session: json["session_name"]?.string)
     case (let reply?, nil), (nil, let reply?):
       self.init(
         status: reply.status, authenticated: reply.authenticated, reason: reply.reason,
-        session: try json.optionalText("session_name"))
+        session: json["session_name"]?.string)
     case (nil, nil): throw .member("session_status")
     }
   }
@@ -180,7 +179,11 @@ public struct StatusReply: Sendable, Equatable {
     case .bool(let value): authenticated = value
     default: throw .member("authenticated")
     }
-    reason = try reply.optionalText("reason")
+    switch reply["reason"] {
+    case nil, .null: reason = nil
+    case .string(let text): reason = text
+    default: throw .member("reason")
+    }
     session = nil
   }
 
@@ -215,7 +218,7 @@ public struct AcknowledgementReply: Sendable, Equatable {
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.reading(body)
     guard let status = json["status"]?.bool else { throw .member("status") }
-    self.init(done: status, reason: json["reason"]?.string, session: try json.optionalText("session_name"))
+    self.init(done: status, reason: json["reason"]?.string, session: json["session_name"]?.string)
   }
 
   public func encoded() -> [UInt8] {
@@ -345,16 +348,19 @@ public struct ServiceAnnouncement: Sendable, Equatable {
   public var preferWait: Bool
   public var matchCode: Bool
   public var hostCredentials: Bool
+  /// Replies about a session name it, and a start's signed address may carry its body's digest.
+  public var sessionNames: Bool
 
   public init(
     signedReplies: Bool = false, context: Bool = false, preferWait: Bool = false, matchCode: Bool = false,
-    hostCredentials: Bool = false
+    hostCredentials: Bool = false, sessionNames: Bool = false
   ) {
     self.signedReplies = signedReplies
     self.context = context
     self.preferWait = preferWait
     self.matchCode = matchCode
     self.hostCredentials = hostCredentials
+    self.sessionNames = sessionNames
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -362,27 +368,20 @@ public struct ServiceAnnouncement: Sendable, Equatable {
     func has(_ name: String) -> Bool { json[name]?.bool ?? false }
     self.init(
       signedReplies: has("signed_replies"), context: has("context"), preferWait: has("prefer_wait"),
-      matchCode: has("match_code"), hostCredentials: has("host_credentials"))
+      matchCode: has("match_code"), hostCredentials: has("host_credentials"),
+      sessionNames: has("session_names"))
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "signed_replies": .bool(signedReplies), "context": .bool(context), "prefer_wait": .bool(preferWait),
       "match_code": .bool(matchCode), "host_credentials": .bool(hostCredentials),
+      "session_names": .bool(sessionNames),
     ]).encoded()
   }
 }
 
 extension JSON {
-  /// A text; nil where it is missing or null.
-  fileprivate func optionalText(_ name: String) throws(MessageError) -> String? {
-    switch self[name] {
-    case nil, .null: nil
-    case .string(let text): text
-    default: throw .member(name)
-    }
-  }
-
   fileprivate static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
     do { return try JSON(parsing: body) } catch { throw .json(error) }
   }

@@ -8,7 +8,7 @@ public enum PageCertificate {
   ///
   /// - Parameter path: a PEM file whose first certificate is the service's own.
   public static func problem(of path: String, for host: String) -> String? {
-    guard let file = BIO_new_file(path, "r") else { return nil }
+    guard iampass_crypto_start() == 1, let file = BIO_new_file(path, "r") else { return nil }
     defer { BIO_free(file) }
     guard let certificate = PEM_read_bio_X509(file, nil, nil, nil) else { return nil }
     defer { X509_free(certificate) }
@@ -16,6 +16,6 @@ public enum PageCertificate {
       return "the certificate is not for \(host)"
     }
     let isOwn = X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0
-    return isOwn ? "the certificate is signed by itself" : nil
+    return isOwn ? "the certificate names itself as its issuer" : nil
   }
 }

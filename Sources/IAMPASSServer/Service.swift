@@ -127,7 +127,8 @@ public struct Service: Sendable {
   private static let announcement = ServiceReply(
     200,
     ServiceAnnouncement(
-      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true
+      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true,
+      sessionNames: true
     ).encoded())
 
   /// A reply for an application's own request, signed; its hosts may not manage users and phones.

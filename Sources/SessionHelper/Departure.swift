@@ -20,6 +20,8 @@ final class Departure {
   private static let mostAttemptsAtManager = 8
 
   private enum Phase {
+    /// Another helper has begun.
+    case resuming
     case speaking
     case terminating
     case emptying(kills: Int)
@@ -27,28 +29,47 @@ final class Departure {
     case finished
   }
 
-  let record: SessionRecord
-  let binding: SessionRecord.Binding
-  let cause: Cause
+  private(set) var session: LeavingSession
+  /// Nil where another helper began it: then it cannot be called off.
+  let cause: Cause?
   private let line: String
+  private let kept: LeavingSessions
   private let onLinger: Configuration.LingerAction
   private var phase = Phase.speaking
   private var attempts = 0
-  private var terminatedAt: Int64 = 0
   /// When the next step is due.
   private(set) var due: Int64
 
   init(
-    _ record: SessionRecord, _ binding: SessionRecord.Binding, _ cause: Cause, line: String,
-    onLinger: Configuration.LingerAction, now: Int64
+    _ session: LeavingSession, _ cause: Cause, line: String, onLinger: Configuration.LingerAction,
+    kept: LeavingSessions, now: Int64
   ) {
-    self.record = record
-    self.binding = binding
+    self.session = session
     self.cause = cause
     self.line = line
     self.onLinger = onLinger
+    self.kept = kept
     due = now
   }
+
+  /// What a helper that was ended has left to do.
+  init(resuming session: LeavingSession, onLinger: Configuration.LingerAction, kept: LeavingSessions, now: Int64) {
+    self.session = session
+    cause = nil
+    line = ""
+    self.onLinger = onLinger
+    self.kept = kept
+    phase = .resuming
+    due = now
+  }
+
+  private var binding: SessionRecord.Binding { session.binding }
+
+  /// Whether this is logind's session of that id.
+  func isOf(_ logindSession: String) -> Bool { binding.logindSession == logindSession }
+
+  /// Nothing is done any more, since it is no longer wanted.
+  func callOff() { try? kept.remove(session.id) }
 
   var isFinished: Bool { if case .finished = phase { true } else { false } }
 
@@ -56,7 +77,7 @@ final class Departure {
   var hasTerminated: Bool {
     switch phase {
     case .speaking, .terminating: false
-    case .emptying, .stoppingManager, .finished: true
+    case .resuming, .emptying, .stoppingManager, .finished: true
     }
   }
 
@@ -65,6 +86,7 @@ final class Departure {
 
   func step(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, now: Int64) {
     switch phase {
+    case .resuming: resume(logind, seat, log, now)
     case .speaking: speak(logind, seat, log, now)
     case .terminating: terminate(logind, seat, log, now)
     case .emptying(let kills): empty(kills, logind, seat, log, now)
@@ -73,13 +95,36 @@ final class Departure {
     }
   }
 
+  private func resume(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
+    let sight = logind.session(binding.logindSession)
+    switch sight {
+    // It was not ended yet: its record is there, and the service is asked anew.
+    case .there where isOurs(sight): finish()
+    // Its leader has ended, and something of it is left.
+    case .there(let found) where found.leader == binding.leader.pid && found.uid == session.uid:
+      phase = .emptying(kills: 0)
+      empty(0, logind, seat, log, now)
+    case .unclear(.forgotten):
+      phase = .emptying(kills: 0)
+      empty(0, logind, seat, log, now)
+    // Its id is another's now.
+    case .there, .gone:
+      phase = .stoppingManager
+      attempts = 0
+      stopManager(logind, log, now)
+    case .unclear(let error):
+      guard attempts < Self.mostAttemptsAtManager else { return finish() }
+      retry("session \(binding.logindSession), logged out before, cannot be looked at: \(error.explanation)", log, now)
+    }
+  }
+
   private func speak(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     // Before the session is known to be the one that is meant, nothing is written to anybody's terminal.
     guard isOurs(logind.session(binding.logindSession)) || isLed(seat) else { return terminate(logind, seat, log, now) }
     phase = .terminating
-    seat.say(line, inSession: binding.logindSession, of: record.uid)
-    for error in seat.dropTickets(of: record.systemUser) {
-      log.write(LOG_WARNING, "sudo ticket of \(record.user) not removed: \(error.explanation)")
+    seat.say(line, inSession: binding.logindSession, of: session.uid)
+    for error in seat.dropTickets(of: session.systemUser) {
+      log.write(LOG_WARNING, "sudo ticket of \(session.user) not removed: \(error.explanation)")
     }
     due = now + Self.readingTime
   }
@@ -87,18 +132,18 @@ final class Departure {
   /// A session id or a process number that was given anew belongs to a stranger.
   private func isOurs(_ sight: SessionSight) -> Bool {
     guard case .there(let found) = sight else { return false }
-    return found.leader == binding.leader.pid && found.uid == record.uid && binding.leader.isAlive
+    return found.leader == binding.leader.pid && found.uid == session.uid && binding.leader.isAlive
   }
 
   /// The scope of that id is ours by the leader in it, whatever logind knows.
   private func isLed(_ seat: any Seat) -> Bool {
-    binding.leader.isAlive && seat.runs(binding.leader, inSession: binding.logindSession, of: record.uid)
+    binding.leader.isAlive && seat.runs(binding.leader, inSession: binding.logindSession, of: session.uid)
   }
 
   private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     let sight = logind.session(binding.logindSession)
     switch sight {
-    case .gone: phase = .finished
+    case .gone: finish()
     case .unclear(let error): killOrRetry(error, logind, seat, log, now)
     case .there:
       // A leader that cannot be looked at just now is no stranger's.
@@ -106,6 +151,7 @@ final class Departure {
         return binding.leader.presence == .unknown
           ? retry("leader of session \(binding.logindSession) cannot be looked at", log, now) : finish()
       }
+      keep(log, now)
       do throws(LogindError) {
         try logind.terminateSession(binding.logindSession)
         log.write(LOG_NOTICE, "logged out \(logText)")
@@ -122,6 +168,7 @@ final class Departure {
     guard attempts >= Self.attemptsBeforeKill, isLed(seat) else {
       return retry("session \(binding.logindSession) not terminated: \(error.explanation)", log, now)
     }
+    keep(log, now)
     do throws(LogindError) {
       try logind.killUnit(SessionScope.unit(of: binding.logindSession))
       log.write(LOG_NOTICE, "killed \(logText), which logind does not terminate")
@@ -129,21 +176,28 @@ final class Departure {
     } catch { retry("session \(binding.logindSession) not killed: \(error.explanation)", log, now) }
   }
 
+  /// For the next helper, should this one be ended. Without it a logout is better than none.
+  private func keep(_ log: any HelperLog, _ now: Int64) {
+    session.terminatedAt = now
+    do throws(LedgerError) { try kept.write(session) } catch {
+      log.write(LOG_WARNING, "logout not noted: \(session.logName): \(error.explanation)")
+    }
+  }
+
   private func beginEmptying(_ now: Int64) {
     phase = .emptying(kills: 0)
     attempts = 0
-    terminatedAt = now
     due = now + Self.emptyingTime
   }
 
   private func empty(_ kills: Int, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
     let scope = SessionScope.unit(of: binding.logindSession)
-    guard seat.hasProcesses(inSession: binding.logindSession, of: record.uid) else {
+    guard seat.hasProcesses(inSession: binding.logindSession, of: session.uid) else {
       phase = .stoppingManager
       attempts = 0
       return stopManager(logind, log, now)
     }
-    let killTime = terminatedAt + Self.emptyingTime + Int64(kills) * Self.killTime
+    let killTime = session.terminatedAt + Self.emptyingTime + Int64(kills) * Self.killTime
     guard now >= killTime else {
       due = killTime
       return
@@ -164,17 +218,21 @@ final class Departure {
   private func stopManager(_ logind: any Logind, _ log: any HelperLog, _ now: Int64) {
     guard onLinger == .stop else { return finish() }
     do throws(LogindError) {
-      if try UserManager.stopIfSignedOut(record.uid, logind) {
-        log.write(LOG_NOTICE, "stopped the service manager of \(record.user), whose last session this was")
+      if try UserManager.stopIfSignedOut(session.uid, logind) {
+        log.write(LOG_NOTICE, "stopped the service manager of \(session.user), whose last session this was")
       }
       finish()
     } catch {
       guard attempts < Self.mostAttemptsAtManager else { return finish() }
-      retry("service manager of \(record.user) not stopped: \(error.explanation)", log, now)
+      retry("service manager of \(session.user) not stopped: \(error.explanation)", log, now)
     }
   }
 
-  private func finish() { phase = .finished }
+  private func finish() {
+    phase = .finished
+    // One that stays is looked at again, and found to be over, by the next helper.
+    try? kept.remove(session.id)
+  }
 
   private func retry(_ text: String, _ log: any HelperLog, _ now: Int64) {
     log.write(LOG_ERR, text)
@@ -183,11 +241,23 @@ final class Departure {
   }
 
   private var logText: String {
-    "\(record.logName) cause=\(cause.rawValue) logind_session=\(binding.logindSession)"
+    "\(session.logName) cause=\(cause?.rawValue ?? "-") logind_session=\(binding.logindSession)"
   }
 }
 
-extension SessionRecord {
+/// Whose session it is, for the log and for what is done to it.
+protocol NamedSession {
+  var id: String { get }
+  var user: UnixUsername { get }
+  var uid: UInt32 { get }
+  var service: String { get }
+  var remoteHost: String? { get }
+}
+
+extension SessionRecord: NamedSession {}
+extension LeavingSession: NamedSession {}
+
+extension NamedSession {
   var systemUser: SystemUser { SystemUser(name: user, uid: uid) }
 
   /// Whose record, for the log.

@@ -199,8 +199,8 @@ public final class HelperLoop {
     let service = PipelinedService(pipeline: pipeline, inquiry: inquiry)
     if let supervisor { return supervisor.adopt(setup, service, at: now) }
     let supervisor = Supervisor(
-      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
-      service: service, log: log)
+      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
+      leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
     self.supervisor = supervisor
     // From now on the module leaves ends to this helper.
     do { try presence.announce() } catch { log.write(LOG_ERR, error.explanation) }

@@ -17,12 +17,15 @@ public enum LogindError: Error, Sendable, Equatable {
   case refused(String)
   /// No such session or unit.
   case noSuchObject
+  /// logind knows no session of this id, and its scope has processes.
+  case forgotten(String)
 
   public var explanation: String {
     switch self {
     case .notReached(let reason): "system bus: \(reason)"
     case .refused(let reason): reason
     case .noSuchObject: "no such session or unit"
+    case .forgotten(let id): "logind has forgotten session \(id), which still runs"
     }
   }
 }

@@ -27,6 +27,7 @@ public final class Supervisor {
   var setup: SupervisorSetup
   let ledger: SessionLedger
   let notes: WatchNotes
+  let leaving: LeavingSessions
   let logind: any Logind
   let seat: any Seat
   var service: any SessionService
@@ -51,8 +52,8 @@ public final class Supervisor {
   static let lookAgainTime: Int64 = 30_000
   /// When the service last gave an answer that counts; nil before the first.
   public private(set) var lastAnswer: Int64?
-  /// Notes whose records went while no helper ran are removed once.
-  var hasSweptNotes = false
+  /// What was left while no helper ran is looked at once.
+  var hasTakenUp = false
   /// Files that are no records of ours; each is spoken of once.
   var leftOut: Set<String> = []
 
@@ -66,12 +67,13 @@ public final class Supervisor {
   private static let mostDeparturesATurn = 4
 
   public init(
-    setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, logind: any Logind, seat: any Seat,
-    service: any SessionService, log: any HelperLog
+    setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions, logind: any Logind,
+    seat: any Seat, service: any SessionService, log: any HelperLog
   ) {
     self.setup = setup
     self.ledger = ledger
     self.notes = notes
+    self.leaving = leaving
     self.logind = logind
     self.seat = seat
     self.service = service

@@ -13,11 +13,11 @@ extension Supervisor {
   }
 
   func logOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) {
-    guard let binding = watched.record.binding, !departures.contains(where: { $0.record.id == watched.record.id })
+    guard let binding = watched.record.binding, !departures.contains(where: { $0.session.id == watched.record.id })
     else { return }
     let departure = Departure(
-      watched.record, binding, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger,
-      now: now)
+      LeavingSession(watched.record, binding), cause, line: "Signed out: \(cause.words(setup.policy)).",
+      onLinger: setup.onLinger, kept: leaving, now: now)
     departures.append(departure)
     departure.step(logind, seat, log, now: now)
   }
@@ -25,8 +25,12 @@ extension Supervisor {
   /// The phone is back, or the service answers: what was begun for its absence is not carried on.
   func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) {
     if let lock = watched.lock, causes.contains(lock.cause) { watched.lock = nil }
-    departures.removeAll {
-      $0.record.id == watched.record.id && causes.contains($0.cause) && !$0.hasTerminated
+    departures.removeAll { departure in
+      guard departure.session.id == watched.record.id, let cause = departure.cause, causes.contains(cause),
+        !departure.hasTerminated
+      else { return false }
+      departure.callOff()
+      return true
     }
   }
 

@@ -25,7 +25,7 @@ extension Supervisor {
     do { ids = Set(try ledger.ids()) } catch {
       return log.write(LOG_ERR, "records cannot be listed: \(error.explanation)")
     }
-    sweepNotes(ids)
+    takeUp(ids, now)
     for id in records.keys where !ids.contains(id) { drop(id) }
     for id in ids { recordChanged(id, at: now) }
   }
@@ -35,10 +35,17 @@ extension Supervisor {
     for id in leftOut { recordChanged(id, at: now) }
   }
 
-  private func sweepNotes(_ ids: Set<String>) {
-    guard !hasSweptNotes else { return }
-    hasSweptNotes = true
+  /// Once: what the helper before this one has left.
+  private func takeUp(_ ids: Set<String>, _ now: Int64) {
+    guard !hasTakenUp else { return }
+    hasTakenUp = true
     for id in (try? notes.ids()) ?? [] where !ids.contains(id) { try? notes.remove(id) }
+    ledger.removeUnfinished()
+    do {
+      departures += try leaving.all().map {
+        Departure(resuming: $0, onLinger: setup.onLinger, kept: leaving, now: now)
+      }
+    } catch { log.write(LOG_ERR, "logouts that were begun cannot be listed: \(error.explanation)") }
   }
 
   /// Goes on with a changed configuration: every session is asked anew, and decided about by the new rules. Logouts that
@@ -58,7 +65,7 @@ extension Supervisor {
     for event in events {
       switch event {
       case .sessionRemoved(let session):
-        for departure in departures where departure.binding.logindSession == session { departure.sessionRemoved(now) }
+        for departure in departures where departure.isOf(session) { departure.sessionRemoved(now) }
         lookAgain(now) { $0.record.binding?.logindSession == session }
       case .preparesForSleep(true): break
       case .preparesForSleep(false): wokeUp(now)

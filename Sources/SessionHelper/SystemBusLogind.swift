@@ -124,7 +124,7 @@ public final class SystemBusLogind: Logind {
     guard let hierarchy, let isRunning = try? SessionScope.isRunning(id, hierarchy: hierarchy) else {
       return .unclear(.refused("logind knows no session \(id), and what runs of it cannot be seen"))
     }
-    return isRunning ? .unclear(.refused("logind has forgotten session \(id), which still runs")) : .gone
+    return isRunning ? .unclear(.forgotten(id)) : .gone
   }
 
   private func object(of id: String, until end: MonotonicInstant) throws(LogindError) -> BusObject {

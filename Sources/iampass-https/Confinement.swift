@@ -39,9 +39,9 @@ enum Confinement {
     }
   }
 
-  /// - Parameter looks: at the process as it was started, when the user is the one that stays.
+  /// - Parameter checkingStart: looks at how the process was started, once its user is the one that stays.
   private static func giveUp(
-    becoming user: String, _ looks: () throws(Failure) -> Void = {}
+    becoming user: String, checkingStart: () throws(Failure) -> Void = {}
   ) throws(Failure) {
     guard !user.isEmpty else { throw .badArguments }
     clearenv()
@@ -56,7 +56,7 @@ enum Confinement {
     for usual in [SIGTERM, SIGCHLD] { signal(usual, SIG_DFL) }
     if user != "-" { try become(user) }
     try refusePrivilege()
-    try looks()
+    try checkingStart()
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0, iampass_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0,
       iampass_limit(Int32(RLIMIT_CORE.rawValue), 0) == 0, iampass_limit(Int32(RLIMIT_FSIZE.rawValue), 0) == 0,
       iampass_limit(Int32(RLIMIT_AS.rawValue), memory) == 0,

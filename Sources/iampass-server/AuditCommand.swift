@@ -21,6 +21,10 @@ struct AuditCommand: AsyncParsableCommand {
       """)
   var answers = false
 
+  func validate() throws {
+    guard !(answers && jsonLines) else { throw ValidationError("--answers are lines of JSON already") }
+  }
+
   func run() async throws {
     try await explaining {
       let storage = try Storage(existing: data)

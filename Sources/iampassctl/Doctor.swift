@@ -112,7 +112,13 @@ struct FileChecks {
     guard found.st_uid == 0, found.st_mode & 0o022 == 0, found.st_mode & 0o111 != 0 else {
       return Finding(
         .problem, .files, "\(path) must be root's alone to write, and executable",
-        hint: "chown root:root \(path); chmod 755 \(path)")
+        hint: "chown root:root \(path); chmod 711 \(path)")
+    }
+    // Whoever can read a program can look into its process as it starts.
+    guard found.st_mode & 0o044 == 0 else {
+      return Finding(
+        .warning, .files, "\(path) is readable by others: no worker waits with it, and each sign-in starts its own",
+        hint: "chmod 711 \(path)")
     }
     return Finding(.ok, .files, "\(path): owner and mode are right")
   }

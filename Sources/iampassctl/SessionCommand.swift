@@ -134,8 +134,8 @@ struct RecordedSession {
   var nextCheck: String {
     guard isWatched, let note else { return "-" }
     if let since = note.unansweredSince {
-      // The helper's longest pause, spread by a fifth.
-      return "within 72s, unanswered for \(Span.text(BootTime.seconds() - since))"
+      // The longest that a busy service may put the helper off, spread by a fifth.
+      return "within 6m, unanswered for \(Span.text(BootTime.seconds() - since))"
     }
     return note.asking == .held ? "when it changes" : "within 6s"
   }

@@ -33,7 +33,10 @@ enum Trial {
       try TrialNotes(besides: options.path).begin()
       try AtomicFile.write(Array(service(words).utf8), to: "\(folder)/\(name).service", mode: 0o644)
       try AtomicFile.write(Array(timer(seconds).utf8), to: "\(folder)/\(name).timer", mode: 0o644)
-    } catch { throw .file(error) }
+    } catch {
+      cancel(options)
+      throw .file(error)
+    }
     for words in [["daemon-reload"], ["enable", "\(name).service"], ["restart", "\(name).timer"]] {
       guard let answer = Program.run([systemctl] + words, seconds: 30), answer.status == 0 else {
         cancel(options)
@@ -115,6 +118,8 @@ struct TrialEndCommand: ParsableCommand {
 
   @OptionGroup var host: HostOptions
   @Option var uid: UInt32?
+  /// Of units that an older version wrote: it looked into the journal from then on. That trial ends as one without use.
+  @Option var since: UInt64?
 
   func run() throws {
     try reportingFailures {

@@ -121,8 +121,13 @@ class Check(unittest.TestCase):
 
     def test_a_worker_that_others_write_is_a_problem(self):
         os.chmod(world.path("iampass-https"), 0o777)
-        self.addCleanup(os.chmod, world.path("iampass-https"), 0o755)
+        self.addCleanup(os.chmod, world.path("iampass-https"), 0o711)
         self.assert_problem("iampass-https must be root's alone to write")
+
+    def test_a_worker_that_others_read_is_a_warning(self):
+        os.chmod(world.path("iampass-https"), 0o755)
+        self.addCleanup(os.chmod, world.path("iampass-https"), 0o711)
+        self.assert_problem("iampass-https is readable by others", "chmod 711", level="warning")
 
     def test_an_open_stack_is_a_problem(self):
         world.pam("sudo", lines="auth optional MODULE\nauth required pam_permit.so\n")

@@ -11,6 +11,7 @@ from support import PUSH_LINE, HostTestCase, password_of
 SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
 DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"
 TRIAL = "iampass-trial"
+TRIAL_NOTES = "/etc/iampass/iampass-trial"
 
 
 class ControlTestCase(HostTestCase):
@@ -208,6 +209,7 @@ class Trial(ControlTestCase):
     def assert_nothing_is_left_of_it(self):
         self.assertEqual(self.host.run("sh", "-c", f"ls /etc/systemd/system | grep {TRIAL}", check=False), "")
         self.assertNotIn(TRIAL, self.host.run("systemctl", "list-timers", "--all"))
+        self.assertFalse(self.host.path(TRIAL_NOTES).exists())
 
     def test_its_timer_waits_and_it_runs_at_boot_too(self):
         self.assertEqual(self.host.run("systemctl", "is-active", f"{TRIAL}.timer").strip(), "active")
@@ -234,12 +236,14 @@ class Trial(ControlTestCase):
         self.end()
         self.assertEqual(self.has_profiles(), [])
 
-    def test_a_line_that_a_user_logs_is_no_sign_in(self):
+    def test_what_a_user_writes_or_logs_is_no_sign_in(self):
         line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- record=none"
-        words = f"logger --priority authpriv.notice --tag sudo {shlex.quote(line)}; sleep 1"
-        self.host.run("sh", "-c", words, user="visitor")
+        words = f"logger --priority authpriv.notice --tag sudo {shlex.quote(line)}; echo alice sudo >>{TRIAL_NOTES}"
+        self.assertIn("ermission denied", self.host.run("sh", "-c", words, user="visitor", check=False))
         # There the system's journal takes a process for a privileged one.
-        self.host.run("unshare", "--user", "--map-root-user", "sh", "-c", words, user="visitor")
+        said = self.host.run("unshare", "--user", "--map-root-user", "sh", "-c", words, user="visitor", check=False)
+        self.assertIn("ermission denied", said)
+        self.assertEqual(self.host.run("stat", "--format=%s %a %U", TRIAL_NOTES).strip(), "0 600 root")
         self.end()
         self.assertEqual(self.has_profiles(), [])
 

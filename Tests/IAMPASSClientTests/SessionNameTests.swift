@@ -115,8 +115,23 @@ private final class SigningService: HTTPTransport {
     _ = try pending(service, context: SignInContext(host: "web-1"))
     let request = try #require(service.asked.first)
     #expect(request.url.hasSuffix("&body_sha256=" + StartRequest.digest(of: request.body)))
-    let without = SigningService(started: nil, told: nil)
-    _ = try pending(without)
-    #expect(without.asked.first?.url == "https://h/authentication/authenticate_user/app/t?duration_seconds=60")
+    // That it shows nothing is signed too; a service that signs no replies is told no more than the contract has.
+    let silent = SigningService(started: nil, told: nil)
+    _ = try pending(silent)
+    #expect(silent.asked.first?.url.hasSuffix("&body_sha256=" + StartRequest.digest(of: Array("{}".utf8))) == true)
+    let plain = SigningService(started: "mine", told: "theirs")
+    let settings = ServiceSettings(
+      server: try ServerURL("https://h"), scheme: .documented, dialect: .iampass, signedReplies: false)
+    let client = try AuthenticationClient(
+      settings: settings, credential: SigningService.credential, transport: plain, unixTime: { 0 })
+    let answer = try client.start(
+      token: Secret("t"), methods: [], durationSeconds: 60, context: nil, deadline: deadline)
+    #expect(plain.asked.first?.url == "https://h/authentication/authenticate_user/app/t?duration_seconds=60")
+    guard case .pending(let session) = answer,
+      case .approved = try client.approval(of: session, waitSeconds: nil, deadline: deadline)
+    else {
+      Issue.record("names count only where replies are signed")
+      return
+    }
   }
 }

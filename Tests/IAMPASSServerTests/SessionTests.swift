@@ -81,7 +81,10 @@ import Testing
     let path = "/authentication/authenticate_user/\(fixture.application.id)/alice"
     let target = path + "?\(StartRequest.digestName)=\(StartRequest.digest(of: sent))"
     let changed = StartRequest(context: SignInContext(host: "web-1", service: "sudo")).encoded()
-    for (target, body) in [(target, changed), (target, []), (target + "&\(StartRequest.digestName)=", sent)] {
+    let nothing = path + "?\(StartRequest.digestName)=\(StartRequest.digest(of: Array("{}".utf8)))"
+    for (target, body) in [
+      (target, changed), (target, []), (target + "&\(StartRequest.digestName)=", sent), (nothing, sent),
+    ] {
       let reply = await fixture.respond(try fixture.signed("POST", target, body))
       #expect(reply.status == 400)
       #expect(reply.reason == "WRONG_CONTEXT")

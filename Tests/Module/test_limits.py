@@ -26,7 +26,8 @@ class Denials(unittest.TestCase):
             self.assertEqual(result["codes"], [MAXTRIES], result)
         result = world.play()
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
-        self.assertEqual(result["texts"][-1], 
+        self.assertEqual(
+            result["texts"][-1],
             "IAMPASS: not asked: denied too often, try again later (TOO_MANY_DENIALS). Use your password.")
         self.assertEqual(phone.count("sign-in request"), 3)
         # The user's other ways in go on.

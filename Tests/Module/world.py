@@ -135,7 +135,7 @@ class World:
         os.mkdir(self.path("pam.d"))
         # The worker's user must reach its program.
         shutil.copy(program("iampass-https"), self.path("iampass-https"))
-        os.chmod(self.path("iampass-https"), 0o755)
+        os.chmod(self.path("iampass-https"), 0o711)
         # Under its own name, which libpam writes into the log.
         shutil.copy(MODULE, self.path("pam_iampass.so"))
 

@@ -30,8 +30,8 @@ final class Office {
     change(&configuration)
     self.setup = try SupervisorSetup(setup, configuration)
     supervisor = Supervisor(
-      setup: self.setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
-      service: service, log: log)
+      setup: self.setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
+      leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
     supervisor.pace.dice = { 0 }
   }
 
@@ -39,8 +39,8 @@ final class Office {
   func restart() {
     service.startOver()
     supervisor = Supervisor(
-      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), logind: logind, seat: seat,
-      service: service, log: log)
+      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
+      leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
     supervisor.pace.dice = { 0 }
   }
 
@@ -108,6 +108,8 @@ final class Office {
 final class OfficeLogind: Logind {
   var sessions: [String: LogindSession] = [:]
   var unclear = false
+  /// Sessions whose scope is there without them.
+  var forgotten: Set<String> = []
   var locksScreens = true
   /// How often it cannot be reached yet.
   var refusesToTerminate = 0
@@ -128,7 +130,7 @@ final class OfficeLogind: Logind {
 
   func session(_ id: String) -> SessionSight {
     if unclear { return .unclear(.notReached("no bus")) }
-    return sessions[id].map { .there($0) } ?? .gone
+    return sessions[id].map { .there($0) } ?? (forgotten.contains(id) ? .unclear(.forgotten(id)) : .gone)
   }
 
   func sessions(of uid: UInt32) throws(LogindError) -> [String] {

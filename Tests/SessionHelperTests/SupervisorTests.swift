@@ -132,6 +132,58 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
+  /// Its host has closed the record meanwhile: nothing else tells the next helper.
+  @Test func whatIsLeftOfALogoutIsKilledByTheNextHelper() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.seat.stubborn = ["1"]
+    office.says("closed", of: id)
+    office.pass(milliseconds: 5_500)
+    #expect(office.logind.terminated == ["1"])
+    try office.ledger.remove(id)
+    office.logind.forgotten = ["1"]
+    office.restart()
+    office.pass(milliseconds: 3_000)
+    #expect(office.logind.killed == [])
+    office.pass(milliseconds: 3_000)
+    #expect(Set(office.logind.killed) == ["session-1.scope"])
+    office.seat.stubborn = []
+    office.pass(milliseconds: 2_000)
+    #expect(try LeavingSessions(run: office.run).all() == [])
+    #expect(office.logind.stopped == ["user@1000.service"])
+  }
+
+  @Test func aSessionThatHasTheIdOfOneThatWasLoggedOutIsLeftAlone() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    office.seat.stubborn = ["1"]
+    office.says("closed", of: id)
+    office.pass(milliseconds: 5_500)
+    try office.ledger.remove(id)
+    office.logind.sessions["1"] = LogindSession(
+      id: "1", leader: 1, uid: 1_000, sessionClass: "user", type: "tty", isRemote: true, seat: "",
+      scope: "session-1.scope")
+    office.restart()
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.killed == [])
+    #expect(office.logind.terminated == ["1"])
+    #expect(try LeavingSessions(run: office.run).all() == [])
+  }
+
+  @Test func aLogoutThatWasOnlyNotedIsDecidedAnew() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass()
+    let record = try office.ledger.read(id)
+    try LeavingSessions(run: office.run).write(LeavingSession(record, try #require(record.binding)))
+    office.restart()
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == [] && office.logind.killed == [])
+    #expect(try LeavingSessions(run: office.run).all() == [])
+  }
+
   @Test func aReloadWhileEndsAreGatheredLosesNothing() throws {
     let office = try Office()
     let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }

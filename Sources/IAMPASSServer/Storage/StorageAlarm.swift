@@ -85,6 +85,8 @@ final class StorageAlarm: Sendable {
 extension Service {
   /// For the log. Clients are told nothing of what the storage said.
   func tell(storageFailure error: any Error) {
+    // A client that left while something was read for it.
+    if error is CancellationError { return }
     metrics.countStorageFailure()
     let trouble = StorageTrouble(error)
     guard let count = storage.alarm.failed(trouble, at: clock()) else { return }

@@ -1,0 +1,93 @@
+import CHost
+import Glibc
+import IAMPASSProtocol
+
+/// A session that the helper logs out, kept in `/run/iampass/leaving` until nothing of it is left: its host removes the
+/// record as soon as logind has ended it, and what ignores that is killed seconds later, by the next helper where this one
+/// was ended in between. No secret is in it.
+public struct LeavingSession: Sendable, Equatable {
+  /// Notes of another version are left aside.
+  private static let version: Int64 = 1
+  private static let times: ClosedRange<Int64> = 0...(1 << 50)
+
+  /// The record's.
+  public let id: String
+  public let user: UnixUsername
+  public let uid: UInt32
+  public let service: String
+  public let remoteHost: String?
+  public let binding: SessionRecord.Binding
+  /// When logind was asked to end it, in milliseconds after boot.
+  public var terminatedAt: Int64 = 0
+
+  public init(_ record: SessionRecord, _ binding: SessionRecord.Binding) {
+    id = record.id
+    user = record.user
+    uid = record.uid
+    service = record.service
+    remoteHost = record.remoteHost
+    self.binding = binding
+  }
+
+  func encoded() -> [UInt8] {
+    JSON.object([
+      "version": .integer(Self.version), "id": .string(id), "user": .string(user.text), "uid": .integer(Int64(uid)),
+      "service": .string(service), "remote_host": remoteHost.map { .string($0) },
+      "logind_session": .string(binding.logindSession), "leader": SessionRecord.json(binding.leader),
+      "terminated_at": .integer(terminatedAt),
+    ]).encoded()
+  }
+
+  /// Nil for what is no note of this version.
+  init?(parsing bytes: [UInt8]) {
+    guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version, let id = json["id"]?.string,
+      let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),
+      let uid = json["uid"]?.integer.flatMap({ UInt32(exactly: $0) }), let service = json["service"]?.string,
+      let session = json["logind_session"]?.string, let leader = json["leader"].flatMap(SessionRecord.identity),
+      let terminatedAt = json["terminated_at"]?.integer, Self.times.contains(terminatedAt)
+    else { return nil }
+    self.id = id
+    self.user = user
+    self.uid = uid
+    self.service = service
+    remoteHost = json["remote_host"]?.string
+    binding = SessionRecord.Binding(logindSession: session, leader: leader)
+    self.terminatedAt = terminatedAt
+  }
+}
+
+/// `/run/iampass/leaving`: a file a session that is being logged out, by its record's id. The helper's alone.
+public struct LeavingSessions: Sendable {
+  private static let greatestSize = 4_096
+
+  private let run: RunFolder
+
+  public init(run: RunFolder) { self.run = run }
+
+  /// All that are kept; what is no note of ours is left out.
+  public func all() throws(LedgerError) -> [LeavingSession] {
+    do {
+      let folder = try run.folder("leaving")
+      return try FolderListing.names(in: folder).filter(SessionLedger.isID).compactMap { id in
+        let bytes = try? SecureFile.read(folder + "/" + id, privacy: .secret, limit: Self.greatestSize)
+        return bytes.flatMap(LeavingSession.init(parsing:)).flatMap { $0.id == id ? $0 : nil }
+      }
+    } catch { throw .file(error) }
+  }
+
+  public func write(_ session: LeavingSession) throws(LedgerError) {
+    let path = try path(session.id)
+    do { try AtomicFile.write(session.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
+  }
+
+  /// One that is not there is no error.
+  public func remove(_ id: String) throws(LedgerError) {
+    let path = try path(id)
+    guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
+  }
+
+  private func path(_ id: String) throws(LedgerError) -> String {
+    guard SessionLedger.isID(id) else { throw .badID }
+    do { return try run.folder("leaving") + "/" + id } catch { throw .file(error) }
+  }
+}
