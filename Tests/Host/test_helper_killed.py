@@ -85,5 +85,31 @@ class Killed(HelperTestCase):
         self.assert_nothing_left()
 
 
+class Departing(HelperTestCase):
+    """The helper ends between a logout and the kill of what is left of it, 5 s later."""
+
+    def assert_goes_on_after(self, *verb):
+        with self.lingering(7540):
+            goes = self.ssh_shell()
+            goes.sendline("(trap '' TERM HUP INT; exec setsid sleep 7539) & disown; echo put-$((40 + 2))")
+            goes.expect("put-42")
+            self.leave()
+            self.assert_over(goes)
+            self.assertTrue(self.processes("^sleep 7539"))
+            before = self.helper_pid()
+            self.host.run("systemctl", *verb, "iampass-helper")
+            self.assert_eventually("a new helper runs", lambda: self.helper_pid() not in ("0", before))
+            self.addCleanup(self.host.run, "pkill", "-KILL", "-f", "^sleep 7539", check=False)
+            # systemd itself would take 90 s.
+            self.assert_eventually("it still runs", lambda: not self.processes("^sleep 7539"))
+            self.assert_eventually("alice's manager still runs", lambda: not self.processes("sleep 7540$"))
+
+    def test_the_next_helper_kills_what_ignores_signals_after_a_kill(self):
+        self.assert_goes_on_after("kill", "--signal=KILL")
+
+    def test_the_next_helper_kills_what_ignores_signals_after_a_restart(self):
+        self.assert_goes_on_after("restart")
+
+
 if __name__ == "__main__":
     unittest.main()
