@@ -1,5 +1,6 @@
 """An HTTP/2 service that breaks its own protocol: frames by hand (RFC 9113), since Python has no HTTP/2 of its own."""
 
+import contextlib
 import socket
 import ssl
 import struct
@@ -120,7 +121,7 @@ class HTTP2Service:
 
     def __init__(self, certificates, answers):
         self.requests = self.connections = 0
-        self.broken = []
+        self.broken, self._open = [], set()
         self._answers, self._lock = list(answers), threading.Lock()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificates.chain("good"), certificates.key)
@@ -142,6 +143,14 @@ class HTTP2Service:
         with self._lock:
             self._answers = list(answers)
 
+    def hang_up(self):
+        """On all connections that are there; a fault that would go on ends with its own."""
+        with self._lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    # SSLSocket's own would have a thread that is sending go on without TLS.
+                    socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
     def _accept(self):
         while True:
             try:
@@ -154,13 +163,23 @@ class HTTP2Service:
     def _serve(self, connection):
         try:
             connection.settimeout(LONGEST)
-            with connection, self._context.wrap_socket(connection, server_side=True) as stream:
+            with connection, self._context.wrap_socket(connection, server_side=True) as stream, self._counted(stream):
                 with stream.makefile("rb") as reader:
                     self._converse(stream, reader)
         except (OSError, struct.error, Hangup):
             pass
         except Exception as error:  # a fault of ours, not the fault that was asked for
             self.broken.append(repr(error))
+
+    @contextlib.contextmanager
+    def _counted(self, stream):
+        with self._lock:
+            self._open.add(stream)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.discard(stream)
 
     def _converse(self, stream, reader):
         if reader.read(len(PREFACE)) != PREFACE:

@@ -2,11 +2,13 @@
 before it ended, so the first that fails is the last."""
 
 import contextlib
+import ctypes
 import glob
 import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 import machine
@@ -21,6 +23,8 @@ CERTIFICATE = "/etc/iampass-server/cert.pem"
 CONFIGURATION = "/etc/iampass/iampass.conf"
 COMMON_AUTH = "/etc/pam.d/common-auth"
 SSHD_SETTINGS = "/etc/ssh/sshd_config.d/00-iampass.conf"
+#: Seconds; a sign-in by password takes one.
+HALF_CONFIGURED_TIME = 5
 
 
 def package_files(folder=DEBS):
@@ -66,12 +70,15 @@ class Life(unittest.TestCase):
     # What every stage claims
 
     def assert_sudo_takes_the_password(self):
+        """Returns the lines that were shown besides sudo's own."""
         child = terminal(SUDO, user="alice")
         self.assertEqual(child.expect([r"\[sudo\] password[^\n]*: ", r"Password[^\n]*: ", r"phone"]), 0)
+        lines = child.before.splitlines()
         child.sendline(PASSWORD)
         status, shown = finish(child)
         self.assertEqual(status, 0, shown)
         self.assertIn("root", shown)
+        return [line for line in lines + shown.splitlines() if line.strip() not in ("", "root")]
 
     def assert_sudo_asks_the_phone(self):
         with Phone("approve") as phone:
@@ -111,14 +118,25 @@ class Life(unittest.TestCase):
         run("pam-auth-update", "--package", "--enable", "iampass", "iampass-session")
         self.assertIn("pam_iampass", read(COMMON_AUTH))
         mark = machine.mark("unconfigured")
-        self.assert_sudo_takes_the_password()
+        self.assertEqual(self.assert_sudo_takes_the_password(), [])
         self.assertLessEqual(len(machine.journal_of_the_module(mark)), 1)
+        self.assertEqual(machine.journal_of_the_module(mark, least="info"), [])
+        mark = machine.mark("without credentials")
+        began = time.monotonic()
         with self.configured_with("server = https://localhost:1"):
-            self.assert_sudo_takes_the_password()
+            shown = self.assert_sudo_takes_the_password()
+        self.assertLess(time.monotonic() - began, HALF_CONFIGURED_TIME)
+        self.assertLessEqual(len(shown), 1, shown)
+        logged = machine.journal_of_the_module(mark)
+        self.assertLessEqual(len(logged), 1, logged)
 
-    def test_04_a_missing_module_leaves_the_password(self):
+    def test_04_a_missing_module_or_library_leaves_the_password(self):
+        with machine.moved_away(machine.library_path("libmd.so.0")):
+            with self.assertRaises(OSError, msg="the module does not need this library"):
+                ctypes.CDLL(machine.module_path())
+            self.assertEqual(self.assert_sudo_takes_the_password(), [])
         with machine.moved_away(machine.module_path()):
-            self.assert_sudo_takes_the_password()
+            self.assertEqual(self.assert_sudo_takes_the_password(), [])
             child = terminal("su alice -c 'id -un'", user="visitor")
             child.expect("assword: ")
             child.sendline(PASSWORD)
@@ -221,9 +239,13 @@ class Life(unittest.TestCase):
             press_enter_for_the_phone(child)
             child.expect(r"alice@[^\n]*\$ ")
             self.assert_sessions_of_alice(1)
+            child.sendline("sudo echo $((6 * 7))")
+            child.expect(r"\n42\r?\n")
+        self.assertNotEqual(machine.sudo_tickets("alice"), [])
         machine.leave()
         self.assertIn("Signed out", finish(child)[1])
         self.assert_sessions_of_alice(0)
+        wait_until("alice has no ticket of sudo's", lambda: machine.sudo_tickets("alice") == [])
         run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
 
     def test_14_an_upgrade_leaves_sign_ins_and_sessions_alone(self):

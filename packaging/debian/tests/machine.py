@@ -121,14 +121,20 @@ def sessions(user):
     return [line for line in lines if user in line.split() and not re.search(r"\bmanager(-early)?\b", line)]
 
 
+def sudo_tickets(user):
+    """What spares the user sudo's next question: a file of the user's name, from sudo 1.9.16 on of the number."""
+    names = {user, run("id", "-u", user).strip()}
+    return [path for path in glob.glob("/run/sudo/ts/*") if os.path.basename(path) in names]
+
+
 def main_pid(unit):
     return run("systemctl", "show", "--property=MainPID", "--value", unit).strip()
 
 
-def journal_of_the_module(mark):
-    """The module's lines of all levels since the line `mark`."""
+def journal_of_the_module(mark, least="debug"):
+    """The module's lines since the line `mark`, of this level and those above it."""
     run("journalctl", "--sync")
-    text = run("journalctl", "--no-pager", "--output=short-iso")
+    text = run("journalctl", "--no-pager", "--output=short-iso", f"--priority={least}")
     return [line for line in text.split(mark, 1)[-1].splitlines() if "pam_iampass" in line]
 
 
@@ -149,6 +155,10 @@ def moved_away(path):
 
 def module_path():
     return glob.glob("/usr/lib/*/security/pam_iampass.so")[0]
+
+
+def library_path(name):
+    return glob.glob(f"/usr/lib/*/{name}")[0]
 
 
 # What stands on the machine
