@@ -11,7 +11,7 @@ import time
 import hostile_case
 from bench_helper import Helper
 from bench_parts import CountingProxy, dlopen_times, memory_at, peaks
-from world import World
+from world import ABORT, AUTH_ERR, World
 
 USER = "daemon"
 PASSWORD = "bench-password"
@@ -211,12 +211,14 @@ def measure_stand_in(report, world, runs, asked):
 def measure_waits(report, world):
     """How soon a person sees the code, is let go by Ctrl-C, and is let go where nobody answers; PAM hosts of the tests."""
     report.part("Waits")
+    # Where the proxy stood.
+    world.restart_server()
     world.pam("sudo", "prompt=push timeout=5s")
     world.pam("sshd", "prompt=push timeout=30s")
     with contextlib.closing(Answering(world, "ignore")):
-        unanswered = [played(world)["calls"][0]["seconds"] for _ in range(3)]
+        unanswered = [seconds_of(world, AUTH_ERR) for _ in range(3)]
         world.pam("sudo", "prompt=push timeout=30s")
-        interrupted = [played(world, interrupt_after=1, block_interrupts=True)["calls"][0]["seconds"] for _ in range(10)]
+        interrupted = [seconds_of(world, ABORT, interrupt_after=1, block_interrupts=True) for _ in range(10)]
     subprocess.run(
         [os.path.join(os.environ["IAMPASS_BIN"], "iampass-server"), "application", "set", "tests", "--match-code", "on",
          "--data", world.path("data")], check=True, capture_output=True, timeout=PATIENCE)
@@ -239,9 +241,13 @@ class Answering:
         self.phone.stop()
 
 
-def played(world, **scene):
+def seconds_of(world, code, **scene):
+    """Of a call that ends so."""
     world.forget_attempts()
-    return world.play(**scene)
+    result = world.play(**scene)
+    if result["codes"] != [code]:
+        raise SystemExit(f"bench: the module answered {result['codes']}, not {code}: {result['texts']}")
+    return result["calls"][0]["seconds"]
 
 
 def code_time(world):
@@ -287,8 +293,7 @@ def measure_memory(report, service):
 
 def measure_traffic(report, world, runs, beside):
     """Through a proxy that counts; it speaks HTTP/1.1, so its times are not those of the part above."""
-    with CountingProxy(world) as proxy:
-        world.phone("approve").wait_for("waiting for sign-ins")
+    with CountingProxy(world) as proxy, contextlib.closing(Answering(world, "approve")):
         to_success, to_end, counts = [], [], []
         for _ in range(runs):
             proxy.reset()
