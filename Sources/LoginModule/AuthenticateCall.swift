@@ -92,7 +92,8 @@ struct AuthenticateCall {
   /// password brings the stack back. Where that cannot be kept it is said again; no phone rings for it.
   private func refuseOnce(_ refusal: Refusal, _ answer: PAMAnswer) -> Int32 {
     let name = host.item(PAM_USER) ?? ""
-    if let kept = keptEnding(name) { return kept.laterCode }
+    // An outage that `fail=open` let pass before is none of a broken file.
+    if let kept = keptEnding(name) { return kept.laterCode == PAM_IGNORE ? answer.code(for: refusal) : kept.laterCode }
     _ = KeptEnding.keep(KeptEnding(user: name, laterCode: answer.laterCode(for: refusal)), with: host)
     return refuse(refusal, user: nil, answer, remembering: false)
   }
