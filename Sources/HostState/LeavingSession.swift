@@ -1,5 +1,3 @@
-import CHost
-import Glibc
 import IAMPASSProtocol
 
 /// A session that the helper logs out, kept in `/run/iampass/leaving` until nothing of it is left: its host removes the
@@ -58,36 +56,25 @@ public struct LeavingSession: Sendable, Equatable {
 
 /// `/run/iampass/leaving`: a file a session that is being logged out, by its record's id. The helper's alone.
 public struct LeavingSessions: Sendable {
-  private static let greatestSize = 4_096
+  private let files: RecordFiles
 
-  private let run: RunFolder
+  public init(run: RunFolder) { files = RecordFiles(run: run, name: "leaving") }
 
-  public init(run: RunFolder) { self.run = run }
+  /// Names of all files that may be some, in no order.
+  public func ids() throws(LedgerError) -> [String] { try files.ids() }
 
-  /// All that are kept; what is no note of ours is left out.
-  public func all() throws(LedgerError) -> [LeavingSession] {
-    do {
-      let folder = try run.folder("leaving")
-      return try FolderListing.names(in: folder).filter(SessionLedger.isID).compactMap { id in
-        let bytes = try? SecureFile.read(folder + "/" + id, privacy: .secret, limit: Self.greatestSize)
-        return bytes.flatMap(LeavingSession.init(parsing:)).flatMap { $0.id == id ? $0 : nil }
-      }
-    } catch { throw .file(error) }
+  /// - Throws: ``LedgerError/notARecord`` for what is no note of this version, or another's.
+  public func read(_ id: String) throws(LedgerError) -> LeavingSession {
+    guard let session = try files.read(id).flatMap(LeavingSession.init(parsing:)), session.id == id else {
+      throw .notARecord
+    }
+    return session
   }
 
   public func write(_ session: LeavingSession) throws(LedgerError) {
-    let path = try path(session.id)
-    do { try AtomicFile.write(session.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
+    try files.write(session.encoded(), for: session.id)
   }
 
   /// One that is not there is no error.
-  public func remove(_ id: String) throws(LedgerError) {
-    let path = try path(id)
-    guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
-  }
-
-  private func path(_ id: String) throws(LedgerError) -> String {
-    guard SessionLedger.isID(id) else { throw .badID }
-    do { return try run.folder("leaving") + "/" + id } catch { throw .file(error) }
-  }
+  public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
 }

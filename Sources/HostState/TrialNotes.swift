@@ -37,7 +37,7 @@ public struct TrialNotes {
 
   /// Whether `user` (nil: anybody) was approved through one of `services`. A file that is missing, or that others could
   /// have written, names nobody.
-  public func name(_ user: UnixUsername?, services: [String]) -> Bool {
+  public func hasApproval(of user: UnixUsername?, through services: [String]) -> Bool {
     guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: 2 * Self.greatestSize) else { return false }
     return bytes.split(separator: UInt8(ascii: "\n")).contains { line in
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }

@@ -72,40 +72,22 @@ public struct WatchNote: Sendable, Equatable {
 
 /// `/run/iampass/watch`: a note a watched session, by its record's id. The helper writes, others read.
 public struct WatchNotes: Sendable {
-  private static let greatestSize = 4_096
+  private let files: RecordFiles
 
-  private let run: RunFolder
-
-  public init(run: RunFolder) { self.run = run }
+  public init(run: RunFolder) { files = RecordFiles(run: run, name: "watch") }
 
   /// Nil where there is none that counts.
   public func read(_ id: String) throws(LedgerError) -> WatchNote? {
-    let path = try path(id)
-    do {
-      return WatchNote(parsing: try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize))
-    } catch  where error.code == .missing { return nil } catch { throw .file(error) }
+    try files.read(id).flatMap(WatchNote.init(parsing:))
   }
 
   /// Names of all files that may be notes, in no order.
-  public func ids() throws(LedgerError) -> [String] {
-    do { return try FolderListing.names(in: try run.folder("watch")).filter(SessionLedger.isID) } catch {
-      throw .file(error)
-    }
-  }
+  public func ids() throws(LedgerError) -> [String] { try files.ids() }
 
   public func write(_ note: WatchNote, for id: String) throws(LedgerError) {
-    let path = try path(id)
-    do { try AtomicFile.write(note.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
+    try files.write(note.encoded(), for: id)
   }
 
   /// One that is not there is no error.
-  public func remove(_ id: String) throws(LedgerError) {
-    let path = try path(id)
-    guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
-  }
-
-  private func path(_ id: String) throws(LedgerError) -> String {
-    guard SessionLedger.isID(id) else { throw .badID }
-    do { return try run.folder("watch") + "/" + id } catch { throw .file(error) }
-  }
+  public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
 }

@@ -41,11 +41,16 @@ extension Supervisor {
     hasTakenUp = true
     for id in (try? notes.ids()) ?? [] where !ids.contains(id) { try? notes.remove(id) }
     ledger.removeUnfinished()
-    do {
-      departures += try leaving.all().map {
-        Departure(resuming: $0, onLinger: setup.onLinger, kept: leaving, now: now)
-      }
+    do throws(LedgerError) {
+      for id in try leaving.ids() { resumeLogout(id, now) }
     } catch { log.write(LOG_ERR, "logouts that were begun cannot be listed: \(error.explanation)") }
+  }
+
+  private func resumeLogout(_ id: String, _ now: Int64) {
+    do throws(LedgerError) {
+      let session = try leaving.read(id)
+      departures.append(Departure(resuming: session, onLinger: setup.onLinger, kept: leaving, now: now))
+    } catch { log.write(LOG_WARNING, "logout \(id), begun before, is left as it is: \(error.explanation)") }
   }
 
   /// Goes on with a changed configuration: every session is asked anew, and decided about by the new rules. Logouts that

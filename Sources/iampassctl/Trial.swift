@@ -141,7 +141,7 @@ struct TrialEndCommand: ParsableCommand {
     guard let services = try? Configuration(path: host.path).services else { return false }
     let user = uid.flatMap(SystemUser.init(uid:))
     guard uid == nil || user != nil else { return false }
-    return TrialNotes(besides: host.path).name(user?.name, services: services)
+    return TrialNotes(besides: host.path).hasApproval(of: user?.name, through: services)
   }
 
   private func say(_ text: String) {

@@ -7,8 +7,8 @@ import os
 import pathlib
 import unittest
 
+from helper_case import HelperTestCase
 from support import CHOOSE_PROMPT, password_of, testhost
-from test_helper import HelperTestCase
 
 FOLDER = "/var/lib/lightdm"
 FILES = {

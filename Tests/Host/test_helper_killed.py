@@ -4,8 +4,8 @@ import contextlib
 import json
 import unittest
 
+from helper_case import RECORDS, HelperTestCase
 from support import Phone, testhost
-from test_helper import RECORDS, HelperTestCase
 
 BOBS_PHONE = "/home/phone/bob.json"
 NOTES = "/run/iampass/watch"

@@ -124,6 +124,18 @@ import Testing
     return (SessionLedger(run: run), record)
   }
 
+  @Test func whatAKilledWriterLeftIsRemovedAndWhatOneWritesNowIsNot() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let old = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.new"
+    let fresh = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.new"
+    for name in [old, fresh] { try AtomicFile.write([1], to: ledger.folder() + "/" + name, mode: 0o600) }
+    let before = timeval(tv_sec: time(nil) - 120, tv_usec: 0)
+    #expect(utimes(try ledger.folder() + "/" + old, [before, before]) == 0)
+    ledger.removeUnfinished()
+    #expect(try Set(FolderListing.names(in: ledger.folder())).subtracting([".", ".."]) == [record.id, fresh])
+  }
+
   @Test func aRecordReadsBackAsItWasWritten() throws {
     let folder = try TemporaryFolder()
     let (ledger, record) = try record(folder)

@@ -15,25 +15,25 @@ import Testing
 
   @Test func whoSignedInDuringTheTrialIsNamed() throws {
     try notes.begin()
-    #expect(!notes.name(nil, services: ["sudo"]))
+    #expect(!notes.hasApproval(of: nil, through: ["sudo"]))
     notes.note(user: alice, service: "sudo")
-    #expect(notes.name(alice, services: ["login", "sudo"]))
-    #expect(notes.name(nil, services: ["sudo"]))
-    #expect(!notes.name(alice, services: ["login"]))
-    #expect(!notes.name(UnixUsername(validating: "alic"), services: ["sudo"]))
+    #expect(notes.hasApproval(of: alice, through: ["login", "sudo"]))
+    #expect(notes.hasApproval(of: nil, through: ["sudo"]))
+    #expect(!notes.hasApproval(of: alice, through: ["login"]))
+    #expect(!notes.hasApproval(of: UnixUsername(validating: "alic"), through: ["sudo"]))
   }
 
   @Test func withoutATrialNothingIsWritten() {
     notes.note(user: alice, service: "sudo")
     #expect(access(notes.path, F_OK) != 0)
-    #expect(!notes.name(nil, services: ["sudo"]))
+    #expect(!notes.hasApproval(of: nil, through: ["sudo"]))
   }
 
   @Test func anotherTrialBeginsWithNobody() throws {
     try notes.begin()
     notes.note(user: alice, service: "sudo")
     try notes.begin()
-    #expect(!notes.name(nil, services: ["sudo"]))
+    #expect(!notes.hasApproval(of: nil, through: ["sudo"]))
     notes.end()
     #expect(access(notes.path, F_OK) != 0)
   }
@@ -44,10 +44,10 @@ import Testing
     chmod(notes.path, mode)
     notes.note(user: alice, service: "sudo")
     chmod(notes.path, 0o600)
-    #expect(!notes.name(nil, services: ["sudo"]))
+    #expect(!notes.hasApproval(of: nil, through: ["sudo"]))
     notes.note(user: alice, service: "sudo")
     chmod(notes.path, mode)
-    #expect(!notes.name(nil, services: ["sudo"]))
+    #expect(!notes.hasApproval(of: nil, through: ["sudo"]))
   }
 
   @Test func aLinkIsNotFollowed() throws {
@@ -55,7 +55,7 @@ import Testing
     chmod(folder.path + "/elsewhere", 0o600)
     symlink(folder.path + "/elsewhere", notes.path)
     notes.note(user: alice, service: "sudo")
-    #expect(!notes.name(nil, services: ["sudo"]))
+    #expect(!notes.hasApproval(of: nil, through: ["sudo"]))
     var found = stat()
     stat(folder.path + "/elsewhere", &found)
     #expect(found.st_size == 0)
@@ -67,6 +67,6 @@ import Testing
     var found = stat()
     stat(notes.path, &found)
     #expect(found.st_size < 40_000)
-    #expect(notes.name(alice, services: ["sudo"]))
+    #expect(notes.hasApproval(of: alice, through: ["sudo"]))
   }
 }

@@ -132,58 +132,6 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
-  /// Its host has closed the record meanwhile: nothing else tells the next helper.
-  @Test func whatIsLeftOfALogoutIsKilledByTheNextHelper() throws {
-    let office = try Office()
-    let id = try office.signIn()
-    office.pass()
-    office.seat.stubborn = ["1"]
-    office.says("closed", of: id)
-    office.pass(milliseconds: 5_500)
-    #expect(office.logind.terminated == ["1"])
-    try office.ledger.remove(id)
-    office.logind.forgotten = ["1"]
-    office.restart()
-    office.pass(milliseconds: 3_000)
-    #expect(office.logind.killed == [])
-    office.pass(milliseconds: 3_000)
-    #expect(Set(office.logind.killed) == ["session-1.scope"])
-    office.seat.stubborn = []
-    office.pass(milliseconds: 2_000)
-    #expect(try LeavingSessions(run: office.run).all() == [])
-    #expect(office.logind.stopped == ["user@1000.service"])
-  }
-
-  @Test func aSessionThatHasTheIdOfOneThatWasLoggedOutIsLeftAlone() throws {
-    let office = try Office()
-    let id = try office.signIn()
-    office.pass()
-    office.seat.stubborn = ["1"]
-    office.says("closed", of: id)
-    office.pass(milliseconds: 5_500)
-    try office.ledger.remove(id)
-    office.logind.sessions["1"] = LogindSession(
-      id: "1", leader: 1, uid: 1_000, sessionClass: "user", type: "tty", isRemote: true, seat: "",
-      scope: "session-1.scope")
-    office.restart()
-    office.pass(milliseconds: 20_000)
-    #expect(office.logind.killed == [])
-    #expect(office.logind.terminated == ["1"])
-    #expect(try LeavingSessions(run: office.run).all() == [])
-  }
-
-  @Test func aLogoutThatWasOnlyNotedIsDecidedAnew() throws {
-    let office = try Office()
-    let id = try office.signIn()
-    office.pass()
-    let record = try office.ledger.read(id)
-    try LeavingSessions(run: office.run).write(LeavingSession(record, try #require(record.binding)))
-    office.restart()
-    office.pass(milliseconds: 20_000)
-    #expect(office.logind.terminated == [] && office.logind.killed == [])
-    #expect(try LeavingSessions(run: office.run).all() == [])
-  }
-
   @Test func aReloadWhileEndsAreGatheredLosesNothing() throws {
     let office = try Office()
     let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
@@ -217,53 +165,6 @@ import Testing
     office.says("walkaway", of: id)
     office.pass(milliseconds: 20_000)
     #expect(office.logind.killed == ["session-1.scope"])
-  }
-
-  // MARK: what is left of a session
-
-  @Test func killsWhatIsLeftAfterFiveSeconds() throws {
-    let office = try Office()
-    let id = try office.signIn()
-    office.pass()
-    office.seat.stubborn = ["1"]
-    office.says("walkaway", of: id)
-    office.pass(milliseconds: 9_000)
-    #expect(office.logind.killed == [])
-    office.pass(milliseconds: 2_000)
-    #expect(office.logind.killed.first == "session-1.scope")
-  }
-
-  @Test func goesOnKillingWhereTheServiceManagerIsNotThereYet() throws {
-    let office = try Office()
-    let id = try office.signIn()
-    office.pass()
-    office.seat.stubborn = ["1"]
-    office.logind.refusesToKill = 4
-    office.says("walkaway", of: id)
-    office.pass(milliseconds: 60_000)
-    #expect(office.logind.killed.first == "session-1.scope")
-  }
-
-  @Test func stopsTheUsersManagerAfterTheLastSession() throws {
-    let office = try Office()
-    let one = try office.signIn(session: "1")
-    let two = try office.signIn(session: "2")
-    office.pass()
-    office.says("walkaway", of: one)
-    office.pass(milliseconds: 10_000)
-    #expect(office.logind.stopped == [])
-    office.says("walkaway", of: two)
-    office.pass(milliseconds: 10_000)
-    #expect(office.logind.stopped == ["user@1000.service"])
-  }
-
-  @Test func keepsTheUsersManagerWhereThatIsConfigured() throws {
-    let office = try Office { $0.onLinger = .keep }
-    let id = try office.signIn()
-    office.says("walkaway", of: id)
-    office.pass(milliseconds: 10_000)
-    #expect(office.logind.terminated == ["1"])
-    #expect(office.logind.stopped == [])
   }
 
   // MARK: locking

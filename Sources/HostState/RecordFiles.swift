@@ -1,0 +1,41 @@
+import Glibc
+
+/// A folder of `/run/iampass` with a file of root's alone for each record's id.
+struct RecordFiles: Sendable {
+  /// In bytes; a larger file is refused.
+  private static let greatestSize = 4_096
+
+  let run: RunFolder
+  let name: String
+
+  /// Names of all files that may be some, in no order.
+  func ids() throws(LedgerError) -> [String] {
+    do { return try FolderListing.names(in: try run.folder(name)).filter(SessionLedger.isID) } catch {
+      throw .file(error)
+    }
+  }
+
+  /// Nil where there is none.
+  func read(_ id: String) throws(LedgerError) -> [UInt8]? {
+    let path = try path(id)
+    do { return try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch
+      where error.code == .missing
+    { return nil } catch { throw .file(error) }
+  }
+
+  func write(_ bytes: [UInt8], for id: String) throws(LedgerError) {
+    let path = try path(id)
+    do { try AtomicFile.write(bytes, to: path, mode: 0o600) } catch { throw .file(error) }
+  }
+
+  /// One that is not there is no error.
+  func remove(_ id: String) throws(LedgerError) {
+    let path = try path(id)
+    guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
+  }
+
+  private func path(_ id: String) throws(LedgerError) -> String {
+    guard SessionLedger.isID(id) else { throw .badID }
+    do { return try run.folder(name) + "/" + id } catch { throw .file(error) }
+  }
+}
