@@ -1,14 +1,12 @@
 """The background helper: who walks away is logged out, and nobody else."""
 
 import contextlib
-import json
 import re
 import time
 import unittest
 
-import pexpect
-from helper_case import LEFT, PROMPT, RECORDS, ROOT_PROMPT, HelperTestCase, prompt_of
-from support import close_at_the_service, password_of, testhost
+from helper_case import PROMPT, RECORDS, ROOT_PROMPT, HelperTestCase, prompt_of
+from support import close_at_the_service, password_of
 
 
 class Walkaway(HelperTestCase):
