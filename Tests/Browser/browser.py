@@ -8,7 +8,7 @@ import time
 
 from selenium.common.exceptions import (
     ElementClickInterceptedException, ElementNotInteractableException, NoSuchElementException,
-    StaleElementReferenceException,
+    StaleElementReferenceException, WebDriverException,
 )
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.command import Command
@@ -23,6 +23,20 @@ NOT_YET = (
     ElementClickInterceptedException, ElementNotInteractableException, NoSuchElementException,
     StaleElementReferenceException,
 )  # fmt: skip
+# So Chromium's driver names, at times, what WebDriver calls a stale element.
+GONE = "Node with given id does not belong to the document"
+
+
+def settled(look, otherwise=None):
+    """What `look()` gives, or `otherwise` while one page makes way for the next."""
+    try:
+        return look()
+    except NOT_YET:
+        return otherwise
+    except WebDriverException as error:
+        if GONE not in str(error):
+            raise
+        return otherwise
 
 
 def start_browser(authority, screen_lock=True):
@@ -104,24 +118,13 @@ class Browser:
         """Waits until an element that is shown has the text, and returns it."""
 
         def look():
-            try:
-                return next(
-                    (one for one in self.all(selector) if one.is_displayed() and text in one.text), None)
-            except StaleElementReferenceException:
-                return None
+            return next((one for one in self.all(selector) if one.is_displayed() and text in one.text), None)
 
-        return until(look, f"{selector} with {text!r}; the page says {self.text()!r}")
+        return self.until(look, f"{selector} with {text!r}")
 
     def misses(self, selector):
         """Waits until no such element is shown."""
-
-        def look():
-            try:
-                return not any(one.is_displayed() for one in self.all(selector))
-            except StaleElementReferenceException:
-                return False
-
-        until(look, f"nothing at {selector}; the page says {self.text()!r}")
+        self.until(lambda: not any(one.is_displayed() for one in self.all(selector)), f"nothing at {selector}")
 
     def tap(self, selector, text=""):
         """Taps a button once it can be tapped."""
@@ -133,24 +136,25 @@ class Browser:
                     return True
             return False
 
-        def patiently():
-            try:
-                return attempt()
-            except NOT_YET:
-                return False
-
-        until(patiently, f"a button {selector} {text!r}; the page says {self.text()!r}")
+        self.until(attempt, f"a button {selector} {text!r}")
 
     def type(self, selector, text):
-        field = self.sees(selector)
-        field.clear()
-        field.send_keys(text)
+        """Fills in a field once there is one."""
+
+        def attempt():
+            field = self.sees(selector)
+            field.clear()
+            field.send_keys(text)
+            return True
+
+        self.until(attempt, f"a field {selector}")
+
+    def until(self, look, what):
+        """Waits until `look()` is true of the page, whatever page it is by then, and returns what it said."""
+        return until(lambda: settled(look), lambda: f"{what}; the page says {self.text()!r}")
 
     def text(self):
-        try:
-            return self.find("body").text
-        except NOT_YET:
-            return "(between two pages)"
+        return settled(lambda: self.find("body").text, "(between two pages)")
 
     def focus(self):
         return self.driver.execute_script("return document.activeElement.id || document.activeElement.className")

@@ -35,15 +35,13 @@ def run(*words, **options):
 
 
 def until(claim, what, seconds=30):
-    """Waits until `claim()` is true, and returns what it said."""
+    """Waits until `claim()` is true, and returns what it said. `what` is a text, or gives one when it is too late."""
     end = time.monotonic() + seconds
-    while True:
-        said = claim()
-        if said:
-            return said
+    while not (said := claim()):
         if time.monotonic() > end:
-            raise AssertionError(f"never seen: {what}")
+            raise AssertionError(f"never seen: {what() if callable(what) else what}")
         time.sleep(0.05)
+    return said
 
 
 def free_port():
@@ -110,7 +108,7 @@ class Office:
         self.reader = threading.Thread(target=self.read, args=(self.server.stdout, len(self.lines)), daemon=True)
         began = len(self.lines)
         self.reader.start()
-        until(lambda: any("listening on" in line for line in self.lines[began:]), f"listening, in {self.lines}")
+        until(lambda: any("listening on" in line for line in self.lines[began:]), lambda: f"listening, in {self.lines}")
 
     def read(self, stream, _):
         for line in stream:
@@ -203,7 +201,7 @@ class SignIn:
         return self.office.ask("GET", self.start["status_url"], client=self.client)["session_status"]
 
     def becomes(self, *words):
-        return until(lambda: (status := self.status()) in words and status, f"{words}; it is {self.status()}")
+        return until(lambda: (status := self.status()) in words and status, lambda: f"{words}; it is {self.status()}")
 
     def log_out(self):
         self.office.ask("POST", self.start["logout_url"], {}, client=self.client)

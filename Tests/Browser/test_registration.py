@@ -4,7 +4,6 @@ import json
 import unittest
 
 from browser import start_browser
-from office import until
 from phone_page import PhonePageTest
 
 KEYS = """
@@ -92,7 +91,7 @@ class Registrations(PhonePageTest):
         self.assertIn("For Alice at home at office", card.text)
         if second.code:
             card.find_element("css selector", ".code input").send_keys(second.code)
-        until(lambda: not self.browser.all(".moving"), "cards that stand still")
+        self.browser.until(lambda: not self.browser.all(".moving"), "cards that stand still")
         card.find_element("css selector", ".approve").click()
         second.becomes("active")
         self.assertIn(first.status(), ("pending", "identifying"))
