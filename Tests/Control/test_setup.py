@@ -1,6 +1,7 @@
 """`iampassctl setup`: asked at a terminal, given by options, interrupted, killed, and run again."""
 
 import os
+import shutil
 import subprocess
 import time
 import unittest
@@ -137,6 +138,22 @@ class ByOptions(Case):
         self.assertEqual(done.code, CONFIG)
         self.assertIn("hint: chmod 600", done.err)
         self.assert_nothing_changed()
+
+    def test_a_secret_file_named_alone_is_in_the_folder_where_one_is(self):
+        folder = world.path("answers")
+        os.mkdir(folder)
+        self.addCleanup(shutil.rmtree, folder)
+        with open(os.path.join(folder, "secret"), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(self.secret + "\n")
+        words = ("setup", "--server", world.address, "--application-id", self.id, "--secret-file", "secret")
+        # In it others could put a secret of theirs.
+        os.chmod(folder, 0o777)
+        done = world.ctl(*words, cwd=folder)
+        self.assertEqual(done.code, CONFIG, done.text)
+        self.assertIn("folder", done.err)
+        os.chmod(folder, 0o700)
+        done = world.ctl(*words, cwd=folder)
+        self.assertEqual(done.code, 0, done.text)
 
     def test_a_secret_file_that_is_no_file_is_refused(self):
         os.mkfifo(world.path("fifo"))

@@ -27,4 +27,16 @@ import Testing
     alarm.wrote()
     #expect(!alarm.takeEnd())
   }
+
+  @Test func aRequestThatItsClientLeftIsNoFailure() async throws {
+    let fixture = try await Fixture()
+    let request = try fixture.signed(
+      "GET", "/management/has_registered_mobile_device/\(fixture.application.id)/alice")
+    let left = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await fixture.respond(request)
+    }
+    #expect(await left.value.status == 503)
+    #expect(try await fixture.service.metricsText().contains("\niampass_storage_failures_total 0\n"))
+  }
 }

@@ -12,8 +12,8 @@ import time
 import urllib.request
 
 
-def headers(client, secret, url):
-    nonce, now = str(secrets.randbits(64)), str(int(time.time()))
+def headers(client, secret, url, nonce=None):
+    nonce, now = nonce or str(secrets.randbits(64)), str(int(time.time()))
     key = secret.encode() if len(secret) == 24 else base64.b64decode(secret)
     token = hashlib.sha256(int(nonce).to_bytes(8, "big") + key).digest()[:16]
     signature = hmac.new(token, (nonce + url + now).encode(), hashlib.sha256).digest()[:16]
