@@ -144,7 +144,7 @@ public enum Presence: String, Sendable, CaseIterable {
   case away
 }
 
-/// The reply to `status` and to a change of presence.
+/// The reply to `status`, to a change of presence, and to what else changes what the phone shows of its user.
 public struct DeviceStatusReply: Sendable, Equatable {
   public let application: String
   public let user: String
@@ -152,16 +152,20 @@ public struct DeviceStatusReply: Sendable, Equatable {
   public let sessions: [LiveSession]
   /// What this phone can be asked for, the weakest first.
   public let methods: [AuthenticationMethod]
+  /// `walkaway`: whether the sessions leave with the phone; else they stay active, whatever it says of its presence.
+  /// True where an older service does not say.
+  public let walksAway: Bool
 
   public init(
     application: String, user: String, presence: Presence, sessions: [LiveSession],
-    methods: [AuthenticationMethod] = [.acceptance]
+    methods: [AuthenticationMethod] = [.acceptance], walksAway: Bool = true
   ) {
     self.application = application
     self.user = user
     self.presence = presence
     self.sessions = sessions
     self.methods = methods
+    self.walksAway = walksAway
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -172,14 +176,14 @@ public struct DeviceStatusReply: Sendable, Equatable {
     for item in items { sessions.append(try LiveSession(item)) }
     self.init(
       application: try json.text("application"), user: try json.text("user"), presence: presence, sessions: sessions,
-      methods: json.methods)
+      methods: json.methods, walksAway: json["walkaway"]?.bool ?? true)
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "status": .bool(true), "application": .string(application), "user": .string(user),
       "presence": .string(presence.rawValue), "sessions": .array(sessions.map(\.json)),
-      "methods": .methods(methods),
+      "methods": .methods(methods), "walkaway": .bool(walksAway),
     ]).encoded()
   }
 }

@@ -45,6 +45,8 @@ extension Service {
     case .success(let session):
       audit.answered(session, by: verified.phone)
       announceChange(of: session)
+      // The answer is taken, whether or not this can be stored.
+      try? await heard(verified.phone, call)
       // The one answer that has an effect and is refused all the same: the phone must not say that it approved.
       return session.lifecycle.ending == .wrongCode ? .refused(403, .wrongCode) : .done
     }

@@ -62,6 +62,19 @@ extension Channel {
   }
 }
 
+/// A child channel that counts as one of the ``OpenConnections`` of its listener.
+struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
+  let base: Base
+  let connections: OpenConnections
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    connections.opened(channel)
+    return base.setup(channel: channel, logger: logger)
+  }
+
+  func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
 /// A child channel whose client must finish its handshake and say something in time: else who connects and is silent
 /// holds a place for ever.
 struct BoundedSilence<Base: ServerChildChannel>: ServerChildChannel {

@@ -51,13 +51,14 @@ struct DeviceCheck: Sendable {
     guard unverified.statement["origin"]?.string == call.address.url.origin else {
       return .refused(.refused(401, .wrongOrigin))
     }
+    call.request.onProof()
     return .verified(
       VerifiedStatement(
         phone: phone, user: user, statement: unverified.statement, signature: unverified.signature,
         assertion: unverified.assertion))
   }
 
-  /// What the phone asks for. Its nonce is spent, on disk, when this says yes.
+  /// What the phone asks for. Its nonce is spent, also for a service that is killed, when this says yes.
   func ask(in call: Call, purposes: Set<DevicePurpose>) async throws -> Outcome<(VerifiedStatement, DeviceAsk)> {
     switch try await statement(in: call) {
     case .refused(let reply): return .refused(reply)
@@ -70,7 +71,7 @@ struct DeviceCheck: Sendable {
       guard (now - window...now + window).contains(ask.timestamp) else {
         return .refused(.refused(401, .timestampOutsideWindow))
       }
-      let isNew = try await storage.write { db in
+      let isNew = try await storage.note { db in
         try SpentNonces.spend(
           ask.nonce, client: "phone:" + verified.phone.id,
           forgetAt: UnixTime(seconds: ask.timestamp + SignatureCheck.nonceLifetime), in: db)

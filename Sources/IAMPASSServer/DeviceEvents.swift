@@ -13,7 +13,7 @@ extension Service {
     switch try await deviceCheck.ask(in: call, purposes: [.events]) {
     case .refused(let reply): return reply
     case .verified(let (verified, _)):
-      if !verified.phone.hasPage { try await storage.write { try Phone.markPage(verified.phone.id, in: $0) } }
+      if !verified.phone.hasPage { try await storage.note { try Phone.markPage(verified.phone.id, in: $0) } }
       let watch = board.watch(.user(verified.user))
       board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
       call.request.onDeparture { [weak watch] in watch?.abandon() }
@@ -30,12 +30,15 @@ actor DeviceEvents: EventSource {
   private static let heartbeat: Int64 = 15
   /// How long a stream lasts, in seconds: then the page asks anew, with a fresh signature.
   private static let lifetime: Int64 = 900
+  /// What was held back alone is told so long after the last requests, in seconds: hammering makes no flood of events.
+  private static let heldBackPause: Int64 = 1
 
   private let service: Service
   private let verified: VerifiedStatement
   private let watch: ChangeBoard.Watch
   private let end: UnixTime
-  private var shownRequests: Set<String>?
+  /// What the page was told last, and when: the open sessions, each with how many further requests were held back.
+  private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
 
   init(service: Service, verified: VerifiedStatement, watch: ChangeBoard.Watch) {
@@ -64,10 +67,16 @@ actor DeviceEvents: EventSource {
         let phone = try await service.storage.read({ [id = verified.phone.id] in try Phone.find(id, in: $0) })
       else { return nil }
       var news: [UInt8] = []
-      let sessions = Set(open.map(\.session))
-      if sessions != shownRequests {
-        shownRequests = sessions
-        news += Self.event("requests", try await service.show(open, of: verified.user, applied: nil, at: now).body)
+      // A request whose time is over is open no more a moment later.
+      var deadline = open.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
+      let counts = Dictionary(uniqueKeysWithValues: open.map { ($0.session, $0.blocked ?? 0) })
+      if let due = due(counts, at: now) {
+        if due <= now {
+          shownRequests = (counts, now)
+          news += Self.event("requests", try await service.show(open, of: verified.user, applied: nil, at: now).body)
+        } else {
+          deadline = min(deadline ?? due, due)
+        }
       }
       var current = verified
       current.phone = phone
@@ -76,12 +85,17 @@ actor DeviceEvents: EventSource {
         shownStatus = status
         news += Self.event("status", status)
       }
-      // A request whose time is over is open no more a moment later.
-      return (news, open.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) })
+      return (news, deadline)
     } catch {
       service.tell(storageFailure: error)
       return nil
     }
+  }
+
+  /// When the page is told of these: at once where requests came or went; nil where it knows all.
+  private func due(_ counts: [String: Int64], at now: UnixTime) -> UnixTime? {
+    guard let shown = shownRequests, counts.keys == shown.counts.keys else { return now }
+    return counts == shown.counts ? nil : shown.at.advanced(seconds: Self.heldBackPause)
   }
 
   /// JSON as it is written here has no line breaks.

@@ -10,7 +10,7 @@ extension Service {
     switch try await deviceCheck.ask(in: call, purposes: [.requests]) {
     case .refused(let reply): return reply
     case .verified(let (verified, ask)):
-      try await heard(verified.phone, call)
+      try await heard(verified.phone, call, isAsking: true)
       let wait = call.request.preferredWait(longest: Service.usualWait)
       let end = clock().advanced(seconds: wait ?? 0)
       let watch = board.watch(.user(verified.user))
@@ -58,6 +58,8 @@ extension Service {
         audit.moved(session)
         announceChange(of: session)
       }
+      // Only now: who was silent and says that he leaves is not back for a moment.
+      try await heard(verified.phone, call)
       return try await describe(verified, presence: presence, at: now)
     }
   }
@@ -66,6 +68,7 @@ extension Service {
     switch try await deviceCheck.ask(in: call, purposes: [.status]) {
     case .refused(let reply): return reply
     case .verified(let (verified, _)):
+      try await heard(verified.phone, call)
       return try await describe(verified, presence: verified.phone.presence, at: clock())
     }
   }
@@ -77,6 +80,7 @@ extension Service {
     case .refused(let reply): return reply
     case .verified(let (statement, _)): verified = statement
     }
+    try await heard(verified.phone, call)
     guard let ids = try? EndStatement(verified.statement).sessions else { return .refused(400, .badRequest) }
     let now = clock()
     let outcome = try await storage.write { db -> Result<[Session], DeviceRefusal> in
@@ -109,6 +113,7 @@ extension Service {
     let closed = try await storage.write { db -> [Session]? in
       guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return nil }
       try Phone.cutOff(user: verified.user, at: now, in: db)
+      try Link.revokeAll(of: verified.user, in: db)
       return try Session.close(all: .unanswered, of: verified.user, .phoneUnregistered, at: now, in: db)
     }
     guard let closed else { return .refused(403, .deviceCutOff) }
@@ -159,7 +164,8 @@ extension Service {
         application: try Application.name(of: verified.user, in: db), user: verified.phone.displayName,
         presence: presence,
         sessions: try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) },
-        methods: try verified.phone.methods(in: db))
+        methods: try verified.phone.methods(in: db),
+        walksAway: try ApplicationSettings.ofUser(verified.user, in: db).walkaway)
     }
     return ServiceReply(200, reply.encoded())
   }

@@ -7,18 +7,17 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Why the service does not listen.
+/// Why the service does not begin.
 public struct ServerError: Error, Sendable {
   public enum Code: Sendable {
     case certificateUnreadable
     case keyUnreadable
     /// The key is not the certificate's, or TLS does not take them.
     case certificateRefused
-    case addressRefused
   }
 
   public let code: Code
-  /// The file or address.
+  /// The file.
   public let subject: String
   /// What the system or the TLS library said.
   public let detail: String
@@ -51,6 +50,7 @@ public struct HTTPServer: Sendable {
   private let service: Service
   private let logger: Logger
   private let inFlight = InFlight()
+  private let connections = OpenConnections(.service)
 
   public init(service: Service, logger: Logger) {
     self.service = service
@@ -74,9 +74,11 @@ public struct HTTPServer: Sendable {
     let application = Hummingbird.Application(
       responder: CallbackResponder<ConnectionContext> { request, context in await reply(to: request, context) },
       server: HTTPServerBuilder { responder in
-        BoundedSilence(
-          base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
-          time: .seconds(Self.silenceTime), streamlessTime: .seconds(Self.idleTime + Self.farewellTime))
+        CountedChannel(
+          base: BoundedSilence(
+            base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
+            time: .seconds(Self.silenceTime), streamlessTime: .seconds(Self.idleTime + Self.farewellTime)),
+          connections: connections)
       },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), backlog: 1_024),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
@@ -115,7 +117,10 @@ public struct HTTPServer: Sendable {
       context.channel.eventLoop.scheduleTask(in: .seconds(1)) { context.channel.close(promise: nil) }
       reply = problem.reply.adding("Connection", "close")
     case .success(let body):
-      reply = await service.respond(to: ServiceRequest(request, body: body, channel: context.channel))
+      reply = await service.respond(
+        to: ServiceRequest(request, body: body, channel: context.channel) {
+          connections.proven(context.channel.connection)
+        })
     }
     logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
     return Response(reply, context, presence)
@@ -187,12 +192,14 @@ private final class InFlight: Sendable {
 }
 
 extension ServiceRequest {
-  fileprivate init(_ request: Request, body: [UInt8], channel: any Channel) {
+  fileprivate init(
+    _ request: Request, body: [UInt8], channel: any Channel, onProof: @escaping @Sendable () -> Void
+  ) {
     self.init(
       method: request.method.rawValue, target: request.head.path ?? "", authority: request.head.authority,
       headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body,
       peer: channel.remoteAddress?.ipAddress,
-      onDeparture: { action in channel.closeFuture.whenComplete { _ in action() } })
+      onDeparture: { action in channel.closeFuture.whenComplete { _ in action() } }, onProof: onProof)
   }
 }
 

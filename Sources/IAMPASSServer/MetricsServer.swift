@@ -9,6 +9,8 @@ import NIOCore
 /// They are no routes of the service: behind a proxy of the same computer every stranger's address is the loopback one.
 public struct MetricsServer: Sendable {
   private static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+  /// Seconds a connection may be idle, and that a request's headers may take.
+  private static let idleTime: Int64 = 10
 
   private let service: Service
   private let logger: Logger
@@ -24,8 +26,14 @@ public struct MetricsServer: Sendable {
   public func run(host: String, port: Int, onListening: @escaping @Sendable (Int) -> Void) async throws {
     var quiet = logger
     if quiet.logLevel > .debug { quiet.logLevel = .critical }
+    let connections = OpenConnections(.metrics)
     let application = Hummingbird.Application(
       responder: CallbackResponder<ConnectionContext> { request, _ in await reply(to: request) },
+      server: HTTPServerBuilder { responder in
+        CountedChannel(
+          base: HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(Self.idleTime))),
+          connections: connections)
+      },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) }, logger: quiet)
     try await application.run()

@@ -151,6 +151,8 @@ private enum Registration {
       id: phone.id, user: link.user, publicKey: phone.publicKey, displayName: link.displayName, at: now, in: db)
     try phone.credential?.insert(phone: phone.id, at: now, in: db)
     try link.markUsed(at: now, in: db)
+    // Else a link from before this phone could take its place.
+    try Link.revokeReplacing(of: link.user, in: db)
     let reply = RegisterReply(
       device: phone.id, application: try Application.name(of: link.user, in: db), user: link.displayName,
       methods: phone.credential == nil ? [.acceptance] : [.acceptance, .device])

@@ -17,6 +17,7 @@ public struct Service: Sendable {
   let programs: String
   let failures = FailureLimits()
   let metrics = Metrics()
+  let lastLook = PresenceBySilence.LastLook()
   /// When the certificate that is shown ends; nil where nobody knows.
   let certificateEnd: @Sendable () -> UnixTime?
   let clock: @Sendable () -> UnixTime

@@ -14,11 +14,14 @@ public struct ServiceRequest: Sendable {
   public let peer: String?
   /// Calls back once the client has gone; for requests that are held.
   public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// Called once it is proven who asks.
+  let onProof: @Sendable () -> Void
 
   public init(
     method: String, target: String, authority: String?, headers: [(name: String, value: String)] = [],
     body: [UInt8] = [], peer: String? = nil,
-    onDeparture: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in }
+    onDeparture: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in },
+    onProof: @escaping @Sendable () -> Void = {}
   ) {
     self.method = method
     self.target = target
@@ -27,6 +30,7 @@ public struct ServiceRequest: Sendable {
     self.body = body
     self.peer = peer
     self.onDeparture = onDeparture
+    self.onProof = onProof
   }
 
   /// All values of headers with one of these names, ignoring case.

@@ -47,7 +47,7 @@ extension Service {
       let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
       if let open = session.obstacle(in: unanswered) {
         try open.countHeldBack(in: db)
-        return .notStarted(.requestPending)
+        return .heldBack(user: user.id)
       }
       try session.insert(in: db)
       return .started(session, isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
@@ -56,6 +56,10 @@ extension Service {
     case .revoked: return .refused(401, .credentialRevoked)
     case .unknownUser: return .refused(404, .unknownUser)
     case .notStarted(let reason): return .notStarted(reason)
+    case .heldBack(let user):
+      // The user's phone shows how many.
+      board.changed(.user(user))
+      return .notStarted(.requestPending)
     case .started(let session, let isRung):
       audit.started(session)
       announceChange(of: session)
@@ -139,6 +143,8 @@ extension Service {
     case revoked
     case unknownUser
     case notStarted(Reason)
+    /// Counted with the request that is open.
+    case heldBack(user: Int64)
     /// `isRung`: the phone comes to know by itself.
     case started(Session, isRung: Bool)
   }

@@ -48,13 +48,13 @@ struct SignatureCheck: Sendable {
   let storage: Storage
   let clock: @Sendable () -> UnixTime
 
-  /// Whether `starter`'s own signature is on the request. Its nonce is spent, on disk, when this says yes.
+  /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this says yes.
   func starter(_ starter: Starter, signed request: ServiceRequest, uris: [String]) async throws -> Outcome {
     switch claim(in: request) {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
       guard claim.authentication.clientID == starter.id else { return .refused(.signatureRefused) }
-      return try await verify(claim, .starter(starter), uris: uris)
+      return try await verify(claim, .starter(starter), of: request, uris: uris)
     }
   }
 
@@ -66,7 +66,7 @@ struct SignatureCheck: Sendable {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
       guard Secret(claim.authentication.clientID) == session.token else { return .refused(.signatureRefused) }
-      return try await verify(claim, .session(session), uris: uris)
+      return try await verify(claim, .session(session), of: request, uris: uris)
     }
   }
 
@@ -135,7 +135,9 @@ struct SignatureCheck: Sendable {
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
   }
 
-  private func verify(_ claim: Claim, _ party: Party, uris: [String]) async throws -> Outcome {
+  private func verify(
+    _ claim: Claim, _ party: Party, of request: ServiceRequest, uris: [String]
+  ) async throws -> Outcome {
     let isMade = SigningScheme.allCases.contains { scheme in
       guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
         return false
@@ -149,12 +151,13 @@ struct SignatureCheck: Sendable {
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else { return .refused(.signatureRefused) }
     let forgetAt = UnixTime(seconds: claim.signedAt + Self.nonceLifetime)
     let now = clock()
-    let isNew = try await storage.write { db in
+    let isNew = try await storage.note { db in
       let isNew = try SpentNonces.spend(String(value), client: party.nonceOwner, forgetAt: forgetAt, in: db)
       if isNew, let credential = party.hostCredential { try HostCredential.use(credential.id, at: now, in: db) }
       return isNew
     }
     guard isNew else { return .refused(.nonceReplayed) }
+    request.onProof()
     return .verified(VerifiedClient(replySecret: party.replySecret, nonce: claim.authentication.nonce))
   }
 }

@@ -14,8 +14,11 @@ struct PhoneCommand: ParsableCommand {
       var command = try parseAsRoot()
       try command.run()
     } catch let problem as PhoneProblem {
-      Terminal.complain("iampass-phone: \(problem.message)\nhint: \(problem.hint)")
+      problem.report()
       exit(withError: ExitCode(problem.exitCode))
+    } catch  where exitCode(for: error) == .success {
+      // Help and versions: the library would not look whether they are written.
+      Terminal.say(fullMessage(for: error))
     } catch {
       exit(withError: error)
     }
@@ -24,7 +27,7 @@ struct PhoneCommand: ParsableCommand {
 
 /// What every command but `register` needs.
 struct StateOption: ParsableArguments {
-  @Option(help: ArgumentHelp("The file that holds this phone's key.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file that holds this phone's key.", valueName: "file"), completion: .file())
   var state: String
 
   @Option(help: .hidden)

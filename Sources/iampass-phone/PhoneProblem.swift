@@ -8,11 +8,14 @@ struct PhoneProblem: Error {
   /// Of sysexits.h.
   let exitCode: Int32
 
+  func report() { Terminal.complain("iampass-phone: \(message)\nhint: \(hint)") }
+
   private static let usage: Int32 = 64
   private static let badInput: Int32 = 65
   private static let noInput: Int32 = 66
   private static let unavailable: Int32 = 69
   private static let cannotCreate: Int32 = 73
+  private static let ioError: Int32 = 74
   private static let protocolError: Int32 = 76
   private static let notPermitted: Int32 = 77
   private static let noRandomness: Int32 = 71
@@ -35,6 +38,16 @@ struct PhoneProblem: Error {
       exitCode: noInput)
   }
 
+  static func authorityNotReadable(_ path: String, _ detail: String) -> PhoneProblem {
+    PhoneProblem(
+      message: "\(path) cannot be read: \(detail)", hint: "name a readable PEM file with --ca", exitCode: noInput)
+  }
+
+  static func notPrinted(_ detail: String) -> PhoneProblem {
+    PhoneProblem(
+      message: "the output cannot be written: \(detail)", hint: "look at the space on its disk", exitCode: ioError)
+  }
+
   static func notWritable(_ path: String, _ detail: String) -> PhoneProblem {
     PhoneProblem(
       message: "\(path) cannot be written: \(detail)", hint: "choose a directory of your own for it",
@@ -54,6 +67,13 @@ struct PhoneProblem: Error {
     PhoneProblem(
       message: "the service's reply to \(what) is not understood",
       hint: "is this the address of an iampass-server, and of this version?", exitCode: protocolError)
+  }
+
+  /// The phone has left, and its sessions have not.
+  static func nobodyWalksAway(from application: String) -> PhoneProblem {
+    PhoneProblem(
+      message: "nobody is signed out: at \(DisplayText.sanitized(application)) sessions do not leave with their phone",
+      hint: "log out at each computer; walkaway is a setting of the application", exitCode: notPermitted)
   }
 
   static let noKey = PhoneProblem(

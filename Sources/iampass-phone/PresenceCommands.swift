@@ -1,5 +1,6 @@
 import ArgumentParser
 import DeviceProtocol
+import IAMPASSProtocol
 
 struct Leave: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -7,7 +8,11 @@ struct Leave: ParsableCommand {
 
   @OptionGroup var options: StateOption
 
-  func run() throws { Terminal.say("left: " + (try Presence.change(.leave, options))) }
+  func run() throws {
+    let reply = try Presence.change(.leave, options)
+    guard reply.walksAway else { throw PhoneProblem.nobodyWalksAway(from: reply.application) }
+    Terminal.say("left: " + reply.count(.walkaway))
+  }
 }
 
 struct Return: ParsableCommand {
@@ -16,18 +21,23 @@ struct Return: ParsableCommand {
 
   @OptionGroup var options: StateOption
 
-  func run() throws { Terminal.say("returned: " + (try Presence.change(.return, options))) }
+  func run() throws {
+    let reply = try Presence.change(.return, options)
+    Terminal.say("returned: " + reply.count(.active))
+  }
 }
 
 extension Presence {
-  /// How many sessions follow, in words.
-  fileprivate static func change(_ purpose: DevicePurpose, _ options: StateOption) throws -> String {
+  fileprivate static func change(_ purpose: DevicePurpose, _ options: StateOption) throws -> DeviceStatusReply {
     let phone = try RegisteredPhone(options, interrupt: Interrupt())
-    return try explaining {
-      let reply = try DeviceStatusReply(parsing: try phone.ask(purpose, DeviceRoute.presence))
-      let status = purpose == .leave ? "walkaway" : "active"
-      let count = reply.sessions.count { $0.status.word == status }
-      return "\(count) \(count == 1 ? "session is" : "sessions are") \(status)"
-    }
+    return try explaining { try DeviceStatusReply(parsing: try phone.ask(purpose, DeviceRoute.presence)) }
+  }
+}
+
+extension DeviceStatusReply {
+  /// How many sessions are so, in words.
+  fileprivate func count(_ status: SessionStatus) -> String {
+    let count = sessions.count { $0.status == status }
+    return "\(count) \(count == 1 ? "session is" : "sessions are") \(status.word)"
   }
 }

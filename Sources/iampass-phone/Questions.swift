@@ -1,5 +1,4 @@
 import Glibc
-import IAMPASSClient
 
 /// Questions at the terminal, with a bound of time.
 final class Questions {
@@ -11,20 +10,18 @@ final class Questions {
     case interrupted
   }
 
-  private let interrupt: Interrupt
   /// Read from standard input, and not yet asked for: a pipe may bring several lines at once.
   private var unread: [UInt8] = []
-
-  init(interrupt: Interrupt) { self.interrupt = interrupt }
 
   /// What was typed on the terminal before a question is no answer to it.
   func forgetWhatWasTyped() { tcflush(STDIN_FILENO, TCIFLUSH) }
 
-  func ask(_ question: String, until end: MonotonicInstant) -> Reply {
+  /// - Parameter wait: until standard input has something, or the time is over.
+  func ask(_ question: String, wait: () throws -> Interrupt.Event) rethrows -> Reply {
     Terminal.ask(question)
     while true {
       if let line = nextLine() { return .line(line) }
-      switch interrupt.wait(milliseconds: max(0, end.milliseconds(since: .now())), input: STDIN_FILENO) {
+      switch try wait() {
       case .interrupted: return .interrupted
       case .timeOver: return .timeOver
       case .input:

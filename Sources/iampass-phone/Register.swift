@@ -10,7 +10,9 @@ struct Register: ParsableCommand {
 
   @OptionGroup var options: StateOption
 
-  @Option(help: ArgumentHelp("Certificates to trust instead of the system's, in PEM.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Certificates to trust instead of the system's, in PEM.", valueName: "file"),
+    completion: .file())
   var ca: String?
 
   @Flag(help: "Forget the phone that the state file holds.")
@@ -20,7 +22,7 @@ struct Register: ParsableCommand {
     guard let link = RegistrationLink(link) else { throw PhoneProblem.notALink(link) }
     let file = StateFile(path: options.state)
     guard force || !file.exists else { throw PhoneProblem.registeredAlready(options.state) }
-    let authority = try ca.map { String(decoding: try FileText.read(path: $0), as: UTF8.self) }
+    let authority = try ca.map { String(decoding: try FileText.read(authority: $0), as: UTF8.self) }
     let service = PhoneService(
       server: link.server, authority: authority, worker: options.worker, interrupt: Interrupt())
     try explaining {

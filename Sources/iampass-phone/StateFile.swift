@@ -111,11 +111,13 @@ enum FileText {
     }
   }
 
-  static func read(path: String, atMost limit: Int = 1 << 20) throws(PhoneProblem) -> [UInt8] {
+  static func read(authority path: String, atMost limit: Int = 1 << 20) throws(PhoneProblem) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .notReadable(path, String(cString: strerror(errno))) }
+    guard descriptor >= 0 else { throw .authorityNotReadable(path, String(cString: strerror(errno))) }
     defer { close(descriptor) }
-    guard let text = read(descriptor, atMost: limit) else { throw .notReadable(path, "not a file of a usual size") }
+    guard let text = read(descriptor, atMost: limit) else {
+      throw .authorityNotReadable(path, "not a file of a usual size")
+    }
     return text
   }
 }

@@ -2,25 +2,35 @@ import DeviceProtocol
 import Glibc
 import IAMPASSProtocol
 
-/// What is printed: at once, also into a pipe.
+/// What is printed: at once, also into a pipe. Where standard output takes no more, the program ends: nobody would see
+/// what is asked and answered.
 enum Terminal {
-  static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
-  static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+  static func say(_ text: String) { put(text + "\n") }
+  static func complain(_ text: String) { _ = write(text + "\n", to: STDERR_FILENO) }
 
   /// A question, whose answer stands on the same line.
-  static func ask(_ text: String) { write(text, to: STDOUT_FILENO) }
+  static func ask(_ text: String) { put(text) }
 
-  private static func write(_ text: String, to descriptor: Int32) {
+  private static func put(_ text: String) {
+    // A reader that is gone cannot be told so.
+    guard let failure = write(text, to: STDOUT_FILENO), failure != EPIPE else { return }
+    let problem = PhoneProblem.notPrinted(String(cString: strerror(failure)))
+    problem.report()
+    exit(problem.exitCode)
+  }
+
+  /// - Returns: errno, where not all of it is written.
+  private static func write(_ text: String, to descriptor: Int32) -> Int32? {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 {
-        // A reader that is gone cannot be told so.
-        guard errno == EINTR else { return }
-      } else {
+      if count >= 0 {
         rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return errno
       }
     }
+    return nil
   }
 
   /// "45 s", "12 min", "3 h 5 min", "2 d 4 h".
@@ -44,13 +54,14 @@ enum Terminal {
 }
 
 extension SignInContext {
-  /// As a person reads it; nothing left out.
+  /// As a person reads it; nothing left out. Only our own words are labels: a further pair is called by its name in
+  /// quotes, whatever that is.
   var rows: [(String, String)] {
     pairs.map { name, value in
       switch name {
       case "tty": ("terminal", value)
       case "remote_host": ("from", value)
-      default: (name, value)
+      default: (Self.names.contains(name) ? name : "“\(name)”", value)
       }
     }
   }

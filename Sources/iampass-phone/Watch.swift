@@ -48,23 +48,26 @@ struct Watch: ParsableCommand {
 private final class Watcher {
   /// Milliseconds between tries while the service is away.
   private static let pauses: [Int64] = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
+  /// Milliseconds between words to the service while a request is being answered. It may take 150 s of silence for the
+  /// phone's leaving: three of them fit in, each with its time to fail.
+  private static let beat: Int64 = 40_000
 
   private let phone: RegisteredPhone
   private let interrupt: Interrupt
-  private let questions: Questions
+  private let questions = Questions()
   private let answer: Watch.Answer
   private let code: MatchCode?
   private let delay: Int64
   private let once: Bool
   private var known: [String] = []
   private var failures = 0
+  private var nextBeat = MonotonicInstant.now()
 
   init(
     phone: RegisteredPhone, interrupt: Interrupt, answer: Watch.Answer, code: MatchCode?, delay: Int64, once: Bool
   ) {
     self.phone = phone
     self.interrupt = interrupt
-    questions = Questions(interrupt: interrupt)
     self.answer = answer
     self.code = code
     self.delay = delay
@@ -91,6 +94,7 @@ private final class Watcher {
   /// The open requests, once they differ from those already shown; nil while the service is away.
   private func list() throws -> [OpenRequest]? {
     do {
+      nextBeat = .now().advanced(milliseconds: Self.beat)
       let body = try phone.ask(.requests, DeviceRoute.requests, known: known, wait: PhoneService.holdTime)
       let requests = try RequestsReply(parsing: body).requests
       if failures > 0 { Terminal.complain("connected again") }
@@ -157,7 +161,7 @@ private final class Watcher {
 
   /// Nil where there is nothing to send.
   private func decision(for request: OpenRequest) throws -> Decision? {
-    if answer != .ignore { try sleep(delay) }
+    if answer != .ignore, try wait(until: .now().advanced(milliseconds: delay)) == .interrupted { throw leave() }
     // Nobody is unlocked here: said at once, so that who asked need not wait.
     guard request.method == .acceptance || [.deny, .notMe, .ignore].contains(answer) else {
       return Decision(answer: .unable)
@@ -202,7 +206,7 @@ private final class Watcher {
 
   /// Nil where the request ran out first, or there is nobody to ask.
   private func ask(_ question: String, until end: MonotonicInstant) throws -> String? {
-    switch questions.ask(question, until: end) {
+    switch try questions.ask(question, wait: { try wait(until: end, input: STDIN_FILENO) }) {
     case .line(let line): return line
     case .interrupted: throw leave()
     case .timeOver:
@@ -212,6 +216,26 @@ private final class Watcher {
       Terminal.say("\nnobody there to ask: ignored")
       return nil
     }
+  }
+
+  /// Waits as ``Interrupt/wait(milliseconds:input:)`` does, and lets the service hear of this phone now and then.
+  private func wait(until end: MonotonicInstant, input: Int32 = -1) throws -> Interrupt.Event {
+    while true {
+      let left = min(end, nextBeat).milliseconds(since: .now())
+      let event = interrupt.wait(milliseconds: max(0, left), input: input)
+      guard event == .timeOver, MonotonicInstant.now() < end else { return event }
+      nextBeat = .now().advanced(milliseconds: Self.beat)
+      try sayThatItIsThere()
+    }
+  }
+
+  /// By asking for the status: requests that are listed count as seen. What fails here, the next list tells.
+  private func sayThatItIsThere() throws {
+    do {
+      _ = try phone.ask(.status, DeviceRoute.status)
+    } catch let code as ExitCode {
+      throw code
+    } catch {}
   }
 
   private func sleep(_ milliseconds: Int64) throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
 
@@ -20,7 +21,7 @@ struct ApplicationCreate: AsyncParsableCommand {
   @Argument(help: "What phones show as the one who asks.")
   var name: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
   var data: String
 
   @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
@@ -30,21 +31,36 @@ struct ApplicationCreate: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let application = try await explaining {
+    try await explaining {
+      // What is wrong with it, the storage says.
+      let isNew = (try? Storage.isThere(in: data)) == false
       let storage = try Storage(folder: data)
+      // A mistyped directory would be one more service, which nothing asks.
+      if isNew { Problem.tell("there was no database in \(data): made a new one") }
       do {
-        return try await storage.createApplication(named: name, matchCodes: matchCode, at: .now())
+        let application = try await storage.createApplication(named: name, matchCodes: matchCode, at: .now())
+        try await CredentialLines.show(id: application.id, secret: application.secret, json: json) {
+          try await storage.takeBack(application, at: .now())
+        }
       } catch let refusal as ApplicationRefusal {
         throw Problem(refusal, name: DisplayText.sanitized(name))
       }
     }
-    print(CredentialLines.text(id: application.id, secret: application.secret, json: json))
   }
 }
 
 /// The one place where a new secret is shown: in the form of `/etc/iampass/credentials`, or as JSON.
 enum CredentialLines {
-  static func text(id: String, secret: Secret, json: Bool) -> String {
+  /// Prints it. Where that fails nobody knows the secret, and `takeBack` undoes what has it.
+  static func show(id: String, secret: Secret, json: Bool, takeBack: () async throws -> Void) async throws {
+    // A reader that is gone would else end the process before that.
+    signal(SIGPIPE, SIG_IGN)
+    guard let failure = Output.write([text(id: id, secret: secret, json: json)]) else { return }
+    do { try await takeBack() } catch { throw Problem.secretLost(failure, id: id) }
+    throw Problem.secretNotPrinted(failure)
+  }
+
+  private static func text(id: String, secret: Secret, json: Bool) -> String {
     let secret = secret.exposedValue
     guard json else { return "application_id = \(id)\napplication_secret = \(secret)" }
     let members: JSON = .object(["application_id": .string(id), "application_secret": .string(secret)])
@@ -60,7 +76,7 @@ struct ApplicationSet: AsyncParsableCommand {
   @Argument(help: "The application's name.")
   var name: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
   var data: String
 
   @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
@@ -68,13 +84,13 @@ struct ApplicationSet: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      let storage = try Storage(folder: data)
+      let storage = try Storage(existing: data)
       do {
         try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode)
       } catch let refusal as ApplicationRefusal {
         throw Problem(refusal, name: DisplayText.sanitized(name))
       }
     }
-    print("match codes of \(DisplayText.sanitized(name)) are \(matchCode.rawValue)")
+    try Output.say("match codes of \(DisplayText.sanitized(name)) are \(matchCode.rawValue)")
   }
 }

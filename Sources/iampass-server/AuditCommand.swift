@@ -9,7 +9,7 @@ struct AuditCommand: AsyncParsableCommand {
       400 days. The service may be running.
       """)
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
   var data: String
 
   @Flag(help: "Print a line of JSON for each.")
@@ -33,7 +33,7 @@ struct AuditCommand: AsyncParsableCommand {
       while true {
         let entries = try await storage.auditEntries(after: last)
         guard let newest = entries.last else { return }
-        for entry in entries { print(jsonLines ? entry.jsonLine : entry.textLine) }
+        try Output.say(entries.map { jsonLines ? $0.jsonLine : $0.textLine })
         last = newest.id
       }
     }
@@ -44,7 +44,7 @@ struct AuditCommand: AsyncParsableCommand {
     while true {
       let kept = try await storage.keptAnswers(after: last)
       guard let newest = kept.last else { return }
-      for answer in kept { print(answer.jsonLine) }
+      try Output.say(kept.map(\.jsonLine))
       last = newest.id
     }
   }

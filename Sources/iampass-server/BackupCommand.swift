@@ -9,7 +9,7 @@ struct BackupCommand: AsyncParsableCommand {
   @Argument(help: "The new file; nothing is overwritten.", completion: .file())
   var file: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
   var data: String
 
   func run() async throws {

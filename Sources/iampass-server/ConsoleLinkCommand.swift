@@ -7,7 +7,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
     commandName: "console-link", abstract: "Print a link that opens the console in one browser, once.",
     discussion: "It works for ten minutes. The service may be running. Whoever has the link can do what you can.")
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
   var data: String
 
   @Option(
@@ -25,6 +25,6 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
       guard let address = given ?? known else { throw Problem.noAddress }
       return address.route(["console", "enter", try await storage.createConsoleLink(at: .now()).exposedValue])
     }
-    print(link)
+    try Output.say(link)
   }
 }

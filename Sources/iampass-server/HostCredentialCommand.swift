@@ -16,7 +16,7 @@ struct HostCredentialOptions: ParsableArguments {
   @Argument(help: "The application's name or id.")
   var application: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
   var data: String
 
   /// Runs `work` on the storage; its refusals are told with these names.
@@ -54,10 +54,13 @@ struct HostCredentialCreate: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let credential = try await options.managing(name: name, host: host) { storage in
-      try await storage.createHostCredential(named: name, host: host, of: options.application, at: .now())
+    try await options.managing(name: name, host: host) { storage in
+      let credential = try await storage.createHostCredential(
+        named: name, host: host, of: options.application, at: .now())
+      try await CredentialLines.show(id: credential.id, secret: credential.secret, json: json) {
+        try await storage.revokeHostCredential(named: name, of: options.application, at: .now())
+      }
     }
-    print(CredentialLines.text(id: credential.id, secret: credential.secret, json: json))
   }
 }
 
@@ -73,7 +76,7 @@ struct HostCredentialList: AsyncParsableCommand {
 
   func run() async throws {
     let credentials = try await options.managing { try await $0.hostCredentials(of: options.application) }
-    for credential in credentials { print(json ? credential.jsonLine : credential.textLine) }
+    try Output.say(credentials.map { json ? $0.jsonLine : $0.textLine })
   }
 }
 

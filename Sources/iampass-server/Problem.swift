@@ -8,8 +8,11 @@ struct Problem: Error {
   /// Of sysexits.h.
   let exitCode: Int32
 
-  func report() {
-    let text = Array("iampass-server: \(message)\nhint: \(hint)\n".utf8)
+  func report() { Self.tell("\(message)\nhint: \(hint)") }
+
+  /// Also what is no problem, and none of what a command prints.
+  static func tell(_ message: String) {
+    let text = Array("iampass-server: \(message)\n".utf8)
     // A terminal that is gone cannot be told so.
     _ = write(STDERR_FILENO, text, text.count)
   }
@@ -38,6 +41,35 @@ extension Problem {
   static let noAddress = Problem(
     message: "the service's address is not known yet",
     hint: "start the service once, or give its address with --public-url", exitCode: usage)
+
+  static func notPrinted(_ code: Int32) -> Problem {
+    Problem(
+      message: "the output cannot be written: \(systemText(code))",
+      hint: "look at the space on its disk, and run this again", exitCode: ioError)
+  }
+
+  /// What has the secret was taken back.
+  static func secretNotPrinted(_ code: Int32) -> Problem {
+    Problem(
+      message: "the secret cannot be written: \(systemText(code)); what was made is taken back",
+      hint: "look at the space on the output's disk, and run this again", exitCode: ioError)
+  }
+
+  /// What has the secret is still there.
+  static func secretLost(_ code: Int32, id: String) -> Problem {
+    Problem(
+      message: "the secret of \(id) cannot be written: \(systemText(code)); it cannot be taken back either",
+      hint: "revoke a host credential with host-credential revoke; renew an application's secret in the console",
+      exitCode: ioError)
+  }
+
+  static func notListening(on address: String, option: String, detail: String) -> Problem {
+    Problem(
+      message: "cannot listen on \(address): \(detail)",
+      hint: "look for another program on that port, or choose another with \(option)", exitCode: unavailable)
+  }
+
+  private static func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
 
   static func badProxy(_ text: String) -> Problem {
     Problem(
@@ -94,11 +126,6 @@ extension Problem {
       self.init(
         message: "\(error.subject) cannot be used with the key: \(error.detail)",
         hint: "certificate and key must belong together", exitCode: Self.badInput)
-    case .addressRefused:
-      self.init(
-        message: "cannot listen on \(error.subject): \(error.detail)",
-        hint: "look for another program on that port, or choose another with --listen",
-        exitCode: Self.unavailable)
     }
   }
 

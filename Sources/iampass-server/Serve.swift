@@ -13,16 +13,16 @@ struct Serve: AsyncParsableCommand {
   private static let drainTime = 1.0
   private static let closeTime = 500
 
-  @Option(help: ArgumentHelp("The data directory; made where it is missing.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The data directory; made where it is missing.", valueName: "dir"), completion: .directory)
   var data: String
 
   @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "address:port"))
   var listen: String
 
-  @Option(help: ArgumentHelp("The certificate with its chain, in PEM.", valueName: "file"))
+  @Option(help: ArgumentHelp("The certificate with its chain, in PEM.", valueName: "file"), completion: .file())
   var tlsCert: String
 
-  @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"))
+  @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"), completion: .file())
   var tlsKey: String
 
   @Option(
@@ -42,7 +42,7 @@ struct Serve: AsyncParsableCommand {
     name: .customLong("push-ca"),
     help: ArgumentHelp(
       "The authority of a push service of your own, in PEM: no other is used then. Else the browsers' own are.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var pushAuthority: String?
 
   @Option(
@@ -59,7 +59,8 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The folder of the programs that may send registration links; root's alone to write.", valueName: "dir"))
+      "The folder of the programs that may send registration links; root's alone to write.", valueName: "dir"),
+    completion: .directory)
   var programs = Service.usualPrograms
 
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
@@ -155,7 +156,7 @@ struct Serve: AsyncParsableCommand {
     } catch is CancellationError {
       return
     } catch {
-      throw ServerError(code: .addressRefused, subject: listen, detail: "\(error)")
+      throw Problem.notListening(on: listen, option: "--listen", detail: "\(error)")
     }
   }
 
@@ -168,7 +169,7 @@ struct Serve: AsyncParsableCommand {
     } catch is CancellationError {
       return
     } catch {
-      throw ServerError(code: .addressRefused, subject: metricsListen ?? "", detail: "\(error)")
+      throw Problem.notListening(on: metricsListen ?? "", option: "--metrics-listen", detail: "\(error)")
     }
   }
 
@@ -201,7 +202,7 @@ struct Serve: AsyncParsableCommand {
     let format = logFormat
     var logger = Logger(label: "iampass-server") { label -> any LogHandler in
       switch format {
-      case .text: StreamLogHandler.standardError(label: label)
+      case .text: TextLog(label: label)
       case .json: JSONLog()
       }
     }

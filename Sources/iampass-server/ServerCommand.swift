@@ -14,6 +14,15 @@ struct ServerCommand: AsyncParsableCommand {
     ])
 
   static func main() async {
+    do { try await runCommand() } catch let problem as Problem {
+      problem.report()
+      Self.exit(withError: ExitCode(problem.exitCode))
+    } catch {
+      Self.exit(withError: error)
+    }
+  }
+
+  private static func runCommand() async throws {
     do {
       var command = try parseAsRoot()
       if var asynchronous = command as? any AsyncParsableCommand {
@@ -21,11 +30,9 @@ struct ServerCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
-    } catch let problem as Problem {
-      problem.report()
-      Self.exit(withError: ExitCode(problem.exitCode))
-    } catch {
-      Self.exit(withError: error)
+    } catch  where exitCode(for: error) == .success {
+      // Help, versions and completions: the library would not look whether they are written.
+      try Output.say(fullMessage(for: error))
     }
   }
 }

@@ -48,6 +48,15 @@ class Answers(PhonePageTest):
         # The stranger's next request does not start.
         self.assertIsNone(self.office.sign_in(self.user, remote_host="198.51.100.9").start.get("status_url"))
 
+    def test_shows_how_many_more_are_held_back_as_they_come(self):
+        self.register()
+        self.office.sign_in(self.user)
+        self.card()
+        for count in (1, 2):
+            self.office.sign_in(self.user)
+            self.browser.sees(".more-blocked", f"{count} more held back.")
+        self.browser.tap(".request .deny")
+
     def test_hears_of_a_request_in_words(self):
         self.register()
         self.office.sign_in(self.user, command="reboot")

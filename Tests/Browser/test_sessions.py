@@ -1,20 +1,107 @@
-"""The phone's page in a real browser: live sessions and presence."""
+"""The phone's page in a real browser, and the phone as a command: live sessions and presence."""
 
+import contextlib
+import os
+import sqlite3
+import subprocess
 import unittest
 
+from office import PATIENCE, PROGRAMS, run, until
 from phone_page import PhonePageTest
+from test_looks import AUDIT
+
+PHONE = os.path.join(PROGRAMS, "iampass-phone")
 
 
 class Sessions(PhonePageTest):
+    def database(self, statement, *arguments):
+        path = self.office.path("data", "iampass.sqlite")
+        with contextlib.closing(sqlite3.connect(path, timeout=30)) as database, database:
+            return database.execute(statement, arguments).fetchall()
+
+    def set_application(self, column, value, afterwards):
+        """As the console would."""
+        self.addCleanup(self.database, f"UPDATE application SET {column} = {afterwards}")
+        self.database(f"UPDATE application SET {column} = {value}")
+
+    def command(self):
+        """The state of a user's phone that is a command."""
+        state = self.office.path(self.user + ".json")
+        run(PHONE, "register", self.office.link(self.user), "--state", state, "--ca", self.office.authority.file)
+        return state
+
     def test_leaves_and_returns(self):
         self.register()
         sign_in = self.approved()
         self.browser.tap(".leave")
         self.assertEqual(sign_in.becomes("walkaway"), "walkaway")
-        self.browser.sees(".presence", "You are away")
+        self.browser.sees(".presence", "You are away. Sessions marked “away” are signed out.")
+        self.browser.sees("#said", "your computers sign you out")
+        self.browser.misses(".leave")
+        self.browser.until(lambda: self.browser.focus() == "return main", "the focus on what undoes it")
         self.browser.tap(".return")
         self.assertEqual(sign_in.becomes("active"), "active")
         self.browser.sees(".presence", "You are here")
+        self.browser.until(lambda: self.browser.focus() == "leave", "the focus on what undoes it")
+
+    def test_leaves_what_was_approved_while_away(self):
+        self.register()
+        far = self.approved(host="far")
+        self.browser.tap(".leave")
+        self.assertEqual(far.becomes("walkaway"), "walkaway")
+        near = self.approved(host="near")
+        self.browser.sees(".presence", "You are away. Sessions marked “away” are signed out, the others go on.")
+        self.browser.sees(".return")
+        self.assertEqual(far.status(), "walkaway")
+        self.assertEqual(self.browser.screenshot("approved-while-away"), [])
+        self.browser.tap(".leave")
+        self.assertEqual(near.becomes("walkaway"), "walkaway")
+        self.browser.misses(".leave")
+        self.browser.tap(".return")
+        self.assertEqual([far.becomes("active"), near.becomes("active")], ["active", "active"])
+
+    def test_offers_no_leaving_that_signs_nobody_out(self):
+        self.set_application("walkaway", 0, afterwards=1)
+        self.register()
+        self.approved()
+        self.sessions_shown(1)
+        self.browser.sees(".stays", "At office, leaving does not sign you out. Log out of each session instead.")
+        self.browser.misses(".leave")
+        self.browser.misses(".return")
+        self.assertEqual(self.browser.screenshot("stays-signed-in"), [])
+        self.assertEqual(self.browser.script(AUDIT), [])
+
+    def test_the_command_claims_no_sign_out_either(self):
+        state = self.command()
+        said = run(PHONE, "leave", "--state", state)
+        self.assertEqual(said, "left: 0 sessions are walkaway\n")
+        self.set_application("walkaway", 0, afterwards=1)
+        done = subprocess.run([PHONE, "leave", "--state", state], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout), (77, ""))
+        self.assertIn("nobody is signed out: at office sessions do not leave with their phone", done.stderr)
+
+    def test_the_command_is_heard_while_it_asks_its_user(self):
+        self.set_application("silence_leaves", 1, afterwards=0)
+        # Its first look comes at once.
+        self.office.stop()
+        self.office.start()
+        state = self.command()
+        heard_at = "SELECT heard_at FROM phone JOIN user ON user.id = phone.user WHERE user.name = ?"
+        words = [PHONE, "watch", "--state", state, "--answer", "ask"]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as phone:
+            try:
+                sign_in = self.office.sign_in(self.user)
+                sign_in.becomes("identifying")
+                listed = self.database(heard_at, self.user)
+                self.assertNotEqual(listed, [(None,)])
+                # It says a word every 40 s; its request waits for 60.
+                until(lambda: self.database(heard_at, self.user) != listed, "a word while it asks", seconds=50)
+                self.assertEqual(sign_in.status(), "identifying")
+                phone.stdin.write(b"n\n")
+                phone.stdin.flush()
+                sign_in.becomes("cancelled")
+            finally:
+                phone.terminate()
 
     def test_logs_one_session_out_and_no_other(self):
         self.register()

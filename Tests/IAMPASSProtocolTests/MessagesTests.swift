@@ -52,6 +52,14 @@ import Testing
     }
   }
 
+  @Test func aNameThatEndsInASpaceIsReadAndNotAskedWith() throws {
+    let context = SignInContext(host: "web-1", further: [.init(name: "host ", value: "db-server")])
+    #expect(try SignInContext(context.json) == context)
+    #expect(throws: MessageError.member("context")) {
+      try StartRequest(parsing: StartRequest(context: context).encoded())
+    }
+  }
+
   @Test func contextIsCutAndCleaned() throws {
     let context = SignInContext(host: "a\u{1B}[2J\u{202E}", command: String(repeating: "x", count: 1_000))
     let read = try StartRequest(parsing: StartRequest(context: context).encoded()).context

@@ -52,6 +52,18 @@ import Testing
     }
   }
 
+  @Test func whatAComputerSaysMakesNoFurtherFieldsOfTheText() async throws {
+    let (fixture, _) = try await office()
+    let forged = "sudo  account=root  address=10.0.0.9"
+    let context = SignInContext(host: "web-1", service: forged, user: #"a"b\c"#, tty: "")
+    _ = try await fixture.started("alice", context: context)
+    let entry = try #require(try await trail(fixture).last)
+    #expect(
+      entry.textLine.contains(
+        #"  host=web-1  service="sudo  account=root  address=10.0.0.9"  account="a\"b\\c"  tty="""#))
+    #expect(try JSON(parsing: Array(entry.jsonLine.utf8))["service"]?.string == forged)
+  }
+
   @Test func aDenialIsListedWithItsReason() async throws {
     let (fixture, phone) = try await office()
     _ = try await fixture.started("alice")

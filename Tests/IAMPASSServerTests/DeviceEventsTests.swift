@@ -53,6 +53,59 @@ struct DeviceEventsTests {
     #expect(try await fixture.status(of: session).status == .identifying)
   }
 
+  @Test func tellsHowManyMoreAreHeldBack() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let stream = try await TestStream(of: phone)
+    #expect(try await stream.requests().map(\.blocked) == [0])
+    #expect(try await fixture.start("alice") == .notStarted(reason: "REQUEST_PENDING"))
+    fixture.clock.advance(seconds: 1)
+    // So that there is news in any case, and nothing is waited for.
+    try await phone.change(.leave)
+    #expect(try await stream.requests().map(\.blocked) == [1])
+  }
+
+  @Test func tellsOnceASecondOfWhatIsHeldBack() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let stream = try await TestStream(of: phone)
+    _ = try await stream.next()
+    for _ in 0..<3 { _ = try await fixture.start("alice") }
+    try await phone.change(.leave)
+    let events = try #require(try await stream.next())
+    #expect(events.keys.sorted() == ["status"])
+    fixture.clock.advance(seconds: 1)
+    try await phone.change(.return)
+    #expect(try await stream.requests().map(\.blocked) == [3])
+  }
+
+  @Test func aNewRequestIsToldAtOnceWhateverIsHeldBack() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let stream = try await TestStream(of: phone)
+    _ = try await stream.next()
+    _ = try await fixture.start("alice")
+    _ = try await fixture.started("alice", context: SignInContext(host: "web-2"))
+    #expect(try await stream.requests().map(\.blocked) == [1, 0])
+  }
+
+  @Test func aRequestThatIsHeldBackWakesThePage() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let user = try await fixture.service.storage.read { [id = fixture.application.id] in
+      try User.find("alice", application: id, in: $0)?.id
+    }
+    let watch = fixture.service.board.watch(.user(try #require(user)))
+    _ = try await fixture.start("alice")
+    // What was said before the end is heard still.
+    watch.abandon()
+    #expect(await watch.wait(milliseconds: 0))
+  }
+
   @Test func tellsOfPresenceWithoutTheRequests() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)

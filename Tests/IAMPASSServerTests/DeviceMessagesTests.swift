@@ -39,6 +39,20 @@ import Testing
     #expect(reply.methods == [.acceptance])
   }
 
+  @Test(arguments: [true, false])
+  func aStatusIsReadAsWritten(_ walksAway: Bool) throws {
+    let session = LiveSession(session: "s", status: .walkaway, since: 1, expires: 2, context: context)
+    let reply = DeviceStatusReply(
+      application: "shop", user: "Alice", presence: .away, sessions: [session], methods: [.acceptance, .device],
+      walksAway: walksAway)
+    #expect(try DeviceStatusReply(parsing: reply.encoded()) == reply)
+  }
+
+  @Test func theSessionsOfAnOldServiceLeaveWithTheirPhone() throws {
+    let text = #"{"application":"a","user":"u","presence":"present","sessions":[]}"#
+    #expect(try DeviceStatusReply(parsing: Array(text.utf8)).walksAway)
+  }
+
   @Test func anOpenRequestIsReadAsWritten() throws {
     let request = OpenRequest(
       session: "s", nonce: "n", expires: 1, secondsLeft: 60, context: context, method: .device, asksCode: true,

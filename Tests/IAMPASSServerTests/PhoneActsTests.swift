@@ -142,6 +142,47 @@ import Testing
     #expect(try await phone.send(DeviceRoute.end, statement).status == 400)
   }
 
+  /// A session that was left, and one that was approved since.
+  private func approvedWhileAway() async throws -> (Fixture, TestPhone, far: StartedSession, near: StartedSession) {
+    let (fixture, phone, far, _) = try await approved()
+    try await phone.change(.leave)
+    let near = try await fixture.started("alice", context: SignInContext(host: "web-2"))
+    try await phone.approveOnly()
+    _ = try await fixture.status(of: near)
+    return (fixture, phone, far, near)
+  }
+
+  @Test func anApprovalWhileAwayBringsNoOtherSessionBack() async throws {
+    let (fixture, phone, far, near) = try await approvedWhileAway()
+    #expect(try await fixture.status(of: far).status == .walkaway)
+    #expect(try await fixture.status(of: near).status == .active)
+    let reply = try DeviceStatusReply(parsing: try await phone.status().body)
+    #expect(reply.presence == .away)
+    #expect(Set(reply.sessions.map(\.status.word)) == ["walkaway", "active"])
+  }
+
+  @Test func leavingAgainLeavesWhatWasApprovedSince() async throws {
+    let (fixture, phone, far, near) = try await approvedWhileAway()
+    try await phone.change(.leave)
+    #expect(try await fixture.status(of: far).status == .walkaway)
+    #expect(try await fixture.status(of: near).status == .walkaway)
+  }
+
+  @Test func aPhoneIsToldWhetherItsSessionsLeaveWithIt() async throws {
+    let (fixture, phone, session, _) = try await approved()
+    #expect(try DeviceStatusReply(parsing: try await phone.status().body).walksAway)
+    try await fixture.service.storage.write { [id = fixture.application.id] db in
+      var settings = try ApplicationSettings.of(id, in: db)
+      settings.walkaway = false
+      try settings.store(for: id, in: db)
+    }
+    let told = try DeviceStatusReply(parsing: try await phone.status().body)
+    #expect(!told.walksAway)
+    let left = try DeviceStatusReply(parsing: try await phone.change(.leave).body)
+    #expect(!left.walksAway)
+    #expect(try await fixture.status(of: session).status == .active)
+  }
+
   @Test func aPhoneUnregistersItself() async throws {
     let (fixture, phone, session) = try await waiting()
     #expect(try await phone.unregister().status == 200)

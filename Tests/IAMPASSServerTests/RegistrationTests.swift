@@ -107,6 +107,23 @@ import Testing
     #expect(try await TestPhone.register(in: fixture, code: old).status == 404)
   }
 
+  @Test func aLinkForALostPhoneEndsWithTheNextRegistration() async throws {
+    let fixture = try await fixtureWithUser()
+    let lost = try await fixture.linkCode(for: "alice", lost: true)
+    let phone = try await TestPhone.registered(in: fixture)
+    #expect(try await TestPhone.register(in: fixture, code: lost).reason == "UNKNOWN_LINK")
+    let reply = await fixture.respond(TestPhone.request(DeviceRoute.status, try phone.askBody(.status)))
+    #expect(reply.status == 200)
+  }
+
+  @Test func unregisteringTakesUnusedLinksWithIt() async throws {
+    let fixture = try await fixtureWithUser()
+    let phone = try await TestPhone.registered(in: fixture)
+    let unused = try await fixture.linkCode(for: "alice")
+    _ = try await phone.unregister()
+    #expect(try await TestPhone.register(in: fixture, code: unused).reason == "UNKNOWN_LINK")
+  }
+
   @Test func losingAPhoneClosesWhatItDidNotAnswer() async throws {
     let fixture = try await fixtureWithUser()
     _ = try await TestPhone.registered(in: fixture)

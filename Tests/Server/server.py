@@ -87,10 +87,10 @@ class ServerWorld(World):
         path = f"/management/device_registration_link/{self.application['application_id']}/alice?display_name=Alice"
         self.phone_registered(self.signed("GET", path)["register_url"])
 
-    def started(self, host):
+    def started(self, host, context=None):
         """A sign-in of alice's that waits for her answer."""
         path = f"/authentication/authenticate_user/{self.application['application_id']}/alice"
-        return self.signed("POST", path, {"context": {"host": host}})["authentication_status"]
+        return self.signed("POST", path, {"context": {"host": host, **(context or {})}})["authentication_status"]
 
     def approved(self, host):
         """A live session."""
@@ -101,6 +101,16 @@ class ServerWorld(World):
         finally:
             phone.stop()
         return session
+
+    def denied(self, host, context=None):
+        """The lines of a phone that denies this sign-in."""
+        phone = self.phone("deny", "--once")
+        try:
+            self.started(host, context)
+            phone.wait_for("^denied$")
+        finally:
+            phone.stop()
+        return phone.lines
 
     def ask_status(self, session, headers=None):
         """As ``ask``, of the session's status."""

@@ -269,6 +269,43 @@ class Restored(DatabaseCase):
             world.restart_server()
         self.assertTrue(self.added("later"))
 
+    def enter(self, link):
+        """What the console answers to a sign-in by its link."""
+        code = link.rpartition("/")[2]
+        request = urllib.request.Request(
+            self.world.address + "/console/enter", method="POST", data=("code=" + code).encode(),
+            headers={"Origin": self.world.address, "Content-Type": "application/x-www-form-urlencoded"})
+        opener = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.world.certificate)), NoRedirect)
+        try:
+            with opener.open(request, timeout=PATIENCE) as reply:
+                return reply.status, reply.headers
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.headers
+
+    def test_what_may_have_been_used_or_signed_out_since_the_copy_works_no_more(self):
+        world = self.world
+        world.add_users("bob")
+        path = f"/management/device_registration_link/{world.application['application_id']}/bob?display_name=Bob"
+        link = world.signed("GET", path)["register_url"].removeprefix(world.address)
+        in_console, unused = (world.command("console-link").stdout.strip() for _ in range(2))
+        status, headers = self.enter(in_console)
+        self.assertEqual(status, 303)
+        cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
+        self.assertEqual(world.get("/console", headers=cookie)[0], 200)
+        self.assertEqual(world.get(link)[0], 200)
+        self.assertEqual(world.command("backup", world.path("copy")).returncode, 0)
+        self.put_back("copy")
+        self.assertEqual(world.get("/console", headers=cookie)[0], 401)
+        self.assertEqual(world.get(link)[0], 404)
+        self.assertEqual(self.enter(unused)[0], 404)
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
 
 if __name__ == "__main__":
     unittest.main()

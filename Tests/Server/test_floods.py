@@ -10,6 +10,7 @@ import resource
 import socket
 import struct
 import threading
+import urllib.parse
 
 from strangers import *
 
@@ -83,13 +84,15 @@ def http2_request(path, stream):
     return frame(HEADERS, END_STREAM | END_HEADERS, head, stream)
 
 
-class Crowd(unittest.TestCase):
-    def hold(self, session):
-        path = session["status_url"].removeprefix(world.address)
-        signing = signed_requests.headers(session["session_token"], session["session_secret"], session["status_url"])
-        lines = [f"{name}: {value}" for name, value in signing.items()]
-        return world.saying(request(f"GET {path}", "Prefer: wait=60", *lines, host=world.address.removeprefix("https://")))
+def hold(session):
+    """A connection on which a session's client waits for its news."""
+    path = session["status_url"].removeprefix(world.address)
+    signing = signed_requests.headers(session["session_token"], session["session_secret"], session["status_url"])
+    lines = [f"{name}: {value}" for name, value in signing.items()]
+    return world.saying(request(f"GET {path}", "Prefer: wait=60", *lines, host=world.address.removeprefix("https://")))
 
+
+class Crowd(unittest.TestCase):
     def test_held_requests_cost_little_and_keep_nobody_out(self):
         if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < HELD + 100:
             self.skipTest("too few descriptors are allowed here")
@@ -97,7 +100,7 @@ class Crowd(unittest.TestCase):
         world.status(session)
         memory, descriptors = world.kilobytes("VmRSS"), world.descriptors()
         with contextlib.ExitStack() as connections:
-            crowd = [connections.enter_context(self.hold(session)) for _ in range(HELD)]
+            crowd = [connections.enter_context(hold(session)) for _ in range(HELD)]
             until(lambda: world.held() == HELD, f"{HELD} held requests")
             self.assertLess(world.kilobytes("VmHWM") - memory, HELD * GREATEST_HELD)
             self.assertEqual(world.status(session), "pending")
@@ -284,16 +287,87 @@ class Floods(unittest.TestCase):
 
 
 class Descriptors(unittest.TestCase):
-    def test_more_connections_than_descriptors_are_survived(self):
+    def allow(self, more):
+        """Gives the service so many descriptors beside those that it has, which are returned."""
         world.add_users("before")
-        pid, open_now = world.server.process.pid, world.descriptors()
+        pid, open_now = world.server.process.pid, world.settled_descriptors()
         usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + 50, usual[1]))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + more, usual[1]))
         self.addCleanup(resource.prlimit, pid, resource.RLIMIT_NOFILE, usual)
+        return open_now
+
+    def keep_busy(self, crowd):
+        """A request on each connection, again and again; whose is closed comes again."""
+        while not self.over.wait(0.5):
+            for place, connection in enumerate(crowd):
+                try:
+                    connection.setblocking(False)
+                    with contextlib.suppress(ssl.SSLWantReadError):
+                        if not connection.recv(65536):
+                            raise OSError
+                    connection.sendall(request("GET /healthz"))
+                except OSError:
+                    connection.close()
+                    with contextlib.suppress(OSError):
+                        crowd[place] = world.connection()
+
+    def test_who_keeps_connections_busy_shuts_nobody_out(self):
+        open_now = self.allow(200)
+        self.over = threading.Event()
+        crowd = []
+        try:
+            for _ in range(250):
+                crowd.append(world.connection())
+            busy = threading.Thread(target=self.keep_busy, args=(crowd,), daemon=True)
+            busy.start()
+            for number in range(20):
+                world.add_users(f"beside strangers {number}")
+            self.assertLess(world.descriptors(), open_now + 100)
+            self.over.set()
+            busy.join(PATIENCE)
+        finally:
+            for connection in crowd:
+                connection.close()
+
+    def test_strangers_end_nobodys_wait(self):
+        session = world.started("crowded")
+        world.status(session)
+        open_now = self.allow(400)
+        # More than strangers may have.
+        known = (open_now + 400) // 4 + 30
         with contextlib.ExitStack() as connections:
-            for _ in range(100):
-                connections.enter_context(socket.create_connection(world.place, PATIENCE))
-            until(lambda: world.descriptors() >= open_now + 50, "no descriptor left")
+            crowd = [connections.enter_context(hold(session)) for _ in range(known)]
+            until(lambda: world.held() == known, f"{known} held requests")
+            strangers = [connections.enter_context(world.connection()) for _ in range(150)]
+            until(lambda: world.descriptors() < open_now + known + len(strangers), "strangers who made way")
+            phone = world.phone("approve", "--once")
+            self.addCleanup(phone.stop)
+            for connection in crowd:
+                self.assertEqual(connection.recv(4096).partition(b"\r\n")[0], b"HTTP/1.1 200 OK")
+
+    def test_silent_readers_of_metrics_shut_nobody_out(self):
+        open_now = self.allow(200)
+        place = urllib.parse.urlsplit(world.metrics)
+        with contextlib.ExitStack() as connections:
+            for number in range(300):
+                connection = connections.enter_context(socket.create_connection((place.hostname, place.port), PATIENCE))
+                connection.sendall(b"GET /metrics HTTP/1.1\r\nX: " if number % 2 else b"")
+            world.add_users("beside readers")
+            self.assertIn("iampass_users", world.get("/metrics", address=world.metrics)[2])
+            until(lambda: world.descriptors() <= open_now + SPARE_DESCRIPTORS, "the end of silent readers")
+
+    def test_known_clients_leave_descriptors_to_spare(self):
+        session = world.started("many")
+        world.status(session)
+        open_now = self.allow(200)
+        with contextlib.ExitStack() as connections:
+            # The last ones are closed: those before them are known, too.
+            for _ in range(open_now + 200):
+                with contextlib.suppress(OSError):
+                    connections.enter_context(hold(session))
+            until(lambda: world.held() > 50, "held requests")
+            # What a service needs beside them.
+            until(lambda: world.descriptors() < open_now + 170, "descriptors to spare")
         until(lambda: world.descriptors() <= open_now + SPARE_DESCRIPTORS, "the descriptors given back")
         world.add_users("after")
 

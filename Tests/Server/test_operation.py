@@ -1,10 +1,19 @@
 """What who runs the service needs: health, metrics, logs, a graceful stop, and backups that can be put back."""
 
+import shlex
 import shutil
 import stat
 import threading
 
 from server import *
+
+# What would be fields of its own, were it not in quotes.
+FORGED = 'sudo  account=root address=10.0.0.9 "\\" host=other'
+
+
+def fields(line):
+    """The names and values of a line for people; quotes and backslashes are as a shell reads them."""
+    return dict(word.split("=", 1) for word in shlex.split(line) if "=" in word)
 
 
 def setUpModule():
@@ -100,6 +109,12 @@ class Logs(unittest.TestCase):
         self.assertEqual((replied["level"], replied["method"], replied["status"]), ("debug", "GET", "404"))
         self.assertRegex(replied["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
+    def test_in_text_a_value_makes_no_further_fields(self):
+        world.denied("forged-log", {"service": FORGED})
+        told = fields(world.server.wait_for("host=forged-log.* session started$"))
+        self.assertEqual(sorted(told), ["host", "service", "session", "status", "user"])
+        self.assertEqual((told["host"], told["service"]), ("forged-log", FORGED))
+
     def test_a_level_leaves_out_what_is_below_it(self):
         other = self.served("--log-level", "warning", expect=None)
         # Of the tests' certificate, which is for two days.
@@ -137,6 +152,14 @@ class Audit(unittest.TestCase):
             self.assertEqual((entry["application"], entry["phone"], entry["address"]), ("office", "Alice", "127.0.0.1"))
             self.assertRegex(entry["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(len(world.command("audit").stdout.splitlines()), len(entries))
+
+    def test_in_text_a_value_makes_no_further_fields(self):
+        world.denied("forged-audit", {"service": FORGED})
+        lines = [line for line in world.command("audit").stdout.splitlines() if "host=forged-audit" in line]
+        self.assertEqual([line.split("  ")[1] for line in lines], ["asked", "denied"])
+        told = fields(lines[0])
+        self.assertEqual(sorted(told), ["address", "application", "host", "phone", "service", "session", "user"])
+        self.assertEqual((told["service"], told["address"]), (FORGED, "127.0.0.1"))
 
     def test_what_a_phone_signed_can_be_shown(self):
         world.approved("signed-for")

@@ -55,7 +55,8 @@ struct Console: Sendable {
     guard let found = try await storage.read({ try ConsoleAccess.formToken(key: key, at: now, in: $0) }) else {
       return nil
     }
-    if found.isUseOld { try await storage.write { try ConsoleAccess.markUsed(key: key, at: now, in: $0) } }
+    if found.isUseOld { try await storage.note { try ConsoleAccess.markUsed(key: key, at: now, in: $0) } }
+    call.request.onProof()
     return Visitor(key: key, formToken: found.token)
   }
 

@@ -84,6 +84,11 @@ enum ConsoleAccess {
     try db.execute(sql: "DELETE FROM console_session WHERE key_hash = ?", arguments: [hash(key)])
   }
 
+  static func forgetAll(in db: Database) throws {
+    try db.execute(sql: "DELETE FROM console_link")
+    try db.execute(sql: "DELETE FROM console_session")
+  }
+
   static func prune(at now: UnixTime, in db: Database) throws {
     try db.execute(sql: "DELETE FROM console_link WHERE expires_at <= ?", arguments: [now.milliseconds])
     try db.execute(

@@ -9,6 +9,15 @@ const { accounts, ask, title } = globalThis.iampass;
 /** Sessions that one call may end. */
 const mostEnded = 50;
 
+/** Whether some of the sessions go on, and whether some have left. */
+function statuses(sessions) {
+  const has = (word) => sessions.some(({ session_status }) => session_status === word);
+  return { goOn: has("active"), haveLeft: has("walkaway") };
+}
+
+/** Whether leaving signs nobody out. An older service does not say. */
+const staysSignedIn = ({ walkaway }) => walkaway === false;
+
 export class AccountView {
   element = copyOf("account-template");
   account;
@@ -23,8 +32,8 @@ export class AccountView {
     heading.textContent = `${account.user} at ${account.application}`;
     heading.id = `account-${account.device}`;
     this.element.setAttribute("aria-labelledby", heading.id);
-    this.#on(".leave", () => this.#move("leave", "You have left: your computers sign you out."));
-    this.#on(".return", () => this.#move("return", "Welcome back."));
+    this.#on(".leave", () => this.#move("leave", (status) => this.#farewell(status)));
+    this.#on(".return", () => this.#move("return", () => "Welcome back."));
     this.#on(".unregister", () => this.#unregister());
     this.#on(".add-lock", () => this.#addLock());
     void this.#showMethods(account.methods);
@@ -37,10 +46,17 @@ export class AccountView {
   /** What the service says of this account. */
   update(status) {
     const isAway = status.presence === "away";
-    this.#part(".presence").textContent = isAway
-      ? "You are away. Sessions that you opened are signed out." : "You are here.";
-    this.#part(".leave").hidden = isAway;
-    this.#part(".return").hidden = !isAway;
+    const { goOn, haveLeft } = statuses(status.sessions);
+    this.#part(".presence").textContent = [
+      isAway ? "You are away." : "You are here.",
+      haveLeft ? `Sessions marked “away” are signed out${goOn ? ", the others go on" : ""}.`
+        : isAway && goOn ? "Your sessions go on." : null,
+    ].filter(Boolean).join(" ");
+    // What was approved after the user left can be left too.
+    this.#part(".leave").hidden = staysSignedIn(status) || (isAway && !goOn);
+    this.#part(".return").hidden = !isAway && !haveLeft;
+    show(this.#part(".stays"), staysSignedIn(status)
+      ? `At ${status.application}, leaving does not sign you out. Log out of each session instead.` : null);
     this.#showSessions(status.sessions);
     if (status.methods) void this.#showMethods(status.methods);
   }
@@ -57,26 +73,37 @@ export class AccountView {
     return this.element.querySelector(selector);
   }
 
-  /** Runs `work` at a tap, and shows what goes wrong with it. */
+  /** Runs `work` at a tap, shows what goes wrong with it, and focuses what it returns, if anything. */
   #on(selector, work) {
     this.#part(selector).addEventListener("click", () => void this.#attempt(work));
   }
 
-  #attempt(work) {
-    return withButtonsOff(this.element, async () => {
+  async #attempt(work) {
+    let next = null;
+    await withButtonsOff(this.element, async () => {
       show(this.#part(".problem"), null);
       try {
-        await work();
+        next = await work();
       } catch (error) {
         show(this.#part(".problem"), sentence(error));
       }
     });
+    // Only now: a button that is off takes no focus.
+    next?.focus();
   }
 
   async #move(purpose, words) {
-    this.update(await ask(this.account, "presence", purpose, { known: [] }));
-    say(words);
-    this.#part(purpose === "leave" ? ".return" : ".leave").focus();
+    const status = await ask(this.account, "presence", purpose, { known: [] });
+    this.update(status);
+    say(words(status));
+    const next = this.#part(purpose === "leave" ? ".return" : ".leave");
+    return next.hidden ? this.#part("summary") : next;
+  }
+
+  #farewell(status) {
+    // The page may have shown what was so before the administrator changed it.
+    if (staysSignedIn(status)) return `You have left, but at ${status.application} that does not sign you out.`;
+    return statuses(status.sessions).haveLeft ? "You have left: your computers sign you out." : "You have left.";
   }
 
   #showSessions(sessions) {

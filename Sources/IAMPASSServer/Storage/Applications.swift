@@ -59,6 +59,16 @@ extension Storage {
     }
   }
 
+  /// Undoes ``createApplication(named:matchCodes:at:)`` where nobody has seen the secret: the name is free again.
+  public func takeBack(_ application: Application, at now: UnixTime) async throws {
+    try await write { db in
+      try db.execute(sql: "DELETE FROM application WHERE id = ?", arguments: [application.id])
+      try db.execute(
+        sql: "INSERT INTO audit (at, event, application) VALUES (?, 'application taken back', ?)",
+        arguments: [now.milliseconds, application.name])
+    }
+  }
+
   /// Switches an application's match codes, for requests from now on; open ones keep theirs.
   public func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws {
     try await write { db in

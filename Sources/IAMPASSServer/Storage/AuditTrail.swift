@@ -44,9 +44,9 @@ public struct AuditEntry: Sendable {
     return String(decoding: JSON.object(all).encoded(), as: UTF8.self)
   }
 
-  /// One line for people; values came from strangers.
+  /// One line for people.
   public var textLine: String {
-    ([at.text, event] + details.map { "\($0.name)=\(DisplayText.sanitized($0.value))" }).joined(separator: "  ")
+    ([at.text, event] + details.map { "\($0.name)=\(FieldText.quoted($0.value))" }).joined(separator: "  ")
   }
 
   static func prune(at now: UnixTime, in db: Database) throws {

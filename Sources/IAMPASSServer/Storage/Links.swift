@@ -40,9 +40,14 @@ struct Link: Sendable {
       ])
   }
 
-  /// A lost phone's finder may hold a link that was never used.
+  /// Whoever holds a link that was never used, a lost phone's finder say, can do nothing with it any more.
   static func revokeAll(of user: Int64, in db: Database) throws {
     try db.execute(sql: "DELETE FROM link WHERE user = ? AND used_at IS NULL", arguments: [user])
+  }
+
+  /// As ``revokeAll(of:in:)``, of those alone that take a phone's place. The others say that there is a phone.
+  static func revokeReplacing(of user: Int64, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM link WHERE user = ? AND used_at IS NULL AND replaces_phone", arguments: [user])
   }
 
   func markUsed(at now: UnixTime, in db: Database) throws {

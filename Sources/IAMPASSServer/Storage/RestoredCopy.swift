@@ -18,12 +18,15 @@ enum RestoredCopy {
     try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM restored_copy WHERE nonces_spent_until IS NULL)") ?? false
   }
 
-  /// Counts every nonce as spent that was signed in an earlier second than this one.
+  /// Counts every nonce as spent that was signed in an earlier second than this one, and every link as used; the
+  /// console's browsers may have signed out.
   static func begin(at now: UnixTime, in db: Database) throws {
     let until = UnixTime(seconds: now.seconds + SignatureCheck.nonceLifetime)
     try db.execute(
       sql: "UPDATE restored_copy SET nonces_spent_until = ? WHERE nonces_spent_until IS NULL",
       arguments: [until.milliseconds])
+    try db.execute(sql: "DELETE FROM link WHERE used_at IS NULL")
+    try ConsoleAccess.forgetAll(in: db)
   }
 
   static func prune(at now: UnixTime, in db: Database) throws {

@@ -27,6 +27,7 @@ enum Schema {
     }
     migrator.registerMigration("phone pages") { try $0.execute(sql: PhoneSchema.page) }
     migrator.registerMigration("restored copies") { try $0.execute(sql: RestoredCopy.schema) }
+    migrator.registerMigration("users' ids used once") { try $0.execute(sql: User.idsUsedOnce) }
     return migrator
   }
 

@@ -30,8 +30,8 @@ public struct StorageError: Error, Sendable {
 
 /// The service's state in one SQLite file.
 ///
-/// A commit is in the write-ahead log before a reply leaves, so that `kill -9` loses nothing that was said. Several
-/// processes may work on one directory: `application create` beside a running service.
+/// A commit is in the write-ahead log, and that on the disk, before a reply leaves: neither `kill -9` nor a power cut
+/// undoes what was said. Several processes may work on one directory: `application create` beside a running service.
 public struct Storage: Sendable {
   /// How long a write waits for another process, in seconds; with its turn among others it waits twice as long at most.
   private static let busyTime = 5.0
@@ -39,14 +39,26 @@ public struct Storage: Sendable {
 
   private let pool: DatabasePool
   private let lock = LockWatch()
+  private let syncing = Syncing()
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
 
   /// Opens the database that a service already has in `folder`.
   public init(existing folder: String) throws {
-    let path = folder + "/" + Storage.fileName
-    guard access(path, F_OK) == 0 else { throw StorageError(.noDatabase, path: path) }
+    guard try Storage.isThere(in: folder) else {
+      throw StorageError(.noDatabase, path: folder + "/" + Storage.fileName)
+    }
     try self.init(folder: folder)
+  }
+
+  /// Whether `folder` has a database. Throws: where that cannot be seen.
+  public static func isThere(in folder: String) throws(StorageError) -> Bool {
+    let path = folder + "/" + fileName
+    guard access(path, F_OK) != 0 else { return true }
+    guard errno == ENOENT || errno == ENOTDIR else {
+      throw StorageError(.databaseNotOpened, path: path, detail: String(cString: strerror(errno)))
+    }
+    return false
   }
 
   /// Opens the database in `folder`, making both where they are missing (0700 and 0600), and brings it up to date.
@@ -82,14 +94,27 @@ public struct Storage: Sendable {
     }
   }
 
-  /// One transaction, on disk when this returns.
+  /// One transaction, on the disk when this returns.
   func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await write(.full, work)
+  }
+
+  /// One transaction that `kill -9` does not undo, but a power cut may: until the next ``write(_:)``, which brings the
+  /// whole log to the disk. For what means nothing without a change that follows it.
+  func note<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await write(.normal, work)
+  }
+
+  private func write<Value: Sendable>(
+    _ mode: Syncing.Mode, _ work: @escaping @Sendable (Database) throws -> Value
+  ) async throws -> Value {
     let arrival = ContinuousClock.now
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
-    return try await Task.detached { [pool, lock, alarm] in
+    return try await Task.detached { [pool, lock, alarm, syncing] in
       try await pool.writeWithoutTransaction { db in
         // In turn each would wait its whole time for another process, and the last one for minutes.
         if lock.hasOutlasted(arrival, by: .seconds(Storage.busyTime)) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        try syncing.become(mode, of: db)
         let changes = db.totalChangesCount
         let value = try lock.watching { try db.transaction(work) }
         if db.totalChangesCount != changes { alarm.wrote() }
@@ -132,6 +157,25 @@ public struct Storage: Sendable {
     // The umask may have been wider, or the file older.
     fchmod(descriptor, 0o600)
     Glibc.close(descriptor)
+  }
+}
+
+/// When a commit of the one connection that writes waits for the disk.
+private final class Syncing: Sendable {
+  /// SQLite's words. GRDB makes it NORMAL for a connection that writes ahead.
+  enum Mode: String {
+    case full = "FULL"
+    case normal = "NORMAL"
+  }
+
+  private let current = Mutex<Mode?>(nil)
+
+  func become(_ mode: Mode, of db: Database) throws {
+    try current.withLock { current in
+      guard current != mode else { return }
+      try db.execute(sql: "PRAGMA synchronous = \(mode.rawValue)")
+      current = mode
+    }
   }
 }
 

@@ -16,6 +16,16 @@ struct User: Sendable {
     name = try row.get("name")
   }
 
+  /// An id is never another user's: an old page of the console, and the audit, go by it.
+  static let idsUsedOnce = """
+    CREATE TABLE greatest_user (id INTEGER NOT NULL) STRICT;
+    INSERT INTO greatest_user
+    SELECT max(coalesce((SELECT max(id) FROM user), 0), coalesce((SELECT max(user) FROM audit), 0));
+    CREATE TRIGGER greatest_user_kept AFTER INSERT ON user BEGIN
+      UPDATE greatest_user SET id = max(id, NEW.id);
+    END;
+    """
+
   static func isFit(_ name: String) -> Bool {
     !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")
   }
@@ -27,7 +37,8 @@ struct User: Sendable {
   /// Whether the user is new.
   static func add(_ name: String, application: String, in db: Database) throws -> Bool {
     try db.execute(
-      sql: "INSERT OR IGNORE INTO user (application, name) VALUES (?, ?)", arguments: [application, name])
+      sql: "INSERT OR IGNORE INTO user (id, application, name) SELECT id + 1, ?, ? FROM greatest_user",
+      arguments: [application, name])
     return db.changesCount == 1
   }
 

@@ -1,0 +1,54 @@
+import GRDB
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct StorageTests {
+  /// SQLite's numbers of NORMAL and FULL.
+  private static let normal = 1
+  private static let full = 2
+
+  private func synchronous(_ db: Database) throws -> Int? { try Int.fetchOne(db, sql: "PRAGMA synchronous") }
+
+  @Test func whatIsWrittenIsOnTheDisk() async throws {
+    let storage = try await Fixture().service.storage
+    #expect(try await storage.write(synchronous) == Self.full)
+    #expect(try await storage.note(synchronous) == Self.normal)
+    #expect(try await storage.write(synchronous) == Self.full)
+  }
+
+  @Test func aUsersIDIsNeverAnothers() async throws {
+    let fixture = try await Fixture()
+    let application = fixture.application.id
+    var ids: [Int64] = []
+    for name in ["alice", "eve", "frank"] {
+      try await fixture.addUser(name)
+      let user = try await fixture.service.storage.read { try User.find(name, application: application, in: $0) }
+      let found = try #require(user)
+      ids.append(found.id)
+      _ = try await fixture.service.storage.write { try found.delete(at: fixture.clock.now, in: $0) }
+    }
+    #expect(ids == [1, 2, 3])
+  }
+
+  @Test func theIDsOfAnOlderDatabaseAreNotGivenAgain() async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    // As before users' ids were kept, with one deleted whom the audit remembers.
+    try await fixture.service.storage.write { db in
+      try db.execute(
+        sql: """
+          DROP TRIGGER greatest_user_kept; DROP TABLE greatest_user;
+          DELETE FROM grdb_migrations WHERE identifier = 'users'' ids used once';
+          INSERT INTO audit (at, event, user) VALUES (0, 'user deleted', 41);
+          """)
+    }
+    let storage = try fixture.restarted().storage
+    let application = fixture.application.id
+    let added = try await storage.write { db in
+      _ = try User.add("frank", application: application, in: db)
+      return try User.find("frank", application: application, in: db)
+    }
+    #expect(added?.id == 42)
+  }
+}

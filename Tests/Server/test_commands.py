@@ -1,0 +1,151 @@
+"""What the commands of `iampass-server` and `iampass-phone` print, and where they say that they could not."""
+
+import contextlib
+import shutil
+import signal
+import socket
+
+from server import *
+
+#: root as a stranger: without these the modes of others' folders hold for it too (capabilities(7)).
+AS_A_STRANGER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+STRANGER = 65534
+
+
+def setUpModule():
+    global world
+    world = ServerWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve_alone()
+    world.enroll_alice()
+    world.approved("desk")
+
+
+def told(output, *words):
+    """A program that prints into `output`; its standard error is text."""
+    return subprocess.run(words, stdout=output, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+
+
+def server(*words, data="data"):
+    return (program("iampass-server"), *words, "--data", world.path(data))
+
+
+def status(*words):
+    return (program("iampass-phone"), "status", "--state", world.path("phone.json"), *words)
+
+
+@contextlib.contextmanager
+def closed_pipe():
+    """Its reader is gone."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+
+
+class FullDisk(unittest.TestCase):
+    def refused(self, *words):
+        with open("/dev/full", "wb") as full:
+            done = told(full, *words)
+        self.assertEqual(done.returncode, IO, (words, done.stderr))
+        self.assertRegex(done.stderr, r"^iampass-\w+: the \w+ cannot be written: No space left on device.*\nhint: .*\n$")
+
+    def test_what_cannot_be_printed_is_said(self):
+        for words in (
+            server("audit"), server("audit", "--json-lines"), server("audit", "--answers"), server("console-link"),
+            server("application", "set", "office", "--match-code", "off"),
+            (program("iampass-server"), "--help"), (program("iampass-server"), "--version"),
+            (program("iampass-server"), "--generate-completion-script", "bash"),
+            status(), status("--json"), (program("iampass-phone"), "--help"),
+        ):  # fmt: skip
+            with self.subTest(words=words[1:3]):
+                self.refused(*words)
+
+    def test_an_application_whose_secret_nobody_saw_is_taken_back(self):
+        for more in ((), ("--json",)):
+            self.refused(*server("application", "create", "unseen", *more))
+            with world.database() as database:
+                found = database.execute("SELECT count(*) FROM application WHERE name = 'unseen'").fetchone()
+            self.assertEqual(found, (0,))
+        self.assertIn("application taken back  application=unseen", world.command("audit").stdout)
+        self.assertEqual(world.command("application", "create", "unseen").returncode, 0)
+
+    def test_a_host_credential_whose_secret_nobody_saw_is_revoked(self):
+        words = ("host-credential", "create", "office", "unseen", "--host", "desk")
+        self.refused(*server(*words))
+        with world.database() as database:
+            found = database.execute("SELECT revoked_at IS NULL FROM host_credential WHERE name = 'unseen'").fetchall()
+        self.assertEqual(found, [(0,)])
+        self.refused(*server("host-credential", "list", "office"))
+        self.assertEqual(world.command(*words).returncode, 0)
+
+
+class ClosedPipe(unittest.TestCase):
+    def test_who_reads_no_further_is_told_nothing(self):
+        for words in (server("audit"), status()):
+            with closed_pipe() as pipe:
+                done = told(pipe, *words)
+            self.assertEqual(done.stderr, "", words)
+            self.assertIn(done.returncode, (0, -signal.SIGPIPE), words)
+
+    def test_a_secret_that_nobody_reads_is_taken_back(self):
+        with closed_pipe() as pipe:
+            done = told(pipe, *server("application", "create", "unread"))
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertIn("the secret cannot be written: Broken pipe", done.stderr)
+        self.assertEqual(world.command("application", "create", "unread").returncode, 0)
+
+
+class DataDirectory(unittest.TestCase):
+    def test_one_that_cannot_be_looked_into_is_not_called_empty(self):
+        os.mkdir(world.path("others"), 0o700)
+        os.chown(world.path("others"), STRANGER, STRANGER)
+        done = told(subprocess.DEVNULL, *AS_A_STRANGER, *server("audit", data="others"))
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertIn("iampass.sqlite cannot be opened: Permission denied\nhint: look at its owner", done.stderr)
+
+    def test_one_that_is_not_there_is_said_and_not_made(self):
+        for words in (
+            ("audit",), ("console-link",), ("application", "set", "office", "--match-code", "off"),
+            ("host-credential", "list", "office"),
+        ):  # fmt: skip
+            done = world.command(*words, data="typo")
+            self.assertEqual(done.returncode, NO_INPUT, done.stderr)
+            self.assertIn("there is no database", done.stderr)
+            self.assertFalse(os.path.exists(world.path("typo")))
+
+    def test_a_new_database_is_said_beside_the_secret(self):
+        self.addCleanup(shutil.rmtree, world.path("new"))
+        made = world.command("application", "create", "first", "--json", data="new")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(made.stderr, f"iampass-server: there was no database in {world.path('new')}: made a new one\n")
+        self.assertEqual(sorted(json.loads(made.stdout)), ["application_id", "application_secret"])
+        again = world.command("application", "create", "second", data="new")
+        self.assertEqual((again.returncode, again.stderr), (0, ""))
+
+
+class Hints(unittest.TestCase):
+    def test_a_taken_port_names_the_option_that_chose_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+            for option, other in (("--listen", "--metrics-listen"), ("--metrics-listen", "--listen")):
+                done = world.command(
+                    "serve", option, address, other, "127.0.0.1:0", "--tls-cert", world.certificate, "--tls-key", world.key,
+                    data="other")
+                self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
+                self.assertIn(f"cannot listen on {address}: ", done.stderr)
+                self.assertRegex(done.stderr, rf"\nhint: .* choose another with {option}\n")
+
+    def test_a_missing_authority_names_its_option(self):
+        link = world.address + "/register/" + "0" * 32
+        done = told(
+            subprocess.DEVNULL, program("iampass-phone"), "register", link, "--state", world.path("new.json"), "--ca",
+            world.path("nofile"))
+        self.assertEqual(done.returncode, NO_INPUT)
+        self.assertRegex(done.stderr, r"nofile cannot be read: No such file or directory\nhint: .*--ca\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
