@@ -76,7 +76,7 @@ public struct PAMReader {
   static let kinds: Set<String> = ["auth", "account", "password", "session"]
 
   /// Where libpam looks for what the admin's folder does not have.
-  private static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
+  static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
 
   private let folder: String
   private let read: (String) -> [UInt8]?
@@ -95,6 +95,25 @@ public struct PAMReader {
   /// The stack of a service for `auth`, `session` and so on.
   public func stack(_ kind: String, of service: String) throws(PAMFileError) -> [PAMEntry] {
     try entries(of: service, kind: kind, depth: 0)
+  }
+
+  /// Those of the names that are services: what another file includes is none.
+  public func services(among names: [String]) -> [String] {
+    let included = Set(names.flatMap { filesIncluded(by: $0) })
+    return names.filter { !included.contains($0) }
+  }
+
+  private func filesIncluded(by name: String) -> [String] {
+    var files: [String] = []
+    for (_, text) in Self.logicalLines(read(path(of: name)) ?? []) {
+      let words = Self.words(text)
+      if words.count == 2, words[0] == "@include" {
+        files.append(words[1])
+      } else if words.count > 2, ["include", "substack"].contains(words[1].lowercased()) {
+        files.append(words[2])
+      }
+    }
+    return files.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
   }
 
   private func path(of name: String) -> String {

@@ -1,6 +1,6 @@
 /// What `sshd -T` prints: the settings in force outside of `Match` blocks.
 public struct SSHDSettings: Sendable, Equatable {
-  private let values: [String: String]
+  private var values: [String: String]
 
   public init(_ output: String) {
     var values: [String: String] = [:]
@@ -20,6 +20,14 @@ public struct SSHDSettings: Sendable, Equatable {
   /// Whether sshd can ask the phone, which PAM does in keyboard-interactive alone.
   public var asksPAM: Bool { self["usepam"] == "yes" && self["kbdinteractiveauthentication"] == "yes" }
 
+  /// As they are with the file that `iampassctl enable --sshd` writes.
+  public var withDropIn: SSHDSettings {
+    var settings = self
+    settings.values["usepam"] = "yes"
+    settings.values["kbdinteractiveauthentication"] = "yes"
+    return settings
+  }
+
   /// - Parameter timeout: the module's longest wait, in seconds.
   public func findings(timeout: Int64) -> [Finding] {
     var findings: [Finding] = []
@@ -27,12 +35,15 @@ public struct SSHDSettings: Sendable, Equatable {
       findings.append(Finding(level, .sshd, "sshd: \(text)", hint: hint))
     }
     if self["usepam"] != "yes" {
-      add(.problem, "UsePAM is off: the phone is never asked", "set UsePAM yes in sshd_config")
+      add(
+        .problem, "UsePAM is off: the phone is never asked",
+        "iampassctl enable --sshd, or UsePAM yes in a file of /etc/ssh/sshd_config.d that sorts first")
     }
     if self["kbdinteractiveauthentication"] != "yes" {
       add(
         .problem, "KbdInteractiveAuthentication is off: the phone is never asked",
-        "iampassctl enable, or KbdInteractiveAuthentication yes in a file of /etc/ssh/sshd_config.d that sorts first")
+        "iampassctl enable --sshd, or KbdInteractiveAuthentication yes in a file of /etc/ssh/sshd_config.d that sorts first"
+      )
     }
     if let grace = loginGraceTime, grace > 0, grace <= timeout {
       add(

@@ -33,6 +33,25 @@ public struct StackJudgement {
     return all.isEmpty ? [finding(.ok, "asks the phone (\(line.place))", nil)] : all
   }
 
+  /// Of a service that is not in `services`, where the module answers authinfo_unavail without asking the phone. None
+  /// where the stack passes over that.
+  public func findingsUnlisted() -> [Finding] {
+    guard let line = ownLines.first else { return [] }
+    if opens(.authinfoUnavail, passwordRight: false) {
+      return [
+        finding(
+          .problem, "lets anybody in: it is not in services, and nothing but the phone is asked for (\(line.place))",
+          "end the auth stack with: auth requisite pam_deny.so")
+      ]
+    }
+    guard opens(.success, passwordRight: true), !opens(.authinfoUnavail, passwordRight: true) else { return [] }
+    return [
+      finding(
+        .problem, "refuses every sign-in: it is not in services, and needs pam_iampass.so (\(line.place))",
+        "name \(service) in services too, or take pam_iampass.so out of \(line.file)")
+    ]
+  }
+
   private func finding(_ level: Finding.Level, _ text: String, _ hint: String?) -> Finding {
     Finding(level, .pam, "\(service): \(text)", hint: hint)
   }

@@ -39,7 +39,7 @@ public struct UserFindings {
       findings.append(
         Finding(
           .warning, .users, "with a token, but not known to this system: \(Self.list(unknown))",
-          hint: "iampassctl user remove \(DisplayText.sanitized(unknown[0])) --force"))
+          hint: "iampassctl user remove \(DisplayText.sanitized(unknown[0]))"))
     }
     if let withoutPhone, !withoutPhone.isEmpty {
       findings.append(

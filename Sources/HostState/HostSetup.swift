@@ -30,13 +30,15 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   }
 
   /// The command or line that mends it, where there is one.
-  public var hint: String? {
+  public var hint: String? { self == .noServer ? "set server = https://…" : file?.hint }
+
+  /// What is wrong with a file as such, where it is none of its lines.
+  public var file: FileError? {
     switch self {
-    case .noServer: "set server = https://…"
     case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),
       .users(.file(let error), _), .authority(let error):
-      error.hint
-    case .plainServerNotSigned, .badArgument, .configuration, .credentials, .users, .signing: nil
+      error
+    case .noServer, .plainServerNotSigned, .badArgument, .configuration, .credentials, .users, .signing: nil
     }
   }
 }

@@ -49,23 +49,9 @@ enum FolderListing {
 public enum AtomicFile {
   /// - Parameter mode: permission bits of the new file.
   public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(FileError) {
-    let temporary = path + ".new"
-    _ = unlink(temporary)
-    let descriptor = iampass_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw FileError(.system(errno), path: temporary) }
-    do throws(FileError) {
-      try writeAll(bytes, to: descriptor, path: temporary)
-      // The host's umask is not ours to rely on.
-      guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
-        throw FileError(.system(errno), path: temporary)
-      }
-      guard rename(temporary, path) == 0 else { throw FileError(.system(errno), path: path) }
-      close(descriptor)
-    } catch {
-      close(descriptor)
-      unlink(temporary)
-      throw error
-    }
+    let file = try NewFile(for: path, mode: mode)
+    try file.write(bytes)
+    try file.takePlace()
   }
 
   static func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
@@ -81,5 +67,46 @@ public enum AtomicFile {
       }
       written += count
     }
+  }
+}
+
+/// A file beside the one whose place it is to take. Given up, it goes away.
+public final class NewFile {
+  private let path: String
+  private let temporary: String
+  /// Permission bits.
+  private let mode: UInt32
+  private let descriptor: Int32
+  private var hasItsPlace = false
+
+  /// Opened, still empty.
+  public init(for path: String, mode: UInt32) throws(FileError) {
+    self.path = path
+    temporary = path + ".new"
+    self.mode = mode
+    _ = unlink(temporary)
+    descriptor = iampass_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+    guard descriptor >= 0 else { throw FileError(.system(errno), path: temporary) }
+  }
+
+  deinit {
+    // None where it could not be opened.
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    if !hasItsPlace { unlink(temporary) }
+  }
+
+  /// All of it, once; on the disk when this returns.
+  public func write(_ bytes: [UInt8]) throws(FileError) {
+    try AtomicFile.writeAll(bytes, to: descriptor, path: temporary)
+    // The host's umask is not ours to rely on.
+    guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
+      throw FileError(.system(errno), path: temporary)
+    }
+  }
+
+  public func takePlace() throws(FileError) {
+    guard rename(temporary, path) == 0 else { throw FileError(.system(errno), path: path) }
+    hasItsPlace = true
   }
 }

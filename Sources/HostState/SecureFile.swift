@@ -51,7 +51,10 @@ public struct FileError: Error, Sendable, Equatable {
     case .writableByOthers: "chmod go-w \(path)"
     case .readableByOthers: "chmod 600 \(path)"
     case .notOwnedByRoot: "chown root:root \(path)"
-    case .missing, .notRegular, .symbolicLink, .folderWritableByOthers, .tooLarge, .empty, .system: nil
+    // Another owner is named so too.
+    case .folderWritableByOthers where (mode ?? 0) & 0o022 == 0: "chown root:root \(SecureFile.folder(of: path))"
+    case .folderWritableByOthers: "chmod go-w \(SecureFile.folder(of: path))"
+    case .missing, .notRegular, .symbolicLink, .tooLarge, .empty, .system: nil
     }
   }
 }
@@ -129,13 +132,16 @@ public enum SecureFile {
     return Int(found.st_size)
   }
 
+  fileprivate static func folder(of path: String) -> String {
+    switch path.lastIndex(of: "/") {
+    case nil: "."
+    case path.startIndex: "/"
+    case let end?: String(path[..<end])
+    }
+  }
+
   private static func checkFolder(of path: String) throws(FileError) {
-    let folder =
-      switch path.lastIndex(of: "/") {
-      case nil: "."
-      case path.startIndex: "/"
-      case let end?: String(path[..<end])
-      }
+    let folder = folder(of: path)
     var found = stat()
     guard stat(folder, &found) == 0 else {
       throw errno == ENOENT || errno == ENOTDIR

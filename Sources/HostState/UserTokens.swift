@@ -10,6 +10,8 @@ public enum UserTokensError: Error, Sendable, Equatable {
   case userNamedTwice(line: Int)
   /// The file has the user with a token that is not the one to be added.
   case hasAnotherToken(String)
+  /// The token to be added is this user's in the file.
+  case tokenIsAnothers(String)
 
   public func explanation(path: String) -> String {
     switch self {
@@ -18,6 +20,7 @@ public enum UserTokensError: Error, Sendable, Equatable {
     case .badToken(let line): "\(path):\(line): no usable token"
     case .userNamedTwice(let line): "\(path):\(line): user named twice"
     case .hasAnotherToken(let user): "\(path): \(DisplayText.sanitized(user, limit: 64)) has another token already"
+    case .tokenIsAnothers(let user): "\(path): this token is \(DisplayText.sanitized(user, limit: 64))'s"
     }
   }
 }
@@ -71,6 +74,18 @@ public struct UserTokens: Sendable {
       token = Secret(bytes: value)
     }
     return token
+  }
+
+  /// The user who has this token, as his line spells him; nil where nobody has.
+  func user(having token: Secret) -> String? {
+    let value = token.exposedBytes
+    for line in bytes.split(separator: UInt8(ascii: "\n")) where line.first != UInt8(ascii: "#") {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[(colon + 1)...].elementsEqual(value) else {
+        continue
+      }
+      return String(decoding: line[..<colon], as: UTF8.self)
+    }
+    return nil
   }
 
   private func line(at index: Int) -> Int { bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1 }

@@ -8,16 +8,19 @@ public struct UserTokensEditor: Sendable {
 
   public init(path: String) { self.path = path }
 
-  /// The user's token: the one in the file, else `fresh`, which is added at the end.
-  public func token(of user: UnixUsername, orAdd fresh: Secret) throws(UserTokensError) -> Secret {
+  /// The user's token: the one in the file, else `fresh`, which is added at the end, unless somebody else has it.
+  public func token(
+    of user: UnixUsername, orAdd fresh: Secret
+  ) throws(UserTokensError) -> (token: Secret, isNew: Bool) {
     try locked { () throws(UserTokensError) in
-      let bytes = try current()
-      if let bytes, let known = try UserTokens(parsing: bytes).token(of: user) { return known }
-      var text = bytes ?? []
+      var text = try current() ?? []
+      let known = try UserTokens(parsing: text)
+      if let token = try known.token(of: user) { return (token, false) }
+      if let other = known.user(having: fresh) { throw .tokenIsAnothers(other) }
       if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
       text += Array("\(user.text):".utf8) + fresh.exposedBytes + [UInt8(ascii: "\n")]
       try replace(with: text)
-      return fresh
+      return (fresh, true)
     }
   }
 
@@ -42,12 +45,17 @@ public struct UserTokensEditor: Sendable {
 
   /// Removes the user's line, if it still holds this token.
   public func remove(_ user: UnixUsername, token: Secret) throws(UserTokensError) {
-    try locked { () throws(UserTokensError) in
-      guard let bytes = try current() else { return }
-      let line = Array("\(user.text):".utf8) + token.exposedBytes
-      let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      try replace(with: Array(lines.filter { $0 != line[...] }.joined(separator: [UInt8(ascii: "\n")])))
-    }
+    try removal(of: user, token: token).finish()
+  }
+
+  /// The same, all but done: what could still fail is a rename.
+  public func removal(of user: UnixUsername, token: Secret) throws(UserTokensError) -> UserTokensRemoval {
+    let lock = try UserTokensLock(path)
+    guard let bytes = try current() else { return UserTokensRemoval(nil, lock) }
+    let line = Array("\(user.text):".utf8) + token.exposedBytes
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let file = try written(Array(lines.filter { $0 != line[...] }.joined(separator: [UInt8(ascii: "\n")])))
+    return UserTokensRemoval(file, lock)
   }
 
   /// Nil where there is no file yet.
@@ -61,17 +69,57 @@ public struct UserTokensEditor: Sendable {
   }
 
   private func replace(with text: [UInt8]) throws(UserTokensError) {
+    let file = try written(text)
+    do { try file.takePlace() } catch { throw .file(error) }
+  }
+
+  /// Beside the file that is in force.
+  private func written(_ text: [UInt8]) throws(UserTokensError) -> NewFile {
     guard text.count <= UserTokens.greatestSize else { throw .file(FileError(.tooLarge, path: path)) }
-    do { try AtomicFile.write(text, to: path, mode: 0o600) } catch { throw .file(error) }
+    do throws(FileError) {
+      let file = try NewFile(for: path, mode: 0o600)
+      try file.write(text)
+      return file
+    } catch { throw .file(error) }
   }
 
   private func locked<Result>(_ body: () throws(UserTokensError) -> Result) throws(UserTokensError) -> Result {
-    // A file of its own that only root can open: anyone may lock a folder that he can read.
-    let lock = path + ".lock"
-    let descriptor = iampass_open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw .file(SecureFile.openError(lock)) }
-    defer { close(descriptor) }
-    do { try FileLock.take(descriptor, path: lock) } catch { throw .file(error) }
+    let lock = try UserTokensLock(path)
+    defer { withExtendedLifetime(lock) {} }
     return try body()
   }
+}
+
+/// The users file without one line, written beside the old one. No other editor changes it before this one goes.
+public final class UserTokensRemoval {
+  /// Nil where there is no users file.
+  private var file: NewFile?
+  private let lock: UserTokensLock
+
+  fileprivate init(_ file: NewFile?, _ lock: UserTokensLock) {
+    self.file = file
+    self.lock = lock
+  }
+
+  // Given up, the file goes before the lock does: the next editor's has the same name.
+  deinit { file = nil }
+
+  public func finish() throws(UserTokensError) {
+    do { try file?.takePlace() } catch { throw .file(error) }
+  }
+}
+
+/// Held while it lives.
+private final class UserTokensLock {
+  private let descriptor: Int32
+
+  init(_ path: String) throws(UserTokensError) {
+    // A file of its own that only root can open: anyone may lock a folder that he can read.
+    let lock = path + ".lock"
+    descriptor = iampass_open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw .file(SecureFile.openError(lock)) }
+    do { try FileLock.take(descriptor, path: lock) } catch { throw .file(error) }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
 }

@@ -60,6 +60,14 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .noRandomness: "no random numbers"
     }
   }
+
+  /// The same for who knows a network worker from iampass-helper.
+  public var administratorsExplanation: String {
+    switch self {
+    case .transport(let error) where error.code == .workerFailed || error.code == .workerDied: "network worker failed"
+    default: explanation
+    }
+  }
 }
 
 extension TransportError.Code {

@@ -53,7 +53,10 @@ enum HelperCommand {
         print(ProductVersion.text)
         exit(EX_OK)
       case "--config":
-        guard let next = rest.popFirst() else { stop("--config takes a path", EX_USAGE) }
+        // A relative one would mean another file in each folder.
+        guard let next = rest.popFirst(), next.hasPrefix("/"), !next.hasSuffix("/") else {
+          stop("--config takes an absolute path", EX_USAGE)
+        }
         path = next
       default: stop("unknown argument \(word); see iampass-helper --help", EX_USAGE)
       }

@@ -22,6 +22,19 @@ final class AdminLock {
     do { try FileSet.recover(in: folder) } catch { throw .file(error) }
   }
 
+  /// For turning off, which has to work on a broken computer too: nil where the lock cannot be had, which is said unless
+  /// the folder is missing. Another iampassctl is still waited for.
+  static func ifThere(folder: String) throws(Failure) -> AdminLock? {
+    do throws(Failure) { return try AdminLock(folder: folder) } catch {
+      switch error {
+      case .busy: throw error
+      case .notSetUp: break
+      default: Terminal.complain("warning: \(error.message); going on without the lock")
+      }
+      return nil
+    }
+  }
+
   deinit { close(descriptor) }
 
   private static func take(_ descriptor: Int32, _ path: String) throws(Failure) {

@@ -64,7 +64,13 @@ struct ConfiguredHost {
         authentication = try AuthenticationClient(
           settings: settings, credential: credential, transport: transport, unixTime: clock)
       } catch { throw Misconfiguration.signing(error) }
-    } catch { throw .misconfigured(error, path: path) }
+    } catch {
+      // A file that was asked for, and not one that `setup` writes.
+      if let given = options.credentials, let file = error.file, file == FileError(.missing, path: given) {
+        throw .file(file)
+      }
+      throw .misconfigured(error, path: path)
+    }
   }
 
   private static func credential(_ path: String) throws(Misconfiguration) -> ServiceCredential {
@@ -72,11 +78,14 @@ struct ConfiguredHost {
   }
 
   /// One call to the service's `management/*`, within its bound.
+  ///
+  /// - Parameter user: whose token the call takes for one that the service knows.
   func manage<Answer>(
-    _ call: (ManagementClient, MonotonicInstant) throws(ServiceError) -> Answer
+    for user: UnixUsername? = nil, _ call: (ManagementClient, MonotonicInstant) throws(ServiceError) -> Answer
   ) throws(Failure) -> Answer {
     do { return try call(management, MonotonicInstant.now().advanced(milliseconds: Self.patience)) } catch {
       if case .notAccepted = error { throw .mayNotManage(credentials: credentialsPath) }
+      if case .notFound = error, let user { throw .unknownAtService(user) }
       throw Self.failure(error, setup)
     }
   }

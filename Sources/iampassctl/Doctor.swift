@@ -5,10 +5,20 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
+/// What `enable` is about to change.
+struct PlannedChange {
+  /// Nil: `services` stays as it is.
+  let services: [String]?
+  /// sshd gets the file that lets it ask PAM.
+  let hasSSHDropIn: Bool
+}
+
 /// Looks at this computer and judges; reads only.
 struct Doctor {
   let options: HostOptions
   let pamFolder: String
+  /// Judged as if it were done.
+  var change: PlannedChange?
 
   func look() -> CheckReport {
     var report = CheckReport()
@@ -18,8 +28,14 @@ struct Doctor {
     let service = setup.flatMap { ServiceChecks(setup: $0) }
     report.add(service?.findings() ?? [])
     report.add(SystemChecks.findings())
-    let configuration = setup?.configuration ?? Configuration()
-    report.add(PAMChecks(folder: pamFolder, configuration: configuration, path: options.path).findings())
+    // Without a server it still says which services are answered.
+    var configuration = setup?.configuration ?? (try? Configuration(path: options.path)) ?? Configuration()
+    if let services = change?.services { configuration.services = services }
+    report.add(
+      PAMChecks(
+        folder: pamFolder, configuration: configuration, path: options.path,
+        hasSSHDropIn: change?.hasSSHDropIn ?? false
+      ).findings())
     report.add(UserChecks(usersPath: options.folder + "/users", service: service).findings())
     report.add(SessionChecks(configuration: configuration).findings())
     return report

@@ -39,20 +39,14 @@ struct EnableCommand: ParsableCommand {
       try requireRoot()
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
-      try refuseProblems()
-      let names = try chosenServices()
-      let writesDropIn = names.contains("sshd") ? try SSHDropIn.isWanted(unasked: sshd) : false
-      try write(names)
-      // Before anything can lock anybody out.
-      let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
-        try Trial.begin(seconds: seconds, options: host)
-      }
-      do throws(Failure) { try PAMProfiles.switchOn() } catch {
-        Trial.cancel(host)
-        throw error
-      }
-      if writesDropIn { try SSHDropIn.write() }
-      Terminal.say("sign-in by phone is on for \(names.joined(separator: ", "))")
+      try PAMProfiles.requireParts()
+      let wanted = try wantedServices()
+      let dropIn = try planForSSHD(wanted)
+      try refuseProblems(PlannedChange(services: wanted, hasSSHDropIn: dropIn == .write))
+      let names = try wanted ?? configured()
+      if dropIn == .leave { SSHDropIn.warn() }
+      let trialUser = try switchOn(names, dropIn)
+      Terminal.say(SwitchedOn.text(names, sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
         Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
       } else {
@@ -62,9 +56,35 @@ struct EnableCommand: ParsableCommand {
     }
   }
 
-  private func refuseProblems() throws(Failure) {
+  /// All of it or nothing: where a step fails, those before it are taken back.
+  ///
+  /// - Returns: who has to sign in during the trial; nil where there is none.
+  private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(Failure) -> String? {
+    let wereOff = try PAMProfiles.off()
+    let hadTrial = Trial.isUnderWay
+    // Before anything can lock anybody out.
+    let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
+      try Trial.begin(seconds: seconds, options: host)
+    }
+    var old: [UInt8]?
+    do throws(Failure) {
+      old = try write(names)
+      try PAMProfiles.switchOn()
+      if dropIn == .write { try SSHDropIn.write() }
+    } catch {
+      PAMProfiles.takeBack(wereOff)
+      if let old { putBack(old) }
+      // One from before still has to end.
+      if trialUser != nil, !hadTrial { Trial.cancel(host) }
+      throw error
+    }
+    return trialUser
+  }
+
+  private func refuseProblems(_ change: PlannedChange) throws(Failure) {
     guard !force else { return }
-    let problems = Doctor(options: host, pamFolder: PAMProfiles.folder).look().findings.filter { $0.level == .problem }
+    let doctor = Doctor(options: host, pamFolder: PAMProfiles.folder, change: change)
+    let problems = doctor.look().findings.filter { $0.level == .problem }
     guard problems.isEmpty else {
       for problem in problems { problem.show() }
       throw .problemsFound
@@ -88,9 +108,9 @@ struct EnableCommand: ParsableCommand {
     }
   }
 
-  /// The services in force afterwards.
-  private func chosenServices() throws(Failure) -> [String] {
-    guard let wanted = services.flatMap(Self.names) else { return try configured() }
+  /// Nil: those in force stay.
+  private func wantedServices() throws(Failure) -> [String]? {
+    guard let wanted = services.flatMap(Self.names) else { return nil }
     // sudo-i comes with sudo unasked; what was asked for must be there.
     for name in wanted where name != "sudo-i" && access("\(PAMProfiles.folder)/\(name)", F_OK) != 0 {
       throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
@@ -98,14 +118,28 @@ struct EnableCommand: ParsableCommand {
     return wanted
   }
 
-  private func write(_ names: [String]) throws(Failure) {
-    guard try configured() != names else { return }
+  /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.
+  private func planForSSHD(_ wanted: [String]?) throws(Failure) -> SSHDropIn.Plan {
+    let names = wanted ?? (try? configured()) ?? []
+    return names.contains("sshd") ? try SSHDropIn.plan(unasked: sshd) : .notNeeded
+  }
+
+  /// - Returns: the old text; nil where nothing was written.
+  private func write(_ names: [String]) throws(Failure) -> [UInt8]? {
+    guard try configured() != names else { return nil }
     do throws(FileError) {
       let old = try SecureFile.read(host.path, privacy: .readableByAll, limit: 64 * 1024)
       try AtomicFile.write(old, to: host.path + ".bak", mode: 0o644)
       let text = KeyValueEditor.setting([("services", names.joined(separator: " "))], in: old)
       try AtomicFile.write(text, to: host.path, mode: 0o644)
+      return old
     } catch { throw .file(error) }
+  }
+
+  private func putBack(_ old: [UInt8]) {
+    do { try AtomicFile.write(old, to: host.path, mode: 0o644) } catch {
+      Terminal.complain("warning: services stay as they were asked for: \(error.explanation)")
+    }
   }
 }
 
@@ -119,7 +153,7 @@ struct DisableCommand: ParsableCommand {
   func run() throws {
     try reportingFailures {
       try requireRoot()
-      let lock = try AdminLock(folder: host.folder)
+      let lock = try AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       try TurnOff.run(host)
       Terminal.say("sign-in by phone is off")

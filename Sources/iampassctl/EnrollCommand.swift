@@ -28,6 +28,7 @@ struct EnrollCommand: ParsableCommand {
     try reportingFailures {
       let host = try ConfiguredHost(options)
       let user = try host.enrolled(registration.user)
+      let picture = try registration.openPicture()
       let hasPhone = try host.hasPhone(user)
       if hasPhone {
         Terminal.complain("warning: \(user.name) has a phone already, and the service may refuse a second one")
@@ -36,11 +37,12 @@ struct EnrollCommand: ParsableCommand {
       if let number = sms {
         try sendMessage(to: number, user, host)
       } else {
-        let link = try host.manage { (client, deadline) throws(ServiceError) in
+        let link = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
           try client.deviceRegistrationLink(
             token: user.token, displayName: registration.displayName ?? user.name.text, deadline: deadline)
         }
-        try registration.show(link, for: user.name)
+        registration.show(link, for: user.name)
+        try registration.draw(link, into: picture)
       }
       if registration.waits, !hasPhone { try RegistrationWait(host: host, user: user).run() }
     }
@@ -49,7 +51,7 @@ struct EnrollCommand: ParsableCommand {
   private func sendMessage(to number: String, _ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
     let message = RegistrationMessageRequest(
       phoneNumber: number, displayName: registration.displayName ?? user.name.text)
-    try host.manage { (client, deadline) throws(ServiceError) in
+    try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
       try client.sendRegistrationSMS(token: user.token, message: message, deadline: deadline)
     }
     Terminal.say("the service sends the link to \(number)")
@@ -68,12 +70,18 @@ struct LostDeviceCommand: ParsableCommand {
     try reportingFailures {
       let host = try ConfiguredHost(options)
       let user = try host.enrolled(registration.user)
-      let link = try host.manage { (client, deadline) throws(ServiceError) in
+      // A phone is not cut off before the picture's file is known to be one that can be written.
+      let picture = try registration.openPicture()
+      let hadPhone = try host.hasPhone(user)
+      let link = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
         try client.lostUserMobileDevice(
           token: user.token, displayName: registration.displayName ?? user.name.text, deadline: deadline)
       }
-      if !registration.json { Terminal.say("\(user.name)'s phone is cut off") }
-      try registration.show(link, for: user.name)
+      if !registration.json {
+        Terminal.say(hadPhone ? "\(user.name)'s phone is cut off" : "\(user.name) had no phone to cut off")
+      }
+      registration.show(link, for: user.name, cutOff: hadPhone)
+      try registration.draw(link, into: picture)
       if registration.waits { try RegistrationWait(host: host, user: user).run() }
     }
   }
@@ -89,9 +97,14 @@ struct RegistrationOptions: ParsableArguments {
   /// Scripts take the link and go on.
   var waits: Bool { !noWait && !json && Terminal.isInteractive }
 
-  func show(_ link: String, for user: UnixUsername) throws(Failure) {
-    if let png { try writePicture(of: link, to: png) }
-    if json { return Terminal.say(.object(["user": .string(user.text), "register_url": .string(link)])) }
+  /// - Parameter cutOff: whether the user had a phone that no longer works, where that was asked for.
+  func show(_ link: String, for user: UnixUsername, cutOff: Bool? = nil) {
+    if json {
+      return Terminal.say(
+        .object([
+          "user": .string(user.text), "register_url": .string(link), "phone_cut_off": cutOff.map { .bool($0) },
+        ]))
+    }
     if let size = Terminal.size, Terminal.showsPictures {
       if let picture = QRPicture(link), picture.fits(columns: size.columns, rows: size.rows) {
         for line in picture.terminalLines() { Terminal.say(line) }
@@ -103,15 +116,30 @@ struct RegistrationOptions: ParsableArguments {
     Terminal.say(DisplayText.sanitized(link, limit: 2_048))
   }
 
-  private func writePicture(of link: String, to path: String) throws(Failure) {
+  /// The picture's file, for ``draw(_:into:)``; nil where none is asked for.
+  func openPicture() throws(Failure) -> NewFile? {
+    guard let png else { return nil }
+    var found = stat()
+    guard stat(png, &found) != 0 || found.st_mode & S_IFMT == S_IFREG else {
+      throw .file(FileError(.notRegular, path: png))
+    }
+    do { return try NewFile(for: png, mode: 0o600) } catch { throw .file(error) }
+  }
+
+  /// After ``show(_:for:cutOff:)``: the link is there also where the picture fails.
+  func draw(_ link: String, into file: NewFile?) throws(Failure) {
+    guard let file else { return }
     guard let picture = QRPicture(link) else { throw .service(.badReply(.member("register_url"))) }
-    do { try AtomicFile.write(picture.png(), to: path, mode: 0o600) } catch { throw .file(error) }
+    do throws(FileError) {
+      try file.write(picture.png())
+      try file.takePlace()
+    } catch { throw .file(error) }
   }
 }
 
 extension ConfiguredHost {
   func hasPhone(_ user: EnrolledUser) throws(Failure) -> Bool {
-    try manage { (client, deadline) throws(ServiceError) in
+    try manage(for: user.name) { (client, deadline) throws(ServiceError) in
       try client.hasRegisteredMobileDevice(token: user.token, deadline: deadline)
     }
   }

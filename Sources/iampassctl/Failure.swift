@@ -14,6 +14,8 @@ enum Failure: Error {
   /// With the configuration's path.
   case misconfigured(Misconfiguration, path: String)
   case service(ServiceError)
+  /// He has a token here that the service does not know.
+  case unknownAtService(UnixUsername)
   case records(LedgerError)
   case noSession(String)
   case severalSessions(String)
@@ -21,6 +23,8 @@ enum Failure: Error {
   /// The helper has not ended it in time.
   case sessionStays(String)
   case file(FileError)
+  /// Standard output has not taken everything, with errno.
+  case outputLost(Int32)
   /// Ctrl-C, or the end of what is typed.
   case interrupted
   /// The same, before anything was written.
@@ -48,6 +52,8 @@ enum Failure: Error {
   case problemsFound
   case profilesNotOn
   case profilesNotOff
+  /// pam_iampass.so's own file.
+  case moduleMissing
   case pamFile(PAMFileError)
   /// With its output.
   case programFailed(String, String)
@@ -67,6 +73,7 @@ enum Failure: Error {
     case .misconfigured(.noServer, let path): "\(path): server is not set"
     case .misconfigured(let error, _): error.explanation
     case .file(let error): error.explanation
+    case .outputLost(let number): "standard output: \(String(cString: strerror(number)))"
     case .interrupted: "interrupted"
     case .interruptedUnchanged: "interrupted; nothing was changed"
     case .notSetUp(let folder): "\(folder) is missing"
@@ -76,7 +83,8 @@ enum Failure: Error {
     case .badAddress(let text, _): "\(DisplayText.sanitized(text)) is not the address of a service"
     case .badApplicationID: "an application id is printable text without spaces"
     case .badSecret: "a secret is printable text without spaces"
-    case .unreachable(let server, let error): "\(server) cannot be asked: \(ServiceError.transport(error).explanation)"
+    case .unreachable(let server, let error):
+      "\(server) cannot be asked: \(ServiceError.transport(error).administratorsExplanation)"
     case .unknownApplication(let id): "the service does not know the application \(DisplayText.sanitized(id))"
     case .notAccepted: "the service does not accept this id and secret, whichever way they sign"
     case .mayNotManage(let path): "the service does not let the credential of \(path) manage users and phones"
@@ -86,7 +94,8 @@ enum Failure: Error {
     case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
     case .problemsFound: "nothing was changed, because of the problems above"
     case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
-    case .profilesNotOff: "pam-auth-update left pam_iampass.so in /etc/pam.d, because an administrator edited the files"
+    case .profilesNotOff: "lines of pam_iampass.so are still in force, which pam-auth-update does not take away"
+    case .moduleMissing: "pam_iampass.so is not in the folder of PAM modules: nobody would be asked on the phone"
     case .pamFile(let error): error.explanation
     case .programFailed(let name, let output):
       "\(name) failed" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
@@ -97,13 +106,13 @@ enum Failure: Error {
     case .notApproved(let reason): "the sign-in was not approved: \(DisplayText.sanitized(reason))"
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(DisplayText.sanitized(reason ?? "no reason given"))"
-    case .service(.notFound): "the service does not know this application or user"
+    case .service(.notFound), .unknownAtService: "the service does not know this application or user"
     case .records(let error): error.explanation
     case .noSession(let id): "no session \(DisplayText.sanitized(id, limit: 64))"
     case .severalSessions(let id): "more than one session begins with \(DisplayText.sanitized(id, limit: 64))"
     case .helperNotThere: "iampass-helper does not run"
     case .sessionStays(let id): "session \(id) has not ended yet"
-    case .service(let error): "the service gave no usable answer: \(error.explanation)"
+    case .service(let error): "the service gave no usable answer: \(error.administratorsExplanation)"
     }
   }
 
@@ -111,7 +120,7 @@ enum Failure: Error {
     switch self {
     case .notRoot: "sudo iampassctl …"
     case .unknownUser: "check the spelling, or add it all the same with --force"
-    case .noToken(let user): "iampassctl user add \(user)"
+    case .noToken(let user), .unknownAtService(let user): "iampassctl user add \(user)"
     case .misconfigured(.noServer, _): "iampassctl setup"
     case .misconfigured(let error, _): error.hint
     case .noSession, .severalSessions: "iampassctl session list"
@@ -130,13 +139,14 @@ enum Failure: Error {
     case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
     case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
     case .problemsFound: "mend them (iampassctl check), or give --force"
-    case .profilesNotOn: "add the lines above by hand, or pam-auth-update --force --enable iampass iampass-session"
-    case .profilesNotOff: "remove the lines above by hand"
-    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d? iampassctl disable takes everything back"
+    case .profilesNotOn: "add the lines above by hand; pam-auth-update --force would throw those of your own away"
+    case .profilesNotOff: "with a root shell open, remove the lines above by hand"
+    case .moduleMissing: "apt install --reinstall libpam-iampass"
+    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
     case .pamFile, .programFailed, .noSystemd: nil
     case .pam: "ls /etc/pam.d, for the names of services"
-    case .badUsername, .service, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret, .badToken,
-      .notApproved:
+    case .badUsername, .service, .outputLost, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret,
+      .badToken, .notApproved:
       nil
     }
   }
@@ -146,13 +156,15 @@ enum Failure: Error {
     case .notRoot: EX_NOPERM
     case .badUsername: EX_USAGE
     case .unknownUser, .noToken: EX_NOUSER
-    case .misconfigured: EX_CONFIG
+    case .misconfigured(.users(.tokenIsAnothers, _), _): EX_DATAERR
+    case .misconfigured(let error, _): Self.exitCode(of: error.file)
     case .noSession, .severalSessions: EX_DATAERR
     case .records: EX_IOERR
     case .helperNotThere, .sessionStays: EX_TEMPFAIL
     case .file(let error) where error.code == .missing: EX_NOINPUT
-    case .file(let error):
-      if case .system = error.code { EX_IOERR } else { EX_CONFIG }
+    case .moduleMissing: EX_NOINPUT
+    case .file(let error): Self.exitCode(of: error)
+    case .outputLost: EX_IOERR
     case .problemsFound, .pamFile: EX_CONFIG
     case .profilesNotOn, .profilesNotOff, .sshdRefuses: EX_CANTCREAT
     case .programFailed, .noSystemd: EX_OSERR
@@ -171,13 +183,22 @@ enum Failure: Error {
     case .service(.badReply), .service(.replyNotSigned), .service(.replyForAnother),
       .service(.foreignAddress):
       EX_PROTOCOL
-    case .service: EX_UNAVAILABLE
+    case .service, .unknownAtService: EX_UNAVAILABLE
     }
+  }
+
+  private static func exitCode(of error: FileError?) -> Int32 {
+    if case .system = error?.code { EX_IOERR } else { EX_CONFIG }
   }
 }
 
 extension Failure {
   fileprivate var isInterruption: Bool { exitCode == Interrupt.exitCode }
+
+  fileprivate func complain() {
+    Terminal.complain("iampassctl: \(message)")
+    if let hint { Terminal.complain("hint: \(hint)") }
+  }
 
   /// Whether the service may have done what was asked although it did not say so.
   var mayHaveArrived: Bool {
@@ -189,15 +210,23 @@ extension Failure {
   }
 }
 
-/// Prints a failure once, and exits as it says.
+/// Prints a failure once, and exits as it says. Output that was lost is one, of a command that had no other.
 func reportingFailures(_ body: () throws -> Void) throws {
+  var end: ExitCode?
   do { try body() } catch let failure as Failure {
     // On a terminal a prompt or a spinner may stand in the line.
     if failure.isInterruption, isatty(STDERR_FILENO) == 1 { Terminal.complain("") }
-    Terminal.complain("iampassctl: \(failure.message)")
-    if let hint = failure.hint { Terminal.complain("hint: \(hint)") }
-    throw ExitCode(failure.exitCode)
+    failure.complain()
+    end = ExitCode(failure.exitCode)
+  } catch let code as ExitCode where Terminal.outputError == nil { throw code } catch is ExitCode {
+    // What was found was not shown.
   }
+  if let number = Terminal.outputError {
+    let lost = Failure.outputLost(number)
+    lost.complain()
+    end = end ?? ExitCode(lost.exitCode)
+  }
+  if let end { throw end }
 }
 
 func requireRoot() throws(Failure) {

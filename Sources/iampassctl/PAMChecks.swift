@@ -12,6 +12,8 @@ struct PAMChecks {
   let configuration: Configuration
   /// The configuration that is looked at; a line may name another.
   let path: String
+  /// sshd is judged as it will be with the file that `enable` writes.
+  var hasSSHDropIn = false
 
   private var reader: PAMReader { PAMReader(folder: folder) }
 
@@ -39,7 +41,23 @@ struct PAMChecks {
         findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))
       }
     }
-    return findings + judge(having, without)
+    return findings + judge(having, without) + others().flatMap(unlisted)
+  }
+
+  /// Services that are neither usual nor listed, and have the module all the same.
+  private func others() -> [StackJudgement] {
+    let known = Set(Self.usual + configuration.services)
+    let names = reader.services(among: PAMFiles.names(in: folder)).filter { !known.contains($0) }
+    return names.compactMap { name -> StackJudgement? in
+      guard let auth = try? reader.stack("auth", of: name) else { return nil }
+      return StackJudgement(service: name, auth: auth, session: [])
+    }.filter(\.hasModule)
+  }
+
+  /// Only what goes by this configuration's list.
+  private func unlisted(_ stack: StackJudgement) -> [Finding] {
+    let goesByIt = stack.ownLines.contains { ($0.argument("config") ?? Configuration.path) == path }
+    return goesByIt ? stack.findingsUnlisted() : []
   }
 
   private func judge(_ having: [StackJudgement], _ without: [String]) -> [Finding] {
@@ -49,7 +67,12 @@ struct PAMChecks {
     var findings: [Finding] = []
     let listed = Set(configuration.services)
     for stack in having where listed.contains(stack.service) { findings += stack.findings() + arguments(stack) }
-    let aside = having.map(\.service).filter { !listed.contains($0) }
+    var aside: [String] = []
+    for stack in having where !listed.contains(stack.service) {
+      let found = unlisted(stack)
+      findings += found
+      if found.isEmpty { aside.append(stack.service) }
+    }
     if !aside.isEmpty {
       findings.append(
         Finding(.ok, .pam, "pam_iampass.so stands aside in \(aside.joined(separator: ", ")): not in services"))
@@ -106,7 +129,7 @@ struct PAMChecks {
     }
     if let ssh = stacks.first(where: { $0.service == "sshd" }) {
       if let settings = SSHDaemon.settings() {
-        findings += settings.findings(timeout: longest(ssh))
+        findings += (hasSSHDropIn ? settings.withDropIn : settings).findings(timeout: longest(ssh))
       } else {
         findings.append(
           Finding(.warning, .sshd, "sshd -T says nothing: its settings were not looked at", hint: "sshd -t"))

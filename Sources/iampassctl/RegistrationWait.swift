@@ -1,3 +1,4 @@
+import AdminCommands
 import HostState
 import IAMPASSClient
 import IAMPASSProtocol
@@ -61,10 +62,9 @@ struct TestSignIn {
       return
     }
     defer { end(session) }
-    let code = session.matchCode.map { " (code \($0))" } ?? ""
-    // The spinner is for terminals that show it; the code must be seen in any case.
-    if !code.isEmpty, !Terminal.showsPictures { Terminal.say("approve the sign-in on the phone\(code)") }
-    let spinner = Spinner("approve the sign-in on the phone\(code)", host.interrupt)
+    // First, since a narrow terminal cuts the line.
+    let code = session.matchCode.map { "code \($0): " } ?? ""
+    let spinner = Spinner("\(code)approve the sign-in on the phone", host.interrupt)
     try wait(for: session, spinner)
   }
 
@@ -95,7 +95,8 @@ struct TestSignIn {
   }
 }
 
-/// One line that moves while something is waited for; on a terminal only.
+/// One line that moves while something is waited for, no wider than the terminal: one that wraps would scroll. Where no
+/// cursor moves it stands there once.
 final class Spinner {
   private static let frames = ["|", "/", "-", "\\"]
   private static let step: Int64 = 125
@@ -113,11 +114,22 @@ final class Spinner {
   func turn(milliseconds: Int64) -> Bool {
     let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
     while MonotonicInstant.now() < end {
-      if Terminal.showsPictures { Terminal.put("\r\(Self.frames[frame % Self.frames.count]) \(text)") }
+      show()
       frame += 1
       if interrupt.wait(milliseconds: Self.step) == .interrupted { return false }
     }
     return true
+  }
+
+  private func show() {
+    guard Terminal.showsPictures else {
+      if frame == 0 { Terminal.say(text) }
+      return
+    }
+    let line = "\(Self.frames[frame % Self.frames.count]) \(text)"
+    // A cursor behind the last column is in the next line on some terminals.
+    let columns = Terminal.size.map { $0.columns - 1 } ?? line.count
+    Terminal.put("\r" + TerminalColumns.prefix(of: line, columns: columns))
   }
 
   /// Takes the line away; a second time does nothing.

@@ -54,7 +54,7 @@ final class ServiceChecks {
       case .transport(let transport): hintFor(transport.code, server)
       default: nil
       }
-    return Finding(.problem, .network, "\(server) cannot be asked: \(error.explanation)", hint: hint)
+    return Finding(.problem, .network, "\(server) cannot be asked: \(error.administratorsExplanation)", hint: hint)
   }
 
   static func hintFor(_ code: TransportError.Code, _ server: ServerURL) -> String? {
@@ -62,7 +62,7 @@ final class ServiceChecks {
     case .nameNotFound, .nameLookupTimedOut: "check server in iampass.conf, and: getent hosts \(server.hostName)"
     case .connectionRefused, .connectTimedOut, .networkUnreachable, .silent, .connectionLost, .tlsTimedOut:
       "check that the service runs and that no firewall is between"
-    case .certificateUntrusted: "set ca_file to the certificate of the service's authority"
+    case .certificateUntrusted: "iampassctl setup --ca FILE, with the certificate of the service's authority"
     case .certificateForAnotherHost: "use the name that the certificate has"
     case .certificateExpired, .certificateNotYetValid: "timedatectl; else renew the certificate at the service"
     case .tlsTooOld, .tlsRefused, .notHTTP: "the service must speak HTTPS with TLS 1.2 or later at this address"
@@ -101,7 +101,7 @@ final class ServiceChecks {
       return judge(acceptance, announcement)
     } catch {
       if error == .badSessionSecret { throw .signing(.secretIsNot24Bytes) }
-      return [Finding(.problem, .service, "the signed call failed: \(error.explanation)")]
+      return [Finding(.problem, .service, "the signed call failed: \(error.administratorsExplanation)")]
     }
   }
 

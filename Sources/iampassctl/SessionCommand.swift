@@ -26,9 +26,9 @@ struct SessionCommand: ParsableCommand {
         let records = try RecordedSessions(host)
         let sessions = try records.all()
         if json {
-          print(String(decoding: JSON.array(sessions.map(\.json)).encoded(), as: UTF8.self))
+          Terminal.say(.array(sessions.map(\.json)))
         } else {
-          SessionTable(sessions).print()
+          SessionTable(sessions).show()
         }
         records.warnWithoutHelper()
       }
@@ -51,7 +51,8 @@ struct SessionCommand: ParsableCommand {
         try records.end(session)
         // Nobody watches a sudo or su, so nobody can tell its processes from others.
         let isWatched = session.record.binding != nil
-        print("\(session.record.id): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
+        Terminal.say(
+          "\(session.record.id): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
       }
     }
   }
@@ -171,14 +172,14 @@ private struct SessionTable {
 
   init(_ sessions: [RecordedSession]) { rows = [Self.head] + sessions.map(\.columns) }
 
-  func print() {
-    guard rows.count > 1 else { return Swift.print("no sessions") }
+  func show() {
+    guard rows.count > 1 else { return Terminal.say("no sessions") }
     let widths = Self.head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     for row in rows {
       let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
       var line = cells.joined(separator: "  ")
       while line.last == " " { line.removeLast() }
-      Swift.print(line)
+      Terminal.say(line)
     }
   }
 }

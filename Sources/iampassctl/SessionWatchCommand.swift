@@ -26,7 +26,7 @@ extension SessionCommand {
           let now = try records.all()
           for change in SessionChange.between(seen, now) { say(change) }
           seen = Dictionary(now.map { ($0.record.id, $0) }) { first, _ in first }
-        } while interrupt.wait(milliseconds: Self.interval) != .interrupted
+        } while Terminal.outputError == nil && interrupt.wait(milliseconds: Self.interval) != .interrupted
         // Stopping it is how it ends.
       }
     }

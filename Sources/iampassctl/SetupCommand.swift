@@ -15,9 +15,11 @@ struct SetupCommand: ParsableCommand {
   @Option(help: "The service's address, https://…") var server: String?
   @Option(name: .customLong("application-id"), help: "The application's or host credential's id.")
   var applicationID: String?
-  @Option(help: "File of root's alone that has the secret, or application_id and application_secret as lines.")
+  @Option(
+    help: "File of root's alone that has the secret, or application_id and application_secret as lines.",
+    completion: .file())
   var secretFile: String?
-  @Option(help: "PEM file of the authority that alone is trusted for the service.") var ca: String?
+  @Option(help: "PEM file of the authority that alone is trusted for the service.", completion: .file()) var ca: String?
 
   func run() throws {
     try reportingFailures {
@@ -28,7 +30,8 @@ struct SetupCommand: ParsableCommand {
       defer { withExtendedLifetime(lock) {} }
       let (asked, trial) = try answersTried(interrupt)
       try SetupFiles(folder: host.folder, name: host.fileName, answers: asked, trial: trial).write()
-      Terminal.say("next: iampassctl user add NAME, iampassctl enroll NAME, iampassctl enable")
+      let own = trial.kind == .host ? " --credentials FILE" : ""
+      Terminal.say("next: iampassctl user add NAME\(own), iampassctl enroll NAME\(own), iampassctl enable")
     }
   }
 

@@ -7,6 +7,7 @@ import IAMPASSProtocol
 /// What the service says to the answers: tried, and nothing changed by it.
 struct SetupTrial {
   let scheme: SigningScheme
+  let kind: ServiceProbe.CredentialKind
   let requiresSignedReplies: Bool
 
   init(_ answers: SetupAnswers, interrupt: Interrupt) throws(Failure) {
@@ -25,6 +26,7 @@ struct SetupTrial {
     if let hint = clock.hint { Terminal.say("hint: \(hint)") }
     let (scheme, kind, signs) = try Self.accepted(answers, probe, greeting.announcement)
     self.scheme = scheme
+    self.kind = kind
     requiresSignedReplies = try Self.pins(
       answers, announced: greeting.announcement?.signedReplies ?? false, signs: signs)
     Self.tell(kind, hostsHaveOwn: greeting.announcement?.hostCredentials ?? false)

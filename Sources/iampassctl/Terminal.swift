@@ -6,6 +6,11 @@ enum Terminal {
   static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
   static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
+  /// Why standard output has not taken everything, as errno: a full disk, for one. A reader that is gone is none.
+  ///
+  /// SAFETY: iampassctl has one thread.
+  nonisolated(unsafe) private(set) static var outputError: Int32?
+
   /// Without a line's end, for prompts and progress.
   static func put(_ text: String) { write(text, to: STDOUT_FILENO) }
 
@@ -54,12 +59,21 @@ enum Terminal {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 {
-        // A reader that is gone cannot be told so.
-        guard errno == EINTR else { return }
-      } else {
+      if count >= 0 {
         rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        waitUntilTaken(descriptor)
+      } else if errno != EINTR {
+        // A reader that is gone cannot be told so; nor can one of standard error.
+        if descriptor == STDOUT_FILENO, errno != EPIPE { outputError = outputError ?? errno }
+        return
       }
     }
+  }
+
+  /// Who has the terminal or pipe too may have made it one that does not block.
+  private static func waitUntilTaken(_ descriptor: Int32) {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = poll(&entry, 1, -1)
   }
 }

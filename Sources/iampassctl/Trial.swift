@@ -46,11 +46,14 @@ enum Trial {
     return user?.name.text ?? "somebody"
   }
 
+  private static var files: [String] { ["service", "timer"].map { "\(folder)/\(name).\($0)" } }
+
+  static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
+
   /// Takes timer and service away; nothing where there is no trial.
   static func cancel(_ options: HostOptions) {
     TrialNotes(besides: options.path).end()
-    let files = ["service", "timer"].map { "\(folder)/\(name).\($0)" }
-    guard files.contains(where: { access($0, F_OK) == 0 }) else { return }
+    guard isUnderWay else { return }
     _ = Program.run([systemctl, "stop", "\(name).timer"], seconds: 30)
     _ = Program.run([systemctl, "disable", "\(name).service"], seconds: 30)
     for file in files { unlink(file) }
@@ -124,13 +127,16 @@ struct TrialEndCommand: ParsableCommand {
   func run() throws {
     try reportingFailures {
       try requireRoot()
-      let lock = try AdminLock(folder: host.folder)
+      let lock = try AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       if wasUsed() {
         Trial.cancel(host)
         say("sign-in by phone stays on: the trial's user has signed in by phone")
       } else {
-        try TurnOff.run(host)
+        do throws(Failure) { try TurnOff.run(host) } catch {
+          say("the trial is over, but \(error.message)")
+          throw error
+        }
         say("sign-in by phone is off again: nobody signed in by phone during the trial")
       }
     }

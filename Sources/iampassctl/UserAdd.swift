@@ -40,19 +40,18 @@ struct UserAdd: ParsableCommand {
   private func add(_ user: UnixUsername, _ host: ConfiguredHost) throws(Failure) {
     let fresh = try freshToken()
     let editor = UserTokensEditor(path: host.usersPath)
-    let inFile = try host.usersFile { () throws(UserTokensError) in try editor.token(of: user, orAdd: fresh) }
+    let (inFile, isNew) = try host.usersFile { () throws(UserTokensError) in try editor.token(of: user, orAdd: fresh) }
     guard token == nil || inFile == fresh else {
       throw .misconfigured(.users(.hasAnotherToken(user.text), path: host.usersPath), path: host.usersPath)
     }
     do throws(Failure) {
-      let answer = try host.manage { (client, deadline) throws(ServiceError) in
+      _ = try host.manage { (client, deadline) throws(ServiceError) in
         try client.addUsers([inFile], deadline: deadline)
       }
-      let isNew = token == nil ? inFile == fresh : !answer.created.isEmpty
       Terminal.say(isNew ? "\(user): added" : "\(user): was there already")
     } catch {
-      // In both places or in neither: a token that was there before is left as it was.
-      if inFile == fresh { try takeBack(user, fresh, error, host) }
+      // A token that was there before is left as it was.
+      if isNew { try takeBack(user, fresh, error, host) }
       throw error
     }
   }

@@ -26,7 +26,8 @@ struct UserRemove: ParsableCommand {
     }
   }
 
-  /// The service first: after a crash the file still has the token, and the next run finishes.
+  /// The service first: after a crash the file still has the token, and the next run finishes. Before it stands the
+  /// file's new version beside the old one, so that a full disk leaves both places as they are.
   private func remove(_ user: UnixUsername) throws(Failure) {
     let path = options.host.usersPath
     let token: Secret?
@@ -40,10 +41,12 @@ struct UserRemove: ParsableCommand {
       guard force else { throw .noToken(user) }
       return Terminal.say("\(user): had no token")
     }
+    let removal: UserTokensRemoval
+    do throws(UserTokensError) {
+      removal = try UserTokensEditor(path: path).removal(of: user, token: token)
+    } catch { throw .misconfigured(.users(error, path: path), path: path) }
     if !local { try removeAtService(user, token) }
-    do { try UserTokensEditor(path: path).remove(user, token: token) } catch {
-      throw .misconfigured(.users(error, path: path), path: path)
-    }
+    do { try removal.finish() } catch { throw .misconfigured(.users(error, path: path), path: path) }
     Terminal.say(local ? "\(user): removed here" : "\(user): removed")
   }
 

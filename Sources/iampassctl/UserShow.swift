@@ -20,7 +20,7 @@ struct UserShow: ParsableCommand {
         try UserTokens(path: host.usersPath).token(of: known?.name ?? name)
       }
       let hasPhone = try token.map { (token) throws(Failure) in
-        try host.manage { (client, deadline) throws(ServiceError) in
+        try host.manage(for: known?.name ?? name) { (client, deadline) throws(ServiceError) in
           try client.hasRegisteredMobileDevice(token: token, deadline: deadline)
         }
       }

@@ -13,6 +13,23 @@ import Testing
     #expect(levels(well.replacing("authentication yes", with: "authentication no")) == [.problem])
   }
 
+  @Test func whatTheDropInMendsIsNotFoundWithIt() {
+    let settings = SSHDSettings(
+      "usepam no\nkbdinteractiveauthentication no\nlogingracetime 20\nauthenticationmethods publickey\n")
+    #expect(settings.findings(timeout: 30).count == 4)
+    #expect(
+      settings.withDropIn.findings(timeout: 30).map(\.text).allSatisfy {
+        $0.contains("LoginGraceTime") || $0.contains("AuthenticationMethods")
+      })
+    #expect(settings.withDropIn.asksPAM && !settings.asksPAM)
+  }
+
+  @Test(arguments: ["usepam", "kbdinteractiveauthentication"])
+  func theHintIsTheCommandThatLetsItAskPAM(_ key: String) {
+    let findings = SSHDSettings(well.replacing("\(key) yes", with: "\(key) no")).findings(timeout: 30)
+    #expect(findings.first?.hint?.hasPrefix("iampassctl enable --sshd, or ") ?? false)
+  }
+
   @Test func aGraceTimeBelowTheTimeoutIsAWarning() {
     #expect(levels(well.replacing("120", with: "30")) == [.warning])
   }
@@ -109,6 +126,12 @@ import Testing
   @Test func tokensWithoutUserAndUsersWithoutPhoneAreNamed() {
     let findings = UserFindings(withToken: ["a", "b"], people: ["a", "c"], unknown: ["b"], withoutPhone: ["a"]).findings
     #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])
+  }
+
+  /// With `--force` it would forget the token here and leave it good at the service.
+  @Test func aTokenWithoutUserIsRemovedWithoutForce() {
+    let findings = UserFindings(withToken: ["b"], people: [], unknown: ["b"], withoutPhone: nil).findings
+    #expect(findings.last?.hint == "iampassctl user remove b")
   }
 
   /// Equal as Strings, and two users to the kernel.

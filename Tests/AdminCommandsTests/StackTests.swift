@@ -100,6 +100,41 @@ private let shipped = """
   }
 }
 
+@Suite struct UnlistedServiceTests {
+  @Test(arguments: ["requisite", "required", "[success=ok user_unknown=ignore default=die]"])
+  func aSecondFactorThatIsNotListedIsAProblem(_ control: String) throws {
+    let both = try stack("sudo", auth: "required pam_unix.so\n\(control) pam_iampass.so")
+    let findings = both.findingsUnlisted()
+    #expect(findings.map(\.level) == [.problem])
+    #expect(findings.first?.text.contains("sudo: refuses every sign-in: it is not in services") ?? false)
+    #expect(findings.first?.hint == "name sudo in services too, or take pam_iampass.so out of /p/sudo")
+  }
+
+  @Test func thePhoneAloneThatIsNotListedIsAProblem() throws {
+    #expect(try stack("sudo", auth: "required pam_iampass.so").findingsUnlisted().map(\.level) == [.problem])
+  }
+
+  @Test func theShippedProfileStandsAside() throws {
+    #expect(try stack("su", auth: shipped).findingsUnlisted().isEmpty)
+  }
+
+  @Test func aStackThatIgnoresWhatIsNotAnsweredIsWell() throws {
+    let both = try stack(
+      "sudo", auth: "required pam_unix.so\n[success=ok authinfo_unavail=ignore default=die] pam_iampass.so")
+    #expect(both.findingsUnlisted().isEmpty)
+  }
+
+  @Test func whatOpensWithoutThePhoneIsAnOpenDoor() throws {
+    let open = try stack("sudo", auth: "[success=ok default=ignore] pam_iampass.so\nrequired pam_permit.so")
+    #expect(open.findingsUnlisted().contains { $0.level == .problem && $0.text.contains("lets anybody in") })
+  }
+
+  /// Nobody gets in there with the module either.
+  @Test func whatRefusesEverybodyAnywayIsNotTheModulesDoing() throws {
+    #expect(try stack("other", auth: "required pam_iampass.so\nrequired pam_deny.so").findingsUnlisted().isEmpty)
+  }
+}
+
 @Suite struct PAMReaderTests {
   private func reader(_ files: [String: String]) -> PAMReader {
     PAMReader(folder: "/p") { files[$0].map { Array($0.utf8) } }
@@ -133,6 +168,15 @@ private let shipped = """
   @Test func filesThatIncludeEachOtherEnd() {
     let loop = reader(["/p/a": "@include b", "/p/b": "@include a"])
     #expect(throws: PAMFileError.self) { try loop.stack("auth", of: "a") }
+  }
+
+  @Test func whatIsIncludedIsNoService() {
+    let files = [
+      "/p/vlock": "@include common-auth", "/p/su-l": "auth include su", "/p/x": "auth substack /p/password-auth",
+      "/p/sudo": "# @include alone\nauth required pam_a.so",
+    ]
+    let names = ["alone", "common-auth", "password-auth", "su", "su-l", "sudo", "vlock", "x"]
+    #expect(reader(files).services(among: names) == ["alone", "su-l", "sudo", "vlock", "x"])
   }
 
   @Test func aLineOfNoKindIsReported() {

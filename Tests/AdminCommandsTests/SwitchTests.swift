@@ -27,6 +27,18 @@ import Testing
   }
 }
 
+@Suite struct SwitchedOnTests {
+  @Test func anSshdThatDoesNotAskPAMIsLeftOut() {
+    let services = ["sudo", "login", "sshd"]
+    #expect(SwitchedOn.text(services, sshdAsks: true) == "sign-in by phone is on for sudo, login, sshd")
+    #expect(SwitchedOn.text(services, sshdAsks: false) == "sign-in by phone is on for sudo, login")
+  }
+
+  @Test func whereNothingAsksItSaysSo() {
+    #expect(SwitchedOn.text(["sshd"], sshdAsks: false) == "the profiles are on, but no service asks the phone")
+  }
+}
+
 @Suite struct QRPictureTests {
   @Test func hasItsQuietZone() throws {
     let picture = try #require(QRPicture("https://localhost/register/x"))

@@ -16,6 +16,7 @@ from world import ENROLLED, MODULE, PATIENCE, WITHOUT_TOKEN, World, make_certifi
 
 # sysexits.h
 USAGE, DATA, NO_USER, UNAVAILABLE, CANNOT_CREATE, PROTOCOL, NO_PERMISSION, CONFIG = 64, 65, 67, 69, 73, 76, 77, 78
+NO_INPUT, IO_ERROR = 66, 74
 # 128 + SIGINT
 INTERRUPTED = 130
 
@@ -40,6 +41,16 @@ class ControlWorld(World):
         answer = Answer(done)
         self.check_no_secret(answer.text)
         return answer
+
+    def ctl_to_a_full_disk(self, *words):
+        """Runs iampassctl with a standard output that takes nothing."""
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [program("iampassctl"), *words, "--config", self.path("iampass.conf")], stdout=full,
+                stderr=subprocess.PIPE, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
+                env={"PATH": os.environ["PATH"]})  # fmt: skip
+        done.stdout = ""
+        return Answer(done)
 
     def terminal(self, *words, columns=120, rows=60, environment=None, timeout=60):
         """Runs iampassctl on a terminal."""

@@ -74,6 +74,13 @@ class Check(unittest.TestCase):
         os.chmod(world.path("iampass.conf"), 0o666)
         self.assert_problem("iampass.conf is writable", "^chmod go-w ")
 
+    def test_a_folder_that_others_write_is_a_problem_with_its_mend(self):
+        mode = os.stat(world.folder).st_mode & 0o7777
+        self.addCleanup(os.chmod, world.folder, mode)
+        os.chmod(world.folder, mode | 0o020)
+        mends = {f.get("hint") for f in self.findings("problem") if re.search("the folder of .* is not root's alone", f["text"])}
+        self.assertEqual(mends, {f"chmod go-w {world.folder}"})
+
     def test_another_owner_is_a_problem(self):
         os.chown(world.path("users"), 65534, 65534)
         self.assert_problem("users is not owned by root", "^chown root:root ")
@@ -100,7 +107,7 @@ class Check(unittest.TestCase):
 
     def test_an_untrusted_certificate_is_a_problem(self):
         world.configure(ca_file=None)
-        self.assert_problem("not trusted", "ca_file")
+        self.assert_problem("not trusted", "setup --ca FILE")
 
     def test_a_certificate_that_ends_soon_is_a_warning(self):
         # It was made for two days, maybe in this very second.
@@ -138,6 +145,17 @@ class Check(unittest.TestCase):
         world.configure(services="sudo login")
         self.assert_problem("login is in services, but its PAM stack", "enable", level="warning")
 
+    def test_a_second_factor_in_a_service_that_is_not_listed_is_a_problem(self):
+        # One that people sign in through, and one that nobody thinks of.
+        for service in ("su", "vlock"):
+            world.pam(service, lines="auth required pam_unix.so\nauth required MODULE\n")
+            self.assert_problem(f"^{service}: refuses every sign-in: it is not in services", f"name {service} in services")
+        self.assertNotRegex(self.check().out, "stands aside in .*(?:su|vlock)\\b")
+
+    def test_the_shipped_lines_stand_aside_where_they_are_not_listed(self):
+        world.pam("su", lines=SHIPPED)
+        self.assert_problem("stands aside in su: not in services", level="ok")
+
     def test_a_bad_module_argument_is_a_problem(self):
         world.pam("sudo", arguments="timeout=500s", lines=SHIPPED)
         self.assert_problem("bad module argument timeout=500s")
@@ -148,7 +166,7 @@ class Check(unittest.TestCase):
 
     def test_a_token_without_user_is_a_warning(self):
         world.write("users", read(world.path("users")) + "nosuchuser:sometoken\n")
-        self.assert_problem("not known to this system: nosuchuser", "user remove nosuchuser --force", level="warning")
+        self.assert_problem("not known to this system: nosuchuser", "^iampassctl user remove nosuchuser$", level="warning")
 
     def test_a_token_without_phone_is_a_warning(self):
         world.ctl("user", "add", WITHOUT_TOKEN)

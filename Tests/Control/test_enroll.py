@@ -92,6 +92,46 @@ class Link(Case):
         self.assertEqual(zbar(world.path("code.png")), re.search(LINK, done.out).group(0))
         self.assertEqual(os.stat(world.path("code.png")).st_mode & 0o777, 0o600)
 
+    def test_a_picture_that_cannot_be_opened_asks_the_service_for_nothing(self):
+        self.register(json.loads(self.enroll("--json").out)["register_url"])
+        for path in ("/nonexistent/code.png", world.folder):
+            for words in ((), ("--json",)):
+                for verb in ("enroll", "lost-device"):
+                    done = world.ctl(verb, self.name, "--png", path, *words)
+                    self.assertIn(done.code, (IO_ERROR, CONFIG), done.text)
+                    self.assertEqual(done.out, "")
+        self.assertIn("phone  registered", world.ctl("user", "show", self.name).out)
+
+    def test_the_link_is_there_where_the_picture_fails(self):
+        folder = world.path("full")
+        os.mkdir(folder)
+        self.addCleanup(os.rmdir, folder)
+        run("mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", folder)
+        self.addCleanup(run, "umount", folder)
+        world.write("full/filler", "x" * 4096)
+        for verb in ("enroll", "lost-device"):
+            for words in ((), ("--json",)):
+                done = world.ctl(verb, self.name, "--png", world.path("full/code.png"), *words)
+                self.assertEqual(
+                    (done.code, done.err), (IO_ERROR, f"iampassctl: {folder}/code.png.new: No space left on device\n"))
+                self.assertRegex(done.out, LINK)
+        self.assertEqual(os.listdir(folder), ["filler"])
+
+    def test_a_link_that_nobody_saw_is_said(self):
+        for verb in ("enroll", "lost-device"):
+            for words in ((), ("--json",)):
+                done = world.ctl_to_a_full_disk(verb, self.name, *words)
+                self.assertEqual((done.code, done.err), (IO_ERROR, "iampassctl: standard output: No space left on device\n"))
+
+    def test_who_has_no_phone_has_none_cut_off(self):
+        done = world.ctl("lost-device", self.name)
+        self.assertTrue(done.out.startswith(f"{self.name} had no phone to cut off\n"), done.out)
+        self.assertFalse(json.loads(world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
+
+    def test_who_has_one_is_told_in_json_too(self):
+        self.register(json.loads(self.enroll("--json").out)["register_url"])
+        self.assertTrue(json.loads(world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
+
     def test_who_has_no_token_is_said(self):
         world.write("users", "")
         done = self.enroll()
@@ -107,8 +147,8 @@ class Link(Case):
 
 
 class Waiting(Case):
-    def waiting(self, *words):
-        child = world.terminal(*(words or ("enroll", self.name)), timeout=30)
+    def waiting(self, *words, **options):
+        child = world.terminal(*(words or ("enroll", self.name)), timeout=30, **options)
         # To the line's end: what comes in pieces matches too early.
         child.expect(rf"({LINK})\r?\n")
         link = child.match.group(1)
@@ -127,6 +167,29 @@ class Waiting(Case):
         child.expect_exact("approved: the phone works")
         self.assertEqual(world.finish(child), 0)
         self.assertEqual(world.phone_status()["sessions"], [])
+
+    def test_the_waiting_line_is_no_wider_than_the_terminal(self):
+        child, _ = self.waiting(columns=40)
+        # Some turns of it.
+        for _ in range(8):
+            child.expect(r"\r[|/\\-] ")
+        child.sendintr()
+        self.assertEqual(world.finish(child), INTERRUPTED)
+        turns = re.findall(r"\r([|/\\-] [^\r\n]*)", child.screen.getvalue())
+        self.assertGreater(len(turns), 8)
+        # In the last one stands what Ctrl-C echoes.
+        self.assertEqual({len(turn) for turn in turns[:-1]}, {39})
+
+    def test_where_no_cursor_moves_the_wait_is_said_once(self):
+        for environment in ({"TERM": "dumb"}, {"LC_ALL": "C"}):
+            with self.subTest(environment=environment):
+                child, _ = self.waiting(environment=environment)
+                # Longer than some looks at the service.
+                with self.assertRaises(pexpect.TIMEOUT):
+                    child.expect_exact("waiting for ", timeout=3)
+                child.sendintr()
+                self.assertEqual(world.finish(child), INTERRUPTED)
+                self.assertIn(f"waiting for {self.name}'s phone (Ctrl-C leaves the link as it is)\r\n", child.screen.getvalue())
 
     def test_a_denied_trial_is_said(self):
         child, link = self.waiting()

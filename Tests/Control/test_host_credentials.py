@@ -42,6 +42,8 @@ class Setup(Case):
         self.assertIn("the credential is this host's own", self.set_up.out)
         self.assertIn("signed_replies = required", self.set_up.out)
         self.assertNotIn("hint: make a host credential", self.set_up.text)
+        own = "--credentials FILE"
+        self.assertIn(f"next: iampassctl user add NAME {own}, iampassctl enroll NAME {own}, iampassctl enable\n", self.set_up.out)
         self.assertEqual(read(world.path("credentials")), self.made.out)
 
     def test_with_the_applications_own_it_recommends_one(self):
@@ -49,6 +51,7 @@ class Setup(Case):
         done = world.ctl("setup", "--server", world.address, "--secret-file", world.path("own"))
         self.assertEqual(done.code, 0, done.text)
         self.assertIn("hint: make a host credential at the service", done.text)
+        self.assertIn("next: iampassctl user add NAME, iampassctl enroll NAME, iampassctl enable\n", done.out)
 
     def test_check_warns_of_the_applications_own_alone(self):
         warning = "this host holds the application's own credential"

@@ -199,7 +199,7 @@ class ByOptions(Case):
         world.write("iampass.conf", self.comment.rsplit("\n", 1)[0] + "\n", 0o644)
         done = self.setup("--server", world.address, "--application-id", "a", "--secret-file", self.secret_file())
         self.assertEqual(done.code, UNAVAILABLE)
-        self.assertIn("certificate is not trusted", done.err)
+        self.assertIn("certificate is not trusted\nhint: iampassctl setup --ca FILE", done.err)
         done = self.setup(
             "--server", world.address, "--application-id", self.id, "--secret-file", self.secret_file(),
             "--ca", world.certificate)  # fmt: skip

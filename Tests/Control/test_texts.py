@@ -9,6 +9,7 @@ import unittest
 from control import *
 
 GOLDEN = os.path.join(HERE, "golden")
+COMPLETION = os.path.join(HERE, "../../packaging/bash-completion")
 VERBS = [
     (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
@@ -113,15 +114,40 @@ class Completions(unittest.TestCase):
                 done = subprocess.run([shell, "-n"], input=self.script(shell), capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_bash_completes_a_verb(self):
-        world.write("completion", self.script("bash"))
+    def completed(self, *words):
+        """What bash offers for the last word, as the packages have it."""
+        name, line = words[0], " ".join(words)
+        world.write("completion", run(COMPLETION, program(name)))
+        os.makedirs(world.path("here/folder"), exist_ok=True)
+        world.write("here/file", "")
         script = f"""
             source {world.path('completion')}
-            COMP_WORDS=(iampassctl user ex) COMP_CWORD=2 COMP_LINE='iampassctl user ex' COMP_POINT=18
-            $(complete -p iampassctl | sed -n 's/.*-F \\([^ ]*\\).*/\\1/p') iampassctl ex user
+            cd {world.path('here')}
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE='{line}' COMP_POINT={len(line)}
+            $(complete -p {name} | sed -n 's/.*-F \\([^ ]*\\).*/\\1/p') {name} '{words[-1]}' '{words[-2]}'
             printf '%s\\n' "${{COMPREPLY[@]}}"
         """
-        self.assertEqual(run("bash", "-c", script).split(), ["export"])
+        return run("bash", "-c", script, "bash", *words).split()
+
+    def test_bash_completes_a_verb(self):
+        self.assertEqual(self.completed("iampassctl", "user", "ex"), ["export"])
+
+    def test_bash_completes_what_help_is_asked_for(self):
+        self.assertEqual(self.completed("iampassctl", "help", "en"), ["enable", "enroll"])
+        self.assertEqual(self.completed("iampass-server", "help", "b"), ["backup"])
+        self.assertEqual(self.completed("iampassctl", "help", "user", ""), [])
+
+    def test_bash_completes_files_and_folders(self):
+        for words in (
+            ("iampass-server", "serve", "--tls-cert"), ("iampass-server", "serve", "--tls-key"),
+            ("iampass-phone", "register", "--ca"), ("iampass-phone", "status", "--state"),
+            ("iampassctl", "setup", "--secret-file"), ("iampassctl", "setup", "--ca"),
+        ):  # fmt: skip
+            self.assertEqual(sorted(self.completed(*words, "f")), ["file", "folder"], words)
+        for command in ("serve", "audit", "backup", "console-link"):
+            self.assertEqual(self.completed("iampass-server", command, "--data", "f"), ["folder"], command)
+        for group, command in (("application", "create"), ("application", "set"), ("host-credential", "list")):
+            self.assertEqual(self.completed("iampass-server", group, command, "--data", "f"), ["folder"], command)
 
 
 if __name__ == "__main__":

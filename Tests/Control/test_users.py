@@ -1,8 +1,9 @@
-"""`iampassctl user …`: in both places or in neither, and never a torn file."""
+"""`iampassctl user …`: at the service and in the file, and never a torn file."""
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 import unittest
@@ -32,6 +33,61 @@ class Case(unittest.TestCase):
         return shown.code == 0
 
 
+class FullDisk(Case):
+    """A configuration's folder of its own, on a disk that has no room left."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = world.path("small")
+        os.mkdir(self.folder)
+        self.addCleanup(os.rmdir, self.folder)
+        run("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", self.folder)
+        self.addCleanup(run, "umount", self.folder)
+        for name in ("iampass.conf", "credentials"):
+            shutil.copy(world.path(name), self.folder)
+        # Without the one there is still something to write.
+        self.assertEqual(self.small("add", "daemon", "bin").code, 0)
+        self.users = read(os.path.join(self.folder, "users"))
+        with open(os.path.join(self.folder, "filler"), "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(bytes(4096))
+
+    def small(self, *words):
+        return world.ctl("user", *words, "--config", os.path.join(self.folder, "iampass.conf"), configured=False)
+
+    def assert_refused(self, done):
+        self.assertEqual(
+            (done.code, done.out, done.err),
+            (IO_ERROR, "", f"iampassctl: {self.folder}/users.new: No space left on device\n"))
+        self.assertEqual(read(os.path.join(self.folder, "users")), self.users)
+        self.assertNotIn("users.new", os.listdir(self.folder))
+
+    def test_a_removal_that_cannot_be_written_is_not_told_to_the_service(self):
+        self.assert_refused(self.small("remove", "daemon"))
+        self.assertTrue(self.has_token_at_the_service(self.users.splitlines()[0].split(":")[1]))
+
+    def test_an_addition_that_cannot_be_written_is_an_error_of_the_file(self):
+        self.assert_refused(self.small("add", "sys"))
+
+
+class Output(Case):
+    def test_output_that_is_not_taken_is_an_error(self):
+        world.write("users", "daemon:token-1\n")
+        for words in (("export",), ("list",), ("list", "--json")):
+            with self.subTest(words=words):
+                done = world.ctl_to_a_full_disk("user", *words)
+                self.assertEqual((done.code, done.err), (IO_ERROR, "iampassctl: standard output: No space left on device\n"))
+
+    def test_a_reader_that_is_gone_is_no_error(self):
+        world.write("users", "".join(f"user{number}:{number}\n" for number in range(20_000)))
+        words = f"{program('iampassctl')} user list --config {world.path('iampass.conf')}"
+        # The shell's own child gets SIGPIPE, and one that ignores it an error.
+        for before in ("", "trap '' PIPE; "):
+            done = subprocess.run(["bash", "-c", f"{before}{words} | head -1"], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual((done.stdout, done.stderr), ("user0\n", ""))
+
+
 class Add(Case):
     def test_adds_at_both_places(self):
         done = self.user("add", "daemon", "bin")
@@ -58,6 +114,26 @@ class Add(Case):
         done = self.user("add", "daemon", "--token", "other")
         self.assertEqual((done.code, world.users()), (CONFIG, before))
         self.assertIn("daemon has another token already", done.err)
+
+    def test_by_the_file_a_user_with_a_known_token_is_added(self):
+        self.user("add", "daemon", "--token", "at-the-service")
+        world.write("users", "")
+        self.assertEqual(self.user("add", "daemon", "--token", "at-the-service").out, "daemon: added\n")
+        self.assertEqual(world.users(), {"daemon": "at-the-service"})
+        self.assertEqual(self.user("add", "daemon", "--token", "at-the-service").out, "daemon: was there already\n")
+
+    def test_somebody_elses_token_is_refused(self):
+        self.user("add", "daemon")
+        before = world.users()
+        done = self.user("add", "bin", "--token", before["daemon"])
+        self.assertEqual((done.code, done.out, world.users()), (DATA, "", before))
+        self.assertIn(f"{world.path('users')}: this token is daemon's", done.err)
+
+    def test_a_token_that_was_there_stays_where_the_service_is_away(self):
+        world.write("users", "daemon:from-elsewhere\n")
+        world.configure(server="https://127.0.0.1:1")
+        self.assertEqual(self.user("add", "daemon", "--token", "from-elsewhere").code, UNAVAILABLE)
+        self.assertEqual(world.users(), {"daemon": "from-elsewhere"})
 
     def test_one_token_for_two_users_is_a_usage_error(self):
         self.assertEqual(self.user("add", "daemon", "bin", "--token", "one").code, USAGE)
@@ -137,6 +213,18 @@ class Add(Case):
         self.assertIn("--credentials FILE", done.err)
         self.assertEqual(self.user("add", "daemon", "--credentials", world.path("management")).code, 0)
 
+    def test_a_credentials_file_that_was_asked_for_and_is_not_there_is_said(self):
+        for words in (("user", "add", "daemon"), ("enroll", "daemon")):
+            done = world.ctl(*words, "--credentials", "/nonexistent")
+            self.assertEqual((done.code, done.err), (NO_INPUT, "iampassctl: /nonexistent is missing\n"))
+
+    def test_a_worker_that_is_not_there_is_no_helper(self):
+        self.addCleanup(world.settings.pop, "worker", None)
+        world.configure(worker=world.path("missing"))
+        done = self.user("add", "daemon")
+        self.assertEqual(done.code, UNAVAILABLE)
+        self.assertIn(f"{world.address} cannot be asked: network worker failed\n", done.err)
+
 
 class Remove(Case):
     def test_removes_from_both_places(self):
@@ -183,6 +271,16 @@ class ListAndShow(Case):
         shown = json.loads(self.user("show", "daemon", "--json").out)
         self.assertEqual(shown, {"user": "daemon", "uid": 1, "token": True, "phone": False})
         self.assertIn("no: iampassctl user add bin", self.user("show", "bin").out)
+
+    def test_a_token_that_the_service_does_not_know_has_a_hint(self):
+        world.write("users", "daemon:never-heard-of\n")
+        for words in (("user", "show", "daemon"), ("enroll", "daemon"), ("lost-device", "daemon")):
+            done = world.ctl(*words)
+            self.assertEqual(
+                (done.code, done.err),
+                (UNAVAILABLE, "iampassctl: the service does not know this application or user\nhint: iampassctl user add daemon\n"))
+        self.assertEqual(self.user("add", "daemon").code, 0)
+        self.assertEqual(self.user("show", "daemon").code, 0)
 
     def test_a_hundred_thousand_users_are_listed(self):
         world.write("users", "".join(f"user{number}:{number:032x}\n" for number in range(100_000)))

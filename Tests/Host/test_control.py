@@ -10,6 +10,7 @@ from support import PUSH_LINE, HostTestCase, password_of
 
 SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
 DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"
+CONFIGURATION = "/etc/iampass/iampass.conf"
 TRIAL = "iampass-trial"
 TRIAL_NOTES = "/etc/iampass/iampass-trial"
 
@@ -157,6 +158,52 @@ class Switch(ControlTestCase):
             self.assertEqual(self.ctl("enable", "--force")[0], 0)
         self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
 
+    def test_lines_by_hand_are_named_and_fail(self):
+        with self.host.changed("/etc/pam.d/sudo", lambda text: "auth required pam_iampass.so\n" + text):
+            code, output = self.ctl("disable")
+        self.assertEqual((code, self.has_profiles()), (73, []))
+        self.assertIn("still there: /etc/pam.d/sudo:1: auth required pam_iampass.so\n", output)
+        self.assertNotIn("sign-in by phone is off", output)
+
+    def test_off_works_without_the_configurations_folder(self):
+        with self.without("/etc/iampass"):
+            code, output = self.ctl("disable")
+        self.assertEqual((code, output, self.has_profiles()), (0, "sign-in by phone is off\n", []))
+
+    def test_a_second_factor_that_would_not_be_listed_is_refused_before_anything_is_written(self):
+        self.ctl("disable")
+        before = self.host.path(CONFIGURATION).read_text()
+        for service in ("sudo", "sudo-i"):
+            lines = self.host.changed(
+                f"/etc/pam.d/{service}", lambda text: "auth required pam_unix.so\nauth required pam_iampass.so\n" + text)
+            with lines:
+                code, output = self.ctl("enable", "--services", "login")
+                self.assertEqual((code, self.has_profiles()), (78, []), output)
+                self.assertIn(f"{service}: refuses every sign-in: it is not in services", output)
+        self.assertEqual(self.host.path(CONFIGURATION).read_text(), before)
+
+    def test_a_missing_module_is_refused_even_where_forced(self):
+        self.ctl("disable")
+        with self.without(self.host.run("sh", "-c", "ls /usr/lib/*/security/pam_iampass.so").strip()):
+            for words in ((), ("--force",)):
+                code, output = self.ctl("enable", *words)
+                self.assertEqual((code, self.has_profiles()), (66, []), output)
+                self.assertIn("pam_iampass.so is not in the folder of PAM modules", output)
+
+    def test_what_fails_halfway_changes_nothing(self):
+        self.ctl("disable")
+        before = self.host.path(CONFIGURATION).read_text()
+        with self.without("/run/systemd/system"):
+            code, output = self.ctl("enable", "--services", "sudo", "--trial", "10m")
+        self.assertEqual((code, self.has_profiles()), (71, []), output)
+        self.assertEqual(self.host.path(CONFIGURATION).read_text(), before)
+        # Here the profiles do not come on, when services are written already.
+        edit = r"auth\trequired\tpam_faildelay.so delay=1\n\1"
+        with self.host.changed("/etc/pam.d/common-auth", lambda text: re.sub(r"(?m)^(auth.*pam_unix)", edit, text)):
+            code, output = self.ctl("enable", "--services", "sudo")
+        self.assertEqual((code, self.has_profiles()), (73, []), output)
+        self.assertEqual(self.host.path(CONFIGURATION).read_text(), before)
+
     def test_files_that_an_admin_edited_fail_with_the_lines_to_add(self):
         self.ctl("disable")
         edit = "auth\trequired\tpam_faildelay.so delay=1\n"
@@ -164,6 +211,7 @@ class Switch(ControlTestCase):
             code, output = self.ctl("enable")
             self.assertEqual(code, 73, output)
             self.assertIn("because an administrator edited them", output)
+            self.assertNotIn("--force --enable", output)
             self.assertIn("above pam_unix:\n  auth [success=2 maxtries=die abort=die default=ignore] pam_iampass.so", output)
 
     def test_sshd_gets_a_file_that_goes_again(self):
@@ -173,8 +221,13 @@ class Switch(ControlTestCase):
         with self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no")):
             code, output = self.ctl("enable", "--force")
             self.assertIn("warning: sshd does not ask PAM", output)
-            code, output = self.ctl("enable", "--force", "--sshd")
+            self.assertIn("sign-in by phone is on for sudo, sudo-i, login, su\n", output)
+            code, output = self.ctl("enable")
+            self.assertEqual(code, 78, output)
+            self.assertIn("hint: iampassctl enable --sshd", output)
+            code, output = self.ctl("enable", "--sshd")
             self.assertEqual(code, 0, output)
+            self.assertIn("sign-in by phone is on for sudo, sudo-i, login, sshd, su\n", output)
             self.assertIn("kbdinteractiveauthentication yes", self.host.run("sshd", "-T"))
             code, output = self.ctl("disable")
             self.assertIn(f"removed {DROP_IN}", output)

@@ -75,4 +75,36 @@ import Testing
     }
     #expect(try UserTokens(path: path).users() == ["a"])
   }
+  @Test func refusesATokenThatSomebodyElseHas() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("users", "#b:2\na:1\n")
+    let editor = UserTokensEditor(path: path)
+    #expect(throws: UserTokensError.tokenIsAnothers("a")) { try editor.token(of: try named("b"), orAdd: Secret("1")) }
+    #expect(try UserTokens(path: path).users() == ["a"])
+    // What a comment has is nobody's.
+    #expect(try editor.token(of: try named("b"), orAdd: Secret("2")).isNew)
+  }
+
+  @Test func aRemovalCountsWhenItIsFinished() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("users", "a:1\nb:2\n")
+    let removal = try UserTokensEditor(path: path).removal(of: try named("a"), token: Secret("1"))
+    #expect(try UserTokens(path: path).users() == ["a", "b"])
+    #expect(try UserTokens(path: path + ".new").users() == ["b"])
+    try removal.finish()
+    #expect(try UserTokens(path: path).users() == ["b"])
+  }
+
+  @Test func aRemovalThatIsGivenUpLeavesNothing() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("users", "a:1\n")
+    do { _ = try UserTokensEditor(path: path).removal(of: try named("a"), token: Secret("1")) }
+    #expect(try UserTokens(path: path).users() == ["a"])
+    #expect(throws: UserTokensError.file(FileError(.missing, path: path + ".new"))) {
+      try UserTokens(path: path + ".new")
+    }
+    // The lock is free again.
+    try UserTokensEditor(path: path).remove(try named("a"), token: Secret("1"))
+    #expect(try UserTokens(path: path).users() == [])
+  }
 }

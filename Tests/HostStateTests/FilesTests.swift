@@ -56,6 +56,12 @@ import Testing
     #expect(code(path) == .folderWritableByOthers)
   }
 
+  /// The mode that was found is the folder's.
+  @Test(arguments: [(UInt32(0o777), "chmod go-w /etc/iampass"), (0o755, "chown root:root /etc/iampass")])
+  func namesTheCommandThatMendsTheFolder(_ mode: UInt32, _ command: String) {
+    #expect(FileError(.folderWritableByOthers, path: "/etc/iampass/users", mode: mode).hint == command)
+  }
+
   @Test func refusesMoreThanItsLimit() throws {
     let folder = try TemporaryFolder()
     #expect(code(try folder.write("a", "12345"), limit: 4) == .tooLarge)
@@ -142,8 +148,10 @@ import Testing
     let folder = try TemporaryFolder()
     let path = try folder.write("users", "bob:1\n# kept")
     let editor = UserTokensEditor(path: path)
-    #expect(try editor.token(of: alice, orAdd: Secret("new")) == Secret("new"))
-    #expect(try editor.token(of: alice, orAdd: Secret("newer")) == Secret("new"))
+    let added = try editor.token(of: alice, orAdd: Secret("new"))
+    #expect(added.token == Secret("new") && added.isNew)
+    let kept = try editor.token(of: alice, orAdd: Secret("newer"))
+    #expect(kept.token == Secret("new") && !kept.isNew)
     let text = try SecureFile.read(path, privacy: .secret, limit: 100)
     #expect(String(decoding: text, as: UTF8.self) == "bob:1\n# kept\nalice:new\n")
     try editor.remove(alice, token: Secret("new"))

@@ -1,0 +1,83 @@
+import Glibc
+import HostState
+
+/// A line in force that names the module.
+public struct ModuleLine: Sendable, Equatable {
+  public let path: String
+  /// Counted from 1.
+  public let number: Int
+  /// As it stands there.
+  public let text: String
+
+  public init(path: String, number: Int, text: String) {
+    self.path = path
+    self.number = number
+    self.text = text
+  }
+
+  public var place: String { "\(path):\(number)" }
+}
+
+/// PAM's files, whatever service or kind of line they are for.
+public enum PAMFiles {
+  /// Where libpam may look (pam.conf(5)).
+  public static let places = ["/etc/pam.d", "/usr/lib/pam.d", "/etc/pam.conf"]
+  /// Ends of the names of copies that programs leave: none is a service's.
+  private static let copies = [".pam-old", ".bak", ".orig", ".swp", "~"]
+  /// Links may lead in a circle.
+  private static let greatestDepth = 8
+
+  /// Lines that name the module, as the removal of the package looks for them (packaging/debian/libpam-iampass.prerm):
+  /// also in a vendor's file that one of the admin's hides, since it comes into force when that one goes.
+  public static func moduleLines(in places: [String] = PAMFiles.places) -> [ModuleLine] {
+    places.flatMap { files(at: $0, depth: 0) }.flatMap { path in
+      moduleLines(PAMReader.readFile(path) ?? [], path: path)
+    }
+  }
+
+  /// Names that may be services' in a folder, and in the vendor's where it is the admin's; in order.
+  public static func names(in folder: String) -> [String] {
+    let folders = [folder] + [PAMReader.vendorFolders[folder]].compactMap(\.self)
+    return Set(folders.flatMap { entries(of: $0) }).filter { !isCopy($0) }.sorted()
+  }
+
+  private static func moduleLines(_ bytes: [UInt8], path: String) -> [ModuleLine] {
+    var lines: [ModuleLine] = []
+    var number = 0
+    for raw in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      let text = String(decoding: raw.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
+      if text.contains(StackJudgement.module) { lines.append(ModuleLine(path: path, number: number, text: text)) }
+    }
+    return lines
+  }
+
+  private static func files(at path: String, depth: Int) -> [String] {
+    var found = stat()
+    guard depth < greatestDepth, stat(path, &found) == 0 else { return [] }
+    switch found.st_mode & S_IFMT {
+    case S_IFREG: return [path]
+    case S_IFDIR:
+      return entries(of: path).filter { !isCopy($0) }.sorted().flatMap { files(at: path + "/" + $0, depth: depth + 1) }
+    default: return []
+    }
+  }
+
+  private static func isCopy(_ name: String) -> Bool {
+    name.contains(".dpkg-") || copies.contains { name.hasSuffix($0) }
+  }
+
+  private static func entries(of folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+}
