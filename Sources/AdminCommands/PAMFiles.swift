@@ -23,7 +23,7 @@ public enum PAMFiles {
   /// Where libpam may look (pam.conf(5)).
   public static let places = ["/etc/pam.d", "/usr/lib/pam.d", "/etc/pam.conf"]
   /// Ends of the names of copies that programs leave: none is a service's.
-  private static let copies = [".pam-old", ".bak", ".orig", ".swp", "~"]
+  private static let copies = [".pam-old", ".bak", ".orig", ".old", ".save", ".swp", ".swo", "~"]
   /// Links may lead in a circle.
   private static let greatestDepth = 8
 
@@ -64,7 +64,7 @@ public enum PAMFiles {
   }
 
   private static func isCopy(_ name: String) -> Bool {
-    name.contains(".dpkg-") || copies.contains { name.hasSuffix($0) }
+    name.contains(".dpkg-") || name.contains(".ucf-") || copies.contains { name.hasSuffix($0) }
   }
 
   private static func entries(of folder: String) -> [String] {

@@ -35,7 +35,9 @@ public struct StackJudgement {
 
   /// Of a service that is not in `services`, where the module answers authinfo_unavail without asking the phone. None
   /// where the stack passes over that.
-  public func findingsUnlisted() -> [Finding] {
+  ///
+  /// - Parameter refusing: the level of what lets nobody in.
+  public func findingsUnlisted(refusing: Finding.Level) -> [Finding] {
     guard let line = ownLines.first else { return [] }
     if opens(.authinfoUnavail, passwordRight: false) {
       return [
@@ -47,7 +49,7 @@ public struct StackJudgement {
     guard opens(.success, passwordRight: true), !opens(.authinfoUnavail, passwordRight: true) else { return [] }
     return [
       finding(
-        .problem, "refuses every sign-in: it is not in services, and needs pam_iampass.so (\(line.place))",
+        refusing, "refuses every sign-in: it is not in services, and needs pam_iampass.so (\(line.place))",
         "name \(service) in services too, or take pam_iampass.so out of \(line.file)")
     ]
   }

@@ -46,7 +46,7 @@ extension Service {
       audit.answered(session, by: verified.phone)
       announceChange(of: session)
       // The answer is taken, whether or not this can be stored.
-      try? await heard(verified.phone, call)
+      do { try await heard(verified.phone, call) } catch { tell(storageFailure: error) }
       // The one answer that has an effect and is refused all the same: the phone must not say that it approved.
       return session.lifecycle.ending == .wrongCode ? .refused(403, .wrongCode) : .done
     }

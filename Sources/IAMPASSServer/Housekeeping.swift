@@ -2,7 +2,7 @@ import GRDB
 
 extension Service {
   /// How often time is looked at when nobody asks, in seconds. Those who ask do not wait for it.
-  private static let interval = 20
+  static let housekeepingInterval: Int64 = 20
 
   /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
   public func keepHouse() async {
@@ -13,7 +13,7 @@ extension Service {
       } catch {
         tell(storageFailure: error)
       }
-      try? await Task.sleep(for: .seconds(Self.interval))
+      try? await Task.sleep(for: .seconds(Self.housekeepingInterval))
     }
   }
 

@@ -11,8 +11,8 @@ import Synchronization
 enum PresenceBySilence {
   /// Seconds. A question is held for a minute at most, and tried again for some time.
   static let patience: Int64 = 150
-  /// Seconds between two looks at the most. Housekeeping looks every 20 s: after more it was held up, its computer slept
-  /// or the clock was set, and nobody knows who would have spoken.
+  /// Seconds between two looks at the most. After more, housekeeping was held up, its computer slept or the clock was set,
+  /// and nobody knows who would have spoken: no more than the usual pause between two looks counts then.
   static let longestGap: Int64 = 60
 
   static let schema = """
@@ -44,10 +44,15 @@ enum PresenceBySilence {
 
     /// Whose silence begins to count now: nobody was listening to them since the look before.
     func newcomers(since last: Look?) -> Set<String> {
-      guard let last, (0...longestGap * 1_000).contains(time.milliseconds(since: last.time)) else {
-        return applications
-      }
+      guard let last, time >= last.time else { return applications }
       return applications.subtracting(last.applications)
+    }
+
+    /// Milliseconds since the look before in which nobody was listening to the others.
+    func unheard(since last: Look?) -> Int64 {
+      guard let last else { return 0 }
+      let gap = time.milliseconds(since: last.time)
+      return gap > longestGap * 1_000 ? gap - Service.housekeepingInterval * 1_000 : 0
     }
   }
 
@@ -58,15 +63,19 @@ enum PresenceBySilence {
     func remember(_ new: Look) { look.withLock { $0 = new } }
   }
 
-  /// Counts the silence of these applications' phones from now on.
-  static func beginToListen(to applications: Set<String>, at now: UnixTime, in db: Database) throws {
-    for application in applications {
+  /// Has the silence since the last look count as far as somebody was listening.
+  static func beginToListen(_ look: Look, since last: Look?, in db: Database) throws {
+    let newcomers = look.newcomers(since: last)
+    let unheard = look.unheard(since: last)
+    for application in look.applications where unheard > 0 || newcomers.contains(application) {
       try db.execute(
         sql: """
-          UPDATE phone SET heard_at = ? WHERE heard_at IS NOT NULL AND cut_off_at IS NULL
-            AND user IN (SELECT id FROM user WHERE application = ?)
+          UPDATE phone SET heard_at = min(?1, heard_at + ?2) WHERE heard_at IS NOT NULL AND cut_off_at IS NULL
+            AND user IN (SELECT id FROM user WHERE application = ?3)
           """,
-        arguments: [now.milliseconds, application])
+        arguments: [
+          look.time.milliseconds, newcomers.contains(application) ? look.time.milliseconds : unheard, application,
+        ])
     }
   }
 
@@ -94,13 +103,13 @@ enum PresenceBySilence {
     return changed
   }
 
-  /// Whether anybody wants to know: else nothing is written for each question. Who was silent is back also where the
-  /// setting was switched off meanwhile.
+  /// Whether the phone was silent; nil where nobody wants to know, and nothing need be written for each question. Who was
+  /// silent is back also where the setting was switched off meanwhile.
   ///
   /// - Parameter isAsking: for requests. Who has never asked for them may hear of them in another way, and is not counted.
-  static func isWanted(for phone: Phone, isAsking: Bool, in db: Database) throws -> Bool {
+  static func wasSilent(_ phone: Phone, isAsking: Bool, in db: Database) throws -> Bool? {
     let sql = live + " AND phone.id = ? AND (phone.is_silent OR \(counts) AND (? OR phone.heard_at IS NOT NULL))"
-    return try Row.fetchOne(db, sql: sql, arguments: [phone.id, isAsking]) != nil
+    return try Row.fetchOne(db, sql: sql, arguments: [phone.id, isAsking])?.get("is_silent")
   }
 
   private static func change(
@@ -124,18 +133,19 @@ extension Service {
   /// - Parameter isAsking: for its requests, with which counting begins.
   func heard(_ phone: Phone, _ call: Call, isAsking: Bool = false) async throws {
     guard !PresenceBySilence.isBrowser(call.request) else { return }
-    guard try await storage.read({ try PresenceBySilence.isWanted(for: phone, isAsking: isAsking, in: $0) }) else {
-      return
-    }
+    let wasSilent = try await storage.read { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
+    guard let wasSilent else { return }
     let now = clock()
-    announceMoves(of: try await storage.write { try PresenceBySilence.hear(phone, at: now, in: $0) })
+    let hear = { @Sendable db in try PresenceBySilence.hear(phone, at: now, in: db) }
+    // A time that is lost is heard again, or counts anew after the start.
+    announceMoves(of: try await wasSilent ? storage.write(hear) : storage.note(hear))
   }
 
   func leaveForSilence(at now: UnixTime) async throws {
     let last = lastLook.value
     let (look, changed) = try await storage.write { db in
       let look = try PresenceBySilence.Look(at: now, in: db)
-      try PresenceBySilence.beginToListen(to: look.newcomers(since: last), at: now, in: db)
+      try PresenceBySilence.beginToListen(look, since: last, in: db)
       return (look, try PresenceBySilence.leave(at: now, in: db))
     }
     // Only once it is stored: a look that failed has listened to nobody.

@@ -48,7 +48,8 @@ struct SignatureCheck: Sendable {
   let storage: Storage
   let clock: @Sendable () -> UnixTime
 
-  /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this says yes.
+  /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this
+  /// says yes.
   func starter(_ starter: Starter, signed request: ServiceRequest, uris: [String]) async throws -> Outcome {
     switch claim(in: request) {
     case .failure(let refusal): return .refused(refusal.reason)

@@ -10,7 +10,9 @@ struct Leave: ParsableCommand {
 
   func run() throws {
     let reply = try Presence.change(.leave, options)
-    guard reply.walksAway else { throw PhoneProblem.nobodyWalksAway(from: reply.application) }
+    guard reply.walksAway || reply.sessions.contains(where: { $0.status == .walkaway }) else {
+      throw PhoneProblem.nobodyWalksAway(from: reply.application)
+    }
     Terminal.say("left: " + reply.count(.walkaway))
   }
 }

@@ -17,6 +17,10 @@ enum Output {
       let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
       if count >= 0 {
         rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        // Who has the pipe too may have made it one that does not block.
+        var entry = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&entry, 1, -1)
       } else if errno != EINTR {
         return errno
       }

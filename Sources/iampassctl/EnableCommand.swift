@@ -61,7 +61,7 @@ struct EnableCommand: ParsableCommand {
   /// - Returns: who has to sign in during the trial; nil where there is none.
   private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(Failure) -> String? {
     let wereOff = try PAMProfiles.off()
-    let hadTrial = Trial.isUnderWay
+    let trialBefore = Trial.Units()
     // Before anything can lock anybody out.
     let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
       try Trial.begin(seconds: seconds, options: host)
@@ -74,8 +74,7 @@ struct EnableCommand: ParsableCommand {
     } catch {
       PAMProfiles.takeBack(wereOff)
       if let old { putBack(old) }
-      // One from before still has to end.
-      if trialUser != nil, !hadTrial { Trial.cancel(host) }
+      if trialUser != nil { trialBefore.putBack(host) }
       throw error
     }
     return trialUser
@@ -162,12 +161,12 @@ struct DisableCommand: ParsableCommand {
 }
 
 enum TurnOff {
-  /// Each part, also where another fails; the first failure is thrown.
+  /// Each part, also where another fails; the first failure is thrown. A trial goes on where the profiles are still on.
   static func run(_ host: HostOptions) throws(Failure) {
-    defer { Trial.cancel(host) }
     var failure: Failure?
     do { try PAMProfiles.switchOff() } catch { failure = error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }
+    if (try? PAMProfiles.areOff()) == true { Trial.cancel(host) }
     if let failure { throw failure }
   }
 }

@@ -72,17 +72,25 @@ struct LostDeviceCommand: ParsableCommand {
       let user = try host.enrolled(registration.user)
       // A phone is not cut off before the picture's file is known to be one that can be written.
       let picture = try registration.openPicture()
-      let hadPhone = try host.hasPhone(user)
+      let hadPhone = try hadPhone(user, host)
       let link = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
         try client.lostUserMobileDevice(
           token: user.token, displayName: registration.displayName ?? user.name.text, deadline: deadline)
       }
       if !registration.json {
-        Terminal.say(hadPhone ? "\(user.name)'s phone is cut off" : "\(user.name) had no phone to cut off")
+        Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : "\(user.name)'s phone is cut off")
       }
       registration.show(link, for: user.name, cutOff: hadPhone)
       try registration.draw(link, into: picture)
       if registration.waits { try RegistrationWait(host: host, user: user).run() }
+    }
+  }
+
+  /// Nil where the service answers, and does not say: that keeps no phone from being cut off.
+  private func hadPhone(_ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) -> Bool? {
+    do throws(Failure) { return try host.hasPhone(user) } catch {
+      if case .service = error { return nil }
+      throw error
     }
   }
 }

@@ -7,6 +7,8 @@ import IAMPASSProtocol
 struct PAMChecks {
   /// Services that people sign in through.
   static let usual = ["sudo", "sudo-i", "login", "sshd", "su", "polkit-1", "gdm-password", "lightdm"]
+  /// Services that never ask who somebody is.
+  private static let asksNobody = ["cron", "crond", "atd", "systemd-user", "runuser", "runuser-l"]
 
   let folder: String
   let configuration: Configuration
@@ -41,12 +43,12 @@ struct PAMChecks {
         findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))
       }
     }
-    return findings + judge(having, without) + others().flatMap(unlisted)
+    return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) }
   }
 
-  /// Services that are neither usual nor listed, and have the module all the same.
+  /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
   private func others() -> [StackJudgement] {
-    let known = Set(Self.usual + configuration.services)
+    let known = Set(Self.usual + Self.asksNobody + configuration.services)
     let names = reader.services(among: PAMFiles.names(in: folder)).filter { !known.contains($0) }
     return names.compactMap { name -> StackJudgement? in
       guard let auth = try? reader.stack("auth", of: name) else { return nil }
@@ -55,9 +57,11 @@ struct PAMChecks {
   }
 
   /// Only what goes by this configuration's list.
-  private func unlisted(_ stack: StackJudgement) -> [Finding] {
+  ///
+  /// - Parameter refusing: how much it matters that the service lets nobody in; a file may be no service's.
+  private func unlisted(_ stack: StackJudgement, refusing: Finding.Level) -> [Finding] {
     let goesByIt = stack.ownLines.contains { ($0.argument("config") ?? Configuration.path) == path }
-    return goesByIt ? stack.findingsUnlisted() : []
+    return goesByIt ? stack.findingsUnlisted(refusing: refusing) : []
   }
 
   private func judge(_ having: [StackJudgement], _ without: [String]) -> [Finding] {
@@ -69,7 +73,7 @@ struct PAMChecks {
     for stack in having where listed.contains(stack.service) { findings += stack.findings() + arguments(stack) }
     var aside: [String] = []
     for stack in having where !listed.contains(stack.service) {
-      let found = unlisted(stack)
+      let found = unlisted(stack, refusing: .problem)
       findings += found
       if found.isEmpty { aside.append(stack.service) }
     }

@@ -36,6 +36,8 @@ enum PAMProfiles {
     return off
   }
 
+  static func areOff() throws(Failure) -> Bool { try off().count == profiles.count }
+
   static func switchOn() throws(Failure) {
     try update("--enable", profiles)
     // It exits with 0 also where an admin's edits keep it from changing anything.

@@ -29,17 +29,18 @@ enum Trial {
     guard words.allSatisfy({ $0.utf8.allSatisfy(isPlain) }) else {
       throw .file(FileError(.system(EINVAL), path: options.path))
     }
+    let before = Units()
     do throws(FileError) {
       try TrialNotes(besides: options.path).begin()
       try AtomicFile.write(Array(service(words).utf8), to: "\(folder)/\(name).service", mode: 0o644)
       try AtomicFile.write(Array(timer(seconds).utf8), to: "\(folder)/\(name).timer", mode: 0o644)
     } catch {
-      cancel(options)
+      before.putBack(options)
       throw .file(error)
     }
     for words in [["daemon-reload"], ["enable", "\(name).service"], ["restart", "\(name).timer"]] {
       guard let answer = Program.run([systemctl] + words, seconds: 30), answer.status == 0 else {
-        cancel(options)
+        before.putBack(options)
         throw .programFailed("systemctl \(words.joined(separator: " "))", "")
       }
     }
@@ -48,7 +49,31 @@ enum Trial {
 
   private static var files: [String] { ["service", "timer"].map { "\(folder)/\(name).\($0)" } }
 
-  static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
+  private static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
+
+  /// The units as they are, for a beginning that fails: a trial from before still has to end.
+  struct Units {
+    private let texts: [(path: String, text: [UInt8])]
+
+    init() {
+      texts = files.compactMap { path in
+        (try? SecureFile.read(path, privacy: .readableByAll, limit: 64 * 1024)).map { (path, $0) }
+      }
+    }
+
+    /// Its time begins anew.
+    func putBack(_ options: HostOptions) {
+      guard !texts.isEmpty else { return cancel(options) }
+      for (path, text) in texts {
+        do { try AtomicFile.write(text, to: path, mode: 0o644) } catch {
+          Terminal.complain("warning: \(error.explanation)")
+        }
+      }
+      for words in [["daemon-reload"], ["restart", "\(name).timer"]] {
+        _ = Program.run([systemctl] + words, seconds: 30)
+      }
+    }
+  }
 
   /// Takes timer and service away; nothing where there is no trial.
   static func cancel(_ options: HostOptions) {

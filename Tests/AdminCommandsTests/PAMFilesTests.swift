@@ -53,7 +53,10 @@ import Testing
   }
 
   @Test func namesOfServicesAreThoseOfNoCopy() throws {
-    let names = try with(["pam.d/sudo": "", "pam.d/su": "", "pam.d/su.dpkg-old": "", "pam.d/su~": ""]) {
+    let names = try with([
+      "pam.d/sudo": "", "pam.d/su": "", "pam.d/su.dpkg-old": "", "pam.d/su~": "", "pam.d/su.save": "",
+      "pam.d/.su.swo": "", "pam.d/su.ucf-old": "",
+    ]) {
       PAMFiles.names(in: $0 + "/pam.d")
     }
     #expect(names == ["su", "sudo"])

@@ -104,34 +104,40 @@ private let shipped = """
   @Test(arguments: ["requisite", "required", "[success=ok user_unknown=ignore default=die]"])
   func aSecondFactorThatIsNotListedIsAProblem(_ control: String) throws {
     let both = try stack("sudo", auth: "required pam_unix.so\n\(control) pam_iampass.so")
-    let findings = both.findingsUnlisted()
+    let findings = both.findingsUnlisted(refusing: .problem)
     #expect(findings.map(\.level) == [.problem])
     #expect(findings.first?.text.contains("sudo: refuses every sign-in: it is not in services") ?? false)
     #expect(findings.first?.hint == "name sudo in services too, or take pam_iampass.so out of /p/sudo")
   }
 
   @Test func thePhoneAloneThatIsNotListedIsAProblem() throws {
-    #expect(try stack("sudo", auth: "required pam_iampass.so").findingsUnlisted().map(\.level) == [.problem])
+    #expect(
+      try stack("sudo", auth: "required pam_iampass.so").findingsUnlisted(refusing: .problem).map(\.level) == [.problem]
+    )
   }
 
   @Test func theShippedProfileStandsAside() throws {
-    #expect(try stack("su", auth: shipped).findingsUnlisted().isEmpty)
+    #expect(try stack("su", auth: shipped).findingsUnlisted(refusing: .problem).isEmpty)
   }
 
   @Test func aStackThatIgnoresWhatIsNotAnsweredIsWell() throws {
     let both = try stack(
       "sudo", auth: "required pam_unix.so\n[success=ok authinfo_unavail=ignore default=die] pam_iampass.so")
-    #expect(both.findingsUnlisted().isEmpty)
+    #expect(both.findingsUnlisted(refusing: .problem).isEmpty)
   }
 
   @Test func whatOpensWithoutThePhoneIsAnOpenDoor() throws {
     let open = try stack("sudo", auth: "[success=ok default=ignore] pam_iampass.so\nrequired pam_permit.so")
-    #expect(open.findingsUnlisted().contains { $0.level == .problem && $0.text.contains("lets anybody in") })
+    #expect(
+      open.findingsUnlisted(refusing: .problem).contains { $0.level == .problem && $0.text.contains("lets anybody in") }
+    )
   }
 
   /// Nobody gets in there with the module either.
   @Test func whatRefusesEverybodyAnywayIsNotTheModulesDoing() throws {
-    #expect(try stack("other", auth: "required pam_iampass.so\nrequired pam_deny.so").findingsUnlisted().isEmpty)
+    #expect(
+      try stack("other", auth: "required pam_iampass.so\nrequired pam_deny.so").findingsUnlisted(refusing: .problem)
+        .isEmpty)
   }
 }
 

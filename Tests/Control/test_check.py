@@ -146,10 +146,13 @@ class Check(unittest.TestCase):
         self.assert_problem("login is in services, but its PAM stack", "enable", level="warning")
 
     def test_a_second_factor_in_a_service_that_is_not_listed_is_a_problem(self):
-        # One that people sign in through, and one that nobody thinks of.
-        for service in ("su", "vlock"):
+        # One that people sign in through, one that nobody thinks of, a copy, and one that asks nobody.
+        for service in ("su", "vlock", "su.save", "cron"):
             world.pam(service, lines="auth required pam_unix.so\nauth required MODULE\n")
-            self.assert_problem(f"^{service}: refuses every sign-in: it is not in services", f"name {service} in services")
+        for service, level in (("su", "problem"), ("vlock", "warning")):
+            self.assert_problem(
+                f"^{service}: refuses every sign-in: it is not in services", f"name {service} in services", level=level)
+        self.assertNotRegex(self.check().out, "cron|save")
         self.assertNotRegex(self.check().out, "stands aside in .*(?:su|vlock)\\b")
 
     def test_the_shipped_lines_stand_aside_where_they_are_not_listed(self):

@@ -16,6 +16,7 @@ SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 WELL_KNOWN = "/.well-known/iampass"
 ADD, DELETE = "/management/add_users/application", "/management/delete_users/application"
 LINK = "/management/device_registration_link/application/token-1"
+LOST = "/management/lost_user_mobile_device/application/token-1"
 HAS_PHONE = "/management/has_registered_mobile_device/application/token-1"
 # A call's bound is 15 s; the program starts and stops, too.
 BOUND = 45
@@ -148,6 +149,15 @@ class Enroll(Case):
         }  # fmt: skip
         child = world.terminal("enroll", "daemon", "--no-wait")
         return world.finish(child), child.screen.getvalue()
+
+    def test_a_phone_is_cut_off_also_where_the_service_does_not_say_whether_there_is_one(self):
+        self.serve()
+        link = json.dumps({"status": True, "register_url": "https://a/b"}).encode()
+        self.service.behaviour = {HAS_PHONE: reply(500, b"{}"), LOST: reply(200, link)}
+        done = world.ctl("lost-device", "daemon", "--no-wait")
+        self.assertEqual(done.code, 0, done.text)
+        self.assertRegex(done.out, "^daemon's phone is cut off\n(?s:.*)\nhttps://a/b\n$")
+        self.assertEqual(len(self.asked(LOST)), 1)
 
     def test_a_link_with_escapes_moves_no_cursor(self):
         code, screen = self.enroll("https://a/\x1b]0;owned\x07")

@@ -75,6 +75,7 @@ import Testing
     }
     #expect(try UserTokens(path: path).users() == ["a"])
   }
+
   @Test func refusesATokenThatSomebodyElseHas() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("users", "#b:2\na:1\n")

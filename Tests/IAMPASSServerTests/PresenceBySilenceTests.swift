@@ -34,12 +34,12 @@ import Testing
     }
   }
 
-  /// Silence begins to count now, and not before.
+  /// Silence begins to count now, but for what was `counted` before.
   private func expectToCount(
-    _ session: StartedSession, in fixture: Fixture, at service: Service? = nil
+    _ session: StartedSession, in fixture: Fixture, at service: Service? = nil, counted: Int64 = 0
   ) async throws {
     #expect(try await fixture.status(of: session).status == .active)
-    try await pass(150, in: fixture, at: service)
+    try await pass(150 - counted, in: fixture, at: service)
     #expect(try await fixture.status(of: session).status == .active)
     try await pass(1, in: fixture, at: service)
     #expect(try await fixture.status(of: session).status == .walkaway)
@@ -58,13 +58,22 @@ import Testing
     try await expectToCount(session, in: fixture, at: restarted)
   }
 
-  /// Also where housekeeping was held up, or the computer slept.
-  @Test(arguments: [200, -200] as [Int64])
-  func aStepOfTheClockIsNoSilenceAndNoCredit(_ step: Int64) async throws {
+  /// Also where the computer slept.
+  @Test(arguments: [(200, 20), (-200, 0)] as [(Int64, Int64)])
+  func aStepOfTheClockIsNoSilenceAndNoCredit(_ step: Int64, _ counted: Int64) async throws {
     let (fixture, _, session) = try await signedIn()
     fixture.clock.advance(seconds: step)
     try await fixture.service.tidy()
-    try await expectToCount(session, in: fixture)
+    try await expectToCount(session, in: fixture, counted: counted)
+  }
+
+  @Test func whoIsSilentLeavesAlsoWhereHousekeepingIsAlwaysLate() async throws {
+    let (fixture, _, session) = try await signedIn()
+    for _ in 0..<8 {
+      fixture.clock.advance(seconds: 70)
+      try await fixture.service.tidy()
+    }
+    #expect(try await fixture.status(of: session).status == .walkaway)
   }
 
   @Test func theTimeWhileTheSettingWasOffIsNoSilence() async throws {

@@ -12,11 +12,11 @@ class StrangersWorld(ServerWorld):
         host, port = self.address.removeprefix("https://").split(":")
         return host, int(port)
 
-    def connection(self, protocol="http/1.1"):
+    def connection(self, protocol="http/1.1", patience=PATIENCE):
         """A connection over TLS on which a test says what it likes."""
         context = ssl.create_default_context(cafile=self.certificate)
         context.set_alpn_protocols([protocol])
-        return context.wrap_socket(socket.create_connection(self.place, PATIENCE), server_hostname=self.place[0])
+        return context.wrap_socket(socket.create_connection(self.place, patience), server_hostname=self.place[0])
 
     def saying(self, text, protocol="http/1.1"):
         connection = self.connection(protocol)

@@ -27,6 +27,8 @@ FLOOD = 192 << 20
 GREATEST_GROWTH = 48 * 1024
 # Connections of the service's own: readers of the database that it opens as it needs them.
 SPARE_DESCRIPTORS = 20
+# As many as may read metrics at once.
+METRICS_READERS = 32
 REFUSALS = (b"400", b"408", b"413", b"431", b"503")
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -288,65 +290,69 @@ class Floods(unittest.TestCase):
 
 class Descriptors(unittest.TestCase):
     def allow(self, more):
-        """Gives the service so many descriptors beside those that it has, which are returned."""
+        """Gives the service so many descriptors beside those that it has; returns these, and all that it may have."""
         world.add_users("before")
         pid, open_now = world.server.process.pid, world.settled_descriptors()
         usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + more, usual[1]))
         self.addCleanup(resource.prlimit, pid, resource.RLIMIT_NOFILE, usual)
-        return open_now
+        return open_now, open_now + more
 
-    def keep_busy(self, crowd):
-        """A request on each connection, again and again; whose is closed comes again."""
+    def keep_busy(self, number):
+        """So many connections with a request on each, again and again; whose is closed comes again."""
+        crowd = [None] * number
         while not self.over.wait(0.5):
             for place, connection in enumerate(crowd):
                 try:
+                    if connection is None:
+                        connection = crowd[place] = world.connection(patience=5)
                     connection.setblocking(False)
                     with contextlib.suppress(ssl.SSLWantReadError):
                         if not connection.recv(65536):
                             raise OSError
+                    connection.settimeout(5)
                     connection.sendall(request("GET /healthz"))
                 except OSError:
-                    connection.close()
-                    with contextlib.suppress(OSError):
-                        crowd[place] = world.connection()
+                    if connection is not None:
+                        connection.close()
+                    crowd[place] = None
+        for connection in filter(None, crowd):
+            connection.close()
 
     def test_who_keeps_connections_busy_shuts_nobody_out(self):
-        open_now = self.allow(200)
+        open_now, most = self.allow(200)
         self.over = threading.Event()
-        crowd = []
-        try:
-            for _ in range(250):
-                crowd.append(world.connection())
-            busy = threading.Thread(target=self.keep_busy, args=(crowd,), daemon=True)
-            busy.start()
-            for number in range(20):
-                world.add_users(f"beside strangers {number}")
-            self.assertLess(world.descriptors(), open_now + 100)
-            self.over.set()
-            busy.join(PATIENCE)
-        finally:
-            for connection in crowd:
-                connection.close()
+        with concurrent.futures.ThreadPoolExecutor(30) as crowd:
+            try:
+                busy = [crowd.submit(self.keep_busy, 10) for _ in range(30)]
+                until(lambda: world.descriptors() >= open_now + most // 4 - SPARE_DESCRIPTORS, "strangers")
+                for number in range(20):
+                    world.add_users(f"beside strangers {number}")
+                self.assertLess(world.descriptors(), open_now + most // 4 + SPARE_DESCRIPTORS)
+            finally:
+                self.over.set()
+            for one in busy:
+                one.result(PATIENCE)
 
     def test_strangers_end_nobodys_wait(self):
         session = world.started("crowded")
         world.status(session)
-        open_now = self.allow(400)
+        open_now, most = self.allow(400)
         # More than strangers may have.
-        known = (open_now + 400) // 4 + 30
+        known = most // 4 + 30
         with contextlib.ExitStack() as connections:
             crowd = [connections.enter_context(hold(session)) for _ in range(known)]
             until(lambda: world.held() == known, f"{known} held requests")
-            strangers = [connections.enter_context(world.connection()) for _ in range(150)]
-            until(lambda: world.descriptors() < open_now + known + len(strangers), "strangers who made way")
+            for _ in range(150):
+                connections.enter_context(world.connection())
+            until(lambda: world.descriptors() <= most // 2 + open_now, "strangers who made way")
             phone = world.phone("approve", "--once")
             self.addCleanup(phone.stop)
             for connection in crowd:
                 self.assertEqual(connection.recv(4096).partition(b"\r\n")[0], b"HTTP/1.1 200 OK")
 
     def test_silent_readers_of_metrics_shut_nobody_out(self):
-        open_now = self.allow(200)
+        open_now, _ = self.allow(200)
         place = urllib.parse.urlsplit(world.metrics)
         with contextlib.ExitStack() as connections:
             for number in range(300):
@@ -354,20 +360,21 @@ class Descriptors(unittest.TestCase):
                 connection.sendall(b"GET /metrics HTTP/1.1\r\nX: " if number % 2 else b"")
             world.add_users("beside readers")
             self.assertIn("iampass_users", world.get("/metrics", address=world.metrics)[2])
+            self.assertLessEqual(world.descriptors(), open_now + METRICS_READERS + SPARE_DESCRIPTORS)
             until(lambda: world.descriptors() <= open_now + SPARE_DESCRIPTORS, "the end of silent readers")
 
     def test_known_clients_leave_descriptors_to_spare(self):
         session = world.started("many")
         world.status(session)
-        open_now = self.allow(200)
+        open_now, most = self.allow(200)
         with contextlib.ExitStack() as connections:
             # The last ones are closed: those before them are known, too.
-            for _ in range(open_now + 200):
+            for _ in range(most):
                 with contextlib.suppress(OSError):
                     connections.enter_context(hold(session))
             until(lambda: world.held() > 50, "held requests")
             # What a service needs beside them.
-            until(lambda: world.descriptors() < open_now + 170, "descriptors to spare")
+            until(lambda: world.descriptors() <= open_now + most // 2 + SPARE_DESCRIPTORS, "descriptors to spare")
         until(lambda: world.descriptors() <= open_now + SPARE_DESCRIPTORS, "the descriptors given back")
         world.add_users("after")
 
