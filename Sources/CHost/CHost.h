@@ -71,6 +71,18 @@ static inline ssize_t iampass_write(int descriptor, const void *bytes, size_t co
   errno = failure;
   return written;
 }
+/// Locks of open files (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which need _GNU_SOURCE): the second only looks, so that
+/// whoever looks keeps nobody from locking.
+static inline int iampass_hold_whole(int descriptor) {
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  return fcntl(descriptor, 37, &whole);
+}
+/// 1: another open file holds it; 0: none does; -1: cannot be known.
+static inline int iampass_is_held(int descriptor) {
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(descriptor, 36, &whole) != 0) return -1;
+  return whole.l_type == F_UNLCK ? 0 : 1;
+}
 static inline int iampass_duplicate_above(int descriptor, int least) {
   return fcntl(descriptor, F_DUPFD_CLOEXEC, least);
 }

@@ -15,7 +15,8 @@ public struct HelperPresence: Sendable {
     let descriptor = iampass_open(path("helper.watching"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    // Only looked at: a su that its user has stopped here must not keep a helper from announcing itself.
+    return iampass_is_held(descriptor) == 1
   }
 
   /// Makes this process the only helper of the folder, until it ends.
@@ -28,19 +29,19 @@ public struct HelperPresence: Sendable {
   }
 
   /// Says that the records are seen to from now on, until this process ends.
-  public func announce() throws(FileError) { _ = try hold("helper.watching") }
+  ///
+  /// - Returns: false where another process says so.
+  public func announce() throws(FileError) -> Bool { try hold("helper.watching") }
 
-  /// The descriptor stays open for the process's life.
+  /// Never waits: only helpers hold these locks. The descriptor stays open for the process's life.
   private func hold(_ name: String) throws(FileError) -> Bool {
     let path = path(name)
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FileError(.system(errno), path: path) }
-    // Who only looks holds it for microseconds.
-    for _ in 0..<100 {
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
-      usleep(1_000)
-    }
+    if iampass_hold_whole(descriptor) == 0 { return true }
+    let failure = errno
     close(descriptor)
+    guard failure == EAGAIN || failure == EACCES else { throw FileError(.system(failure), path: path) }
     return false
   }
 

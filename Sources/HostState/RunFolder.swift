@@ -109,4 +109,14 @@ public final class NewFile {
     guard rename(temporary, path) == 0 else { throw FileError(.system(errno), path: path) }
     hasItsPlace = true
   }
+
+  /// Takes a place where nothing is: of several writers one is first, and none waits for another.
+  ///
+  /// - Returns: false where something is there already.
+  public func takeFreePlace(_ place: String) throws(FileError) -> Bool {
+    // The name that it was written under goes with this object.
+    if link(temporary, place) == 0 { return true }
+    guard errno == EEXIST else { throw FileError(.system(errno), path: place) }
+    return false
+  }
 }

@@ -1,4 +1,3 @@
-import CHost
 import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
@@ -23,7 +22,8 @@ public enum LedgerError: Error, Sendable, Equatable {
   }
 }
 
-/// `/run/iampass/sessions`: a file a session that the phone opened, in a folder of mode 0700.
+/// `/run/iampass/sessions`: a file a session that the phone opened, in a folder of mode 0700. The file itself is never
+/// changed; what becomes of the session stands beside it (``RecordFacts``). The version before changed the file.
 public struct SessionLedger: Sendable {
   private static let greatestSize = 16 * 1024
   /// Seconds after which an unfinished record is nobody's.
@@ -43,16 +43,39 @@ public struct SessionLedger: Sendable {
     let record = SessionRecord(
       id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty,
       session: session.remote, process: process, parent: parent, created: BootTime.seconds(), duration: duration)
-    try write(record)
+    let path = try path(id)
+    do { try AtomicFile.write(record.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
     return record
   }
 
+  /// The record, with all that became of it.
   public func read(_ id: String) throws(LedgerError) -> SessionRecord {
     let path = try path(id)
     let bytes: [UInt8]
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
-    guard let record = SessionRecord(parsing: bytes), record.id == id else { throw .notARecord }
+    guard var record = SessionRecord(parsing: bytes), record.id == id else { throw .notARecord }
+    try addFacts(to: &record)
+    // A record goes before its facts do: as long as it is there, none of them was missed.
+    try requireRecord(path)
     return record
+  }
+
+  private func addFacts(to record: inout SessionRecord) throws(LedgerError) {
+    let facts = RecordFacts(folder: try folder())
+    if let claim = try facts.read(.claim, of: record.id) {
+      record.isClaimed = true
+      if claim == RecordFacts.givenUp { record.isReleased = true }
+    }
+    if let bytes = try facts.read(.binding, of: record.id) {
+      if bytes == RecordFacts.givenUp {
+        record.isReleased = true
+      } else {
+        guard let binding = SessionRecord.Binding(parsing: bytes) else { throw .notARecord }
+        record.binding = binding
+      }
+    }
+    if try facts.read(.released, of: record.id) != nil { record.isReleased = true }
+    if try facts.read(.condemned, of: record.id) != nil { record.isCondemned = true }
   }
 
   /// Takes the record for the session that this process opens, once: a second claim is refused.
@@ -62,74 +85,90 @@ public struct SessionLedger: Sendable {
   public func claim(
     _ id: String, user: UnixUsername, service: String, by claimer: ProcessIdentity
   ) throws(LedgerError) -> SessionRecord {
-    try locked { () throws(LedgerError) in
-      var record = try read(id)
-      guard !record.isClaimed, !record.isReleased, record.user == user, record.service == service,
-        record.process == claimer || record.parent == claimer
-      else { throw .notYours }
-      record.isClaimed = true
-      try write(record)
-      return record
-    }
+    let record = try read(id)
+    guard !record.isClaimed, !record.isReleased, record.user == user, record.service == service,
+      record.process == claimer || record.parent == claimer
+    else { throw .notYours }
+    guard try set(.claim, of: id) else { throw .notYours }
+    let claimed = try read(id)
+    guard !claimed.isReleased else { throw .notYours }
+    return claimed
   }
 
-  /// Writes down what a claimed record is bound to.
+  /// Writes down what a claimed record is bound to, once.
+  ///
+  /// - Throws: ``LedgerError/notYours`` where it is bound already, or was given up meanwhile.
   public func bind(_ id: String, to binding: SessionRecord.Binding) throws(LedgerError) {
-    try change(id) { $0.binding = binding }
+    guard try set(.binding, of: id, binding.encoded()) else { throw .notYours }
   }
 
   /// Marks the record: its session was closed by the host.
-  public func release(_ id: String) throws(LedgerError) {
-    try change(id) { $0.isReleased = true }
-  }
+  public func release(_ id: String) throws(LedgerError) { _ = try set(.released, of: id) }
 
   /// Marks a record whose sign-in opened no session, or whose session is over, so that nobody claims it any more.
   ///
   /// - Returns: the record as it is instead, where it has changed since `known` was read.
   public func retire(_ known: SessionRecord) throws(LedgerError) -> SessionRecord? {
-    try locked { () throws(LedgerError) in
-      var record = try read(known.id)
-      guard record == known else { return record }
-      record.isReleased = true
-      try write(record)
-      return nil
-    }
+    let record = try read(known.id)
+    guard record == known else { return record }
+    // The next thing that could become of it is taken away.
+    let isFirst =
+      if !known.isClaimed {
+        try set(.claim, of: known.id, RecordFacts.givenUp)
+      } else if known.binding == nil {
+        try set(.binding, of: known.id, RecordFacts.givenUp)
+      } else {
+        try set(.released, of: known.id)
+      }
+    return isFirst ? nil : try read(known.id)
   }
 
   /// Marks the record: an administrator wants its session ended.
-  public func condemn(_ id: String) throws(LedgerError) {
-    try change(id) { $0.isCondemned = true }
-  }
+  public func condemn(_ id: String) throws(LedgerError) { _ = try set(.condemned, of: id) }
 
   /// Removes a record whose end the service knows.
   public func remove(_ id: String) throws(LedgerError) {
     let path = try path(id)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
+    let facts = RecordFacts(folder: try folder())
+    for fact in RecordFacts.Fact.allCases { try facts.remove(fact, of: id) }
   }
 
-  /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in them.
+  /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in them,
+  /// and facts of records that are gone.
   public func removeUnfinished() {
     guard let folder = try? folder(), let names = try? FolderListing.names(in: folder) else { return }
-    for name in names where name.hasSuffix(".new") && Self.isID(String(name.dropLast(4))) {
-      var found = stat()
-      // A writer takes milliseconds.
-      if lstat(folder + "/" + name, &found) == 0, time(nil) - found.st_mtim.tv_sec > Self.writingTime {
-        unlink(folder + "/" + name)
+    var found = stat()
+    for name in names {
+      let path = folder + "/" + name
+      if name.hasSuffix(".new"), Self.isID(String(name.prefix(32))) {
+        // A writer takes milliseconds.
+        if lstat(path, &found) == 0, time(nil) - found.st_mtim.tv_sec > Self.writingTime { unlink(path) }
+      } else if let id = RecordFacts.id(ofFactNamed: name), lstat(folder + "/" + id, &found) != 0, errno == ENOENT {
+        unlink(path)
       }
     }
   }
 
-  private func change(_ id: String, _ edit: (inout SessionRecord) -> Void) throws(LedgerError) {
-    try locked { () throws(LedgerError) in
-      var record = try read(id)
-      edit(&record)
-      try write(record)
+  /// - Returns: false where that became of it before.
+  private func set(_ fact: RecordFacts.Fact, of id: String, _ bytes: [UInt8] = []) throws(LedgerError) -> Bool {
+    let path = try path(id)
+    try requireRecord(path)
+    let facts = RecordFacts(folder: try folder())
+    let isFirst = try facts.set(fact, of: id, bytes)
+    do { try requireRecord(path) } catch {
+      // The record went meanwhile, and may have done so before this could be removed with it.
+      try? facts.remove(fact, of: id)
+      throw error
     }
+    return isFirst
   }
 
-  private func write(_ record: SessionRecord) throws(LedgerError) {
-    let path = try path(record.id)
-    do { try AtomicFile.write(record.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
+  private func requireRecord(_ path: String) throws(LedgerError) {
+    var found = stat()
+    guard lstat(path, &found) == 0 else {
+      throw .file(errno == ENOENT ? FileError(.missing, path: path) : FileError(.system(errno), path: path))
+    }
   }
 
   private func path(_ id: String) throws(LedgerError) -> String {
@@ -148,20 +187,15 @@ public struct SessionLedger: Sendable {
     do { return try FolderListing.names(in: folder).filter(Self.isID) } catch { throw .file(error) }
   }
 
+  /// Whose record a file of this name is, or says something of; nil for what is neither.
+  public static func recordID(ofFileNamed name: String) -> String? {
+    isID(name) ? name : RecordFacts.id(ofFactNamed: name)
+  }
+
   /// Whether a record could have this id: a file of another name is none.
   public static func isID(_ text: String) -> Bool { text.utf8.count == 32 && text.utf8.allSatisfy(isHexadecimal) }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-  }
-
-  /// Runs `body` while no other process changes a record.
-  private func locked<Result>(_ body: () throws(LedgerError) -> Result) throws(LedgerError) -> Result {
-    let folder = try folder()
-    let descriptor = iampass_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw .file(FileError(.system(errno), path: folder)) }
-    defer { close(descriptor) }
-    do { try FileLock.take(descriptor, path: folder) } catch { throw .file(error) }
-    return try body()
   }
 }

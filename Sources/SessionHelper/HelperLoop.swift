@@ -203,7 +203,9 @@ public final class HelperLoop {
       leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
     self.supervisor = supervisor
     // From now on the module leaves ends to this helper.
-    do { try presence.announce() } catch { log.write(LOG_ERR, error.explanation) }
+    do {
+      if try !presence.announce() { log.write(LOG_ERR, "another process says that it watches the records") }
+    } catch { log.write(LOG_ERR, error.explanation) }
     supervisor.rescan(at: now)
   }
 

@@ -44,7 +44,7 @@ final class RecordFolderWatch {
           offset += 16 + Int(event.len)
           if event.mask & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF) != 0 { stop() }
           if event.mask & UInt32(IN_Q_OVERFLOW) != 0 || folder < 0 { wasLost = true }
-          if SessionLedger.isID(name) { ids.insert(name) }
+          if let id = SessionLedger.recordID(ofFileNamed: name) { ids.insert(id) }
         }
       }
     }
