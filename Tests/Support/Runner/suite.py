@@ -1,0 +1,49 @@
+#!/usr/bin/python3 -B
+"""Runs a folder of Python's unit tests and says how long each test took.
+
+usage: suite.py FOLDER MODULE... [-k PATTERN]...
+
+MODULE is a file of the folder without its ending. Without one, all of them run. Prints what `python3 -m unittest -v`
+prints, and a line `took SECONDS TEST` for each test at the end.
+"""
+
+import argparse
+import sys
+import time
+import unittest
+
+
+class TimedResult(unittest.TextTestResult):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        self.took = []
+
+    def startTest(self, test):
+        self.began = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.took.append((time.monotonic() - self.began, test.id()))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("modules", nargs="*")
+    parser.add_argument("-k", action="append", dest="patterns")
+    words = parser.parse_args()
+    loader = unittest.TestLoader()
+    if words.patterns:
+        loader.testNamePatterns = [pattern if "*" in pattern else f"*{pattern}*" for pattern in words.patterns]
+    tests = unittest.TestSuite()
+    for module in words.modules or ["test*"]:
+        tests.addTest(loader.discover(words.folder, pattern=module + ".py", top_level_dir=words.folder))
+    result = unittest.TextTestRunner(verbosity=2, resultclass=TimedResult).run(tests)
+    for seconds, name in result.took:
+        print(f"took {seconds:.3f} {name}", file=sys.stderr)
+    sys.exit(not result.wasSuccessful() or result.testsRun == 0)
+
+
+if __name__ == "__main__":
+    main()
