@@ -5,17 +5,21 @@ public final class AuthenticationClient {
   private let channel: SignedChannel
   private let signer: RequestSigner
   private let applicationID: String
+  private let bootID: String?
 
-  /// - Parameter unixTime: the wall clock in seconds, for the requests' timestamps.
+  /// - Parameters:
+  ///   - bootID: see ``StartRequest/bootID``; nil leaves earlier sessions alone.
+  ///   - unixTime: the wall clock in seconds, for the requests' timestamps.
   /// - Throws: where the secret does not fit the signing scheme.
   public init(
-    settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
+    settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport, bootID: String? = nil,
     unixTime: @escaping () -> Int64
   ) throws(SigningError) {
     let seal = RequestSeal(settings: settings, credential: credential, unixTime: unixTime)
     channel = SignedChannel(seal: seal, transport: transport)
     signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
     applicationID = credential.applicationID
+    self.bootID = bootID
   }
 
   /// Asks the phone of the user that `token` stands for.
@@ -30,10 +34,11 @@ public final class AuthenticationClient {
     var query: [(String, String)] = []
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
-    let body = StartRequest(context: context).encoded()
-    // What the phone will show, or that it shows nothing: the signature is over the address alone. Only a service of
-    // ours is told, which announced one of the two.
-    if context != nil || channel.seal.settings.signedReplies {
+    // Only a service of ours is told more than the contract has: it announced one of the two.
+    let isOurs = context != nil || channel.seal.settings.signedReplies
+    let body = StartRequest(context: context, bootID: isOurs ? bootID : nil).encoded()
+    // What the phone will show, or that it shows nothing: the signature is over the address alone.
+    if isOurs {
       query.append((StartRequest.digestName, StartRequest.digest(of: body)))
     }
     let url = channel.seal.settings.server.route(

@@ -63,8 +63,13 @@ public struct PendingSession: Sendable {
 /// Only ``AuthenticationClient`` makes one, so that recording an unconfirmed sign-in does not compile.
 public struct ActiveSession: Sendable {
   public let remote: RemoteSession
+  /// Where the service stood in its history when it said so; nil if it does not tell.
+  public let mark: ServiceMark?
 
-  fileprivate init(confirmed pending: PendingSession) { remote = pending.remote }
+  fileprivate init(confirmed pending: PendingSession, mark: ServiceMark?) {
+    remote = pending.remote
+    self.mark = mark
+  }
 }
 
 /// What `authenticate_user` answered.
@@ -91,7 +96,7 @@ extension ApprovalAnswer {
     switch reply.status {
     case .active:
       guard reply.authenticated != false else { throw .badReply(.contradiction("authenticated")) }
-      self = .approved(ActiveSession(confirmed: session))
+      self = .approved(ActiveSession(confirmed: session, mark: reply.mark))
     case .pending, .identifying: self = .waiting(reply.status, held: held)
     case .walkaway, .timeout, .closed, .failed, .cancelled, .unknown:
       self = .ended(reply.status, reason: reply.reason)

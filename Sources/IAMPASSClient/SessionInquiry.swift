@@ -25,6 +25,19 @@ public struct SessionInquiry {
     try seal.request(.post, session.logoutURL, by: session.signer).about(session)
   }
 
+  /// Asks where the service stands in its history: a session that it does not know may be one that it forgot.
+  public func mark() throws(ServiceError) -> SealedRequest { try seal.markRequest() }
+
+  /// The mark of a reply to ``status(of:waitSeconds:)`` or ``mark()``; nil if the service gives none.
+  ///
+  /// Believed as far as the reply is: where signed replies are required, a reply that is not signed throws.
+  ///
+  /// - Throws: for every reply but 2xx, so also where the service has no such route or does not know the credential.
+  public func mark(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> ServiceMark? {
+    try seal.check(reply, to: question)
+    return ServiceMark(in: reply.body)
+  }
+
   /// - Throws: for everything that is no answer about the session; an outage is never one.
   public func answer(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> SessionAnswer {
     do throws(ServiceError) { try seal.check(reply, to: question) } catch {

@@ -91,6 +91,17 @@ public struct RequestSeal {
     return SealedRequest(request: request, nonce: String(nonce))
   }
 
+  /// The question that ``ServiceMark`` answers, signed by the credential itself: a service that forgot a session knows
+  /// neither its token nor whose it was.
+  func markRequest() throws(ServiceError) -> SealedRequest {
+    let signer: RequestSigner
+    do {
+      signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
+    } catch { throw .badSessionSecret }
+    let url = settings.server.route(["authentication", "service_mark", credential.applicationID])
+    return try request(.get, url, by: signer)
+  }
+
   func check(_ reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) {
     try checkStatus(reply)
     try checkSignature(reply, nonce: sealed.nonce)

@@ -14,10 +14,20 @@ public enum MessageError: Error, Equatable, Sendable {
 /// The body of `authenticate_user`.
 public struct StartRequest: Sendable, Equatable {
   public var context: SignInContext?
+  /// What the time since the computer's last start is called, 1–64 bytes: the service then ends what the same host
+  /// credential opened before that start.
+  public var bootID: String?
 
-  public init(context: SignInContext?) { self.context = context }
+  private static let bootIDLengths = 1...64
 
-  public func encoded() -> [UInt8] { JSON.object(["context": context?.json]).encoded() }
+  public init(context: SignInContext?, bootID: String? = nil) {
+    self.context = context
+    self.bootID = bootID
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object(["context": context?.json, "boot_id": bootID.map { .string($0) }]).encoded()
+  }
 
   /// The query's item that holds the body's digest (an addition of ours that services may ignore). The request's
   /// signature covers the query and not the body: without it, who carries the request could change what the phone shows.
@@ -34,14 +44,23 @@ public struct StartRequest: Sendable, Equatable {
     }
     let json = try JSON.reading(body)
     guard case .object = json else { throw .member("body") }
+    let bootID = try Self.bootID(in: json)
     guard let value = json["context"] else {
-      self.init(context: nil)
+      self.init(context: nil, bootID: bootID)
       return
     }
     let context = try SignInContext(value)
     // Nobody sees a space at the end of a name. Refused here alone: stored contexts with such names are still read.
     guard !context.further.contains(where: { $0.name.hasSuffix(" ") }) else { throw .member("context") }
-    self.init(context: context)
+    self.init(context: context, bootID: bootID)
+  }
+
+  private static func bootID(in json: JSON) throws(MessageError) -> String? {
+    switch json["boot_id"] {
+    case nil, .null: return nil
+    case .string(let text) where bootIDLengths.contains(text.utf8.count): return text
+    default: throw .member("boot_id")
+    }
   }
 }
 
@@ -150,6 +169,8 @@ public struct StatusReply: Sendable, Equatable {
   public let reason: String?
   /// Which session this is about, see ``StartedSession/name``.
   public let session: String?
+  /// Where the service stood in its history; nil if it does not tell.
+  public private(set) var mark: ServiceMark?
 
   public init(status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil) {
     self.status = status
@@ -176,6 +197,7 @@ public struct StatusReply: Sendable, Equatable {
         session: json["session_name"]?.string)
     case (nil, nil): throw .member("session_status")
     }
+    mark = ServiceMark(ofReply: json)
   }
 
   private init(_ reply: JSON) throws(MessageError) {

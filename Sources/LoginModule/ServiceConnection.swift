@@ -10,7 +10,7 @@ extension HostSetup {
     do {
       let client = try AuthenticationClient(
         settings: try serviceSettings(), credential: try credential(), transport: transport,
-        unixTime: { Int64(time(nil)) })
+        bootID: BootName.current(), unixTime: { Int64(time(nil)) })
       return ServiceConnection(client: client, transport: transport)
     } catch let error as SigningError { throw .signing(error) } catch let error as Misconfiguration {
       throw error

@@ -66,4 +66,16 @@ import Testing
     #expect(read?.host == "a?[2J?")
     #expect(read?.command?.count == 200)
   }
+
+  @Test func theBootIsReadWithAContextAndWithoutOne() throws {
+    for context in [nil, SignInContext(host: "web-1")] {
+      let request = StartRequest(context: context, bootID: "b1")
+      #expect(try StartRequest(parsing: request.encoded()) == request)
+    }
+  }
+
+  @Test(arguments: [#"{"boot_id":7}"#, #"{"boot_id":""}"#, #"{"boot_id":"\#(String(repeating: "x", count: 65))"}"#])
+  func aBootThatCannotBeOneIsRefused(_ body: String) {
+    #expect(throws: MessageError.member("boot_id")) { try StartRequest(parsing: Array(body.utf8)) }
+  }
 }

@@ -1,0 +1,24 @@
+import IAMPASSProtocol
+
+/// What the service calls the time from one start of this computer to the next.
+public enum BootName {
+  private static let file = "/proc/sys/kernel/random/boot_id"
+  /// Half of SHA-256, in hexadecimal digits.
+  private static let length = 32
+
+  /// The same name until the computer starts again; nil if the kernel does not tell.
+  ///
+  /// A hash, since boot_id itself also stands in the journal and names this computer to other programs (as
+  /// sd_id128_get_boot_app_specific(3) says).
+  public static func current() -> String? {
+    ProcessFile.read(file, limit: 64).flatMap(name(of:))
+  }
+
+  /// - Parameter bootID: the kernel's text, with its end of line.
+  static func name(of bootID: [UInt8]) -> String? {
+    let text = bootID.filter { $0 > 0x20 }
+    guard text.count == 36 else { return nil }
+    let digest = Digest.sha256(Array("iampass boot ".utf8) + text)
+    return String(Digest.hexadecimal(digest).prefix(length))
+  }
+}
