@@ -120,7 +120,7 @@ extension Route {
   var failureGroup: FailureGroup {
     switch self {
     case .addUsers, .deleteUsers, .registrationLink, .hasDevice, .lostDevice, .registrationMessage, .authenticate,
-      .sessionStatus, .sessionLogout:
+      .serviceMark, .sessionStatus, .sessionLogout:
       .signed
     case .showLink, .registerDevice: .registration
     case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd,

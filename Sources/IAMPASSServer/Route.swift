@@ -13,6 +13,8 @@ enum Route: Equatable {
   case lostDevice(application: String, user: String)
   case registrationMessage(application: String, user: String)
   case authenticate(application: String, user: String)
+  /// Asks for no more than a signed reply, which has the service's mark.
+  case serviceMark(application: String)
   case sessionStatus(id: String)
   case sessionLogout(id: String)
   case showLink(code: String)
@@ -35,7 +37,8 @@ enum Route: Equatable {
   var method: String {
     switch self {
     case .console: "GET"
-    case .announcement, .health, .registrationLink, .hasDevice, .lostDevice, .sessionStatus, .showLink, .door,
+    case .announcement, .health, .registrationLink, .hasDevice, .lostDevice, .serviceMark, .sessionStatus, .showLink,
+      .door,
       .phoneFile, .pushKey:
       "GET"
     case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
@@ -72,6 +75,7 @@ enum Route: Equatable {
     case ("healthz", nil, 1): self = .health
     case ("console", _, _): self = .console(Array(path.dropFirst()))
     case ("authentication", "authenticate_user", 4): self = .authenticate(application: path[2], user: path[3])
+    case ("authentication", "service_mark", 3): self = .serviceMark(application: path[2])
     case ("authentication", "session_status", 3): self = .sessionStatus(id: path[2])
     case ("authentication", "session_logout", 3): self = .sessionLogout(id: path[2])
     case ("register", let code?, 2): self = .showLink(code: code)

@@ -106,6 +106,8 @@ public struct Service: Sendable {
       try await signed(application: id, call) { try await sendMessage(to: user, of: $0, call) }
     case .authenticate(let id, let user):
       try await signed(starter: id, call) { try await startSession(for: user, by: $0, call) }
+    // Where the service stands in its history is in every signed reply.
+    case .serviceMark(let id): try await signed(starter: id, call) { _ in .done }
     case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
     case .sessionLogout(let id): try await signed(session: id, call) { try await logOut($0) }
     case .showLink(let code): try await openLink(code, call)
@@ -154,7 +156,7 @@ public struct Service: Sendable {
     switch try await check.starter(starter, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
-      return await replyingWhenStorageFails { try await work(starter) }.signed(for: client)
+      return await replyingWhenStorageFails { try await marked(work(starter)) }.signed(for: client)
     }
   }
 
@@ -168,8 +170,13 @@ public struct Service: Sendable {
     switch try await check.session(session, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
-      return await replyingWhenStorageFails { try await work(session) }.signed(for: client)
+      return await replyingWhenStorageFails { try await marked(work(session)) }.signed(for: client)
     }
+  }
+
+  /// The reply, with where the service stands in its history now that the reply's work is done.
+  private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
+    reply.marked(try await storage.read(HistoryMark.current))
   }
 
   private var check: SignatureCheck { SignatureCheck(storage: storage, clock: clock) }

@@ -183,6 +183,11 @@ public struct ServiceReply: Sendable {
   /// `{"status":true}`.
   static var done: ServiceReply { ServiceReply(200, AcknowledgementReply(done: true).encoded()) }
 
+  /// With the mark in its body, for the signature to cover it.
+  func marked(_ mark: ServiceMark) -> ServiceReply {
+    ServiceReply(status, mark.added(to: body), headers: headers, events: events, reason: reason)
+  }
+
   func adding(_ name: String, _ value: String) -> ServiceReply {
     var reply = self
     reply.headers.append((name, value))

@@ -34,13 +34,15 @@ public struct SessionLifecycle: Sendable, Equatable {
     case phoneUnregistered = "PHONE_UNREGISTERED"
     case credentialRevoked = "CREDENTIAL_REVOKED"
     case applicationDisabled = "APPLICATION_DISABLED"
+    /// Its computer was started again.
+    case computerRestarted = "COMPUTER_RESTARTED"
 
     /// Whether the phone said so instead of approving.
     var isAnswer: Bool {
       switch self {
       case .denied, .notMe, .wrongCode, .unable: true
       case .notAnswered, .notCollected, .loggedOut, .endedOnPhone, .expired, .userDeleted, .phoneLost,
-        .phoneUnregistered, .credentialRevoked, .applicationDisabled:
+        .phoneUnregistered, .credentialRevoked, .applicationDisabled, .computerRestarted:
         false
       }
     }

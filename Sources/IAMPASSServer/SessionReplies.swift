@@ -20,6 +20,8 @@ extension Service {
     // Else whoever holds one host's credential asks in the name of another.
     let context = starter.context(start.context ?? SignInContext())
     guard context.pairs.count <= SignInContext.greatestCount else { return .refused(400, .badRequest) }
+    let bootID = call.signedBootID(of: start)
+    try await endEarlierBoots(than: bootID, of: starter)
     let now = clock()
     let outcome = try await storage.write { db -> StartOutcome in
       // Read again: it may have been revoked since its signature was checked.
@@ -37,7 +39,7 @@ extension Service {
       let session = try Session(
         startedBy: starter, from: call.client, user: user.id, context: context,
         duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,
-        matchCode: code, at: now)
+        matchCode: code, bootID: bootID, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }

@@ -39,6 +39,11 @@ final class Fixture: Sendable {
     Fixture.service(try Storage(folder: folder), clock, folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
+  /// Another service on a directory of its own, with a database that was put there.
+  func service(in folder: String) throws -> Service {
+    Fixture.service(try Storage(folder: folder), clock, folder, publicURL: nil)
+  }
+
   private static func service(
     _ storage: Storage, _ clock: TestClock, _ programs: String, publicURL: ServerURL?
   ) -> Service {

@@ -25,6 +25,7 @@ enum RestoredCopy {
     try db.execute(
       sql: "UPDATE restored_copy SET nonces_spent_until = ? WHERE nonces_spent_until IS NULL",
       arguments: [until.milliseconds])
+    try HistoryMark.beginEpoch(at: now, in: db)
     try db.execute(sql: "DELETE FROM link WHERE used_at IS NULL")
     try ConsoleAccess.forgetAll(in: db)
   }

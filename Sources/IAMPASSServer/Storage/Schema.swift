@@ -28,6 +28,8 @@ enum Schema {
     migrator.registerMigration("phone pages") { try $0.execute(sql: PhoneSchema.page) }
     migrator.registerMigration("restored copies") { try $0.execute(sql: RestoredCopy.schema) }
     migrator.registerMigration("users' ids used once") { try $0.execute(sql: User.idsUsedOnce) }
+    migrator.registerMigration("service mark") { try $0.execute(sql: HistoryMark.schema) }
+    migrator.registerMigration("hosts' boots") { try $0.execute(sql: HostBoot.schema) }
     return migrator
   }
 

@@ -14,6 +14,8 @@ struct Session: Sendable {
   let credential: String?
   /// The service signs its replies about this session with it: of who started it.
   let replySecret: Secret
+  /// The boot of the computer that started it; nil where that did not tell.
+  let bootID: String?
   /// Who asked for it, as far as the audit goes; nil where that is not known.
   let address: String?
   let user: Int64?
@@ -35,13 +37,15 @@ struct Session: Sendable {
   /// A new session, not yet stored.
   init(
     startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
-    answerTime: Int64, method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil, at now: UnixTime
+    answerTime: Int64, method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil,
+    bootID: String? = nil, at now: UnixTime
   ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
     secret = try Fresh.secret()
     application = starter.application.id
     credential = starter.credential?.id
+    self.bootID = bootID
     replySecret = starter.secret
     address = client.text
     self.user = user
@@ -62,6 +66,7 @@ struct Session: Sendable {
     secret = try Secret(row.get("secret"))
     application = try row.get("application")
     credential = try row.get("credential")
+    bootID = try row.get("boot_id")
     replySecret = try Secret(row.get("reply_secret"))
     address = try row.get("address")
     user = try row.get("user")
@@ -123,14 +128,16 @@ extension Session {
     try db.run(
       """
       INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
-        duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method,
+        boot_id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
         credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
+        bootID,
       ])
   }
 
