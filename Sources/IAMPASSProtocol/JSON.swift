@@ -132,6 +132,24 @@ extension JSON {
     return text
   }
 
+  /// As ``encoded()``, for a terminal or a file that people read: what prints nothing or moves its neighbours is escaped,
+  /// which every reader of JSON undoes (RFC 8259 §7).
+  public func printed() -> String {
+    var text = ""
+    // Such characters stand in strings alone: all others of the text are ASCII.
+    for scalar in String(decoding: encoded(), as: UTF8.self).unicodeScalars {
+      if DisplayText.isPlain(scalar) {
+        text.unicodeScalars.append(scalar)
+        continue
+      }
+      for unit in scalar.utf16 {
+        let digits = String(unit, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      }
+    }
+    return text
+  }
+
   /// The value as canonical text: members sorted by name. With ASCII names and no numbers but small integers this is
   /// RFC 8785's form, which a browser makes with `JSON.stringify` over sorted names.
   public func canonicallyEncoded() -> [UInt8] { sorted.encoded() }

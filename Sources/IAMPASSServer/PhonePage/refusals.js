@@ -19,7 +19,7 @@ const words = {
   ALREADY_ANSWERED: "That was answered already.",
   TOO_LATE: "That came too late: nobody waits for it any more.",
   UNKNOWN_REQUEST: "Nobody waits for that any more.",
-  WRONG_CODE: "The digits were wrong, so the sign-in was denied.",
+  WRONG_CODE: "The digits were wrong, so the request was denied.",
   WRONG_CONTEXT: "What was shown is not what was asked. Nothing was approved.",
   CODE_MISSING: "Type the digits that the computer shows.",
   WRONG_METHOD: "This must be answered in another way. Load the page again.",

@@ -4,7 +4,7 @@ import * as screenLock from "./screen-lock.js";
 import { announce, copyOf, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
 import { sentence } from "./refusals.js";
 
-const { answerStatement, contextPairs, sendAnswer, title } = globalThis.iampass;
+const { answerStatement, contextPairs, isCutShort, sendAnswer, title } = globalThis.iampass;
 
 /** After cards came or went, taps count for nothing for so long: what is under the finger may have changed. */
 const moving = 600;
@@ -36,6 +36,7 @@ class RequestCard {
     this.#part("h3").textContent = title(request.context);
     this.#part(".whose").textContent = `For ${account.user} at ${account.application}`;
     fillFacts(this.#part("dl"), contextPairs(request.context));
+    this.#part(".cut-short").hidden = !isCutShort(request.context);
     this.#prepareCode();
     this.#prepareMethod();
     this.#part("progress").max = request.seconds_left;
@@ -57,7 +58,7 @@ class RequestCard {
   /** For who only listens. */
   get spoken() {
     const facts = contextPairs(this.#request.context).map(({ label, value }) => `${label} ${value}`).join(", ");
-    return `New sign-in request: ${title(this.#request.context)}. ${facts}`;
+    return `New request: ${title(this.#request.context)}. ${facts}`;
   }
 
   update(request) {

@@ -4,7 +4,7 @@
 
 importScripts("shared.js");
 
-const { accounts, answerStatement, ask, base, contextPairs, Refusal, sendAnswer, title } = globalThis.iampass;
+const { accounts, answerStatement, ask, base, contextPairs, fitsNotice, Refusal, sendAnswer, title } = globalThis.iampass;
 const page = new URL("phone/", base).href;
 const icon = new URL("phone/phone-icon-192.png", base).href;
 
@@ -29,10 +29,10 @@ async function ring(event) {
     const { requests } = await ask(account, "requests", "requests", { known: [] });
     const request = requests.find((one) => one.session === session);
     if (request) await showRequest(account, request, silent);
-    else await showPlain("A sign-in request has ended", "It was answered, or nobody waits for it any more.", session);
+    else await showPlain("A request has ended", "It was answered, or nobody waits for it any more.", session);
   } catch {
     // The phone must ring all the same; the page says what does not work.
-    await showPlain("Somebody signs in", "Open IAMPASS to see who, and to answer.", session);
+    await showPlain("A request waits for you", "Open IAMPASS to see it, and to answer.", session);
   }
 }
 
@@ -42,8 +42,16 @@ function showRequest(account, request, silent) {
   return self.registration.showNotification(title(request.context), {
     body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,
     data: { device: account.device, session: request.session, request },
-    actions: [{ action: "approve", title: "Approve" }, { action: "deny", title: "Deny" }],
+    actions: [
+      // What a notification may cut is approved on the page, which shows all of it.
+      ...(fitsNotice(request.context) ? [{ action: "approve", title: "Approve" }] : []), { action: "deny", title: "Deny" },
+    ],
   });
+}
+
+/** A code must be typed, a screen lock asked, and what is long be read, on the page. */
+function needsPage({ match_code, method, context }) {
+  return match_code || (method ?? "acceptance") !== "acceptance" || !fitsNotice(context);
 }
 
 function showPlain(heading, body, session) {
@@ -53,9 +61,9 @@ function showPlain(heading, body, session) {
 async function act(event) {
   const { device, session, request } = event.notification.data ?? {};
   event.notification.close();
-  // A code must be typed, and a screen lock asked, on the page.
-  const needsPage = event.action !== "deny" && (request?.match_code || (request?.method ?? "acceptance") !== "acceptance");
-  if (!request || !["approve", "deny"].includes(event.action) || needsPage) return open(session);
+  if (!request || !["approve", "deny"].includes(event.action) || (event.action === "approve" && needsPage(request))) {
+    return open(session);
+  }
   try {
     const account = await accounts.get(device);
     await sendAnswer(account, await answerStatement(account, request, event.action));

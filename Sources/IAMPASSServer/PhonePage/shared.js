@@ -172,29 +172,90 @@ globalThis.iampass = (() => {
 
   const contextNames = {
     host: "Computer", service: "Service", user: "User", tty: "Terminal", remote_host: "From", command: "Command",
+    command_end: "Command’s end", command_length: "Command’s length", command_sha256: "Command’s SHA-256",
   };
 
+  const isOwn = (name) => Object.hasOwn(contextNames, name);
+
   /** Only our own words are labels: a further pair is called by its name in quotes, whatever that is. */
-  const labelOf = (name) => (Object.hasOwn(contextNames, name) ? contextNames[name] : `“${name}”`);
+  function labelOf(name, context) {
+    if (name === "command" && isCutShort(context)) return "Command’s beginning";
+    return isOwn(name) ? contextNames[name] : `“${escaped(name)}”`;
+  }
+
+  /** A command that is too long to be shown comes as its ends, its length and its digest. */
+  const isCutShort = (context) => Object.hasOwn(context, "command_end");
+
+  /** What a reader would not see, or would see elsewhere; and the mark that begins an escape. */
+  const unseen = new RegExp(
+    [
+      "[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Co}\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}‹",
+      "\\u2800\\ufff9-\\ufffd\\u{13430}-\\u{1345f}\\u{16fe4}\\u{1d159}]|(?! )\\p{White_Space}|^ +| {2,}| +$",
+    ].join(""), "gu");
+
+  function nameOf(found) {
+    if (found[0] === " ") return found.length > 1 ? `${found.length} spaces` : "1 space";
+    if (found === "\t") return "tab";
+    if (found === "\n") return "newline";
+    return `U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  }
+
+  /**
+   * All of a value as `{text, isName}`, for somebody who decides by it: what would not be seen is named between ‹ and ›.
+   * The service and the command do the same (DisplayText.escaped). Only what is shown: what is signed stays as it came.
+   */
+  function pieces(value) {
+    if (value === "") return [{ text: "‹empty›", isName: true }];
+    const found = [];
+    let end = 0;
+    for (const match of value.matchAll(unseen)) {
+      if (match.index > end) found.push({ text: value.slice(end, match.index), isName: false });
+      found.push({ text: `‹${nameOf(match[0])}›`, isName: true });
+      end = match.index + match[0].length;
+    }
+    if (end < value.length) found.push({ text: value.slice(end), isName: false });
+    return found;
+  }
+
+  const escaped = (value) => pieces(String(value)).map(({ text }) => text).join("");
+
+  /** A value in the midst of other words: letters of the other direction of writing move none of them. */
+  const isolated = (value) => (/^[ -~]*$/u.test(value) ? escaped(value) : `\u2068${escaped(value)}\u2069`);
 
   /** Everything in a context as pairs of texts: what is signed is what is shown. */
   function contextPairs(context) {
     const known = Object.keys(contextNames).filter((name) => Object.hasOwn(context, name));
-    const others = Object.keys(context).filter((name) => !Object.hasOwn(contextNames, name));
-    return [...known, ...others].map((name) => ({ name, label: labelOf(name), value: String(context[name]) }));
+    const others = Object.keys(context).filter((name) => !isOwn(name));
+    return [...known, ...others].map((name) => ({
+      name, label: labelOf(name, context), value: escaped(context[name]), pieces: pieces(String(context[name])),
+      isOwn: isOwn(name),
+    }));
   }
 
-  /** Characters of a service's name in a title. */
+  /** Characters of a service's name in a title; all of it stands below. */
   const greatestService = 40;
 
   function title(context) {
+    const isTransaction = Object.keys(context).some((name) => !isOwn(name));
+    const letters = Array.from(context.service ?? (isTransaction ? "Transaction" : "Sign-in"));
     // The computer names the service itself, the service of this page the computer: that must not be pushed out of sight.
-    const service = (context.service ?? "Sign-in").slice(0, greatestService);
-    return context.host ? `${service} on ${context.host}` : service;
+    const service = letters.slice(0, greatestService).join("") + (letters.length > greatestService ? "…" : "");
+    return context.host === undefined ? isolated(service) : `${isolated(service)} on ${isolated(context.host)}`;
+  }
+
+  /** Characters of a request that a notification shows on every system. */
+  const greatestNotice = 240;
+
+  /** Whether all that is asked is seen in a notification, which is cut where it is long. */
+  function fitsNotice(context) {
+    const facts = contextPairs(context);
+    const isUsual = facts.every(
+      ({ name, pieces }) => isOwn(name) && !name.startsWith("command") && pieces.every((one) => !one.isName));
+    return isUsual && facts.reduce((sum, { label, value }) => sum + label.length + value.length, 0) <= greatestNotice;
   }
 
   return Object.freeze({
     base, text, base64, base64url, fromBase64url, sha256, canonicalBytes, accounts, makeKey, Refusal, get, post, ask,
-    askFor, answerStatement, sendAnswer, contextPairs, title,
+    askFor, answerStatement, sendAnswer, contextPairs, escaped, fitsNotice, isCutShort, title,
   });
 })();

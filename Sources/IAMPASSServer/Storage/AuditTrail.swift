@@ -41,7 +41,7 @@ public struct AuditEntry: Sendable {
     let all =
       fixed
       + details.map { JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value)) }
-    return String(decoding: JSON.object(all).encoded(), as: UTF8.self)
+    return JSON.object(all).printed()
   }
 
   /// One line for people.
@@ -78,7 +78,7 @@ extension Storage {
           try (row.get(name) as String?).map { JSON.Member(name, .string($0)) }
         }
         let line = JSON.object([JSON.Member("at", .string(at.text))] + members)
-        return (try row.get("number"), String(decoding: line.encoded(), as: UTF8.self))
+        return (try row.get("number"), line.printed())
       }
     }
   }
