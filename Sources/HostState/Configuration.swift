@@ -23,6 +23,14 @@ public struct Configuration: Sendable, Equatable {
   /// When sign-in context goes to the service.
   public enum ContextPolicy: String, Sendable, CaseIterable { case auto, yes, no }
 
+  /// What becomes of a command that is too long for the phone to show.
+  public enum LongCommandPolicy: String, Sendable, CaseIterable {
+    /// Its beginning and end are shown, with its length and digest.
+    case show
+    /// The phone is not asked.
+    case refuse
+  }
+
   /// What the helper does when a session leaves, ends, expires or cannot be asked for.
   public enum EndAction: String, Sendable, CaseIterable { case logout, lock, ignore }
 
@@ -47,6 +55,7 @@ public struct Configuration: Sendable, Equatable {
   public var approvalTimeout: Int64 = 30
   public var sendContext = ContextPolicy.auto
   public var sendsCommand = false
+  public var longCommand = LongCommandPolicy.show
   public var onWalkaway = EndAction.logout
   /// Seconds.
   public var walkawayGrace: Int64 = 0
@@ -155,6 +164,7 @@ extension Configuration {
     "approval_timeout": seconds(\.approvalTimeout, 5...90, "a duration from 5s to 90s"),
     "send_context": choice(\.sendContext),
     "send_command": reader(\.sendsCommand, "yes, no") { ["yes": true, "no": false][$0] },
+    "long_command": choice(\.longCommand),
     "on_walkaway": choice(\.onWalkaway),
     "walkaway_grace": seconds(\.walkawayGrace, 0...86_400, "a duration from 0s to 24h"),
     "on_end": choice(\.onEnd),

@@ -77,14 +77,6 @@ public enum ProcessFile {
     }
     return Array(bytes.prefix(filled))
   }
-
-  /// The caller's command line, its arguments parted by spaces; nil where it cannot be read.
-  public static func commandLine(of pid: Int32 = getpid()) -> String? {
-    read("/proc/\(pid)/cmdline", limit: 4_096).map { bytes in
-      let words = bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-      return words.joined(separator: " ")
-    }
-  }
 }
 
 /// Time since boot, suspended or not: ages of what lives in /run.

@@ -192,7 +192,7 @@ struct Attempt {
     LoginRequest(
       user: user, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
       remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
-      command: setup.configuration.sendsCommand ? ProcessFile.commandLine() : nil, hostName: HostName.current())
+      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: HostName.current())
   }
 
   private var policy: LoginPolicy {
@@ -200,7 +200,8 @@ struct Attempt {
     return LoginPolicy(
       prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
       sessionDuration: configuration.sessionDuration, sendsContext: sendsContext,
-      mustWatch: !UnwatchedServices.contains(service))
+      mustWatch: !UnwatchedServices.contains(service), sendsCommand: configuration.sendsCommand,
+      refusesLongCommands: configuration.longCommand == .refuse)
   }
 
   /// `auto`: `setup` requires signed replies where the service announced our additions, context among them.

@@ -87,6 +87,7 @@ public struct LoginAttempt {
       let token = try lookUpToken()
       try askBeforeRinging()
       let known = try requireToken(token)
+      try requireCommandToShow()
       try countRequest()
       let began = clock.now()
       let pending = try start(known)
@@ -109,6 +110,13 @@ extension LoginAttempt {
   private func requireToken(_ token: Secret?) throws(Refusal) -> Secret {
     guard let token else { throw .noToken }
     return token
+  }
+
+  /// Where the phone is to show the command, nothing is asked without it.
+  private func requireCommandToShow() throws(Refusal) {
+    guard policy.sendsContext, policy.sendsCommand else { return }
+    guard let command = request.command else { throw .commandNotRead }
+    if policy.refusesLongCommands, LongCommand.isLong(command) { throw .commandTooLong }
   }
 
   private func askBeforeRinging() throws(Refusal) {

@@ -31,6 +31,10 @@ public enum Refusal: Error, Sendable, Equatable {
   case noPhone
   /// The service did not start the request, with its reason as received.
   case notStarted(reason: String?)
+  /// `send_command = yes`, and the command line cannot be read.
+  case commandNotRead
+  /// `long_command = refuse`, and the phone would not show all of the command.
+  case commandTooLong
   case tooManyRequests
   case limiterBroken(FileError)
   case serviceNotListed
@@ -49,8 +53,9 @@ extension Refusal {
   var followsARequest: Bool {
     switch self {
     case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable: true
-    case .notDecided, .passwordTyped, .textAtSecondFactor, .noToken, .noPhone, .notStarted, .tooManyRequests,
-      .limiterBroken, .serviceNotListed, .misconfigured, .terminalGone, .promptNotAnswered:
+    case .notDecided, .passwordTyped, .textAtSecondFactor, .noToken, .noPhone, .notStarted, .commandNotRead,
+      .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured, .terminalGone,
+      .promptNotAnswered:
       false
     }
   }
@@ -82,6 +87,8 @@ extension Refusal {
     case .notStarted(let reason):
       "IAMPASS: not asked\(Self.meaning(of: reason))"
         + " (\(DisplayText.sanitized(reason ?? "no reason given", limit: 100))). Use your password."
+    case .commandNotRead: "IAMPASS: not asked: your command cannot be read, so it cannot be shown. Use your password."
+    case .commandTooLong: "IAMPASS: not asked: your command is too long for the phone to show. Use your password."
     case .tooManyRequests: "IAMPASS: too many requests went unanswered; try again later. Use your password."
     case .limiterBroken: "IAMPASS: not available (cannot count requests). Use your password."
     case .unavailable(let error): "IAMPASS: server not reachable (\(error.explanation)). Use your password."
@@ -117,6 +124,9 @@ extension Refusal {
     case .noToken: "user has no token"
     case .noPhone: "no phone registered"
     case .notStarted(let reason): "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100)
+    case .commandNotRead: "the command line cannot be read (send_command = yes)"
+    case .commandTooLong:
+      "the command has more than \(SignInContext.greatestValueLength) characters (long_command = refuse)"
     case .tooManyRequests: "too many requests"
     case .limiterBroken(let error): "cannot count requests: \(error.explanation)"
     case .serviceNotListed: "service not listed"

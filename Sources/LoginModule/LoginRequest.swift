@@ -68,10 +68,14 @@ public struct LoginPolicy: Sendable {
   public var sendsContext: Bool
   /// The session is one that the helper must watch: not sudo's or su's.
   public var mustWatch: Bool
+  /// With the context.
+  public var sendsCommand: Bool
+  /// A command that the phone would not show whole is not asked for.
+  public var refusesLongCommands: Bool
 
   public init(
     prompt: PromptMode, methods: [AuthenticationMethod], timeout: Int64, sessionDuration: Int64, sendsContext: Bool,
-    mustWatch: Bool
+    mustWatch: Bool, sendsCommand: Bool = false, refusesLongCommands: Bool = false
   ) {
     self.prompt = prompt
     self.methods = methods
@@ -79,6 +83,8 @@ public struct LoginPolicy: Sendable {
     self.sessionDuration = sessionDuration
     self.sendsContext = sendsContext
     self.mustWatch = mustWatch
+    self.sendsCommand = sendsCommand
+    self.refusesLongCommands = refusesLongCommands
   }
 
   /// The question that comes before the phone rings; nil where it rings at once.

@@ -14,7 +14,8 @@ struct PAMAnswer {
     case .denied: PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
-    case .passwordTyped, .noPhone, .notStarted, .tooManyRequests, .limiterBroken, .serviceNotListed, .recordNotKept:
+    case .passwordTyped, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .serviceNotListed, .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
@@ -27,7 +28,8 @@ struct PAMAnswer {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .textAtSecondFactor, .noToken, .noPhone,
-      .notStarted, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable, .recordNotKept, .misconfigured,
+      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable,
+      .recordNotKept, .misconfigured,
       .interrupted, .terminalGone, .promptNotAnswered:
       code(for: refusal)
     }

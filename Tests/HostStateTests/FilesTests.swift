@@ -197,7 +197,8 @@ import Testing
     "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000",
     "signing = maybe",
     "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "services = sudo ../x",
-    "services = sudo \u{30C}x", "services = sudo,\u{E9}", "send_command = true", "signed_replies =",
+    "long_command = cut", "services = sudo \u{30C}x", "services = sudo,\u{E9}", "send_command = true",
+    "signed_replies =",
     // Taken for keys that were not set, these would trust other authorities, go past the proxy, or lock nobody.
     "ca_file = relative.pem", "proxy = socks://a", "on_unreachable = shout",
   ])

@@ -169,6 +169,32 @@ struct Scene {
     #expect(try scene.refusal() == .tooManyRequests)
   }
 
+  @Test func aCommandThatCannotBeReadIsNotAskedWithout() throws {
+    var scene = try Scene([])
+    scene.policy.sendsContext = true
+    scene.policy.sendsCommand = true
+    #expect(try scene.refusal() == .commandNotRead)
+  }
+
+  @Test func aLongCommandIsNotAskedForWhereItIsRefused() throws {
+    var scene = try Scene([])
+    scene.policy.sendsContext = true
+    scene.policy.sendsCommand = true
+    scene.policy.refusesLongCommands = true
+    scene.request.command = String(repeating: "x", count: 1_001)
+    #expect(try scene.refusal() == .commandTooLong)
+  }
+
+  @Test func aLongCommandGoesOutByItsEnds() throws {
+    var scene = try Scene([started, status("active")])
+    scene.policy.sendsContext = true
+    scene.policy.sendsCommand = true
+    scene.request.command = String(repeating: "x", count: 1_001)
+    #expect(try scene.isApproved())
+    let sent = try StartRequest(parsing: try #require(scene.transport.bodies.first))
+    #expect(sent.context?.longCommand?.length == "1001")
+  }
+
   @Test func saysThatNoPhoneIsRegistered() throws {
     let body = #"{"authentication_status":{"authenticated":false,"reason":"NO_MOBILE_DEVICE"}}"#
     #expect(try Scene([.start(200, body)]).refusal() == .noPhone)

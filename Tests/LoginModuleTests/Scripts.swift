@@ -45,6 +45,7 @@ final class ScriptedTransport: HTTPTransport {
   private var steps: [Step]
   private let clock: ScriptedClock
   private(set) var urls: [String] = []
+  private(set) var bodies: [[UInt8]] = []
 
   init(_ steps: [Step], clock: ScriptedClock) {
     self.steps = steps
@@ -55,6 +56,7 @@ final class ScriptedTransport: HTTPTransport {
 
   func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
     urls.append(request.url)
+    bodies.append(request.body)
     guard !steps.isEmpty else {
       Issue.record("unexpected request \(request.method) \(request.url)")
       throw TransportError(.workerDied)

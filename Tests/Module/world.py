@@ -236,12 +236,12 @@ class World:
             "screen": self.path("screen"), "items": {**items, **scene.pop("items", {})}, **scene,
         }  # fmt: skip
 
-    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, **scene):
-        """One PAM scene; `own`: as sudo asks, for oneself at a terminal."""
+    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), **scene):
+        """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own."""
         scene = self.scene(service, user, calls, own, **scene)
         began = time.monotonic()
         done = subprocess.run(
-            ["/usr/bin/python3", os.path.join(HERE, "pam_call.py")], input=json.dumps(scene), capture_output=True,
+            ["/usr/bin/python3", os.path.join(HERE, "pam_call.py"), *arguments], input=json.dumps(scene), capture_output=True,
             text=True, timeout=PATIENCE, env={**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})},
         )  # fmt: skip
         if done.returncode != 0:

@@ -1,0 +1,42 @@
+import Glibc
+
+/// What a program was called with, as a person reads it.
+public enum CommandLineText {
+  /// The kernel takes no more arguments than 6 MiB of them (execve(2)).
+  private static let greatestSize = 16 * 1_024 * 1_024
+  private static let usualSize = 4_096
+
+  /// Nil where it cannot be read whole.
+  public static func ofThisProcess() -> String? {
+    var size = usualSize
+    while let bytes = ProcessFile.read("/proc/self/cmdline", limit: size) {
+      if bytes.count < size { return bytes.isEmpty ? nil : text(of: bytes) }
+      guard size < greatestSize else { return nil }
+      size *= 16
+    }
+    return nil
+  }
+
+  /// The arguments parted by single spaces, quoted for a shell where they hold spaces or quotes: `sh -c 'a b'` and
+  /// `sh -c a b` are two commands.
+  ///
+  /// - Parameter bytes: of `/proc/PID/cmdline`: each argument ends with a NUL.
+  static func text(of bytes: [UInt8]) -> String {
+    let ended = bytes.last == 0 ? bytes.dropLast() : bytes[...]
+    let words = ended.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+    // Programs that write what they do there (`sshd: alice [priv]`) leave no arguments to part.
+    if words.first?.utf8.contains(UInt8(ascii: " ")) == true {
+      return words.filter { !$0.isEmpty }.joined(separator: " ")
+    }
+    return words.map(quoted).joined(separator: " ")
+  }
+
+  private static func quoted(_ word: String) -> String {
+    let needsQuotes = word.unicodeScalars.contains {
+      $0.properties.isWhitespace || $0 == "'" || $0 == "\"" || $0 == "\\"
+    }
+    guard needsQuotes || word.isEmpty else { return word }
+    let parts = word.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+    return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"
+  }
+}
