@@ -2,7 +2,10 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
-/// Counts what is refused, by who sent it, and says when no more is taken for a while. In memory: a restart forgets.
+/// Counts what is refused, by who sent it, and says when who goes on is told to wait. In memory: a restart forgets.
+///
+/// A right request is taken however many wrong ones came before. Signatures and codes have 128 bits, so guessing leads
+/// nowhere, and many may be behind one address: whoever sends wrong ones must not keep the others out.
 ///
 /// Signatures are counted for the id they are made under, too: a computer or phone that was set up wrongly, or pretends to
 /// be one, shuts out nobody else behind its address.
@@ -29,19 +32,19 @@ final class FailureLimits: Sendable {
 
   private let counters = Mutex<[Key: Counter]>([:])
 
-  /// How many failures within how many seconds; what follows is not looked at until these are over.
+  /// How many failures within how many seconds; further failures are told to wait until these are over.
   static func allowance(_ kind: Kind) -> (failures: Int, window: Int64) {
     switch kind {
     // A computer that was set up wrongly tries again every few seconds.
     case .signature: (30, 60)
-    // A link's code has 128 bits, and who mistypes it needs few tries.
+    // Whoever mistypes a link needs few tries.
     case .registration: (30, 600)
     // Counted for each phone: many may be behind one address, and a right one never fails.
     case .answer: (120, 60)
     }
   }
 
-  /// Seconds until requests of this kind are looked at again; nil: now.
+  /// Seconds that a further failure of this kind is told to wait; nil: it is told why it failed.
   func wait(for kind: Kind, from source: String, at now: UnixTime) -> Int64? {
     counters.withLock { counters in
       guard let counter = counters[Key(source: source, kind: kind)], now < counter.end,
@@ -93,11 +96,6 @@ extension FailureLimits.Kind {
 
   /// What is kept of a name that anybody may make up: by bytes, since one character may have any number of marks.
   static func cut(_ name: String) -> String { String(decoding: name.utf8.prefix(64), as: UTF8.self) }
-
-  /// Whether a right one is taken however many wrong ones came before. Many may be behind one address, and whoever
-  /// makes up codes there must not keep the others from registering; with 128 bits, guessing leads nowhere, and a wrong
-  /// code costs no more than one look into the database.
-  var isBeyondGuessing: Bool { self == .registration }
 
   /// Whether a reply with this reason may be the trace of guessing. An unknown id is not: ids are known or random, and
   /// the sessions of a restored database are asked for by everybody.

@@ -75,16 +75,15 @@ public struct Service: Sendable {
     }
   }
 
-  /// Who fails too often is not looked at for a while.
+  /// Whoever fails too often is told to wait. What is right is done all the same.
   private func limitingFailures(
     of route: Route, _ call: Call, _ work: () async -> ServiceReply
   ) async -> ServiceReply {
     guard let kind = FailureLimits.Kind(route, call.request) else { return await work() }
     let source = call.client.text
-    let wait = failures.wait(for: kind, from: source, at: clock())
-    if let wait, !kind.isBeyondGuessing { return .tooManyFailures(wait) }
     let reply = await work()
     guard let reason = reply.reason, kind.isFailure(reason) else { return reply }
+    let wait = failures.wait(for: kind, from: source, at: clock())
     failures.count(kind, from: source, at: clock())
     return wait.map(ServiceReply.tooManyFailures) ?? reply
   }

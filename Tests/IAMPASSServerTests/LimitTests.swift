@@ -83,19 +83,34 @@ import Testing
 @Suite struct LimitTests {
   private static let failures = FailureLimits.allowance(.signature(client: "")).failures
 
-  @Test func failedSignaturesOfAnIDAreNotLookedAtForAWhile() async throws {
+  /// A service to which wrong signatures under the application's id came, as many as it counts.
+  private func hammered() async throws -> (Fixture, target: String) {
     let fixture = try await Fixture()
     let target = "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
     for _ in 0..<Self.failures {
       let reply = await fixture.respond(try fixture.signed("GET", target, origin: "https://elsewhere.test"))
       #expect(reply.status == 401)
     }
-    let reply = await fixture.respond(try fixture.signed("GET", target))
+    return (fixture, target)
+  }
+
+  @Test func whoGoesOnWithWrongSignaturesIsToldToWait() async throws {
+    let (fixture, target) = try await hammered()
+    let reply = await fixture.respond(try fixture.signed("GET", target, origin: "https://elsewhere.test"))
     #expect(reply.status == 429)
     #expect(reply.reason == "TOO_MANY_FAILURES")
     #expect(reply.header("Retry-After") == "60")
     fixture.clock.advance(seconds: 60)
-    #expect(await fixture.respond(try fixture.signed("GET", target)).status == 404)
+    #expect(await fixture.respond(try fixture.signed("GET", target, origin: "https://elsewhere.test")).status == 401)
+  }
+
+  /// Whoever is behind the same address knows the id, and must not make the right ones unavailable.
+  @Test func aRightSignatureIsTakenAfterAnyNumberOfWrongOnes() async throws {
+    let (fixture, target) = try await hammered()
+    for _ in 0..<3 {
+      _ = await fixture.respond(try fixture.signed("GET", target, origin: "https://elsewhere.test"))
+      #expect(await fixture.respond(try fixture.signed("GET", target)).status == 404)
+    }
   }
 
   @Test func anotherIDOfThatAddressGoesOn() async throws {
@@ -138,7 +153,7 @@ import Testing
     #expect(try await TestPhone.register(in: fixture, code: code).status == 200)
   }
 
-  @Test func answersAreNotGuessedForLong() async throws {
+  @Test func answersAreNotGuessedForLongAndARightOneIsTakenAllTheSame() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     _ = try await fixture.started("alice")
@@ -147,9 +162,23 @@ import Testing
     for _ in 0..<FailureLimits.allowance(.answer(device: "")).failures {
       #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 400)
     }
-    let reply = try await phone.answer(.approve, to: open)
+    let reply = await fixture.respond(TestPhone.request(DeviceRoute.answer, body))
     #expect(reply.status == 429)
     #expect(reply.header("Retry-After") != nil)
+    #expect(try await phone.answer(.approve, to: open).status == 200)
+  }
+
+  /// Whoever knows a phone's id needs no key for a wrong signature.
+  @Test func wrongSignaturesInAPhonesNameDoNotShutItOut() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let body = Array(#"{"statement":{"device":"\#(phone.device)"},"signature":"AA=="}"#.utf8)
+    for _ in 0..<FailureLimits.allowance(.answer(device: "")).failures {
+      #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 401)
+    }
+    #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 429)
+    try await phone.approveOnly()
   }
 
   @Test func aPhoneThatIsNoneShutsOutNoOtherBehindItsAddress() async throws {
