@@ -76,6 +76,10 @@ struct PhoneProblem: Error {
       hint: "log out at each computer; walkaway is a setting of the application", exitCode: notPermitted)
   }
 
+  static let noRequestWithCode = PhoneProblem(
+    message: "no open request has this code: nothing is approved",
+    hint: "look at the terminal again, or answer each request with --answer ask", exitCode: badInput)
+
   static let noKey = PhoneProblem(
     message: "the system makes no key", hint: "look at the kernel's log", exitCode: noRandomness)
 

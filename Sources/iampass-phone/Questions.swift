@@ -13,8 +13,13 @@ final class Questions {
   /// Read from standard input, and not yet asked for: a pipe may bring several lines at once.
   private var unread: [UInt8] = []
 
-  /// What was typed on the terminal before a question is no answer to it.
-  func forgetWhatWasTyped() { tcflush(STDIN_FILENO, TCIFLUSH) }
+  /// What was typed on the terminal before a question is no answer to it. A pipe's lines were written for questions to
+  /// come.
+  func forgetWhatWasTyped() {
+    guard isatty(STDIN_FILENO) == 1 else { return }
+    tcflush(STDIN_FILENO, TCIFLUSH)
+    unread = []
+  }
 
   /// - Parameter wait: until standard input has something, or the time is over.
   func ask(_ question: String, wait: () throws -> Interrupt.Event) rethrows -> Reply {

@@ -24,7 +24,9 @@ struct Watch: ParsableCommand {
   var after: Int64 = 0
 
   @Option(
-    help: ArgumentHelp("The code that the terminal shows, for every request that wants one.", valueName: "digits"))
+    help: ArgumentHelp(
+      "The code that the terminal shows. With approve: approves the one open request that has it, or none, and ends.",
+      valueName: "digits"))
   var code: String?
 
   @Flag(help: "End after the first request.")
@@ -56,7 +58,8 @@ private final class Watcher {
   private let interrupt: Interrupt
   private let questions = Questions()
   private let answer: Watch.Answer
-  private let code: MatchCode?
+  /// Used for one request.
+  private var code: MatchCode?
   private let delay: Int64
   private let once: Bool
   private var known: [String] = []
@@ -80,15 +83,37 @@ private final class Watcher {
         + "(\(DisplayText.sanitized(phone.state.application)))")
     while true {
       guard let requests = try list() else { continue }
+      if let code, answer == .approve, !requests.isEmpty {
+        if try approveTheOne(of: requests, code) { return }
+        continue
+      }
       known = known.filter { session in requests.contains { $0.session == session } }
       for request in requests where !known.contains(request.session) {
         Terminal.say(request.description(application: phone.state.application))
         // What could not be delivered is still open, and comes again with the next list.
-        guard try settle(request) else { break }
+        guard try settle(request) != .stillOpen else { break }
         if once { return }
         known.append(request.session)
       }
     }
+  }
+
+  /// Approves the request that has the code. One that wants no code is left as it is: it is not the one that was meant.
+  /// The service denies each request that is tried and has another code.
+  ///
+  /// - Returns: whether that is done; not where the service is away.
+  /// - Throws: where none of them has it. Those to come have not been seen by whoever read the code.
+  private func approveTheOne(of requests: [OpenRequest], _ code: MatchCode) throws -> Bool {
+    // The newest first: that is what somebody has just begun, and nothing before it need be denied.
+    for request in requests.reversed() where request.asksCode && request.method == .acceptance {
+      Terminal.say(request.description(application: phone.state.application))
+      switch try settle(request) {
+      case .over: return true
+      case .hasAnotherCode: continue
+      case .stillOpen: return false
+      }
+    }
+    throw PhoneProblem.noRequestWithCode
   }
 
   /// The open requests, once they differ from those already shown; nil while the service is away.
@@ -120,26 +145,29 @@ private final class Watcher {
     try sleep(pause)
   }
 
-  /// Whether there is nothing more to do about the request.
-  private func settle(_ request: OpenRequest) throws -> Bool {
-    guard let decision = try decision(for: request) else { return true }
+  private enum Settlement { case over, hasAnotherCode, stillOpen }
+
+  /// Answers the request, as far as it can be.
+  private func settle(_ request: OpenRequest) throws -> Settlement {
+    guard let decision = try decision(for: request) else { return .over }
     do {
       try phone.send(decision.answer, to: request, code: decision.code)
       Terminal.say(Self.report(of: decision.answer))
     } catch let refusal as ServiceRefusal where refusal.reason == "WRONG_CODE" {
       Terminal.say("denied: the terminal shows another code")
+      return .hasAnotherCode
     } catch let refusal as ServiceRefusal where refusal.reason == "ALREADY_ANSWERED" {
       Terminal.say("the request was answered before")
     } catch let refusal as ServiceRefusal where Self.overReasons.contains(refusal.reason) {
       Terminal.say("too late: the request is over")
     } catch let error as TransportError where error.code != .workerFailed {
       try pause("\(error.code)")
-      return false
+      return .stillOpen
     } catch let away as ServiceAway {
       try pause("status \(away.status)")
-      return false
+      return .stillOpen
     }
-    return true
+    return .over
   }
 
   private static func report(of decision: DeviceAnswer) -> String {
@@ -168,7 +196,10 @@ private final class Watcher {
     }
     let end = MonotonicInstant.now().advanced(milliseconds: request.secondsLeft * 1_000)
     switch answer {
-    case .approve: return try approval(of: request, until: end)
+    case .approve:
+      // It may have been meant for the request before.
+      questions.forgetWhatWasTyped()
+      return try approval(of: request, until: end)
     case .deny: return Decision(answer: .deny)
     case .notMe: return Decision(answer: .notMe)
     case .ignore:
@@ -196,7 +227,11 @@ private final class Watcher {
   /// An approval with the code, where the request wants one.
   private func approval(of request: OpenRequest, until end: MonotonicInstant) throws -> Decision? {
     guard request.asksCode else { return Decision(answer: .approve) }
-    if let code { return Decision(answer: .approve, code: code) }
+    if let code {
+      // Whoever is asked about each request means this one by it, and no other.
+      if answer == .ask { self.code = nil }
+      return Decision(answer: .approve, code: code)
+    }
     while let line = try ask("code on the terminal: ", until: end) {
       if let typed = MatchCode(line) { return Decision(answer: .approve, code: typed) }
       Terminal.say("the code has two digits")

@@ -1,8 +1,17 @@
 """The match code: shown by the terminal, typed on the phone, through libpam and against the real service."""
 
+import json
+import os
+import re
+import ssl
+import sys
 import unittest
+import urllib.request
 
 from world import *
+
+sys.path[:0] = [os.path.join(HERE, "..", "..", "packaging", "test-host")]
+import signed_requests  # noqa: E402
 
 PUSH = "prompt=push timeout=20s"
 TEXT, PROMPT = 4, 1
@@ -77,6 +86,46 @@ class Codes(unittest.TestCase):
             phone = world.phone("approve", "--once", "--code", world.code_on_the_screen())
             self.addCleanup(phone.stop)
         self.assertEqual(results[0]["codes"], [SUCCESS])
+
+    def stranger(self, **more):
+        """An open request of another computer; its status."""
+        settings = dict(line.split(" = ") for line in read(world.path("credentials")).splitlines())
+        keys = (settings["application_id"], settings["application_secret"])
+        user = re.search(rf"^{ENROLLED}:(.*)$", read(world.path("users")), re.MULTILINE)[1]
+        path = f"/authentication/authenticate_user/{keys[0]}/{user}"
+        started = self.ask("POST", path, keys, **more)["authentication_status"]
+        self.addCleanup(self.ask, "POST", started["logout_url"], (started["session_token"], started["session_secret"]))
+        return lambda: self.ask(
+            "GET", started["status_url"], (started["session_token"], started["session_secret"]))["session_status"]
+
+    def ask(self, method, path, keys, **body):
+        address = path if path.startswith("https:") else world.address + path
+        data = json.dumps(body).encode() if method == "POST" else None
+        request = urllib.request.Request(
+            address, method=method, data=data, headers=signed_requests.headers(*keys, address))
+        context = ssl.create_default_context(cafile=world.certificate)
+        with urllib.request.urlopen(request, timeout=PATIENCE, context=context) as reply:
+            return json.loads(reply.read())
+
+    def test_the_code_as_an_option_approves_its_own_request_and_no_other(self):
+        without_code = self.stranger()
+        with_another = self.stranger(context={"host": "web-9", "remote_host": "192.0.2.1"})
+        with world.playing() as results:
+            phone = world.phone("approve", "--code", world.code_on_the_screen())
+            self.addCleanup(phone.stop)
+        self.assertEqual(results[0]["codes"], [SUCCESS])
+        self.assertEqual(phone.process.wait(PATIENCE), 0)
+        self.assertEqual((without_code(), with_another()), ("identifying", "identifying"))
+
+    def test_a_code_that_no_open_request_has_approves_none(self):
+        without_code = self.stranger()
+        with world.playing() as results:
+            phone = world.phone("approve", "--once", "--code", other_than(world.code_on_the_screen()))
+            self.addCleanup(phone.stop)
+        self.assertEqual(results[0]["codes"], [MAXTRIES])
+        self.assertEqual(phone.process.wait(PATIENCE), 65)
+        phone.wait_for("no open request has this code: nothing is approved")
+        self.assertNotIn(without_code(), ("active", "walkaway"))
 
     def test_nobody_at_the_phone_approves_nothing(self):
         world.pam("sudo", "prompt=push timeout=5s")
