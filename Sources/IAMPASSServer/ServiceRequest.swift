@@ -106,6 +106,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case contextRequired = "CONTEXT_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"
+  /// All codes that this request could have are shown, or were just now.
+  case tooManyRequests = "TOO_MANY_REQUESTS"
   case badDuration = "BAD_DURATION"
 
   case unknownLink = "UNKNOWN_LINK"

@@ -35,21 +35,26 @@ extension Service {
       }
       // Who sends no context knows nothing of codes, and would not show one.
       guard settings.matchCodes != .required || start.context != nil else { return .notStarted(.contextRequired) }
-      let code = settings.matchCodes != .off && start.context != nil ? try Fresh.matchCode() : nil
-      let session = try Session(
+      var session = try Session(
         startedBy: starter, from: call.client, user: user.id, context: context,
         duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,
-        matchCode: code, bootID: bootID, at: now)
+        bootID: bootID, at: now)
       guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
         return .notStarted(.sourceBlocked)
       }
       guard try !Denials.areTooMany(of: user.id, session, at: now, in: db) else {
         return .notStarted(.tooManyDenials)
       }
-      let unanswered = try Session.unended(of: user.id, in: db).filter { $0.isUnanswered(at: now) }
-      if let open = session.obstacle(in: unanswered) {
+      let unended = try Session.unended(of: user.id, in: db)
+      if let open = RequestPlaces.obstacle(to: session, among: unended.filter { $0.isUnanswered(at: now) }) {
         try open.countHeldBack(in: db)
         return .heldBack(user: user.id)
+      }
+      if settings.matchCodes != .off, start.context != nil {
+        guard let code = try MatchCodesInUse(of: user.id, unended, at: now, in: db).fresh(for: session) else {
+          return .notStarted(.tooManyRequests)
+        }
+        session.matchCode = code
       }
       try session.insert(in: db)
       return .started(session, isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
@@ -163,24 +168,6 @@ extension Starter {
 }
 
 extension Session {
-  /// Open requests of a user from all sources together: more are no sign-ins, but somebody's hammering.
-  fileprivate static let greatestUnanswered = 20
-  /// Those of one host's credential: whoever holds it may name any service and remote host, and must leave the user's
-  /// other computers their places. Counted apart for who comes to that host from elsewhere, so that strangers at its
-  /// sshd leave its own users theirs.
-  fileprivate static let greatestUnansweredOfHost = 5
-
-  /// The open request for whose sake this one is not started; nil where it may be.
-  fileprivate func obstacle(in unanswered: [Session]) -> Session? {
-    if let same = unanswered.first(where: { $0.source == source }) { return same }
-    let isRemote = context.remoteHost != nil
-    let ofHost =
-      credential == nil
-      ? [] : unanswered.filter { $0.credential == credential && ($0.context.remoteHost != nil) == isRemote }
-    if ofHost.count >= Self.greatestUnansweredOfHost { return ofHost.first }
-    return unanswered.count >= Self.greatestUnanswered ? unanswered.first : nil
-  }
-
   fileprivate func isUnanswered(at now: UnixTime) -> Bool {
     var current = lifecycle
     current.settle(at: now)

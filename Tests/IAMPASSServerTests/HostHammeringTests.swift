@@ -72,6 +72,50 @@ import Testing
     #expect(try await phone.list().compactMap(\.blocked).max() == 26)
   }
 
+  /// Nine strangers at the host's sshd are denied: the owner at its keyboard is asked all the same.
+  @Test(arguments: [DeviceAnswer.deny, .notMe])
+  func deniedStrangersDoNotBlockTheUserAtTheKeyboard(_ answer: DeviceAnswer) async throws {
+    let (fixture, phone, credential) = try await office()
+    try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost, answer: answer)
+    #expect(try await start(fixture, credential, from: 100) == .notStarted(reason: "TOO_MANY_DENIALS"))
+    let own = try fixture.startRequest("alice", context: SignInContext(service: "sudo"), by: credential)
+    guard case .started = try StartReply(parsing: await fixture.respond(own).body) else { throw Fixture.NotStarted() }
+  }
+
+  @Test func aHostThatIsDeniedLocallyUnderManyNamesIsNotHeardOfForAWhile() async throws {
+    let (fixture, phone, credential) = try await office()
+    func local(_ number: Int) async throws -> StartReply {
+      let request = try fixture.startRequest("alice", context: .init(service: "service-\(number)"), by: credential)
+      return try StartReply(parsing: await fixture.respond(request).body)
+    }
+    for number in 0..<Denials.greatestCountOfHost {
+      guard case .started = try await local(number) else { throw Fixture.NotStarted() }
+      try await phone.answer(.deny, to: try #require(try await phone.list().first))
+    }
+    #expect(try await local(100) == .notStarted(reason: "TOO_MANY_DENIALS"))
+    guard case .started = try await start(fixture, credential, from: 0) else { throw Fixture.NotStarted() }
+  }
+
+  /// Of several hosts, or with the application's own credential, they are more than one host may have.
+  @Test func strangersEverywhereLeaveTheUserAtAKeyboardAPlace() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    func start(_ context: SignInContext) async throws -> StartReply {
+      try await fixture.start("alice", context: context)
+    }
+    for number in 0..<RequestPlaces.greatestOfUser {
+      _ = try await fixture.started("alice", context: .init(host: "web-\(number)", remoteHost: "192.0.2.1"))
+    }
+    #expect(
+      try await start(SignInContext(host: "web-100", remoteHost: "192.0.2.1")) == .notStarted(reason: "REQUEST_PENDING")
+    )
+    for number in 0..<RequestPlaces.greatestOfUser {
+      _ = try await fixture.started("alice", context: .init(host: "web-\(number)", service: "sudo"))
+    }
+    #expect(
+      try await start(SignInContext(host: "web-100", service: "sudo")) == .notStarted(reason: "REQUEST_PENDING"))
+  }
+
   @Test func strangersAtAHostLeaveItsOwnUsersTheirPlaces() async throws {
     let (fixture, _, credential) = try await office()
     for source in 0..<6 { _ = try await start(fixture, credential, from: source) }

@@ -171,11 +171,91 @@ import Testing
     }
   }
 
-  @Test func codesAreTwoDigitsAndDiffer() throws {
-    var seen: Set<String> = []
-    for _ in 0..<500 { seen.insert(try Fresh.matchCode().exposedValue) }
-    #expect(seen.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+  // Two requests with one code would let a stranger in with what the owner's own terminal shows.
+
+  @Test func openRequestsOfAUserHaveCodesOfTheirOwn() async throws {
+    let fixture = try await Fixture(matchCodes: .on)
+    _ = try await TestPhone.registered(in: fixture)
+    var codes: [String] = []
+    for number in 0..<RequestPlaces.greatestOfUser {
+      for remote in [nil, "192.0.2.1"] {
+        let context = SignInContext(host: "web-\(number)", remoteHost: remote)
+        codes.append(try #require(try await fixture.started("alice", context: context).matchCode))
+      }
+    }
+    #expect(codes.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+    #expect(Set(codes).count == 2 * RequestPlaces.greatestOfUser)
+  }
+
+  /// As many as there are, by whatever way they end; then nobody is asked until one of them is old.
+  @Test(arguments: ["approved", "denied", "given up"])
+  func aCodeRestsForTwoMinutesAfterItsRequest(_ end: String) async throws {
+    let fixture = try await Fixture(matchCodes: .on)
+    let phone = try await TestPhone.registered(in: fixture)
+    var codes: Set<String> = []
+    for number in 0..<100 {
+      let session = try await fixture.started("alice", context: SignInContext(host: "web-\(number)"))
+      let code = try #require(session.matchCode)
+      codes.insert(code)
+      switch end {
+      case "approved": #expect(try await approve(phone, code: code).status == 200)
+      case "denied": try await phone.answer(.deny, to: try #require(try await phone.list().first))
+      default: #expect(try await fixture.logOut(session).status == 200)
+      }
+    }
+    #expect(codes.count == 100)
+    let another = SignInContext(host: "another")
+    #expect(try await fixture.start("alice", context: another) == .notStarted(reason: "TOO_MANY_REQUESTS"))
+    fixture.clock.advance(seconds: MatchCodesInUse.rest - 1)
+    #expect(try await fixture.start("alice", context: another) == .notStarted(reason: "TOO_MANY_REQUESTS"))
+    fixture.clock.advance(seconds: 1)
+    #expect(try await fixture.started("alice", context: another).matchCode != nil)
+  }
+
+  /// They begin requests and give them up at once, which nobody denies.
+  @Test func strangersLeaveTheUserAtTheKeyboardCodes() async throws {
+    let fixture = try await Fixture(matchCodes: .on)
+    _ = try await TestPhone.registered(in: fixture)
+    let stranger = SignInContext(host: "web-1", remoteHost: "192.0.2.1")
+    for _ in 0..<(100 - MatchCodesInUse.reservedForLocal) {
+      #expect(try await fixture.logOut(try await fixture.started("alice", context: stranger)).status == 200)
+    }
+    #expect(try await fixture.start("alice", context: stranger) == .notStarted(reason: "TOO_MANY_REQUESTS"))
+    #expect(try await fixture.started("alice").matchCode != nil)
+  }
+
+  @Test func anotherUsersCodesAreNoMatter() async throws {
+    let fixture = try await Fixture(matchCodes: .on)
+    _ = try await TestPhone.registered(in: fixture)
+    _ = try await TestPhone.registered(in: fixture, user: "bob")
+    for number in 0..<100 {
+      let session = try await fixture.started("alice", context: SignInContext(host: "web-\(number)"))
+      #expect(try await fixture.logOut(session).status == 200)
+    }
+    #expect(try await fixture.started("bob").matchCode != nil)
+  }
+
+  /// The owner's code, typed at the stranger's request: it lets in nobody, and the owner's own waits on.
+  @Test func aCodeIsTakenForItsOwnRequestOnly() async throws {
+    let fixture = try await Fixture(matchCodes: .on)
+    let phone = try await TestPhone.registered(in: fixture)
+    let strangers = try await fixture.started("alice", context: SignInContext(host: "web-1", remoteHost: "192.0.2.1"))
+    let own = try await fixture.started("alice")
+    let code = try #require(own.matchCode)
+    let open = try await phone.list()
+    #expect(open.map(\.session) == [strangers.name, own.name])
+    #expect(try await phone.answer(.approve, to: open[0], code: code).reason == "WRONG_CODE")
+    #expect(try await fixture.status(of: strangers).status == .cancelled)
+    #expect(try await phone.answer(.approve, to: open[1], code: code).status == 200)
+    #expect(try await fixture.status(of: own).status == .active)
+  }
+
+  @Test func numbersBelowABoundAreAllLikely() throws {
+    var seen: Set<Int> = []
+    for _ in 0..<500 { seen.insert(try Fresh.number(below: 100)) }
+    #expect(seen.isSubset(of: Set(0..<100)))
     // 500 draws of 100 leave out one or two; a third of them never by chance.
     #expect(seen.count > 66)
+    #expect(try Fresh.number(below: 1) == 0)
   }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import IAMPASSProtocol
 
 /// Sources whose requests a user denies again and again. Read off the sessions, so that a restart forgets nothing.
 ///
@@ -6,8 +7,9 @@ import GRDB
 enum Denials {
   /// So many denials …
   static let greatestCount = 3
-  /// … of all sources together that one host's credential names, since whoever holds it may name any. So many more that
-  /// strangers who knock at that host by ssh do not take the owner's own way in, …
+  /// … of all sources together that one host's credential names, since whoever holds it may name any. Those over the
+  /// network and those at the host itself are counted apart: strangers who knock at its sshd do not take away the own
+  /// way in of the user at the keyboard, …
   static let greatestCountOfHost = 9
   /// … within so many seconds …
   static let window: Int64 = 600
@@ -16,22 +18,39 @@ enum Denials {
 
   /// - Parameter session: what is asked now.
   static func areTooMany(of user: Int64, _ session: Session, at now: UnixTime, in db: Database) throws -> Bool {
-    if try reach(greatestCount, of: user, "source", session.source, at: now, in: db) { return true }
+    let denied = try recent(of: user, at: now, in: db)
+    if reach(greatestCount, denied.filter { $0.source == session.source }, at: now) { return true }
     guard let credential = session.credential else { return false }
-    return try reach(greatestCountOfHost, of: user, "credential", credential, at: now, in: db)
+    let ofHost = denied.filter { $0.credential == credential && $0.isRemote == session.isRemote }
+    return reach(greatestCountOfHost, ofHost, at: now)
   }
 
-  private static func reach(
-    _ count: Int, of user: Int64, _ column: String, _ value: String, at now: UnixTime, in db: Database
-  ) throws -> Bool {
-    let times = try Int64.fetchAll(
-      db,
-      sql: """
-        SELECT ended_at FROM session
-        WHERE user = ? AND \(column) = ? AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > ?
-        ORDER BY ended_at DESC
-        """,
-      arguments: [user, value, now.advanced(seconds: -(pause + window)).milliseconds])
+  /// A denied request, as far as it counts here.
+  private struct Denial {
+    let source: String
+    let credential: String?
+    let isRemote: Bool
+    let time: Int64
+  }
+
+  /// The last first.
+  private static func recent(of user: Int64, at now: UnixTime, in db: Database) throws -> [Denial] {
+    try db.allRows(
+      """
+      SELECT source, credential, context, ended_at FROM session
+      WHERE user = ? AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > ?
+      ORDER BY ended_at DESC
+      """, [user, now.advanced(seconds: -(pause + window)).milliseconds]
+    ).map { row in
+      try Denial(
+        source: row.get("source"), credential: row.get("credential"),
+        isRemote: SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,
+        time: row.get("ended_at"))
+    }
+  }
+
+  private static func reach(_ count: Int, _ denied: [Denial], at now: UnixTime) -> Bool {
+    let times = denied.map(\.time)
     let isPast = { (time: Int64) in now.milliseconds - time >= pause * 1_000 }
     return zip(times, times.dropFirst(count - 1)).contains { last, first in
       !isPast(last) && last - first <= window * 1_000

@@ -30,6 +30,7 @@ enum Schema {
     migrator.registerMigration("users' ids used once") { try $0.execute(sql: User.idsUsedOnce) }
     migrator.registerMigration("service mark") { try $0.execute(sql: HistoryMark.schema) }
     migrator.registerMigration("hosts' boots") { try $0.execute(sql: HostBoot.schema) }
+    migrator.registerMigration("recent match codes") { try $0.execute(sql: MatchCodesInUse.index) }
     return migrator
   }
 

@@ -26,7 +26,7 @@ struct Session: Sendable {
   let method: AuthenticationMethod
   let answerNonce: String
   /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
-  let matchCode: Secret?
+  var matchCode: Secret?
   /// Further requests of its source that were not started while this one was open.
   let heldBack: Int64
   var lifecycle: SessionLifecycle
@@ -37,8 +37,7 @@ struct Session: Sendable {
   /// A new session, not yet stored.
   init(
     startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
-    answerTime: Int64, method: AuthenticationMethod = .acceptance, matchCode: Secret? = nil,
-    bootID: String? = nil, at now: UnixTime
+    answerTime: Int64, method: AuthenticationMethod = .acceptance, bootID: String? = nil, at now: UnixTime
   ) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
@@ -53,7 +52,7 @@ struct Session: Sendable {
     self.context = context
     self.method = method
     answerNonce = try Fresh.identifier()
-    self.matchCode = matchCode
+    matchCode = nil
     heldBack = 0
     lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
     delivered = lifecycle.status

@@ -251,12 +251,14 @@ enum Fresh {
     return identifier
   }
 
-  /// Two decimal digits, each pair as likely as any other.
-  static func matchCode() throws(StorageError) -> Secret {
+  /// From 0, each as likely as any other.
+  ///
+  /// - Parameter bound: 1 to 256.
+  static func number(below bound: Int) throws(StorageError) -> Int {
     while true {
       guard let byte = Digest.randomBytes(1)?.first else { throw StorageError(.noRandomBytes) }
-      // 256 is no multiple of 100: without this the lower codes would come more often.
-      if byte < 200 { return Secret(String(100 + Int(byte) % 100).suffix(2).description) }
+      // Where 256 is no multiple of the bound, the lower numbers would come more often without this.
+      if Int(byte) < 256 / bound * bound { return Int(byte) % bound }
     }
   }
 
