@@ -52,8 +52,14 @@ public struct SSHDSettings: Sendable, Equatable {
     }
     findings += methodFindings()
     if findings.isEmpty { add(.ok, "UsePAM and KbdInteractiveAuthentication are on") }
+    if let limit = StartupLimit(self["maxstartups"] ?? "") {
+      findings.append(limit.finding(isPerSource: limitsEachSource, timeout: timeout))
+    }
     return findings
   }
+
+  /// Whether one address can take only some of the connections that are not signed in yet.
+  private var limitsEachSource: Bool { self["persourcemaxstartups"].flatMap { Int($0) } != nil }
 
   private func methodFindings() -> [Finding] {
     let methods = self["authenticationmethods"] ?? "any"
@@ -67,6 +73,42 @@ public struct SSHDSettings: Sendable, Equatable {
     }
     guard methods == "any", self["pubkeyauthentication"] == "yes" else { return [] }
     return [Finding(.ok, .sshd, "sshd: public keys go past PAM: who has one is not asked on the phone")]
+  }
+}
+
+/// MaxStartups: how many connections may wait for their sign-in, all users together (sshd_config(5)).
+struct StartupLimit: Equatable {
+  /// sshd's own value: fewer are soon taken by people whose phones ring.
+  private static let usualBegin = 10
+
+  /// From so many on, some further connections are dropped.
+  let begin: Int
+  /// From so many on, all are.
+  let full: Int
+
+  /// - Parameter text: `begin:percentage:full`, or one number for both; nil for anything else.
+  init?(_ text: String) {
+    let numbers = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+    guard numbers.count == 1 || numbers.count == 3, let begin = numbers[0], let full = numbers[numbers.count - 1] else {
+      return nil
+    }
+    self.begin = begin
+    self.full = full
+  }
+
+  /// - Parameter timeout: the module's longest wait, in seconds.
+  func finding(isPerSource: Bool, timeout: Int64) -> Finding {
+    let text =
+      "sshd: MaxStartups drops connections while \(begin) others wait for their sign-in, and all while \(full) do; "
+      + "a phone may take \(timeout) s"
+    if begin < Self.usualBegin {
+      return Finding(
+        .warning, .sshd, text,
+        hint: "set MaxStartups \(Self.usualBegin):30:100 or more in a file of /etc/ssh/sshd_config.d")
+    }
+    return Finding(
+      .ok, .sshd, text,
+      hint: isPerSource ? nil : "PerSourceMaxStartups 5 keeps one address from taking all of these places")
   }
 }
 

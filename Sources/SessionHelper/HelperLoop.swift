@@ -259,6 +259,8 @@ public final class HelperLoop {
         files.forget()
         nextLook = 0
         nextRescan = 0
+        // Whoever has it read its files looks at its status next.
+        nextAlive = 0
       } else {
         mustStop = true
       }

@@ -40,6 +40,8 @@ enum Failure: Error {
   case badSecret
   case unreachable(ServerURL, TransportError)
   case unknownApplication(String)
+  /// The service refuses every signature for it.
+  case clockDiffers(Finding)
   /// No signing scheme makes the service accept the credential.
   case notAccepted
   /// The credential is not accepted for managing users and phones.
@@ -86,6 +88,7 @@ enum Failure: Error {
     case .unreachable(let server, let error):
       "\(server) cannot be asked: \(ServiceError.transport(error).administratorsExplanation)"
     case .unknownApplication(let id): "the service does not know the application \(DisplayText.sanitized(id))"
+    case .clockDiffers(let finding): finding.text
     case .notAccepted: "the service does not accept this id and secret, whichever way they sign"
     case .mayNotManage(let path): "the service does not let the credential of \(path) manage users and phones"
     case .badToken: "a token is printable text without spaces, quotes, colons and backslashes, of 512 bytes at most"
@@ -134,6 +137,7 @@ enum Failure: Error {
     case .badAddress: "https://iampass.example.com"
     case .unreachable(let server, let error): ServiceChecks.hintFor(error.code, server)
     case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret anew"
+    case .clockDiffers(let finding): finding.hint
     case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
     case .secretsToTerminal: "iampassctl user export FILE"
     case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
@@ -178,7 +182,7 @@ enum Failure: Error {
     case .busy: EX_TEMPFAIL
     case .missingOption, .badAddress: EX_USAGE
     case .badApplicationID, .badSecret: EX_DATAERR
-    case .unreachable: EX_UNAVAILABLE
+    case .unreachable, .clockDiffers: EX_UNAVAILABLE
     case .unknownApplication, .notAccepted: EX_NOPERM
     case .service(.badReply), .service(.replyNotSigned), .service(.replyForAnother),
       .service(.foreignAddress):

@@ -15,6 +15,8 @@ final class ServiceChecks {
   private let server: ServerURL
   /// What a management credential that is accepted leaves behind, to ask about phones.
   private(set) var management: ManagementClient?
+  /// The service's clock minus ours, in seconds, where it refused the signature for that.
+  private var clockRefusal: Int64?
 
   init?(setup: HostSetup) {
     guard let server = setup.configuration.server else { return nil }
@@ -44,8 +46,10 @@ final class ServiceChecks {
       Finding(.ok, .network, "\(server) answers" + (server.isEncrypted ? " over TLS" : "") + " (\(took) ms)")
     ]
     if let term = certificateFinding() { findings.append(term) }
-    findings.append(ClockFinding.finding(difference: greeting.clockDifference))
-    return findings + (try credentialFindings(probe, greeting.announcement, transport))
+    let credential = try credentialFindings(probe, greeting.announcement, transport)
+    // A refusal tells the clock too, and it is said once.
+    findings.append(ClockFinding.finding(difference: clockRefusal ?? greeting.clockDifference))
+    return findings + credential
   }
 
   static func unreachable(_ error: ServiceError, _ server: ServerURL) -> Finding {
@@ -120,7 +124,9 @@ final class ServiceChecks {
           .problem, .service, "the service does not know the application_id of \(setup.credentialsPath)",
           hint: "iampassctl setup, with the application's id and secret at hand")
       ]
-    case .clockDiffers(let difference): return [ClockFinding.finding(difference: difference)]
+    case .clockDiffers(let difference):
+      clockRefusal = difference
+      return []
     case .accepted(let kind, let signsReplies):
       var findings = [
         Finding(.ok, .service, "the service accepts the signature (signing = \(configuration.signing.rawValue))")

@@ -21,6 +21,7 @@ struct SetupFiles {
       for (entry, old) in changes {
         Terminal.say("wrote \(folder)/\(entry.name)" + (old == nil ? "" : " (the old one is \(entry.name).bak)"))
       }
+      HelperUnit.reload()
     } catch { throw .file(error) }
   }
 

@@ -22,14 +22,20 @@ struct SetupTrial {
     let took = MonotonicInstant.now().milliseconds(since: began)
     Terminal.say("\(answers.server) answers" + (answers.server.isEncrypted ? " over TLS" : "") + " (\(took) ms)")
     let clock = ClockFinding.finding(difference: greeting.clockDifference)
-    Terminal.say(clock.text)
-    if let hint = clock.hint { Terminal.say("hint: \(hint)") }
+    // One that is far off is said once: by the failure, or below where the service takes it all the same.
+    if clock.level != .problem { Self.say(clock) }
     let (scheme, kind, signs) = try Self.accepted(answers, probe, greeting.announcement)
+    if clock.level == .problem { Self.say(clock) }
     self.scheme = scheme
     self.kind = kind
     requiresSignedReplies = try Self.pins(
       answers, announced: greeting.announcement?.signedReplies ?? false, signs: signs)
     Self.tell(kind, hostsHaveOwn: greeting.announcement?.hostCredentials ?? false)
+  }
+
+  private static func say(_ finding: Finding) {
+    Terminal.say(finding.text)
+    if let hint = finding.hint { Terminal.say("hint: \(hint)") }
   }
 
   private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(Failure) -> WorkerTransport {
@@ -78,7 +84,7 @@ struct SetupTrial {
         return (scheme, kind, signs)
       case .refused: continue
       case .unknownApplication: throw .unknownApplication(answers.credential.applicationID)
-      case .clockDiffers(let difference): throw .service(.clockDiffers(minutes: Int64(difference.magnitude / 60)))
+      case .clockDiffers(let difference): throw .clockDiffers(ClockFinding.finding(difference: difference))
       }
     }
     throw .notAccepted

@@ -45,6 +45,33 @@ import Testing
       timeout: 30)
     #expect(findings.contains { $0.level == .ok && $0.text.contains("public keys go past PAM") })
   }
+
+  private func startups(_ more: String) -> Finding? {
+    SSHDSettings(well + more).findings(timeout: 30).first { $0.text.contains("MaxStartups") }
+  }
+
+  @Test func saysHowManyConnectionsMayWaitForThePhone() {
+    let usual = startups("maxstartups 10:30:100\npersourcemaxstartups none\n")
+    #expect(usual?.level == .ok)
+    #expect(usual?.text.contains("while 10 others wait for their sign-in, and all while 100 do") == true)
+    #expect(usual?.text.contains("a phone may take 30 s") == true)
+  }
+
+  @Test(arguments: ["maxstartups 3\n", "maxstartups 9:30:100\n"])
+  func fewPlacesForThoseWhoWaitAreAWarning(_ line: String) {
+    #expect(startups(line)?.level == .warning)
+    #expect(startups(line)?.hint?.contains("MaxStartups 10:30:100") == true)
+  }
+
+  @Test func oneAddressShouldNotTakeAllPlaces() {
+    let usual = "maxstartups 10:30:100\n"
+    #expect(startups(usual + "persourcemaxstartups none\n")?.hint?.contains("PerSourceMaxStartups") == true)
+    #expect(startups(usual + "persourcemaxstartups 5\n")?.hint == nil)
+  }
+
+  @Test func anUnknownWayToWriteMaxStartupsIsNotJudged() {
+    #expect(startups("") == nil && startups("maxstartups many\n") == nil && startups("maxstartups 1:2\n") == nil)
+  }
 }
 
 @Suite struct SmallJudgementTests {

@@ -108,6 +108,16 @@ class Check(ControlTestCase):
         with self.host.service_down():
             self.assert_found("problem", "https://localhost:8443 cannot be asked: refused")
 
+    def test_right_after_setup_the_helper_knows_the_server(self):
+        line = re.compile(r"^server\s*=\s*(\S+)\n", re.MULTILINE)
+        server = line.search(self.host.path(CONFIGURATION).read_text())[1]
+        with self.host.changed(CONFIGURATION, lambda text: line.sub("", text)):
+            self.host.run("systemctl", "restart", "iampass-helper")
+            self.assertIn("no server", self.host.run("systemctl", "show", "--property=StatusText", "iampass-helper"))
+            code, output = self.ctl("setup", "--server", server)
+            self.assertEqual(code, 0, output)
+            self.assertIn("iampass-helper is running: watching", "\n".join(self.findings("ok")))
+
     def test_it_changes_nothing(self):
         state = "find /etc /run/iampass -type f -printf '%p %m %T@ %s\\n' | sort | sha256sum"
         before = self.host.run("sh", "-c", state)
