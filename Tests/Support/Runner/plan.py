@@ -108,7 +108,7 @@ class Plan:
                      needs=("packages", "root-12"), read=read_unittest)  # fmt: skip
 
     def suites(self):
-        for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control"):
+        for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging"):
             self.suite(folder, 1500)
         for name in FIREFOX:
             module = "test_" + name.partition(".")[0]
