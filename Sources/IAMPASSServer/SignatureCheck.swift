@@ -126,7 +126,7 @@ struct SignatureCheck: Sendable {
     }
     // Clients send both spellings of their dialect; which one counts must not be a question.
     let timestamps = Set(request.values(of: Dialect.allCases.flatMap(\.timestampHeaders)))
-    guard timestamps.count == 1, let timestamp = timestamps.first, let seconds = Int64(timestamp) else {
+    guard timestamps.count == 1, let timestamp = timestamps.first, let seconds = Self.seconds(timestamp) else {
       return .failure(Refusal(reason: .timestampMissing))
     }
     let now = clock().seconds
@@ -134,6 +134,12 @@ struct SignatureCheck: Sendable {
       return .failure(Refusal(reason: .timestampOutsideWindow))
     }
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
+  }
+
+  /// Unix time in its one spelling; nil for any other. In what is signed the stamp follows the address without a mark
+  /// between them: by `0…` or `+…` the address's last characters could pass for the stamp's first.
+  private static func seconds(_ text: String) -> Int64? {
+    Int64(text).flatMap { $0 > 0 && String($0) == text ? $0 : nil }
   }
 
   private func verify(

@@ -78,6 +78,42 @@ import Testing
     #expect(await fixture.respond(request).reason == "NONCE_REPLAYED")
   }
 
+  /// In the signed text nothing stands between address and time stamp.
+  @Test(arguments: SigningScheme.allCases)
+  func takesATimestampInItsOneSpellingAlone(_ scheme: SigningScheme) async throws {
+    let fixture = try await Fixture()
+    for user in ["token1", "token10"] { try await fixture.addUser(user) }
+    let start = "/management/has_registered_mobile_device/\(fixture.application.id)/token1"
+    let time = "\(fixture.clock.now.seconds)"
+    for moved in ["0", "+", "00", "-", "+0"] {
+      let signed = try fixture.signed("GET", start + moved, scheme: scheme)
+      let request = ServiceRequest(
+        method: "GET", target: start, authority: Fixture.authority,
+        headers: [
+          ("Authentication", signed.values(of: ["Authentication"])[0]),
+          (Dialect.iampass.timestampHeaders[0], moved + time),
+        ])
+      let reply = await fixture.respond(request)
+      #expect(reply.status == 401)
+      #expect(reply.reason == "TIMESTAMP_MISSING", "\(moved)")
+    }
+    #expect(await fixture.respond(try fixture.signed("GET", start, scheme: scheme)).status == 200)
+  }
+
+  @Test func aDurationKeepsItsDigits() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    let path = "/authentication/authenticate_user/\(fixture.application.id)/alice?duration_seconds="
+    let signed = try fixture.signed("POST", path + "43200")
+    let request = ServiceRequest(
+      method: "POST", target: path + "432", authority: Fixture.authority,
+      headers: [
+        ("Authentication", signed.values(of: ["Authentication"])[0]),
+        (Dialect.iampass.timestampHeaders[0], "00\(fixture.clock.now.seconds)"),
+      ])
+    #expect(await fixture.respond(request).reason == "TIMESTAMP_MISSING")
+  }
+
   @Test(arguments: [-301, 301])
   func refusesATimestampOutsideTheWindow(_ offset: Int64) async throws {
     let fixture = try await Fixture()
