@@ -49,6 +49,9 @@ public struct Configuration: Sendable, Equatable {
   /// PAM services that the module answers; in any other it stands aside.
   public var services = ["sudo", "sudo-i", "login", "sshd"]
   public var requiresSignedReplies = false
+  /// Replies' signatures must cover what was asked, too; ``requiresSignedReplies`` is then true as well. A key of its own:
+  /// versions that do not know it warn and go on.
+  public var requiresSignedTargets = false
   /// Seconds; the service's own default of an hour would end a working day's session.
   public var sessionDuration: Int64 = 12 * 3600
   /// Seconds. Shorter than sshd's LoginGraceTime of 120 s and login's LOGIN_TIMEOUT of 60 s.
@@ -105,6 +108,7 @@ public struct Configuration: Sendable, Equatable {
         throw .badValue(entry.key, line: entry.line, takes: reader.takes)
       }
     }
+    if requiresSignedTargets { requiresSignedReplies = true }
   }
 }
 
@@ -158,6 +162,9 @@ extension Configuration {
     "proxy": optional(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
     "services": reader(\.services, "names of PAM services") { serviceNames($0) },
     "signed_replies": reader(\.requiresSignedReplies, "required, off") {
+      ["required": true, "off": false][$0]
+    },
+    "signed_targets": reader(\.requiresSignedTargets, "required, off") {
       ["required": true, "off": false][$0]
     },
     "session_duration": seconds(\.sessionDuration, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h"),

@@ -78,7 +78,7 @@ public struct HostSetup {
     guard server.isEncrypted || configuration.requiresSignedReplies else { throw .plainServerNotSigned }
     return ServiceSettings(
       server: server, scheme: configuration.signing, dialect: configuration.dialect,
-      signedReplies: configuration.requiresSignedReplies)
+      signedReplies: configuration.requiresSignedReplies, signedTargets: configuration.requiresSignedTargets)
   }
 
   public func credential() throws(Misconfiguration) -> ServiceCredential {

@@ -39,7 +39,7 @@ public final class AuthenticationClient {
     let body = StartRequest(context: context, bootID: isOurs ? bootID : nil).encoded()
     // What the phone will show, or that it shows nothing: the signature is over the address alone.
     if isOurs {
-      query.append((StartRequest.digestName, StartRequest.digest(of: body)))
+      query.append(BodyDigest.item(for: body))
     }
     let url = channel.seal.settings.server.route(
       ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)

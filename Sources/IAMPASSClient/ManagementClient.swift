@@ -1,6 +1,9 @@
 import IAMPASSProtocol
 
 /// The service's `management/*` routes, for an application's own credential.
+///
+/// A service that signs its replies is one of ours, of whatever version: it is told the digest of each body, and asked for
+/// sealed links, in the address that the signature is over. Versions that know neither leave both aside.
 public final class ManagementClient {
   private let channel: SignedChannel
   private let signer: RequestSigner
@@ -20,13 +23,14 @@ public final class ManagementClient {
   /// Makes the service know these tokens. Those it knew are named in `existing`.
   public func addUsers(_ tokens: [Secret], deadline: MonotonicInstant) throws(ServiceError) -> AddUsersReply {
     let body = UsersRequest(users: tokens.map(\.exposedValue)).encoded()
-    let reply = try channel.send(.post, route("add_users"), by: signer, body: body, deadline: deadline)
+    let reply = try channel.send(.post, route("add_users", body: body), by: signer, body: body, deadline: deadline)
     return try understood { () throws(MessageError) in try AddUsersReply(parsing: reply.body) }
   }
 
   public func deleteUsers(_ tokens: [Secret], deadline: MonotonicInstant) throws(ServiceError) {
     let body = UsersRequest(users: tokens.map(\.exposedValue)).encoded()
-    try acknowledged(try channel.send(.post, route("delete_users"), by: signer, body: body, deadline: deadline))
+    let url = route("delete_users", body: body)
+    try acknowledged(try channel.send(.post, url, by: signer, body: body, deadline: deadline))
   }
 
   /// A link by which one phone registers for this user, once.
@@ -53,20 +57,32 @@ public final class ManagementClient {
   public func sendRegistrationSMS(
     token: Secret, message: RegistrationMessageRequest, deadline: MonotonicInstant
   ) throws(ServiceError) {
-    let url = route("send_registration_sms", token)
-    try acknowledged(try channel.send(.post, url, by: signer, body: message.encoded(), deadline: deadline))
+    let body = message.encoded()
+    let url = route("send_registration_sms", token, body: body)
+    try acknowledged(try channel.send(.post, url, by: signer, body: body, deadline: deadline))
   }
 
   private func link(
     _ name: String, _ token: Secret, _ displayName: String?, _ deadline: MonotonicInstant
   ) throws(ServiceError) -> String {
     let query = displayName.map { [("display_name", PercentEncoding.encode($0))] } ?? []
-    let reply = try channel.send(.get, route(name, token, query: query), by: signer, deadline: deadline)
-    return try understood { () throws(MessageError) in try RegistrationLinkReply(parsing: reply.body) }.registerURL
+    guard isOurs else {
+      let reply = try channel.send(.get, route(name, token, query: query), by: signer, deadline: deadline)
+      return try understood { () throws(MessageError) in try RegistrationLinkReply(parsing: reply.body) }.registerURL
+    }
+    let asking = route(name, token, query: query + [SealedLinkReply.query])
+    let sealed = try channel.seal.request(.get, asking, by: signer)
+    return try channel.seal.link(in: try channel.exchange(sealed, deadline: deadline), to: sealed)
   }
 
-  private func route(_ name: String, _ token: Secret? = nil, query: [(String, String)] = []) -> String {
+  private var isOurs: Bool { channel.seal.settings.signedReplies }
+
+  /// - Parameter body: what will be sent; its digest is then in the address.
+  private func route(
+    _ name: String, _ token: Secret? = nil, query: [(String, String)] = [], body: [UInt8]? = nil
+  ) -> String {
     let segments = ["management", name, applicationID] + (token.map { [$0.exposedValue] } ?? [])
-    return channel.seal.settings.server.route(segments, query: query)
+    let digest = isOurs ? body.map { [BodyDigest.item(for: $0)] } ?? [] : []
+    return channel.seal.settings.server.route(segments, query: query + digest)
   }
 }

@@ -20,6 +20,8 @@ public enum ServiceError: Error, Sendable, Equatable {
   case badReply(MessageError)
   /// Signed replies are required, and this one has no signature or a wrong one.
   case replyNotSigned
+  /// The service is known to sign what was asked too, and this reply has only the older signature.
+  case replyTargetNotSigned
   /// The reply is about another session than the one that was asked about.
   case replyForAnother
   /// `status_url` or `logout_url` is not the configured service's.
@@ -35,7 +37,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .transport(let error): error.code.isOutage || error.code.isBrokenOff
     case .tooManyRequests, .serverFailed: true
     case .notAccepted, .clockDiffers, .notFound, .redirected, .unexpectedStatus, .badReply, .replyNotSigned,
-      .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness:
+      .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness:
       false
     }
   }
@@ -54,6 +56,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .badReply(.refused(let reason?)): DisplayText.sanitized(reason, limit: 100)
     case .badReply: "answer not understood"
     case .replyNotSigned: "answer is not signed"
+    case .replyTargetNotSigned: "answer is signed, but not for this request"
     case .replyForAnother: "answer is for another session"
     case .foreignAddress: "server sent a foreign address"
     case .badSessionSecret: "answer not understood"

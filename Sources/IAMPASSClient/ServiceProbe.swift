@@ -19,8 +19,8 @@ public final class ServiceProbe {
   }
 
   public enum Acceptance: Sendable, Equatable {
-    /// With whether the service signed its reply, rightly.
-    case accepted(CredentialKind, signsReplies: Bool)
+    /// With whether the service signed its reply, rightly, and whether what was asked is under the signature too.
+    case accepted(CredentialKind, signsReplies: Bool, signsTargets: Bool)
     /// The signature is not accepted, or the credential is cut off.
     case refused
     case unknownApplication
@@ -65,7 +65,7 @@ public final class ServiceProbe {
   private func ask(
     _ kind: CredentialKind, _ credential: ServiceCredential, _ scheme: SigningScheme, _ deadline: MonotonicInstant
   ) throws(ServiceError) -> Acceptance {
-    let (reply, nonce) = try call(kind, credential, scheme, deadline)
+    let (reply, strength) = try call(kind, credential, scheme, deadline)
     switch reply.status {
     case 401, 403:
       guard let difference = clockDifference(reply), difference.magnitude > RequestSeal.clockWindow else {
@@ -73,10 +73,12 @@ public final class ServiceProbe {
       }
       return .clockDiffers(difference)
     case 200..<300, 404, 410:
-      if isSigned(reply, nonce, credential) { return .accepted(kind, signsReplies: true) }
+      guard strength == .none else {
+        return .accepted(kind, signsReplies: true, signsTargets: strength == .target)
+      }
       // "Not found" may be said before anyone looks at the signature: a wrong one must be told from this one.
       let isLookedAt = try [401, 403].contains(call(kind, Self.stranger(credential), scheme, deadline).0.status)
-      return isLookedAt ? .accepted(kind, signsReplies: false) : .unknownApplication
+      return isLookedAt ? .accepted(kind, signsReplies: false, signsTargets: false) : .unknownApplication
     case 300..<400: throw .redirected(status: reply.status)
     case 429: throw .tooManyRequests(retryAfter: nil)
     case 500..<600: throw .serverFailed(status: reply.status)
@@ -86,7 +88,7 @@ public final class ServiceProbe {
 
   private func call(
     _ kind: CredentialKind, _ credential: ServiceCredential, _ scheme: SigningScheme, _ deadline: MonotonicInstant
-  ) throws(ServiceError) -> (HTTPReply, nonce: String) {
+  ) throws(ServiceError) -> (HTTPReply, ReplyStrength) {
     guard let nonce = Digest.randomNonce(), let nobody = Digest.randomIdentifier() else { throw .noRandomness }
     let route =
       switch kind {
@@ -98,12 +100,15 @@ public final class ServiceProbe {
     do {
       signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: scheme)
     } catch { throw .badSessionSecret }
-    var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: dialect)
+    guard let covered = signer.covered(url),
+      var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: dialect)
+    else { throw .foreignAddress }
     headers.append(("Content-Type", "application/json"))
     let request = HTTPRequest(
       method: kind == .application ? .get : .post, url: url, headers: headers,
       body: kind == .application ? [] : StartRequest(context: nil).encoded())
-    return (try exchange(request, deadline), String(nonce))
+    let reply = try exchange(request, deadline)
+    return (reply, ReplyStrength(reply, to: request, nonce: String(nonce), covered: covered, credential))
   }
 
   /// The same application with a secret that is not its own.
@@ -111,13 +116,6 @@ public final class ServiceProbe {
     guard let random = Digest.randomBytes(18) else { throw .noRandomness }
     // 24 characters, which every signing scheme takes.
     return ServiceCredential(applicationID: credential.applicationID, secret: Secret(Base64.encode(random)))
-  }
-
-  private func isSigned(_ reply: HTTPReply, _ nonce: String, _ credential: ServiceCredential) -> Bool {
-    let expected = ReplySignature.signature(
-      secret: credential.secret, nonce: nonce, status: reply.status, body: reply.body)
-    guard let received = reply.header(ReplySignature.header) else { return false }
-    return Digest.areEqual(Array(expected.utf8), Array(received.utf8))
   }
 
   private func exchange(_ request: HTTPRequest, _ deadline: MonotonicInstant) throws(ServiceError) -> HTTPReply {

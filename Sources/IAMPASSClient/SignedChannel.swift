@@ -18,12 +18,17 @@ public struct ServiceSettings: Sendable {
   public let dialect: Dialect
   /// Refuse replies that do not carry the service's own signature.
   public let signedReplies: Bool
+  /// Refuse replies whose signature does not cover what was asked; ``signedReplies`` is then true as well.
+  public let signedTargets: Bool
 
-  public init(server: ServerURL, scheme: SigningScheme, dialect: Dialect, signedReplies: Bool) {
+  public init(
+    server: ServerURL, scheme: SigningScheme, dialect: Dialect, signedReplies: Bool, signedTargets: Bool = false
+  ) {
     self.server = server
     self.scheme = scheme
     self.dialect = dialect
-    self.signedReplies = signedReplies
+    self.signedReplies = signedReplies || signedTargets
+    self.signedTargets = signedTargets
   }
 }
 
@@ -42,7 +47,11 @@ final class SignedChannel {
     _ method: HTTPRequest.Method, _ url: String, by signer: RequestSigner, preferWait: Int64? = nil,
     body: [UInt8] = [], deadline: MonotonicInstant
   ) throws(ServiceError) -> HTTPReply {
-    let sealed = try seal.request(method, url, by: signer, preferWait: preferWait, body: body)
+    try exchange(seal.request(method, url, by: signer, preferWait: preferWait, body: body), deadline: deadline)
+  }
+
+  /// Sends a request that is signed already.
+  func exchange(_ sealed: SealedRequest, deadline: MonotonicInstant) throws(ServiceError) -> HTTPReply {
     let reply: HTTPReply
     do { reply = try transport.exchange(sealed.request, deadline: deadline) } catch { throw .transport(error) }
     try seal.check(reply, to: sealed)
@@ -54,6 +63,8 @@ final class SignedChannel {
 public struct SealedRequest: Sendable {
   public let request: HTTPRequest
   let nonce: String
+  /// What of its address the request's signature is over.
+  fileprivate let covered: String
   /// The session that it asks about, where it asks about one.
   private(set) var session: RemoteSession?
 
@@ -84,11 +95,13 @@ public struct RequestSeal {
     _ method: HTTPRequest.Method, _ url: String, by signer: RequestSigner, preferWait: Int64? = nil, body: [UInt8] = []
   ) throws(ServiceError) -> SealedRequest {
     guard let nonce = Digest.randomNonce() else { throw .noRandomness }
-    var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: settings.dialect)
+    guard let covered = signer.covered(url),
+      var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: settings.dialect)
+    else { throw .foreignAddress }
     headers.append(("Content-Type", "application/json"))
     if let preferWait { headers.append(("Prefer", "wait=\(preferWait)")) }
     let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
-    return SealedRequest(request: request, nonce: String(nonce))
+    return SealedRequest(request: request, nonce: String(nonce), covered: covered)
   }
 
   /// The question that ``ServiceMark`` answers, signed by the credential itself: a service that forgot a session knows
@@ -104,7 +117,22 @@ public struct RequestSeal {
 
   func check(_ reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) {
     try checkStatus(reply)
-    try checkSignature(reply, nonce: sealed.nonce)
+    try checkSignature(reply, to: sealed)
+  }
+
+  /// A link that was asked for sealed. A service of an older version gives it as it is, which one that is known to sign
+  /// targets never does.
+  func link(in reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) -> String {
+    switch try understood({ () throws(MessageError) in try SealedLinkReply(parsing: reply.body) }) {
+    case .sealed(let text):
+      guard let link = LinkSeal(secret: credential.secret, nonce: sealed.nonce).opened(text) else {
+        throw .badReply(.member("sealed_register_url"))
+      }
+      return link
+    case .plain(let link):
+      guard !settings.signedTargets else { throw .badReply(.member("sealed_register_url")) }
+      return link
+    }
   }
 
   /// Only a 2xx reply is read. A refusal needs no signature: it opens nothing.
@@ -122,13 +150,13 @@ public struct RequestSeal {
     }
   }
 
-  private func checkSignature(_ reply: HTTPReply, nonce: String) throws(ServiceError) {
+  private func checkSignature(_ reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) {
     guard settings.signedReplies else { return }
-    let expected = ReplySignature.signature(
-      secret: credential.secret, nonce: nonce, status: reply.status, body: reply.body)
-    guard let received = reply.header(ReplySignature.header),
-      Digest.areEqual(Array(expected.utf8), Array(received.utf8))
-    else { throw .replyNotSigned }
+    switch ReplyStrength(reply, to: sealed.request, nonce: sealed.nonce, covered: sealed.covered, credential) {
+    case .target: return
+    case .plain: guard !settings.signedTargets else { throw .replyTargetNotSigned }
+    case .none: throw .replyNotSigned
+    }
   }
 
   /// Whole minutes, where the clocks are further apart than the service allows.
@@ -141,5 +169,36 @@ public struct RequestSeal {
   /// `Retry-After` in seconds; its date form is not used by any IAMPASS service and is left aside.
   private static func seconds(_ text: String) -> Int64? {
     Int64(text).flatMap { $0 >= 0 ? $0 : nil }
+  }
+}
+
+/// What a reply's signatures prove.
+enum ReplyStrength {
+  /// Nothing: there is none, or one of them is wrong.
+  case none
+  /// That the service gave this reply under this nonce.
+  case plain
+  /// That it gave it to this question.
+  case target
+
+  /// - Parameter covered: what of its address the request's signature is over.
+  init(
+    _ reply: HTTPReply, to request: HTTPRequest, nonce: String, covered: String, _ credential: ServiceCredential
+  ) {
+    func isRight(_ received: String, _ expected: String) -> Bool {
+      Digest.areEqual(Array(expected.utf8), Array(received.utf8))
+    }
+    if let received = reply.header(ReplySignature.targetHeader) {
+      let expected = ReplySignature.targetSignature(
+        secret: credential.secret, nonce: nonce, method: request.method.rawValue, address: covered,
+        status: reply.status, body: reply.body)
+      self = isRight(received, expected) ? .target : .none
+    } else if let received = reply.header(ReplySignature.header) {
+      let expected = ReplySignature.signature(
+        secret: credential.secret, nonce: nonce, status: reply.status, body: reply.body)
+      self = isRight(received, expected) ? .plain : .none
+    } else {
+      self = .none
+    }
   }
 }

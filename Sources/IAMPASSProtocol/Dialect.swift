@@ -32,16 +32,17 @@ public enum Dialect: String, Sendable, CaseIterable {
 }
 
 extension RequestSigner {
-  /// All headers that sign a request.
+  /// All headers that sign a request; nil where no signature is over the whole address, see ``covered(_:)``.
   ///
   /// - Parameters:
   ///   - nonce: 64 random bits, used once.
   ///   - timestamp: Unix time in seconds.
   ///   - uri: the full request URI, as it will be sent.
-  public func headers(nonce: UInt64, timestamp: Int64, uri: String, dialect: Dialect) -> [(name: String, value: String)]
-  {
+  public func headers(
+    nonce: UInt64, timestamp: Int64, uri: String, dialect: Dialect
+  ) -> [(name: String, value: String)]? {
     guard let authentication = authentication(nonce: String(nonce), timestamp: String(timestamp), uri: uri) else {
-      preconditionFailure("a UInt64 is always a nonce")
+      return nil
     }
     return [(Dialect.authenticationHeader, authentication)]
       + dialect.timestampHeaders.map { ($0, String(timestamp)) }

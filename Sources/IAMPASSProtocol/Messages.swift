@@ -11,6 +11,19 @@ public enum MessageError: Error, Equatable, Sendable {
   case refused(reason: String?)
 }
 
+/// The query's item that holds the body's digest (an addition of ours that services may ignore).
+///
+/// A request's signature covers the query and not the body: without the digest, whoever carries the request could change
+/// what the phone shows, which users are added, or the number that a link is sent to.
+public enum BodyDigest {
+  public static let name = "body_sha256"
+
+  /// SHA-256 of a body as sent, in lower-case hexadecimal.
+  public static func value(of body: [UInt8]) -> String { Digest.hexadecimal(Digest.sha256(body)) }
+
+  public static func item(for body: [UInt8]) -> (String, String) { (name, value(of: body)) }
+}
+
 /// The body of `authenticate_user`.
 public struct StartRequest: Sendable, Equatable {
   public var context: SignInContext?
@@ -28,13 +41,6 @@ public struct StartRequest: Sendable, Equatable {
   public func encoded() -> [UInt8] {
     JSON.object(["context": context?.json, "boot_id": bootID.map { .string($0) }]).encoded()
   }
-
-  /// The query's item that holds the body's digest (an addition of ours that services may ignore). The request's
-  /// signature covers the query and not the body: without it, who carries the request could change what the phone shows.
-  public static let digestName = "body_sha256"
-
-  /// SHA-256 of a body as sent, in lower-case hexadecimal.
-  public static func digest(of body: [UInt8]) -> String { Digest.hexadecimal(Digest.sha256(body)) }
 
   /// An empty body is an empty request.
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -325,6 +331,36 @@ public struct RegistrationLinkReply: Sendable, Equatable {
   }
 }
 
+/// The same, to a client that asks for a sealed link (an addition of ours that services may ignore).
+public enum SealedLinkReply: Sendable, Equatable {
+  /// The query's item that asks for it. It stands in the signed address, so that nobody on the way can take it off.
+  public static let query = (name: "sealed", value: "1")
+
+  /// As ``LinkSeal`` makes it.
+  case sealed(String)
+  /// Of a service that knows no seals.
+  case plain(String)
+
+  /// - Throws: ``MessageError/contradiction(_:)`` for a reply that has the link both ways.
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.acknowledged(body)
+    switch (json["sealed_register_url"], json["register_url"]) {
+    case (.string(let text)?, nil): self = .sealed(text)
+    case (nil, .string(let link)?): self = .plain(link)
+    case (nil, _): throw .member("register_url")
+    case (_, nil): throw .member("sealed_register_url")
+    case (_, _): throw .contradiction("register_url")
+    }
+  }
+
+  public func encoded() -> [UInt8] {
+    switch self {
+    case .sealed(let text): JSON.object(["status": .bool(true), "sealed_register_url": .string(text)]).encoded()
+    case .plain(let link): RegistrationLinkReply(registerURL: link).encoded()
+    }
+  }
+}
+
 /// The reply of `has_registered_mobile_device`.
 public struct DeviceRegisteredReply: Sendable, Equatable {
   public let isRegistered: Bool
@@ -379,10 +415,17 @@ public struct ServiceAnnouncement: Sendable, Equatable {
   public var hostCredentials: Bool
   /// Replies about a session name it, and a start's signed address may carry its body's digest.
   public var sessionNames: Bool
+  /// Replies have the signature that covers what was asked, too.
+  public var signedTargets: Bool
+  /// On every route the signed address may carry the body's digest.
+  public var bodyDigests: Bool
+  /// Registration links are sealed for whoever asks for it.
+  public var sealedLinks: Bool
 
   public init(
     signedReplies: Bool = false, context: Bool = false, preferWait: Bool = false, matchCode: Bool = false,
-    hostCredentials: Bool = false, sessionNames: Bool = false
+    hostCredentials: Bool = false, sessionNames: Bool = false, signedTargets: Bool = false, bodyDigests: Bool = false,
+    sealedLinks: Bool = false
   ) {
     self.signedReplies = signedReplies
     self.context = context
@@ -390,6 +433,9 @@ public struct ServiceAnnouncement: Sendable, Equatable {
     self.matchCode = matchCode
     self.hostCredentials = hostCredentials
     self.sessionNames = sessionNames
+    self.signedTargets = signedTargets
+    self.bodyDigests = bodyDigests
+    self.sealedLinks = sealedLinks
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -398,14 +444,16 @@ public struct ServiceAnnouncement: Sendable, Equatable {
     self.init(
       signedReplies: has("signed_replies"), context: has("context"), preferWait: has("prefer_wait"),
       matchCode: has("match_code"), hostCredentials: has("host_credentials"),
-      sessionNames: has("session_names"))
+      sessionNames: has("session_names"), signedTargets: has("signed_targets"), bodyDigests: has("body_digests"),
+      sealedLinks: has("sealed_links"))
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "signed_replies": .bool(signedReplies), "context": .bool(context), "prefer_wait": .bool(preferWait),
       "match_code": .bool(matchCode), "host_credentials": .bool(hostCredentials),
-      "session_names": .bool(sessionNames),
+      "session_names": .bool(sessionNames), "signed_targets": .bool(signedTargets),
+      "body_digests": .bool(bodyDigests), "sealed_links": .bool(sealedLinks),
     ]).encoded()
   }
 }

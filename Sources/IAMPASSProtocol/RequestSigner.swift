@@ -48,10 +48,10 @@ public struct RequestSigner: Sendable {
     signature(nonce: nonce, timestamp: timestamp, uri: uri).map { "hmac \(client.exposedValue):\(nonce):\($0)" }
   }
 
-  /// The base64 of the signature; nil where the nonce is not 1–20 digits below 2^64.
+  /// The base64 of the signature; nil where the nonce is not 1–20 digits below 2^64, or ``covered(_:)`` is nil.
   public func signature(nonce: String, timestamp: String, uri: String) -> String? {
-    guard let token = token(nonce: nonce) else { return nil }
-    let text = nonce + signedURI(uri) + timestamp
+    guard let token = token(nonce: nonce), let covered = covered(uri) else { return nil }
+    let text = nonce + covered + timestamp
     return Base64.encode(Array(Digest.hmacSHA256(key: token, Array(text.utf8)).prefix(Self.signatureLength)))
   }
 
@@ -72,15 +72,27 @@ public struct RequestSigner: Sendable {
     return UInt64(text)
   }
 
-  private func signedURI(_ uri: String) -> String {
-    guard scheme == .client else { return uri }
-    // The clients' `re.sub(".*://", "")` is greedy: the last "://" counts, wherever it stands.
-    let bytes = Array(uri.utf8)
-    let marker = Array("://".utf8)
-    guard bytes.count >= marker.count,
-      let last = (0...(bytes.count - marker.count)).last(where: { bytes[$0...].starts(with: marker) })
-    else { return uri }
-    return String(decoding: bytes[(last + marker.count)...], as: UTF8.self)
+  /// What of an address a signature is over: the whole, or under ``SigningScheme/client`` all but its scheme.
+  ///
+  /// Nil where `://` stands in it a second time. The published clients' `re.sub(".*://", "")` takes everything up to the
+  /// last one away: what stands before it could be exchanged under a right signature.
+  public func covered(_ uri: String) -> String? {
+    guard let start = Self.afterMarker(uri.utf8[...]) else { return uri }
+    guard !Self.isAmbiguous(target: start) else { return nil }
+    return scheme == .client ? String(Substring(start)) : uri
+  }
+
+  /// Whether a request's target, path and query, has a raw `://`. An encoded one, such as `%3A%2F%2F`, moves nothing.
+  public static func isAmbiguous(target: Substring.UTF8View) -> Bool { afterMarker(target) != nil }
+
+  /// What follows the first `://`; nil where there is none.
+  private static func afterMarker(_ text: Substring.UTF8View) -> Substring.UTF8View? {
+    var rest = text
+    while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
+      rest = rest[rest.index(after: colon)...]
+      if rest.starts(with: [UInt8(ascii: "/"), UInt8(ascii: "/")]) { return rest.dropFirst(2) }
+    }
+    return nil
   }
 
   private static func documentedKey(_ secret: Secret) throws(SigningError) -> [UInt8] {
@@ -91,9 +103,11 @@ public struct RequestSigner: Sendable {
   }
 }
 
-/// The service's own signature over a reply (an addition of `iampass-server`).
+/// The service's own signatures over a reply (an addition of `iampass-server`).
 public enum ReplySignature {
   public static let header = "X-IAMPASS-Reply-Signature"
+  /// The header of ``targetSignature(secret:nonce:method:address:status:body:)``.
+  public static let targetHeader = "X-IAMPASS-Reply-Target-Signature"
 
   /// - Parameters:
   ///   - secret: of the application or host credential that started the session, never the session's own.
@@ -101,5 +115,21 @@ public enum ReplySignature {
   public static func signature(secret: Secret, nonce: String, status: Int, body: [UInt8]) -> String {
     let key = Digest.sha256(Array("reply".utf8) + secret.exposedBytes)
     return Base64.encode(Digest.hmacSHA256(key: key, Array((nonce + String(status)).utf8) + body))
+  }
+
+  /// The signature that also says what was asked: a reply to another question, under the same nonce, has another one.
+  ///
+  /// - Parameters:
+  ///   - secret: as for ``signature(secret:nonce:status:body:)``.
+  ///   - nonce: the request's nonce, as sent.
+  ///   - method: the request's, in capitals.
+  ///   - address: what of its address the request's own signature is over, see ``RequestSigner/covered(_:)``.
+  public static func targetSignature(
+    secret: Secret, nonce: String, method: String, address: String, status: Int, body: [UInt8]
+  ) -> String {
+    let key = Digest.sha256(Array("reply to target".utf8) + secret.exposedBytes)
+    // None of the four has a line's end in it, so that nothing moves from one to the next.
+    let head = [nonce, method, address, String(status)].map { $0 + "\n" }.joined()
+    return Base64.encode(Digest.hmacSHA256(key: key, Array(head.utf8) + body))
   }
 }

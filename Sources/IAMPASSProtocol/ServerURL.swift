@@ -43,7 +43,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     // As services write it, and as a thousand are read each second: nothing but a path follows the origin.
     let rest = text.utf8.dropFirst(origin.utf8.count)
     if rest.first == UInt8(ascii: "/"), text.utf8.starts(with: origin.utf8) {
-      guard Parts.isAddress(text), !Parts.climbs(rest) else { throw .notAnAddress }
+      guard Parts.isAddress(text), !Parts.isMisread(rest) else { throw .notAnAddress }
       return text
     }
     if text.hasPrefix("/"), !text.hasPrefix("//") {
@@ -84,7 +84,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
       let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
       (host, port) = try Parts.authority(String(rest[..<end]).lowercased())
       path = String(rest[end...])
-      guard !Parts.climbs(path.utf8[...]) else { throw .notAnAddress }
+      guard !Parts.isMisread(path.utf8[...]) else { throw .notAnAddress }
     }
 
     /// Neither too long nor with anything in it that readers see differently.
@@ -127,8 +127,13 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// `.` and `..`, plainly and encoded.
     private static let climbing: Set = [".", "%2e", "..", ".%2e", "%2e.", "%2e%2e"]
 
+    /// Whether a path with its query is one that others take apart differently, or that no signature is wholly over.
+    static func isMisread(_ target: Substring.UTF8View) -> Bool {
+      climbs(target) || RequestSigner.isAmbiguous(target: target)
+    }
+
     /// Whether a segment is one of those (RFC 3986 §5.2.4).
-    static func climbs(_ path: Substring.UTF8View) -> Bool {
+    private static func climbs(_ path: Substring.UTF8View) -> Bool {
       path.prefix { $0 != UInt8(ascii: "?") }.split(separator: UInt8(ascii: "/")).contains { segment in
         guard segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%") else { return false }
         return climbing.contains(String(decoding: segment, as: UTF8.self).lowercased())

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 extension Call {
   /// The boot that a start names, as far as it is signed: the signature covers the address, and the body by its digest
   /// alone. Anybody on the way could otherwise end all sessions of a computer by changing it.
-  func signedBootID(of start: StartRequest) -> String? { target.has(StartRequest.digestName) ? start.bootID : nil }
+  func signedBootID(of start: StartRequest) -> String? { target.has(BodyDigest.name) ? start.bootID : nil }
 }
 
 extension Service {

@@ -46,16 +46,22 @@ extension Service {
     return ServiceReply(200, DeviceRegisteredReply(isRegistered: isRegistered).encoded())
   }
 
-  func makeLink(for name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+  func makeLink(
+    for name: String, of application: Application, _ call: Call, _ client: VerifiedClient
+  ) async throws -> ServiceReply {
+    guard let isSealed = call.wantsSealedLink else { return .refused(400, .badRequest) }
     let link = try await registrationLink(
       for: name, of: application.id, displayName: call.displayName, isLost: false, at: call.address)
-    return link.map(linkReply) ?? .refused(404, .unknownUser)
+    return try link.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
   }
 
-  func loseDevice(of name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+  func loseDevice(
+    of name: String, of application: Application, _ call: Call, _ client: VerifiedClient
+  ) async throws -> ServiceReply {
+    guard let isSealed = call.wantsSealedLink else { return .refused(400, .badRequest) }
     let link = try await registrationLink(
       for: name, of: application.id, displayName: call.displayName, isLost: true, at: call.address)
-    return link.map(linkReply) ?? .refused(404, .unknownUser)
+    return try link.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
   }
 
   /// A new link; nil where there is no such user.
@@ -120,8 +126,11 @@ extension Service {
     return isSent ? .done : .refused(200, .messageNotSent)
   }
 
-  private func linkReply(_ link: String) -> ServiceReply {
-    ServiceReply(200, RegistrationLinkReply(registerURL: link).encoded())
+  private func linkReply(_ link: String, sealedFor client: VerifiedClient?) throws -> ServiceReply {
+    guard let client else { return ServiceReply(200, RegistrationLinkReply(registerURL: link).encoded()) }
+    let seal = LinkSeal(secret: client.replySecret, nonce: client.nonce)
+    let text = seal.sealed(link, salt: try Fresh.bytes(LinkSeal.saltLength))
+    return ServiceReply(200, SealedLinkReply.sealed(text).encoded())
   }
 
   /// Wakes who waits for these sessions, and their phones, and writes it down.
@@ -141,4 +150,10 @@ extension Service {
 extension Call {
   /// What the registration shows for the user; the service knows no names.
   fileprivate var displayName: String { target.value("display_name") ?? "" }
+
+  /// Whether the link is to be sealed; nil where that is asked for in words that are not understood.
+  fileprivate var wantsSealedLink: Bool? {
+    guard target.has(SealedLinkReply.query.name) else { return false }
+    return target.value(SealedLinkReply.query.name) == SealedLinkReply.query.value ? true : nil
+  }
 }

@@ -70,6 +70,7 @@ public struct Service: Sendable {
       return .refused(405, .methodNotAllowed).adding("Allow", route.method)
     }
     let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
+    if let refusal = call.refusal(of: route) { return refusal }
     return await limitingFailures(of: route, call) {
       await replyingWhenStorageFails { try await reply(to: route, call) }
     }
@@ -96,17 +97,17 @@ public struct Service: Sendable {
     case .addUsers(let id): try await signed(application: id, call) { try await addUsers(to: $0, call) }
     case .deleteUsers(let id): try await signed(application: id, call) { try await deleteUsers(of: $0, call) }
     case .registrationLink(let id, let user):
-      try await signed(application: id, call) { try await makeLink(for: user, of: $0, call) }
+      try await signed(application: id, call) { try await makeLink(for: user, of: $0, call, $1) }
     case .hasDevice(let id, let user):
       try await signed(application: id, call) { try await hasDevice(user, of: $0) }
     case .lostDevice(let id, let user):
-      try await signed(application: id, call) { try await loseDevice(of: user, of: $0, call) }
+      try await signed(application: id, call) { try await loseDevice(of: user, of: $0, call, $1) }
     case .registrationMessage(let id, let user):
       try await signed(application: id, call) { try await sendMessage(to: user, of: $0, call) }
     case .authenticate(let id, let user):
-      try await signed(starter: id, call) { try await startSession(for: user, by: $0, call) }
+      try await signed(starter: id, call) { starter, _ in try await startSession(for: user, by: starter, call) }
     // Where the service stands in its history is in every signed reply.
-    case .serviceMark(let id): try await signed(starter: id, call) { _ in .done }
+    case .serviceMark(let id): try await signed(starter: id, call) { _, _ in .done }
     case .sessionStatus(let id): try await signed(session: id, call) { try await status(of: $0, call) }
     case .sessionLogout(let id): try await signed(session: id, call) { try await logOut($0) }
     case .showLink(let code): try await openLink(code, call)
@@ -130,24 +131,32 @@ public struct Service: Sendable {
     200,
     ServiceAnnouncement(
       signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true,
-      sessionNames: true
+      sessionNames: true, signedTargets: true, bodyDigests: true, sealedLinks: true
     ).encoded())
 
   /// A reply for an application's own request, signed; its hosts may not manage users and phones.
   private func signed(
     application id: String, _ call: Call, _ work: @Sendable (Application) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    try await signed(starter: id, call) { starter in
+    try await signed(application: id, call) { application, _ in try await work(application) }
+  }
+
+  /// The same, for work that needs to know who asked.
+  private func signed(
+    application id: String, _ call: Call,
+    _ work: @Sendable (Application, VerifiedClient) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    try await signed(starter: id, call) { starter, client in
       guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
       let settings = try await storage.read { try ApplicationSettings.of(starter.application.id, in: $0) }
       guard !settings.isDisabled else { return .refused(403, .applicationDisabled) }
-      return try await work(starter.application)
+      return try await work(starter.application, client)
     }
   }
 
   /// A reply for a request of an application or one of its hosts, signed; refused where the signature is not its own.
   private func signed(
-    starter id: String, _ call: Call, _ work: @Sendable (Starter) async throws -> ServiceReply
+    starter id: String, _ call: Call, _ work: @Sendable (Starter, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
     guard let starter = try await storage.read({ try Starter.find(id, in: $0) }) else {
       return .refused(404, .unknownApplication)
@@ -155,7 +164,7 @@ public struct Service: Sendable {
     switch try await check.starter(starter, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
-      return await replyingWhenStorageFails { try await marked(work(starter)) }.signed(for: client)
+      return await replyingWhenStorageFails { try await marked(work(starter, client)) }.signed(for: client)
     }
   }
 
@@ -202,6 +211,18 @@ struct Call: Sendable {
   let client: ClientAddress
 
   var signedURIs: [String] { address.signedURIs(request.target) }
+
+  /// For what a right signature cannot be about, or not wholly.
+  fileprivate func refusal(of route: Route) -> ServiceReply? {
+    if route.failureGroup == .signed, RequestSigner.isAmbiguous(target: request.target.utf8[...]) {
+      return .refused(400, .badRequest)
+    }
+    // Other makes of clients send none; whoever carries the request cannot take it off, since the signature covers it.
+    guard !target.has(BodyDigest.name) || target.value(BodyDigest.name) == BodyDigest.value(of: request.body) else {
+      return .refused(400, .wrongBody)
+    }
+    return nil
+  }
 }
 
 extension ServiceReply {
@@ -209,10 +230,15 @@ extension ServiceReply {
     refused(429, .tooManyFailures).adding("Retry-After", String(seconds))
   }
 
-  /// With this service's own signature, for who verified.
+  /// With this service's own signatures, for who verified.
   fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
     adding(
       ReplySignature.header,
-      ReplySignature.signature(secret: client.replySecret, nonce: client.nonce, status: status, body: body))
+      ReplySignature.signature(secret: client.replySecret, nonce: client.nonce, status: status, body: body)
+    ).adding(
+      ReplySignature.targetHeader,
+      ReplySignature.targetSignature(
+        secret: client.replySecret, nonce: client.nonce, method: client.method, address: client.address,
+        status: status, body: body))
   }
 }

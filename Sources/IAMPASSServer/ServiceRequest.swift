@@ -69,6 +69,8 @@ extension Substring {
 public enum Reason: String, Sendable, CaseIterable {
   case badRequest = "BAD_REQUEST"
   case bodyTooLarge = "BODY_TOO_LARGE"
+  /// The signed address names another body's digest.
+  case wrongBody = "WRONG_BODY"
   case requestTooSlow = "REQUEST_TOO_SLOW"
   case notFound = "NOT_FOUND"
   case methodNotAllowed = "METHOD_NOT_ALLOWED"

@@ -31,6 +31,9 @@ struct VerifiedClient: Sendable {
   /// Of the application or host credential, also where a session signed: replies are signed with it.
   let replySecret: Secret
   let nonce: String
+  let method: String
+  /// What of the request's address the signature is over, as the client spells it.
+  let address: String
 }
 
 /// The check of a request's signature, time stamp and nonce.
@@ -142,16 +145,22 @@ struct SignatureCheck: Sendable {
     Int64(text).flatMap { $0 > 0 && String($0) == text ? $0 : nil }
   }
 
+  /// What the signature is over, where it is `party`'s; nil where it is not.
+  private func address(signedBy party: Party, _ claim: Claim, uris: [String]) -> String? {
+    for scheme in SigningScheme.allCases {
+      guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
+        continue
+      }
+      let signed = uris.first { claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: $0) }
+      if let signed { return signer.covered(signed) }
+    }
+    return nil
+  }
+
   private func verify(
     _ claim: Claim, _ party: Party, of request: ServiceRequest, uris: [String]
   ) async throws -> Outcome {
-    let isMade = SigningScheme.allCases.contains { scheme in
-      guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
-        return false
-      }
-      return uris.contains { claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: $0) }
-    }
-    guard isMade else { return .refused(.signatureRefused) }
+    guard let address = address(signedBy: party, claim, uris: uris) else { return .refused(.signatureRefused) }
     // Said only to who holds the secret.
     guard party.hostCredential?.isRevoked != true else { return .refused(.credentialRevoked) }
     // By value: "7" and "007" are one nonce to the documented scheme.
@@ -165,6 +174,8 @@ struct SignatureCheck: Sendable {
     }
     guard isNew else { return .refused(.nonceReplayed) }
     request.onProof()
-    return .verified(VerifiedClient(replySecret: party.replySecret, nonce: claim.authentication.nonce))
+    return .verified(
+      VerifiedClient(
+        replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method, address: address))
   }
 }

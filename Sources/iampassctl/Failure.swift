@@ -184,8 +184,8 @@ enum Failure: Error {
     case .badApplicationID, .badSecret: EX_DATAERR
     case .unreachable, .clockDiffers: EX_UNAVAILABLE
     case .unknownApplication, .notAccepted: EX_NOPERM
-    case .service(.badReply), .service(.replyNotSigned), .service(.replyForAnother),
-      .service(.foreignAddress):
+    case .service(.badReply), .service(.replyNotSigned), .service(.replyTargetNotSigned),
+      .service(.replyForAnother), .service(.foreignAddress):
       EX_PROTOCOL
     case .service, .unknownAtService: EX_UNAVAILABLE
     }

@@ -98,7 +98,7 @@ final class ServiceChecks {
       let acceptance = try probe.acceptance(
         of: credential, scheme: settings.scheme, mayBeHost: announcement?.hostCredentials ?? false,
         deadline: .now().advanced(milliseconds: Self.patience))
-      if case .accepted(.application, _) = acceptance {
+      if case .accepted(.application, _, _) = acceptance {
         management = try? ManagementClient(
           settings: settings, credential: credential, transport: transport, unixTime: { Int64(time(nil)) })
       }
@@ -127,7 +127,7 @@ final class ServiceChecks {
     case .clockDiffers(let difference):
       clockRefusal = difference
       return []
-    case .accepted(let kind, let signsReplies):
+    case .accepted(let kind, let signsReplies, let signsTargets):
       var findings = [
         Finding(.ok, .service, "the service accepts the signature (signing = \(configuration.signing.rawValue))")
       ]
@@ -142,6 +142,7 @@ final class ServiceChecks {
             .warning, .service, "the service signs its replies, and signed_replies is off",
             hint: "set signed_replies = required"))
       }
+      if let finding = Self.targetFinding(configuration, signsReplies, signsTargets) { findings.append(finding) }
       if kind == .application, announcement?.hostCredentials ?? false {
         findings.append(
           Finding(
@@ -151,6 +152,22 @@ final class ServiceChecks {
       }
       return findings
     }
+  }
+
+  /// Nothing where the replies' signature itself is not as it should be: that is said.
+  private static func targetFinding(
+    _ configuration: Configuration, _ signsReplies: Bool, _ signsTargets: Bool
+  ) -> Finding? {
+    guard configuration.requiresSignedReplies, signsReplies,
+      configuration.requiresSignedTargets != signsTargets
+    else { return nil }
+    return signsTargets
+      ? Finding(
+        .warning, .service, "the service's signature covers what was asked, and signed_targets is off",
+        hint: "set signed_targets = required")
+      : Finding(
+        .problem, .service, "signed_targets = required, but the service's signature does not cover what was asked",
+        hint: "where an older iampass-server was put back, set signed_targets = off; else somebody is in between")
   }
 
   /// Those of `users` who have no phone at the service; nil where that cannot be asked, or would take too long.

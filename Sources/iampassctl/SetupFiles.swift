@@ -32,8 +32,13 @@ struct SetupFiles {
     if known.server != answers.server { values.append(("server", answers.server.description)) }
     if let path = answers.newAuthority, path != known.caFile { values.append(("ca_file", path)) }
     if known.signing != trial.scheme { values.append(("signing", trial.scheme.rawValue)) }
-    if known.requiresSignedReplies != trial.requiresSignedReplies {
-      values.append(("signed_replies", trial.requiresSignedReplies ? "required" : "off"))
+    func word(_ isRequired: Bool) -> String { isRequired ? "required" : "off" }
+    let was = ReplyPins(known)
+    if was.signedReplies != trial.replies.signedReplies {
+      values.append(("signed_replies", word(trial.replies.signedReplies)))
+    }
+    if was.signedTargets != trial.replies.signedTargets {
+      values.append(("signed_targets", word(trial.replies.signedTargets)))
     }
     return try entry(name, values, .readableByAll, mode: 0o644)
   }

@@ -4,11 +4,33 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
+/// What replies are refused without.
+struct ReplyPins: Equatable {
+  let signedReplies: Bool
+  let signedTargets: Bool
+
+  static let none = ReplyPins(signedReplies: false, signedTargets: false)
+
+  init(signedReplies: Bool, signedTargets: Bool) {
+    self.signedReplies = signedReplies
+    self.signedTargets = signedTargets
+  }
+
+  init(_ configuration: Configuration) {
+    self.init(
+      signedReplies: configuration.requiresSignedReplies, signedTargets: configuration.requiresSignedTargets)
+  }
+
+  init(_ announcement: ServiceAnnouncement) {
+    self.init(signedReplies: announcement.signedReplies, signedTargets: announcement.signedTargets)
+  }
+}
+
 /// What the service says to the answers: tried, and nothing changed by it.
 struct SetupTrial {
   let scheme: SigningScheme
   let kind: ServiceProbe.CredentialKind
-  let requiresSignedReplies: Bool
+  let replies: ReplyPins
 
   init(_ answers: SetupAnswers, interrupt: Interrupt) throws(Failure) {
     let transport = try Self.transport(answers, interrupt)
@@ -24,12 +46,12 @@ struct SetupTrial {
     let clock = ClockFinding.finding(difference: greeting.clockDifference)
     // One that is far off is said once: by the failure, or below where the service takes it all the same.
     if clock.level != .problem { Self.say(clock) }
-    let (scheme, kind, signs) = try Self.accepted(answers, probe, greeting.announcement)
+    let (scheme, kind, replies) = try Self.accepted(answers, probe, greeting.announcement)
     if clock.level == .problem { Self.say(clock) }
     self.scheme = scheme
     self.kind = kind
-    requiresSignedReplies = try Self.pins(
-      answers, announced: greeting.announcement?.signedReplies ?? false, signs: signs)
+    self.replies = replies
+    try Self.judge(replies, answers, greeting.announcement)
     Self.tell(kind, hostsHaveOwn: greeting.announcement?.hostCredentials ?? false)
   }
 
@@ -67,7 +89,7 @@ struct SetupTrial {
   /// The scheme in force is tried first, so that a service that takes both changes nothing.
   private static func accepted(
     _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?
-  ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, signsReplies: Bool) {
+  ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, ReplyPins) {
     let current = answers.configuration.signing
     for scheme in [current] + SigningScheme.allCases.filter({ $0 != current }) {
       // The documented scheme takes no secret of another length.
@@ -79,9 +101,9 @@ struct SetupTrial {
           deadline: .now().advanced(milliseconds: ServiceChecks.patience))
       }
       switch acceptance {
-      case .accepted(let kind, let signs):
+      case .accepted(let kind, let signsReplies, let signsTargets):
         Terminal.say("the service accepts the signature (signing = \(scheme.rawValue))")
-        return (scheme, kind, signs)
+        return (scheme, kind, ReplyPins(signedReplies: signsReplies, signedTargets: signsTargets))
       case .refused: continue
       case .unknownApplication: throw .unknownApplication(answers.credential.applicationID)
       case .clockDiffers(let difference): throw .clockDiffers(ClockFinding.finding(difference: difference))
@@ -91,14 +113,18 @@ struct SetupTrial {
   }
 
   /// Once pinned it stays pinned: a service that signs no more, or announces and does not, may be somebody else.
-  private static func pins(_ answers: SetupAnswers, announced: Bool, signs: Bool) throws(Failure) -> Bool {
-    let wasPinned = answers.configuration.requiresSignedReplies && answers.server == answers.configuration.server
-    guard signs || !(announced || wasPinned) else { throw .service(.replyNotSigned) }
-    guard signs || answers.server.isEncrypted else {
+  private static func judge(
+    _ replies: ReplyPins, _ answers: SetupAnswers, _ announcement: ServiceAnnouncement?
+  ) throws(Failure) {
+    var expected = [announcement.map(ReplyPins.init) ?? .none]
+    if answers.server == answers.configuration.server { expected.append(ReplyPins(answers.configuration)) }
+    if expected.contains(where: \.signedReplies), !replies.signedReplies { throw .service(.replyNotSigned) }
+    if expected.contains(where: \.signedTargets), !replies.signedTargets { throw .service(.replyTargetNotSigned) }
+    guard replies.signedReplies || answers.server.isEncrypted else {
       throw .misconfigured(.plainServerNotSigned, path: Configuration.path)
     }
-    if signs { Terminal.say("the service signs its replies: signed_replies = required") }
-    return signs
+    if replies.signedReplies { Terminal.say("the service signs its replies: signed_replies = required") }
+    if replies.signedTargets { Terminal.say("the signature covers what was asked: signed_targets = required") }
   }
 
   private static func tell(_ kind: ServiceProbe.CredentialKind, hostsHaveOwn: Bool) {

@@ -27,7 +27,8 @@ def setUpModule():
 class Check(unittest.TestCase):
     def setUp(self):
         world.settings = {
-            "server": world.address, "ca_file": world.certificate, "signed_replies": "required", "services": "sudo",
+            "server": world.address, "ca_file": world.certificate, "signed_replies": "required",
+            "signed_targets": "required", "services": "sudo",
         }  # fmt: skip
         world.configure()
         shutil.rmtree(world.path("pam.d"))
@@ -123,8 +124,12 @@ class Check(unittest.TestCase):
         self.assert_problem("does not know the application_id", "setup")
 
     def test_replies_that_could_be_checked_and_are_not_are_a_warning(self):
-        world.configure(signed_replies=None)
+        world.configure(signed_replies=None, signed_targets=None)
         self.assert_problem("signed_replies is off", "signed_replies = required", level="warning")
+
+    def test_a_signature_that_could_cover_what_was_asked_is_a_warning(self):
+        world.configure(signed_targets=None)
+        self.assert_problem("signed_targets is off", "signed_targets = required", level="warning")
 
     def test_a_worker_that_others_write_is_a_problem(self):
         os.chmod(world.path("iampass-https"), 0o777)

@@ -1,5 +1,8 @@
 """iampassctl against a hostile service: bounded, nothing half written, and nothing of the service's own on the terminal."""
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import sys
@@ -28,13 +31,23 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
 
 
+def signed_the_older_way(stream, request):
+    """404 for nobody's phone, with the signature that older versions have."""
+    header = next(value for name, value in request.headers if name.lower() == "authentication")
+    body = b'{"status":false,"reason":"UNKNOWN_USER"}'
+    key = hashlib.sha256(b"reply" + SECRET.encode()).digest()
+    signature = base64.b64encode(hmac.digest(key, header.split(":")[1].encode() + b"404" + body, "sha256")).decode()
+    reply(404, body, [("X-IAMPASS-Reply-Signature", signature)])(stream, request)
+
+
 class Case(unittest.TestCase):
-    def serve(self, name="good", signed_replies=None):
+    def serve(self, name="good", signed_replies=None, signed_targets=None):
         self.service = HostileService(**SERVICES[name])
         self.service.start()
         self.addCleanup(self.service.stop)
         world.write("ca.pem", read(self.service.ca_file), 0o644)
-        world.settings = {"server": self.service.url, "ca_file": world.path("ca.pem"), "signed_replies": signed_replies}
+        world.settings = {"server": self.service.url, "ca_file": world.path("ca.pem"), "signed_replies": signed_replies,
+                          "signed_targets": signed_targets}  # fmt: skip
         world.configure()
         world.write("credentials", f"application_id = application\napplication_secret = {SECRET}\n")
         world.write("users", "daemon:token-1\n")
@@ -66,6 +79,22 @@ class Setup(Case):
             WELL_KNOWN: reply(200, b'{"signed_replies":true}'), "*": [reply(404, b"{}"), reply(401, b"{}")],
         }  # fmt: skip
         self.assert_refused(("setup",), PROTOCOL, "answer is not signed")
+
+    def test_a_service_that_covered_what_was_asked_and_stops_is_refused(self):
+        for is_recorded in (True, False):
+            with self.subTest(is_recorded=is_recorded):
+                self.serve(signed_replies="required", signed_targets="required" if is_recorded else None)
+                self.service.behaviour = {
+                    WELL_KNOWN: reply(200, b'{"signed_replies":true,"signed_targets":%s}' % (b"false" if is_recorded else b"true")),
+                    "*": signed_the_older_way,
+                }  # fmt: skip
+                self.assert_refused(("setup",), PROTOCOL, "answer is signed, but not for this request")
+
+    def test_an_older_service_is_taken_where_nothing_more_was_recorded(self):
+        self.serve(signed_replies="required")
+        self.service.behaviour = {WELL_KNOWN: reply(200, b'{"signed_replies":true}'), "*": signed_the_older_way}
+        done = world.ctl("setup")
+        self.assertEqual((done.code, world.snapshot()), (0, self.before), done.text)
 
     def test_a_service_that_never_signed_is_taken_without(self):
         self.serve()

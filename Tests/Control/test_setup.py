@@ -1,6 +1,7 @@
 """`iampassctl setup`: asked at a terminal, given by options, interrupted, killed, and run again."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -62,7 +63,7 @@ class AtATerminal(Case):
         self.assertEqual(world.finish(child), 0, child.screen.getvalue())
         text = read(world.path("iampass.conf"))
         self.assertTrue(text.startswith(self.comment + "\n"), text)
-        self.assertIn(f"server = {world.address}\nsigned_replies = required\n", text)
+        self.assertIn(f"server = {world.address}\nsigned_replies = required\nsigned_targets = required\n", text)
         self.assertEqual(read(world.path("credentials")), f"application_id = {self.id}\napplication_secret = {self.secret}\n")
         modes = {name: mode for name, (mode, _) in world.snapshot().items()}
         self.assertEqual(modes, {"iampass.conf": "0o644", "iampass.conf.bak": "0o644", "credentials": "0o600"})
@@ -120,7 +121,8 @@ class AtATerminal(Case):
 class ByOptions(Case):
     def test_needs_no_terminal(self):
         done = self.setup_once()
-        for line in ("answers over TLS", "clock agrees", "signing = documented", "signed_replies = required", "application's own"):
+        for line in ("answers over TLS", "clock agrees", "signing = documented", "signed_replies = required",
+                     "signed_targets = required", "application's own"):
             self.assertIn(line, done.out)
 
     def test_what_is_missing_without_a_terminal_is_named(self):
@@ -255,7 +257,7 @@ class Killed(Case):
             for name in list(world.snapshot()):
                 os.unlink(world.path(name))
             for name, (mode, text) in old.items():
-                world.write(name, text.replace("signed_replies = required\n", ""), int(mode, 8))
+                world.write(name, re.sub("signed_.* = required\n", "", text), int(mode, 8))
             began = time.monotonic()
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             # The first run is left alone, and says how long one takes here.
@@ -267,7 +269,8 @@ class Killed(Case):
             # Takes the lock, and changes nothing by itself.
             world.ctl("user", "remove", "nobody-of-this-name", "--force")
             is_new = other in read(world.path("credentials"))
-            self.assertEqual("signed_replies = required" in read(world.path("iampass.conf")), is_new)
+            for key in ("signed_replies", "signed_targets"):
+                self.assertEqual(f"{key} = required" in read(world.path("iampass.conf")), is_new)
             self.assertEqual(os.stat(world.path("credentials")).st_mode & 0o777, 0o600)
             self.assertEqual([name for name in os.listdir(world.folder) if name.endswith(".pending")], [])
             seen.add(is_new)

@@ -190,6 +190,19 @@ import Testing
     #expect(configuration.unknownKeys == ["future"])
     #expect(configuration.services == ["sudo", "su"])
     #expect(configuration.requiresSignedReplies)
+    #expect(!configuration.requiresSignedTargets)
+  }
+
+  @Test func signedTargetsAreSignedRepliesWhateverElseIsSaid() throws {
+    for line in ["", "signed_replies = off\n", "signed_replies = required\n"] {
+      let configuration = try read(line + "server = http://127.0.0.1:8080\nsigned_targets = required\n")
+      #expect(configuration.requiresSignedReplies && configuration.requiresSignedTargets)
+    }
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "iampass.conf", "server = http://127.0.0.1:8080\nsigned_targets = required\n", mode: 0o644)
+    let settings = try HostSetup(path: path).serviceSettings()
+    #expect(settings.signedReplies && settings.signedTargets)
   }
 
   @Test(arguments: [
@@ -198,7 +211,7 @@ import Testing
     "signing = maybe",
     "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "services = sudo ../x",
     "long_command = cut", "services = sudo \u{30C}x", "services = sudo,\u{E9}", "send_command = true",
-    "signed_replies =",
+    "signed_replies =", "signed_targets = on",
     // Taken for keys that were not set, these would trust other authorities, go past the proxy, or lock nobody.
     "ca_file = relative.pem", "proxy = socks://a", "on_unreachable = shout",
   ])

@@ -86,7 +86,7 @@ private final class MarkedService: HTTPTransport {
     _ = try approved(by: service, bootID: "b1")
     let start = try #require(service.asked.first)
     #expect(try StartRequest(parsing: start.body).bootID == "b1")
-    #expect(start.url.hasSuffix("&body_sha256=" + StartRequest.digest(of: start.body)))
+    #expect(start.url.hasSuffix("&body_sha256=" + BodyDigest.value(of: start.body)))
   }
 
   @Test func aServiceThatAnnouncedNothingIsNotToldTheBoot() throws {

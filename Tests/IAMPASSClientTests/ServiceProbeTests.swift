@@ -59,7 +59,7 @@ private final class ServiceOfWords: HTTPTransport {
 
   @Test func notFoundBehindTheSignatureIsAcceptance() throws {
     let service = ServiceOfWords { _, isSigned in isSigned ? 404 : 401 }
-    #expect(try acceptance(service) == .accepted(.application, signsReplies: false))
+    #expect(try acceptance(service) == .accepted(.application, signsReplies: false, signsTargets: false))
   }
 
   @Test func notFoundWhateverTheSignatureIsAnUnknownApplication() throws {
@@ -68,21 +68,22 @@ private final class ServiceOfWords: HTTPTransport {
 
   @Test func aSignedReplyIsAcceptanceWithoutAnotherCall() throws {
     let service = ServiceOfWords(signsReplies: true) { _, isSigned in isSigned ? 404 : 401 }
-    #expect(try acceptance(service) == .accepted(.application, signsReplies: true))
+    #expect(try acceptance(service) == .accepted(.application, signsReplies: true, signsTargets: false))
     #expect(service.asked.count == 1)
   }
 
   @Test func theOtherSchemeIsRefused() throws {
     let service = ServiceOfWords(scheme: .client) { _, isSigned in isSigned ? 404 : 401 }
     #expect(try acceptance(service, scheme: .documented) == .refused)
-    #expect(try acceptance(service, scheme: .client) == .accepted(.application, signsReplies: false))
+    #expect(
+      try acceptance(service, scheme: .client) == .accepted(.application, signsReplies: false, signsTargets: false))
   }
 
   @Test func aHostsCredentialReachesSignInsOnly() throws {
     let service = ServiceOfWords { url, isSigned in
       url.contains("/management/") ? 403 : isSigned ? 404 : 401
     }
-    #expect(try acceptance(service, mayBeHost: true) == .accepted(.host, signsReplies: false))
+    #expect(try acceptance(service, mayBeHost: true) == .accepted(.host, signsReplies: false, signsTargets: false))
     #expect(try acceptance(service, mayBeHost: false) == .refused)
   }
 

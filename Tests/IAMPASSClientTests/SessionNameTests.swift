@@ -114,11 +114,11 @@ private final class SigningService: HTTPTransport {
     let service = SigningService(started: nil, told: nil)
     _ = try pending(service, context: SignInContext(host: "web-1"))
     let request = try #require(service.asked.first)
-    #expect(request.url.hasSuffix("&body_sha256=" + StartRequest.digest(of: request.body)))
+    #expect(request.url.hasSuffix("&body_sha256=" + BodyDigest.value(of: request.body)))
     // That it shows nothing is signed too; a service that signs no replies is told no more than the contract has.
     let silent = SigningService(started: nil, told: nil)
     _ = try pending(silent)
-    #expect(silent.asked.first?.url.hasSuffix("&body_sha256=" + StartRequest.digest(of: Array("{}".utf8))) == true)
+    #expect(silent.asked.first?.url.hasSuffix("&body_sha256=" + BodyDigest.value(of: Array("{}".utf8))) == true)
     let plain = SigningService(started: "mine", told: "theirs")
     let settings = ServiceSettings(
       server: try ServerURL("https://h"), scheme: .documented, dialect: .iampass, signedReplies: false)

@@ -59,9 +59,44 @@ struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
     }
   }
 
+  @Test(arguments: SigningScheme.allCases)
+  func signsNothingThatCouldBeReadAsTheEndOfAnAddress(_ scheme: SigningScheme) throws {
+    let signer = try RequestSigner(clientID: "a", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"), scheme: scheme)
+    for uri in [
+      "https://h/for/bob?x=://h/for/alice", "https://h/a://b", "https://h/?x=http://h/", "https://h/://://",
+      "https://://h/",
+    ] {
+      #expect(signer.signature(nonce: "1", timestamp: "2", uri: uri) == nil, "\(uri)")
+      #expect(signer.headers(nonce: 1, timestamp: 2, uri: uri, dialect: .iampass) == nil, "\(uri)")
+    }
+    for uri in ["https://h/for/https%3A%2F%2Fexample.org%2Falice", "https://h/a:/b?x=:/y&z=//", "https://[::1]:8/a"] {
+      #expect(signer.signature(nonce: "1", timestamp: "2", uri: uri) != nil, "\(uri)")
+    }
+  }
+
+  /// Made by Python's hmac and hashlib.
+  @Test func aRepliesSignatureOverItsTargetIsAsItsVectorSays() {
+    let secret = Secret("yNGfB51YbmwxAscRuzOl8G5U")
+    func signature(
+      _ nonce: String = "4711", _ method: String = "GET", _ address: String = "https://h/a?b=c", _ status: Int = 200,
+      _ body: String = "{}"
+    ) -> String {
+      ReplySignature.targetSignature(
+        secret: secret, nonce: nonce, method: method, address: address, status: status, body: Array(body.utf8))
+    }
+    #expect(signature() == "XI47wazrwAtdk3q00qPTtoBTScaThBh0bgPMeja3gLQ=")
+    let others = [
+      signature("4712"), signature("4711", "POST"), signature("4711", "GET", "https://h/a?b=d"),
+      signature("4711", "GET", "https://h/a?b=c", 202), signature("4711", "GET", "https://h/a?b=c", 200, "{ }"),
+      ReplySignature.signature(secret: secret, nonce: "4711", status: 200, body: Array("{}".utf8)),
+    ]
+    #expect(Set(others + [signature()]).count == 7)
+  }
+
   @Test func sendsEachSpellingOfItsDialect() throws {
     let signer = try RequestSigner(clientID: "a", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"), scheme: .client)
-    let names = signer.headers(nonce: 1, timestamp: 2, uri: "https://h/", dialect: .activeconnect).map(\.name)
+    let headers = signer.headers(nonce: 1, timestamp: 2, uri: "https://h/", dialect: .activeconnect)
+    let names = try #require(headers).map(\.name)
     #expect(names.contains("X-Activeconnect-Authenticiation-Timestamp"))
     #expect(names.contains("X-Sonikpass-Authentication-Timestamp"))
     #expect(!names.contains { $0.contains("IAMPASS") })

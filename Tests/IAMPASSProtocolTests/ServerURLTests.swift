@@ -18,6 +18,17 @@ import Testing
     #expect(throws: AddressError.self) { try server.ownAddress(address) }
   }
 
+  /// What signs such an address may sign another's end alone.
+  @Test(arguments: ["https://h", "", "https://H"])
+  func refusesASecondMarker(_ origin: String) throws {
+    let server = try ServerURL("https://h")
+    for target in ["/status?x=://h/logout", "/a://b", "/http://h/"] {
+      #expect(throws: AddressError.notAnAddress) { try server.ownAddress(origin + target) }
+    }
+    #expect(throws: AddressError.notAnAddress) { try ServerURL("https://h/a://b") }
+    #expect(try server.ownAddress(origin + "/status?x=%3A%2F%2Fh").hasSuffix("/status?x=%3A%2F%2Fh"))
+  }
+
   @Test func takesItsOwnAddressAndAPathFromItsRoot() throws {
     let server = try ServerURL("https://OK.example/base/")
     #expect(try server.ownAddress("https://ok.example:443/s?a=b") == "https://ok.example:443/s?a=b")

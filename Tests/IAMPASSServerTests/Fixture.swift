@@ -95,8 +95,8 @@ final class Fixture: Sendable {
   ) throws -> ServiceRequest {
     let signer = try RequestSigner(clientID: id, secret: secret, scheme: scheme)
     let random = try #require(Digest.randomNonce())
-    let signing = signer.headers(
-      nonce: nonce ?? random, timestamp: clock.now.seconds, uri: origin + target, dialect: .iampass)
+    let signing = try #require(
+      signer.headers(nonce: nonce ?? random, timestamp: clock.now.seconds, uri: origin + target, dialect: .iampass))
     return ServiceRequest(
       method: method, target: target, authority: Fixture.authority, headers: signing + headers, body: body)
   }
@@ -165,5 +165,15 @@ extension ServiceReply {
     let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
     return header(ReplySignature.header)
       == ReplySignature.signature(secret: secret, nonce: claim.nonce, status: status, body: body)
+  }
+
+  /// Whether what was asked is under a signature of this, too.
+  ///
+  /// - Parameter address: what of the request's address its own signature is over.
+  func isSigned(for request: ServiceRequest, at address: String, by secret: Secret) throws -> Bool {
+    let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
+    return header(ReplySignature.targetHeader)
+      == ReplySignature.targetSignature(
+        secret: secret, nonce: claim.nonce, method: request.method, address: address, status: status, body: body)
   }
 }

@@ -36,7 +36,7 @@ import Testing
     ) async throws -> StartedSession {
       let credential = credential ?? self.credential
       let body = StartRequest(context: SignInContext(service: service), bootID: boot).encoded()
-      let digest = isSigned ? "?body_sha256=" + StartRequest.digest(of: body) : ""
+      let digest = isSigned ? "?body_sha256=" + BodyDigest.value(of: body) : ""
       let reply = await fixture.respond(
         try fixture.signed(
           "POST", "/authentication/authenticate_user/\(credential.id)/alice" + digest, body, by: credential))
@@ -111,7 +111,7 @@ import Testing
     for boot in ["b1", "b2"] {
       let body = StartRequest(context: SignInContext(host: "web", service: boot), bootID: boot).encoded()
       let target = "/authentication/authenticate_user/\(fixture.application.id)/alice?body_sha256="
-      let reply = await fixture.respond(try fixture.signed("POST", target + StartRequest.digest(of: body), body))
+      let reply = await fixture.respond(try fixture.signed("POST", target + BodyDigest.value(of: body), body))
       guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
       try await office.phone.approveOnly()
       #expect(try await fixture.status(of: session).status == .active)

@@ -79,15 +79,15 @@ import Testing
     let phone = try await TestPhone.registered(in: fixture)
     let sent = StartRequest(context: SignInContext(host: "web-1", service: "su")).encoded()
     let path = "/authentication/authenticate_user/\(fixture.application.id)/alice"
-    let target = path + "?\(StartRequest.digestName)=\(StartRequest.digest(of: sent))"
+    let target = path + "?\(BodyDigest.name)=\(BodyDigest.value(of: sent))"
     let changed = StartRequest(context: SignInContext(host: "web-1", service: "sudo")).encoded()
-    let nothing = path + "?\(StartRequest.digestName)=\(StartRequest.digest(of: Array("{}".utf8)))"
+    let nothing = path + "?\(BodyDigest.name)=\(BodyDigest.value(of: Array("{}".utf8)))"
     for (target, body) in [
-      (target, changed), (target, []), (target + "&\(StartRequest.digestName)=", sent), (nothing, sent),
+      (target, changed), (target, []), (target + "&\(BodyDigest.name)=", sent), (nothing, sent),
     ] {
       let reply = await fixture.respond(try fixture.signed("POST", target, body))
       #expect(reply.status == 400)
-      #expect(reply.reason == "WRONG_CONTEXT")
+      #expect(reply.reason == "WRONG_BODY")
     }
     #expect(try await phone.list().isEmpty)
     #expect(await fixture.respond(try fixture.signed("POST", target, sent)).status == 202)

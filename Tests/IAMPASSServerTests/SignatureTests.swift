@@ -78,6 +78,40 @@ import Testing
     #expect(await fixture.respond(request).reason == "NONCE_REPLAYED")
   }
 
+  /// What the published clients leave out of the signed text ends with the last `://`: everything before it could be
+  /// exchanged.
+  @Test(arguments: SigningScheme.allCases)
+  func refusesAnAddressWithASecondMarker(_ scheme: SigningScheme) async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    try await fixture.addUser("mallory")
+    for path in ["/authentication/authenticate_user/", "/management/lost_user_mobile_device/"] {
+      let method = path.hasPrefix("/management") ? "GET" : "POST"
+      let signed = try fixture.signed(method, path + "\(fixture.application.id)/mallory", scheme: scheme)
+      for start in ["?x=", "?", "?display_name=https"] {
+        let target = path + "\(fixture.application.id)/alice" + start + "://" + Fixture.authority + signed.target
+        let moved = ServiceRequest(
+          method: method, target: target, authority: Fixture.authority, headers: signed.headers)
+        let reply = await fixture.respond(moved)
+        #expect(reply.status == 400)
+        #expect(reply.reason == "BAD_REQUEST")
+      }
+    }
+    #expect(try await phone.list().isEmpty)
+    let ask = "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
+    let reply = await fixture.respond(try fixture.signed("GET", ask))
+    #expect(try DeviceRegisteredReply(parsing: reply.body).isRegistered)
+  }
+
+  @Test(arguments: SigningScheme.allCases)
+  func takesAUserWhoseIdIsAnAddress(_ scheme: SigningScheme) async throws {
+    let fixture = try await Fixture()
+    let user = "https://example.org/alice?x=://y"
+    try await fixture.addUser(user)
+    let target = "/management/has_registered_mobile_device/\(fixture.application.id)/" + PercentEncoding.encode(user)
+    #expect(await fixture.respond(try fixture.signed("GET", target, scheme: scheme)).status == 200)
+  }
+
   /// In the signed text nothing stands between address and time stamp.
   @Test(arguments: SigningScheme.allCases)
   func takesATimestampInItsOneSpellingAlone(_ scheme: SigningScheme) async throws {
@@ -177,10 +211,50 @@ import Testing
     #expect(try reply.isSigned(for: request, by: fixture.application.secret))
   }
 
+  @Test(arguments: SigningScheme.allCases)
+  func theSecondSignatureIsOverWhatWasAsked(_ scheme: SigningScheme) async throws {
+    let fixture = try await Fixture()
+    try await fixture.addUser("alice")
+    // With the port that some clients sign and others leave out: each checks what it has signed.
+    for origin in [Fixture.origin, Fixture.origin + ":443"] {
+      for user in ["alice", "nobody"] {
+        let target = "/management/has_registered_mobile_device/\(fixture.application.id)/" + user
+        let request = try fixture.signed("GET", target, scheme: scheme, origin: origin)
+        let reply = await fixture.respond(request)
+        let address = (scheme == .client ? String(origin.dropFirst("https://".count)) : origin) + target
+        #expect(try reply.isSigned(for: request, at: address, by: fixture.application.secret))
+        #expect(try !reply.isSigned(for: request, at: address + "x", by: fixture.application.secret))
+        // What clients of older versions look at is there as it was.
+        #expect(try reply.isSigned(for: request, by: fixture.application.secret))
+      }
+    }
+  }
+
+  @Test func aSessionsRepliesAreSignedForWhatItAsked() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice")
+    for (method, address) in [("GET", session.statusURL), ("POST", session.logoutURL)] {
+      let request = try fixture.signed(method, address, by: session)
+      let reply = await fixture.respond(request)
+      #expect(try reply.isSigned(for: request, at: address, by: fixture.application.secret))
+    }
+  }
+
+  @Test func announcesWhatItsSignaturesCover() async throws {
+    let fixture = try await Fixture()
+    let reply = await fixture.respond(
+      ServiceRequest(method: "GET", target: ServiceAnnouncement.path, authority: Fixture.authority))
+    let announced = try ServiceAnnouncement(parsing: reply.body)
+    #expect(announced.signedReplies && announced.signedTargets && announced.bodyDigests && announced.sealedLinks)
+  }
+
   @Test func doesNotSignRepliesToWhoDidNotVerify() async throws {
     let fixture = try await Fixture()
     let request = try fixture.signed("GET", target(fixture), origin: "https://elsewhere.test")
-    #expect(await fixture.respond(request).header(ReplySignature.header) == nil)
+    let reply = await fixture.respond(request)
+    #expect(reply.header(ReplySignature.header) == nil)
+    #expect(reply.header(ReplySignature.targetHeader) == nil)
   }
 
   @Test(arguments: [

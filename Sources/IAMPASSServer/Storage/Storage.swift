@@ -251,6 +251,11 @@ enum Fresh {
     return identifier
   }
 
+  static func bytes(_ count: Int) throws(StorageError) -> [UInt8] {
+    guard let bytes = Digest.randomBytes(count) else { throw StorageError(.noRandomBytes) }
+    return bytes
+  }
+
   /// From 0, each as likely as any other.
   ///
   /// - Parameter bound: 1 to 256.

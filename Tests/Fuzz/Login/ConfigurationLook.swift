@@ -65,6 +65,7 @@ private func written(_ configuration: Configuration) -> String {
     "signing = \(configuration.signing.rawValue)", "dialect = \(configuration.dialect.rawValue)",
     "services = \(configuration.services.joined(separator: " "))",
     "signed_replies = \(word(configuration.requiresSignedReplies, "required", "off"))",
+    "signed_targets = \(word(configuration.requiresSignedTargets, "required", "off"))",
     "session_duration = \(configuration.sessionDuration)s", "approval_timeout = \(configuration.approvalTimeout)",
     "send_context = \(configuration.sendContext.rawValue)",
     "send_command = \(word(configuration.sendsCommand, "yes", "no"))",

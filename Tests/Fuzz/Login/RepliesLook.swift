@@ -3,14 +3,16 @@ import IAMPASSProtocol
 
 @testable import IAMPASSClient
 
-/// What the service says, up to the approval. The first line is `STATUS SIGNING [required]`, the rest the body.
+/// What the service says, up to the approval. The first line is `STATUS SIGNING [required|targets]`, the rest the
+/// body.
 func lookAtReplies(_ input: [UInt8]) {
   let pieces = Pieces(input)
   let status = pieces.number(0, below: 1000)
   let signing = pieces.words.dropFirst().first.flatMap { ScriptedService.Signing(rawValue: $0) } ?? .none
   let service = ScriptedService(status: status, signing: signing, body: pieces.rest)
-  let isTrusted = !pieces.words.contains("required") || signing == .right
-  let settings = ScriptedService.settings(signedReplies: pieces.words.contains("required"))
+  let (signed, targets) = (pieces.words.contains("required"), pieces.words.contains("targets"))
+  let isTrusted = !(signed || targets) || signing == .target || signing == .right && !targets
+  let settings = ScriptedService.settings(signedReplies: signed, signedTargets: targets)
   let answer = Answer(status: status, body: pieces.rest, isTrusted: isTrusted)
   answer.checkApproval(service, settings)
   answer.checkStart(service, settings)
@@ -107,6 +109,7 @@ private func checkMessages(_ body: [UInt8]) {
   same(body, { try? AcknowledgementReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? AddUsersReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? RegistrationLinkReply(parsing: $0) }, { $0.encoded() })
+  same(body, { try? SealedLinkReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? DeviceRegisteredReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? ServiceAnnouncement(parsing: $0) }, { $0.encoded() })
   same(body, { try? StartRequest(parsing: $0) }, { $0.encoded() })

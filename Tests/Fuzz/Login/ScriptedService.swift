@@ -5,8 +5,8 @@ import IAMPASSProtocol
 
 /// A service that answers whatever it is asked with one reply.
 final class ScriptedService: HTTPTransport {
-  /// How the reply is signed; `right` is what the real service does.
-  enum Signing: String { case none, wrong, right }
+  /// How the reply is signed: `target` is what the real service does, `right` what its older versions did.
+  enum Signing: String { case none, wrong, right, target }
 
   static let credential = ServiceCredential(
     applicationID: "application", secret: Secret("0123456789abcdef01234567"))
@@ -34,13 +34,20 @@ final class ScriptedService: HTTPTransport {
     case .none: break
     case .wrong: headers.append((ReplySignature.header, String(signature.reversed())))
     case .right: headers.append((ReplySignature.header, signature))
+    case .target:
+      let signature = ReplySignature.targetSignature(
+        secret: Self.credential.secret, nonce: nonce.map { String($0) } ?? "", method: request.method.rawValue,
+        address: request.url, status: status, body: body)
+      headers.append((ReplySignature.targetHeader, signature))
     }
     return HTTPReply(status: status, headers: headers, body: body, streams: 1)
   }
 
-  static func settings(signedReplies: Bool) -> ServiceSettings {
+  static func settings(signedReplies: Bool, signedTargets: Bool) -> ServiceSettings {
     guard let server = try? ServerURL("https://iampass.test") else { fatalError("the service has an address") }
-    return ServiceSettings(server: server, scheme: .documented, dialect: .iampass, signedReplies: signedReplies)
+    return ServiceSettings(
+      server: server, scheme: .documented, dialect: .iampass, signedReplies: signedReplies, signedTargets: signedTargets
+    )
   }
 
   /// A session whose phone was asked.
