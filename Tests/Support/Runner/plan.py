@@ -25,7 +25,7 @@ FIREFOX = ("answers", "methods", "registration", "sessions", "console", "looks.L
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment",
     "host-helper": "test_helper test_helper_killed test_worker",
-    "host-control": "test_control test_desktop",
+    "host-control": "test_control test_walkthrough test_desktop",
 }
 TRACES = "test_zz_traces"
 

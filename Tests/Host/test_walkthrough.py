@@ -1,0 +1,120 @@
+"""The first commands of README and manual, as they are printed, on a host whose packages were just installed."""
+
+import json
+import re
+import unittest
+
+from support import PROJECT, HostTestCase
+
+PLACES = ("/etc/iampass", "/etc/iampass-server", "/etc/default/iampass-server", "/var/lib/iampass-server", "/etc/hosts")
+MANUAL = PROJECT / "packaging" / "man" / "iampass-server.8"
+#: As in the manual's commands.
+NAME = "iampass.example.org"
+SECOND = "On the second computer"
+
+
+def commands(lines):
+    """Lines that begin with "# ", and those that go on after a backslash, as one script."""
+    taken, goes_on = [], False
+    for line in lines:
+        if goes_on or line.startswith("# "):
+            taken.append(line if goes_on else line[2:])
+            goes_on = line.endswith("\\")
+    return "\n".join(taken) + "\n"
+
+
+def manual_sections():
+    """Title to commands, in the manual's order."""
+    examples = re.search(r"^\.SH EXAMPLES\n(.*?)^\.SH ", MANUAL.read_text(), re.MULTILINE | re.DOTALL)[1]
+    parts = re.split(r'^\.SS "?(On [^"\n]*)"?\n|^\.SS .*\n', examples, flags=re.MULTILINE)
+    titled = {title: text for title, text in zip(parts[1::2], parts[2::2]) if title}
+    plain = {title: text.replace(r"\-", "-").replace(r"\e", "\\").splitlines() for title, text in titled.items()}
+    return {title: commands(lines) for title, lines in plain.items()}
+
+
+def readme_example():
+    """The commands, and the lines that are printed between them."""
+    block = re.search(r"^## Set up\n\n```\n(.*?)^```$", (PROJECT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    lines = block.splitlines()
+    script = commands(lines)
+    return script, [line for line in lines if not line.startswith("# ") and line not in script.splitlines()]
+
+
+class AsPrinted(HostTestCase):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.put_back)
+        self.shell("systemctl stop iampass-server; iampassctl disable; " + "".join(f"cp -a {p} {p}.aside; " for p in PLACES))
+        self.forget_the_computer()
+        self.shell("rm -rf /etc/iampass-server/* /var/lib/iampass-server/* /root/authority* /root/users; "
+                   f": >/etc/default/iampass-server; echo 127.0.0.1 {NAME} >>/etc/hosts; systemctl start iampass-server")
+        self.wait_for_port(8443)
+
+    def put_back(self):
+        self.shell("iampassctl disable; systemctl stop iampass-server; " + "".join(
+            # A file that is mounted upon, such as /etc/hosts of a container, stays the same file.
+            f"if [ -d {p} ]; then rm -rf {p}; mv {p}.aside {p}; else cat {p}.aside >{p}; rm {p}.aside; fi; " for p in PLACES))
+        self.shell("systemctl start iampass-server; systemctl restart iampass-helper")
+        self.wait_for_port(8443)
+        self.host.run("pam-auth-update", "--package", "--enable", "iampass", "iampass-session")
+
+    def shell(self, script, check=True):
+        return self.host.run("bash", "-c", script, check=check, timeout=180)
+
+    def wait_for_port(self, port):
+        self.assert_eventually(f"{port} listens", lambda: self.host.run("ss", "-Hltn", f"sport = :{port}").strip())
+
+    def shows_its_certificate(self):
+        said = self.shell(f"openssl s_client -connect {NAME}:443 </dev/null 2>/dev/null | openssl x509 -outform DER | sha256sum; "
+                          "openssl x509 -in /etc/iampass-server/cert.pem -outform DER | sha256sum", check=False)
+        return len(said.splitlines()) == 2 and len(set(said.splitlines())) == 1
+
+    def forget_the_computer(self):
+        """As on one that has the packages only."""
+        self.shell("rm -rf /etc/iampass; mkdir -m 755 /etc/iampass; : >/etc/iampass/iampass.conf; "
+                   "systemctl restart iampass-helper")
+
+    def work_through(self, script):
+        """Each command ends well; `check`, which may warn, finds no problem."""
+        ends_with_check = script.rstrip().endswith("iampassctl check")
+        body = script.rstrip().removesuffix("iampassctl check") if ends_with_check else script
+        output = self.shell("set -e\ncd /root\n" + body)
+        if ends_with_check:
+            found = json.loads(self.shell("iampassctl check --json || [ $? -eq 1 ]"))
+            self.assertNotEqual(found["result"], "problem", found)
+        return output
+
+    def test_the_readmes_first_example(self):
+        script, printed = readme_example()
+        output = self.work_through(script)
+        normal = re.sub(r"\d+ (ms|s)\b", r"N \1", output)
+        for line in printed:
+            self.assertIn(re.sub(r"\d+ (ms|s)\b", r"N \1", line), normal)
+        self.assertGreater(len(printed), 3)
+
+    def test_the_manual_leads_to_two_computers_and_a_renewed_certificate(self):
+        sections = manual_sections()
+        self.assertGreater(len(sections), 8, sections)
+        self.assertIn(SECOND, sections)
+        for title, script in sections.items():
+            self.assertTrue(script.strip(), title)
+            if title == SECOND:
+                self.shell("iampassctl disable; mv /etc/iampass /etc/iampass.first")
+                self.forget_the_computer()
+            self.work_through(script)
+            # Neither is waited for by systemctl.
+            if "systemctl restart" in script:
+                self.wait_for_port(443)
+            if "systemctl reload" in script:
+                self.assert_eventually("the new certificate is shown", self.shows_its_certificate)
+            if title == SECOND:
+                self.assertIn("alice", self.shell("iampassctl user list"))
+                self.shell("iampassctl disable; rm -rf /etc/iampass; mv /etc/iampass.first /etc/iampass; "
+                           "systemctl restart iampass-helper")
+        # The old authority alone no longer does.
+        told = self.shell("iampassctl setup --ca /root/authority.pem", check=False)
+        self.assertIn("certificate is not trusted", told)
+
+
+if __name__ == "__main__":
+    unittest.main()
