@@ -33,7 +33,6 @@ struct DeviceCheck: Sendable {
   }
 
   let storage: Storage
-  let clock: @Sendable () -> UnixTime
 
   /// Whose statement the body is.
   func statement(in call: Call) async throws -> Outcome<VerifiedStatement> {
@@ -66,15 +65,16 @@ struct DeviceCheck: Sendable {
       guard let ask = try? DeviceAsk(verified.statement), purposes.contains(ask.purpose),
         (1...64).contains(ask.nonce.utf8.count)
       else { return .refused(.refused(400, .badRequest)) }
-      let now = clock().seconds
+      let wall = storage.clock.wall().seconds
       let window = SignatureCheck.clockWindow
-      guard (now - window...now + window).contains(ask.timestamp) else {
+      guard (wall - window...wall + window).contains(ask.timestamp) else {
         return .refused(.refused(401, .timestampOutsideWindow))
       }
+      let now = storage.now()
       let isNew = try await storage.note { db in
         try SpentNonces.spend(
           ask.nonce, client: "phone:" + verified.phone.id,
-          forgetAt: UnixTime(seconds: ask.timestamp + SignatureCheck.nonceLifetime), in: db)
+          forgetAt: UnixTime(seconds: ask.timestamp + SignatureCheck.nonceLifetime), at: now, in: db)
       }
       return isNew ? .verified((verified, ask)) : .refused(.refused(401, .nonceReplayed))
     }

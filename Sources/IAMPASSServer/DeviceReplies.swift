@@ -123,7 +123,7 @@ extension Service {
     return .done
   }
 
-  var deviceCheck: DeviceCheck { DeviceCheck(storage: storage, clock: clock) }
+  var deviceCheck: DeviceCheck { DeviceCheck(storage: storage) }
 
   /// The user's open requests; nil where the phone was cut off meanwhile.
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
@@ -159,11 +159,11 @@ extension Service {
   func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
-    let reply = try await storage.read { db in
+    let reply = try await storage.read { [clock = storage.clock] db in
       DeviceStatusReply(
         application: try Application.name(of: verified.user, in: db), user: verified.phone.displayName,
         presence: presence,
-        sessions: try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now) },
+        sessions: try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now, clock) },
         methods: try verified.phone.methods(in: db),
         walksAway: try ApplicationSettings.ofUser(verified.user, in: db).walkaway)
     }
@@ -184,11 +184,13 @@ extension Session {
       blocked: heldBack)
   }
 
-  fileprivate func liveSession(at now: UnixTime) -> LiveSession? {
+  /// - Parameter clock: for the times that the phone shows.
+  fileprivate func liveSession(at now: UnixTime, _ clock: StorageClock) -> LiveSession? {
     var current = lifecycle
     current.settle(at: now)
     guard current.isApproved, let since = current.approvedAt, let expiry = current.expiry else { return nil }
     return LiveSession(
-      session: id, status: current.status, since: since.seconds, expires: expiry.seconds, context: context)
+      session: id, status: current.status, since: clock.unixTime(of: since).seconds,
+      expires: clock.unixTime(of: expiry).seconds, context: context)
   }
 }

@@ -19,12 +19,13 @@ extension Service {
 
   /// One round.
   func tidy() async throws {
+    try await storage.keepTime()
     let now = clock()
+    let wall = storage.clock.wall()
     _ = try await closeOverdue(at: now)
     try await leaveForSilence(at: now)
     try await storage.write { db in
-      try SpentNonces.prune(at: now, in: db)
-      try RestoredCopy.prune(at: now, in: db)
+      try SpentNonces.prune(at: now, wall: wall, in: db)
       try Link.prune(at: now, in: db)
       try SourceBlock.prune(at: now, in: db)
       try KeptAnswer.prune(at: now, in: db)

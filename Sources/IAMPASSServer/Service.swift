@@ -20,6 +20,7 @@ public struct Service: Sendable {
   let lastLook = PresenceBySilence.LastLook()
   /// When the certificate that is shown ends; nil where nobody knows.
   let certificateEnd: @Sendable () -> UnixTime?
+  /// Service time, the storage's.
   let clock: @Sendable () -> UnixTime
   let audit: Audit
   let logger: Logger
@@ -32,12 +33,10 @@ public struct Service: Sendable {
   ///   - proxies: whose word counts for where a request comes from.
   ///   - programs: the folder of the programs that may send registration links.
   ///   - certificateEnd: when the certificate that is shown ends.
-  ///   - clock: Unix time, for tests.
   public init(
     storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
     proxies: TrustedProxies = .init(), programs: String = Service.usualPrograms, logger: Logger,
-    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil },
-    clock: @escaping @Sendable () -> UnixTime = UnixTime.now
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
   ) {
     self.storage = storage
     self.publicURL = publicURL
@@ -45,10 +44,10 @@ public struct Service: Sendable {
     self.proxies = proxies
     self.programs = programs
     self.certificateEnd = certificateEnd
-    self.clock = clock
+    clock = { storage.now() }
     self.logger = logger
     audit = Audit(logger: logger, metrics: metrics)
-    pushes = PushSender(storage: storage, trust: pushTrust, logger: logger, clock: clock)
+    pushes = PushSender(storage: storage, trust: pushTrust, logger: logger)
   }
 
   /// Answers every held request, and those to come at once.
@@ -187,7 +186,7 @@ public struct Service: Sendable {
     reply.marked(try await storage.read(HistoryMark.current))
   }
 
-  private var check: SignatureCheck { SignatureCheck(storage: storage, clock: clock) }
+  private var check: SignatureCheck { SignatureCheck(storage: storage) }
 
   /// A full disk or a locked database is for the client to try again, and for the log to tell.
   private func replyingWhenStorageFails(_ work: () async throws -> ServiceReply) async -> ServiceReply {

@@ -40,7 +40,8 @@ struct VerifiedClient: Sendable {
 struct SignatureCheck: Sendable {
   /// How far a client's clock may be off, in seconds.
   static let clockWindow: Int64 = 300
-  /// Nonces outlive the window by as much again: the service's own clock may be set back.
+  /// From a request's stamp until its nonce may be forgotten, in seconds: the window, and as much again, since the
+  /// service's own clock may be set back a little.
   static let nonceLifetime: Int64 = 2 * clockWindow
 
   enum Outcome: Sendable {
@@ -49,7 +50,6 @@ struct SignatureCheck: Sendable {
   }
 
   let storage: Storage
-  let clock: @Sendable () -> UnixTime
 
   /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this
   /// says yes.
@@ -132,7 +132,8 @@ struct SignatureCheck: Sendable {
     guard timestamps.count == 1, let timestamp = timestamps.first, let seconds = Self.seconds(timestamp) else {
       return .failure(Refusal(reason: .timestampMissing))
     }
-    let now = clock().seconds
+    // The stamp is of the client's own clock, which knows nothing of service time.
+    let now = storage.clock.wall().seconds
     guard (now - Self.clockWindow...now + Self.clockWindow).contains(seconds) else {
       return .failure(Refusal(reason: .timestampOutsideWindow))
     }
@@ -166,13 +167,14 @@ struct SignatureCheck: Sendable {
     // By value: "7" and "007" are one nonce to the documented scheme.
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else { return .refused(.signatureRefused) }
     let forgetAt = UnixTime(seconds: claim.signedAt + Self.nonceLifetime)
-    let now = clock()
+    let now = storage.now()
     let isNew = try await storage.note { db in
-      let isNew = try SpentNonces.spend(String(value), client: party.nonceOwner, forgetAt: forgetAt, in: db)
+      let isNew = try SpentNonces.spend(String(value), client: party.nonceOwner, forgetAt: forgetAt, at: now, in: db)
       if isNew, let credential = party.hostCredential { try HostCredential.use(credential.id, at: now, in: db) }
       return isNew
     }
     guard isNew else { return .refused(.nonceReplayed) }
+    if storage.clock.confirm(by: claim.signedAt) { try await storage.keepTime() }
     request.onProof()
     return .verified(
       VerifiedClient(

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A point in time that outlives a restart: milliseconds since 1970.
+/// A point in time that outlives a restart: milliseconds since 1970. By the wall clock, or in the service's own time,
+/// which nobody can set: see ``StorageClock``.
 public struct UnixTime: Sendable, Comparable, Hashable {
   public let milliseconds: Int64
 
@@ -10,7 +11,10 @@ public struct UnixTime: Sendable, Comparable, Hashable {
   /// Rounded down, as in the signed time stamps.
   public var seconds: Int64 { milliseconds / 1_000 }
 
-  public func advanced(seconds: Int64) -> UnixTime { UnixTime(milliseconds: milliseconds + seconds * 1_000) }
+  public func advanced(seconds: Int64) -> UnixTime { advanced(milliseconds: seconds * 1_000) }
+  public func advanced(milliseconds: Int64) -> UnixTime {
+    UnixTime(milliseconds: self.milliseconds + milliseconds)
+  }
 
   /// Such as `2027-01-15T08:00:00Z` (RFC 3339), in UTC.
   public var text: String {
@@ -26,7 +30,8 @@ public struct UnixTime: Sendable, Comparable, Hashable {
   /// Milliseconds from `earlier` to here; negative where `earlier` is later.
   public func milliseconds(since earlier: UnixTime) -> Int64 { milliseconds - earlier.milliseconds }
 
-  public static func now() -> UnixTime {
+  /// The wall clock's, which people and the network set: not for anything that ends or is forgotten.
+  @Sendable public static func now() -> UnixTime {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return UnixTime(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)

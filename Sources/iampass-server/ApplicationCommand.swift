@@ -38,9 +38,9 @@ struct ApplicationCreate: AsyncParsableCommand {
       // A mistyped directory would be one more service, which nothing asks.
       if isNew { Problem.tell("there was no database in \(data): made a new one") }
       do {
-        let application = try await storage.createApplication(named: name, matchCodes: matchCode, at: .now())
+        let application = try await storage.createApplication(named: name, matchCodes: matchCode, at: storage.now())
         try await CredentialLines.show(id: application.id, secret: application.secret, json: json) {
-          try await storage.takeBack(application, at: .now())
+          try await storage.takeBack(application, at: storage.now())
         }
       } catch let refusal as ApplicationRefusal {
         throw Problem(refusal, name: DisplayText.sanitized(name))

@@ -23,7 +23,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
       let storage = try Storage(existing: data)
       let known = try await storage.serviceAddress().flatMap { try? ServerURL($0) }
       guard let address = given ?? known else { throw Problem.noAddress }
-      return address.route(["console", "enter", try await storage.createConsoleLink(at: .now()).exposedValue])
+      return address.route(["console", "enter", try await storage.createConsoleLink(at: storage.now()).exposedValue])
     }
     try Output.say(link)
   }

@@ -56,9 +56,9 @@ struct HostCredentialCreate: AsyncParsableCommand {
   func run() async throws {
     try await options.managing(name: name, host: host) { storage in
       let credential = try await storage.createHostCredential(
-        named: name, host: host, of: options.application, at: .now())
+        named: name, host: host, of: options.application, at: storage.now())
       try await CredentialLines.show(id: credential.id, secret: credential.secret, json: json) {
-        try await storage.revokeHostCredential(named: name, of: options.application, at: .now())
+        try await storage.revokeHostCredential(named: name, of: options.application, at: storage.now())
       }
     }
   }
@@ -93,7 +93,7 @@ struct HostCredentialRevoke: AsyncParsableCommand {
 
   func run() async throws {
     try await options.managing(name: name) { storage in
-      try await storage.revokeHostCredential(named: name, of: options.application, at: .now())
+      try await storage.revokeHostCredential(named: name, of: options.application, at: storage.now())
     }
   }
 }

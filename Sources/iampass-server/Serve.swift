@@ -94,7 +94,7 @@ struct Serve: AsyncParsableCommand {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let storage = try Storage(folder: data)
       try storage.checkWhole()
-      if try await storage.beginWithCopy(at: .now()) {
+      if try await storage.beginWithCopy() {
         logger.warning(
           "a copy of the database was put back",
           metadata: ["hint": "phones cut off and credentials revoked since it was made are taken again"])

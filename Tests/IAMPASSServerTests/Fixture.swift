@@ -7,11 +7,43 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A clock that stands still until it is moved.
+/// A machine's clocks that stand still until they are moved; clients have its wall clock's time.
 final class TestClock: Sendable {
-  private let value = Mutex(UnixTime(seconds: 1_800_000_000))
-  var now: UnixTime { value.withLock { $0 } }
-  func advance(seconds: Int64) { value.withLock { $0 = $0.advanced(seconds: seconds) } }
+  private struct State {
+    var boot = 1
+    var sinceBoot: Int64 = 600_000
+    var wall = UnixTime(seconds: 1_800_000_000)
+  }
+
+  private let state = Mutex(State())
+
+  var now: UnixTime { state.withLock(\.wall) }
+
+  var clocks: MachineClocks {
+    MachineClocks(
+      bootID: { self.state.withLock { "boot \($0.boot)" } }, sinceBoot: { self.state.withLock(\.sinceBoot) },
+      wall: { self.now })
+  }
+
+  /// Time passes.
+  func advance(seconds: Int64) {
+    state.withLock {
+      $0.sinceBoot += seconds * 1_000
+      $0.wall = $0.wall.advanced(seconds: seconds)
+    }
+  }
+
+  /// The wall clock is set.
+  func step(seconds: Int64) { state.withLock { $0.wall = $0.wall.advanced(seconds: seconds) } }
+
+  /// The machine is off for some seconds, and has been running for `running` ones since.
+  func reboot(after seconds: Int64, running: Int64 = 5) {
+    state.withLock {
+      $0.boot += 1
+      $0.sinceBoot = running * 1_000
+      $0.wall = $0.wall.advanced(seconds: seconds)
+    }
+  }
 }
 
 /// A whole service on a directory of its own, without sockets.
@@ -27,30 +59,30 @@ final class Fixture: Sendable {
   /// - Parameter matchCodes: off where the code is not the subject.
   init(publicURL: String? = nil, matchCodes: MatchCodes = .off) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
-    let storage = try Storage(folder: folder)
+    let storage = try Storage(folder: folder, clocks: clock.clocks)
     application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)
-    service = Fixture.service(storage, clock, folder, publicURL: try publicURL.map { try ServerURL($0) })
+    service = Fixture.service(storage, folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// Another service on the same directory: what a restart finds.
   func restarted(publicURL: String? = nil) throws -> Service {
-    Fixture.service(try Storage(folder: folder), clock, folder, publicURL: try publicURL.map { try ServerURL($0) })
+    Fixture.service(
+      try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
   /// Another service on a directory of its own, with a database that was put there.
   func service(in folder: String) throws -> Service {
-    Fixture.service(try Storage(folder: folder), clock, folder, publicURL: nil)
+    Fixture.service(try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: nil)
   }
 
   private static func service(
-    _ storage: Storage, _ clock: TestClock, _ programs: String, publicURL: ServerURL?
+    _ storage: Storage, _ programs: String, publicURL: ServerURL?
   ) -> Service {
     Service(
       storage: storage, publicURL: publicURL, programs: programs,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-      clock: { clock.now })
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   /// A request signed by the application.

@@ -79,7 +79,7 @@ import Testing
     for _ in 0..<2 {
       fixture.clock.advance(seconds: 60)
       let restored = try await putBack(copy, in: fixture)
-      #expect(try await restored.storage.beginWithCopy(at: fixture.clock.now))
+      #expect(try await restored.storage.beginWithCopy())
       // What was signed before is refused, as ever.
       fixture.clock.advance(seconds: 1)
       let now = try await mark(fixture, restored)

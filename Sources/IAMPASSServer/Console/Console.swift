@@ -11,6 +11,8 @@ struct Console: Sendable {
   let now: UnixTime
 
   var storage: Storage { service.storage }
+  /// What is stored in service time, for people.
+  func dated(_ time: UnixTime?) -> UnixTime? { time.map(storage.clock.unixTime) }
   /// Where the pages are, as the browser sees it.
   var base: String { call.address.url.basePath + "/console" }
 

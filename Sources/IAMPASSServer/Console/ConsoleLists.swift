@@ -20,7 +20,7 @@ extension Console {
     let path = "/application/\(application.id)/user/\(user.id)"
     let phone: HTML =
       user.phone.map { name in
-        "<p>The phone shows “\(name)”; registered \(user.registeredAt.html(orElse: "")), last used \(user.lastUsedAt.html(orElse: "never")).</p>"
+        "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).</p>"
       } ?? "<p>There is no phone.</p>"
     let content: HTML = """
       <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a></p>
@@ -73,7 +73,7 @@ extension Console {
       table.add([
         "\(one.phone ?? shown([context.user]).first ?? "–") <small>(\(one.application))</small>", "\(place)",
         "\(origin)",
-        one.session.lifecycle.approvedAt.html(orElse: ""), "\(one.session.lifecycle.status.word)",
+        dated(one.session.lifecycle.approvedAt).html(orElse: ""), "\(one.session.lifecycle.status.word)",
         form(
           "/sessions/\(one.session.id)/end", visitor,
           "<button class=\"quiet\" aria-label=\"Log out \(one.phone ?? "") at \(place)\">Log out</button>"),

@@ -65,7 +65,7 @@ extension Console {
       table.add([
         "<a href=\"\(base)/application/\(application.id)/user/\(user.id)\">\(user.shownName)</a>",
         user.phone.map { "\($0)\(user.isAway ? " (away)" : "")" } ?? "<span class=\"soft\">none</span>",
-        user.registeredAt.map(\.html) ?? .nothing, user.lastUsedAt.html(orElse: "never"),
+        dated(user.registeredAt).map(\.html) ?? .nothing, dated(user.lastUsedAt).html(orElse: "never"),
       ])
     }
     let more: HTML =
@@ -87,7 +87,7 @@ extension Console {
       let path = "/application/\(id)/credential/\(one.id)"
       let acts: HTML =
         one.isRevoked
-        ? "revoked \(one.revokedAt.html(orElse: ""))"
+        ? "revoked \(dated(one.revokedAt).html(orElse: ""))"
         : """
         <details>
         <summary>Rename</summary>
@@ -100,7 +100,7 @@ extension Console {
         \(careful("Revoke", path + "/revoke", visitor,
           "\(one.host) signs in nobody any more with it. This cannot be undone.", button: "Revoke \(one.name)"))
         """
-      table.add(["\(one.name)", "\(one.host)", one.lastUsedAt.html(orElse: "never"), acts])
+      table.add(["\(one.name)", "\(one.host)", dated(one.lastUsedAt).html(orElse: "never"), acts])
     }
     return """
       <section aria-labelledby="credentials">

@@ -14,16 +14,14 @@ final class PushSender: Sendable {
 
   private let storage: Storage
   private let logger: Logger
-  private let clock: @Sendable () -> UnixTime
   private let trust: PushTrust
   private let underway = Mutex(0)
   private let client = Mutex<PushClient?>(nil)
 
-  init(storage: Storage, trust: PushTrust, logger: Logger, clock: @escaping @Sendable () -> UnixTime) {
+  init(storage: Storage, trust: PushTrust, logger: Logger) {
     self.storage = storage
     self.trust = trust
     self.logger = logger
-    self.clock = clock
   }
 
   /// Has the phone of the session's user ring, if it can be.
@@ -88,14 +86,14 @@ final class PushSender: Sendable {
   private func post(
     _ message: [UInt8], for session: Session, to subscription: PushSubscription, _ token: PushToken, _ contact: String
   ) async throws -> Int {
-    let now = clock()
-    let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: now) / 1_000
+    let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: storage.now()) / 1_000
     // Nobody waits for the answer any more.
     guard secondsLeft > 0 else { return 204 }
     let body = try subscription.sealing.seal(message)
     let headers: HTTPHeaders = [
       "Host": String(subscription.origin.dropFirst("https://".count)),
-      "Authorization": try token.authorization(audience: subscription.origin, contact: contact, at: now),
+      "Authorization": try token.authorization(
+        audience: subscription.origin, contact: contact, at: storage.clock.wall()),
       "Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream",
       "Content-Length": "\(body.count)", "TTL": "\(secondsLeft)", "Urgency": "high",
       // A later message about the same request takes this one's place.

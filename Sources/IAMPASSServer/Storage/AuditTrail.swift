@@ -49,9 +49,10 @@ public struct AuditEntry: Sendable {
     ([at.text, event] + details.map { "\($0.name)=\(FieldText.quoted($0.value))" }).joined(separator: "  ")
   }
 
+  /// - Parameter now: service time. What entries are dated by is the wall clock's.
   static func prune(at now: UnixTime, in db: Database) throws {
     try db.execute(
-      sql: "DELETE FROM audit WHERE at < ?", arguments: [now.advanced(seconds: -lifetime).milliseconds])
+      sql: "DELETE FROM audit WHERE noted_at < ?", arguments: [now.advanced(seconds: -lifetime).milliseconds])
   }
 }
 
@@ -66,14 +67,14 @@ extension Storage {
 
   /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
   public func keptAnswers(after id: Int64, limit: Int = 1_000) async throws -> [(id: Int64, jsonLine: String)] {
-    try await read { db in
+    try await read { [clock] db in
       let rows = try Row.fetchAll(
         db, sql: "SELECT rowid AS number, * FROM answer WHERE rowid > ? ORDER BY rowid LIMIT ?", arguments: [id, limit])
       return try rows.map { row in
         let texts = [
           "session", "phone", "public_key", "statement", "signature", "context", "assertion", "credential_key",
         ]
-        let at: UnixTime = try UnixTime(milliseconds: row.get("answered_at"))
+        let at = try clock.unixTime(of: UnixTime(milliseconds: row.get("answered_at")))
         let members = try texts.compactMap { name in
           try (row.get(name) as String?).map { JSON.Member(name, .string($0)) }
         }

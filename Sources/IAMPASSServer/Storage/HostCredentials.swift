@@ -40,6 +40,13 @@ extension HostCredential {
       lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"))
   }
 
+  fileprivate func dated(by clock: StorageClock) -> HostCredential {
+    HostCredential(
+      id: id, application: application, name: name, host: host, secret: secret,
+      createdAt: clock.unixTime(of: createdAt), lastUsedAt: lastUsedAt.map(clock.unixTime),
+      revokedAt: revokedAt.map(clock.unixTime))
+  }
+
   static func isFit(_ text: String) -> Bool {
     !text.isEmpty && text.unicodeScalars.count <= greatestLength && DisplayText.sanitized(text) == text
   }
@@ -142,13 +149,13 @@ extension Storage {
     }
   }
 
-  /// The usable credentials first, each by its name.
+  /// The usable credentials first, each by its name; with times for people.
   public func hostCredentials(of application: String) async throws -> [HostCredential] {
-    try await read { db in
+    try await read { [clock] db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication
       }
-      return try HostCredential.all(of: application.id, in: db)
+      return try HostCredential.all(of: application.id, in: db).map { $0.dated(by: clock) }
     }
   }
 

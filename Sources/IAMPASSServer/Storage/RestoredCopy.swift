@@ -18,8 +18,10 @@ enum RestoredCopy {
     try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM restored_copy WHERE nonces_spent_until IS NULL)") ?? false
   }
 
-  /// Counts every nonce as spent that was signed in an earlier second than this one, and every link as used; the
-  /// console's browsers may have signed out.
+  /// Counts every nonce as spent that was signed in an earlier second than this one, for ever, and every link as used;
+  /// the console's browsers may have signed out. Begins a higher epoch, by which clients see what happened.
+  ///
+  /// - Parameter now: the wall clock's, as in the stamps of requests.
   static func begin(at now: UnixTime, in db: Database) throws {
     let until = UnixTime(seconds: now.seconds + SignatureCheck.nonceLifetime)
     try db.execute(
@@ -29,17 +31,14 @@ enum RestoredCopy {
     try db.execute(sql: "DELETE FROM link WHERE used_at IS NULL")
     try ConsoleAccess.forgetAll(in: db)
   }
-
-  static func prune(at now: UnixTime, in db: Database) throws {
-    try db.execute(sql: "DELETE FROM restored_copy WHERE nonces_spent_until < ?", arguments: [now.milliseconds])
-  }
 }
 
 extension Storage {
   /// Whether the database is a copy that no service has worked with before; to be asked once, before the first request.
-  public func beginWithCopy(at now: UnixTime) async throws -> Bool {
+  public func beginWithCopy() async throws -> Bool {
     // Nothing is written at other starts, which then wait for no other process.
     guard try await read(RestoredCopy.isNew) else { return false }
+    let now = clock.wall()
     try await write { try RestoredCopy.begin(at: now, in: $0) }
     return true
   }

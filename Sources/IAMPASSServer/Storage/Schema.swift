@@ -31,6 +31,7 @@ enum Schema {
     migrator.registerMigration("service mark") { try $0.execute(sql: HistoryMark.schema) }
     migrator.registerMigration("hosts' boots") { try $0.execute(sql: HostBoot.schema) }
     migrator.registerMigration("recent match codes") { try $0.execute(sql: MatchCodesInUse.index) }
+    migrator.registerMigration("service time") { try $0.execute(sql: StorageClock.schema) }
     return migrator
   }
 

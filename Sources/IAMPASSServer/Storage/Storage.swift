@@ -42,13 +42,14 @@ public struct Storage: Sendable {
   private let syncing = Syncing()
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
+  let clock: StorageClock
 
   /// Opens the database that a service already has in `folder`.
-  public init(existing folder: String) throws {
+  public init(existing folder: String, clocks: MachineClocks = .system) throws {
     guard try Storage.isThere(in: folder) else {
       throw StorageError(.noDatabase, path: folder + "/" + Storage.fileName)
     }
-    try self.init(folder: folder)
+    try self.init(folder: folder, clocks: clocks)
   }
 
   /// Whether `folder` has a database. Throws: where that cannot be seen.
@@ -62,7 +63,9 @@ public struct Storage: Sendable {
   }
 
   /// Opens the database in `folder`, making both where they are missing (0700 and 0600), and brings it up to date.
-  public init(folder: String) throws {
+  ///
+  /// - Parameter clocks: the machine's; others in tests.
+  public init(folder: String, clocks: MachineClocks = .system) throws {
     try Storage.prepareFolder(folder)
     let path = folder + "/" + Storage.fileName
     try Storage.prepareFile(path)
@@ -74,6 +77,7 @@ public struct Storage: Sendable {
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
       try Schema.migrator.migrate(pool)
+      clock = try StorageClock(clocks, keptIn: pool)
     } catch  where StorageTrouble(error) == .damaged {
       throw StorageError(.databaseDamaged, path: path, detail: "\(error)")
     } catch {

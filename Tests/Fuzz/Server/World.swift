@@ -14,6 +14,7 @@ final class World {
   static let origin = "https://iampass.test"
   /// The clock stands still.
   static let now = UnixTime(seconds: 1_800_000_000)
+  static let clocks = MachineClocks(bootID: { "fuzz" }, sinceBoot: { 1_000 }, wall: { World.now })
   nonisolated(unsafe) static let shared = World()
 
   let application: Application
@@ -31,7 +32,7 @@ final class World {
 
   private init() {
     do {
-      storage = try Storage(folder: folder + "/0")
+      storage = try Storage(folder: folder + "/0", clocks: World.clocks)
       let storage = storage
       template = folder + "/template"
       let template = template
@@ -74,7 +75,7 @@ final class World {
       let next = folder + "/\(restored)"
       try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
       try FileManager.default.copyItem(atPath: template, toPath: next + "/iampass.sqlite")
-      storage = try Storage(folder: next)
+      storage = try Storage(folder: next, clocks: World.clocks)
     } catch { fatalError("the world is not restored: \(error)") }
   }
 
@@ -104,7 +105,7 @@ extension Service {
   static func quiet(_ storage: Storage, publicURL: ServerURL? = nil) -> Service {
     Service(
       storage: storage, publicURL: publicURL, longestWait: 0, programs: "/nonexistent",
-      logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }, clock: { World.now })
+      logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
   }
 }
 
