@@ -36,22 +36,34 @@ public struct ConnectionMemory: Sendable {
   public init(run: RunFolder) { self.run = run }
 
   /// What was remembered for this connection; nil where no request was sent on it.
-  public func ending(on connection: SSHConnection) throws(FileError) -> String? {
+  ///
+  /// - Parameter now: seconds after boot; the wall clock may be set while a connection waits.
+  public func ending(
+    on connection: SSHConnection, now: Int64 = BootTime.seconds()
+  ) throws(FileError) -> String? {
     let path = try file(connection)
     var found = stat()
     guard lstat(path, &found) == 0 else {
       if errno == ENOENT { return nil }
       throw FileError(.system(errno), path: path)
     }
-    guard Int64(time(nil)) - Int64(found.st_mtim.tv_sec) <= Self.greatestAge else { return nil }
-    return String(decoding: try SecureFile.read(path, privacy: .secret, limit: 64), as: UTF8.self)
+    let text = String(decoding: try SecureFile.read(path, privacy: .secret, limit: 64), as: UTF8.self)
+    let words = text.split(separator: " ", maxSplits: 1)
+    guard words.count == 2, let time = Int64(words[0]) else {
+      // The version before wrote no time.
+      return Int64(Glibc.time(nil)) - Int64(found.st_mtim.tv_sec) <= Self.greatestAge ? text : nil
+    }
+    return now - time <= Self.greatestAge ? String(words[1]) : nil
   }
 
-  public func remember(_ ending: String, on connection: SSHConnection) throws(FileError) {
+  /// - Parameter now: seconds after boot.
+  public func remember(
+    _ ending: String, on connection: SSHConnection, now: Int64 = BootTime.seconds()
+  ) throws(FileError) {
     let path = try file(connection)
     let folder = try self.folder()
     try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestFileCount) { $0 > Self.greatestAge }
-    try AtomicFile.write(Array(ending.utf8), to: path, mode: 0o600)
+    try AtomicFile.write(Array("\(now) \(ending)".utf8), to: path, mode: 0o600)
   }
 
   private func folder() throws(FileError) -> String {

@@ -103,6 +103,20 @@ import Testing
     #expect(try memory.ending(on: connection(8, user: "bob")) == nil)
     #expect(try memory.ending(on: connection(8, host: "192.0.2.2")) == nil)
   }
+
+  @Test func remembersAConnectionWhateverTheClockIsSetTo() throws {
+    let folder = try TemporaryFolder()
+    let memory = ConnectionMemory(run: RunFolder(path: folder.path + "/run"))
+    let connection = SSHConnection(
+      parent: ProcessIdentity(pid: 7, startTime: 8), user: "alice", remoteHost: "192.0.2.1")
+    try memory.remember("11", on: connection, now: 100)
+    // As after a step of the wall clock by an hour.
+    let file = folder.path + "/run/attempts/connections/" + connection.fileName
+    let before = timeval(tv_sec: time(nil) - 3_600, tv_usec: 0)
+    #expect(utimes(file, [before, before]) == 0)
+    #expect(try memory.ending(on: connection, now: 280) == "11")
+    #expect(try memory.ending(on: connection, now: 281) == nil)
+  }
 }
 
 @Suite struct SessionLedgerTests {
