@@ -11,7 +11,7 @@ extension Service {
   /// computers: with that one, each of them ends its own sessions.
   func endEarlierBoots(than bootID: String?, of starter: Starter) async throws {
     guard let bootID, let credential = starter.credential else { return }
-    // Nearly always: nothing need be written then.
+    // Nothing need be written in the boot that is known, which is nearly always.
     guard try await !storage.read({ try HostBoot.isCurrent(bootID, of: credential.id, in: $0) }) else { return }
     let now = clock()
     let finding = try await storage.write { db -> HostBoot.Finding in

@@ -1,5 +1,9 @@
 """A sign-in on a host that has a credential of its own, through libpam, with signed replies required."""
 
+import contextlib
+import hashlib
+import pathlib
+import sqlite3
 import unittest
 
 from world import *
@@ -22,7 +26,22 @@ def revoke():
     run(program("iampass-server"), "host-credential", "revoke", "tests", "laptop 7", "--data", world.path("data"))
 
 
+def boots():
+    """What the service knows of the boots that sessions were started in."""
+    with contextlib.closing(sqlite3.connect(world.path("data", "iampass.sqlite"), timeout=30)) as database:
+        return {boot for (boot,) in database.execute("SELECT boot_id FROM session")}
+
+
 class HostCredential(unittest.TestCase):
+    def test_a_sign_in_says_which_boot_it_is_from(self):
+        phone = world.phone("approve")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        self.assertEqual(world.play()["codes"], [SUCCESS])
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        self.assertEqual(boots(), {hashlib.sha256(b"iampass boot " + boot.encode()).hexdigest()[:32]})
+        self.assertNotIn(boot, str(boots()))
+
     def test_it_signs_in_and_once_revoked_no_more(self):
         phone = world.phone("approve")
         self.addCleanup(phone.stop)
