@@ -187,7 +187,7 @@ class Additions(Case):
         self.addCleanup(world.configure, send_context=None)
         world.pam("su")
         world.play(service="su", items={"rhost": "192.0.2.5\x1b[2J"})
-        for shown in ("daemon", "su", "pts/7", "192.0.2.5?[2J"):
+        for shown in ("daemon", "su", "pts/7", "192.0.2.5‹U+001B›[2J"):
             phone.wait_for(re.escape(shown), 5)
 
     def test_no_context_is_sent_when_the_service_announced_nothing(self):
