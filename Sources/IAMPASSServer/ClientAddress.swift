@@ -44,6 +44,13 @@ public struct PeerAddress: Sendable, Hashable {
   }
 }
 
+extension PeerAddress {
+  /// Whether only this machine itself gets there: 127.0.0.0/8 and ::1.
+  public var isLoopback: Bool {
+    bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
+  }
+}
+
 /// Proxies whose word counts for where a request comes from: their neighbours' does not.
 public struct TrustedProxies: Sendable {
   private let addresses: Set<PeerAddress>

@@ -1,3 +1,4 @@
+import IAMPASSProtocol
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
@@ -6,13 +7,18 @@ import NIOHTTPTypesHTTP1
 final class FramingCheck: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = NIOAny
 
+  private let publicURL: ServerURL?
+
+  /// - Parameter publicURL: as clients know the service; nil where each request's own authority counts.
+  init(publicURL: ServerURL?) { self.publicURL = publicURL }
+
   func handlerAdded(context: ChannelHandlerContext) {
     // Streams of HTTP/2 have frames, and no such words.
     guard context.channel.connection === context.channel else { return }
     do {
       let pipeline = context.pipeline.syncOperations
       let translation = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
-      try pipeline.addHandler(FramingHandler(), position: .before(translation))
+      try pipeline.addHandler(FramingHandler(publicURL: publicURL), position: .before(translation))
     } catch {
       context.close(promise: nil)
     }
@@ -28,6 +34,10 @@ private final class FramingHandler: ChannelInboundHandler, RemovableChannelHandl
   /// Seconds that a client has to read why it was refused.
   private static let readingTime: Int64 = 1
 
+  private let publicURL: ServerURL?
+
+  init(publicURL: ServerURL?) { self.publicURL = publicURL }
+
   /// The decoder refuses: what still comes is not worth keeping the connection for.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let connection = context.channel
@@ -36,7 +46,9 @@ private final class FramingHandler: ChannelInboundHandler, RemovableChannelHandl
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .head(let head) = unwrapInboundIn(data), !head.isPlain else { return context.fireChannelRead(data) }
+    guard case .head(let head) = unwrapInboundIn(data), !(head.isPlain && head.isFor(publicURL)) else {
+      return context.fireChannelRead(data)
+    }
     // TLS waits some seconds for the client's farewell.
     try? context.channel.syncOptions?.setOption(.autoRead, value: false)
     let headers: HTTPHeaders = ["Connection": "close", "Content-Length": "0"]
@@ -59,5 +71,19 @@ extension HTTPRequestHead {
     guard headers["Host"].count <= 1 else { return false }
     // NIO's decoder would keep all that follows, without a bound.
     return method != .CONNECT && !headers.contains(name: "Upgrade")
+  }
+
+  /// Whether the target names no other service than this one. In absolute form (RFC 9112 §3.2.2) it has a scheme and an
+  /// authority, which the translation leaves out: the request would be answered as one for the authority of `Host`.
+  ///
+  /// - Parameter publicURL: as clients know the service; nil: `Host` alone says that.
+  func isFor(_ publicURL: ServerURL?) -> Bool {
+    if uri.utf8.first == UInt8(ascii: "/") { return true }
+    let target = uri.lowercased()
+    guard target.hasPrefix("https://") else { return false }
+    let authority = target.dropFirst("https://".count).prefix { !"/?#".contains($0) }
+    guard let host = headers["Host"].first, authority == host.lowercased() else { return false }
+    guard let origin = publicURL?.origin.lowercased() else { return true }
+    return ["https://" + authority, "https://" + authority + ":443"].contains { $0 == origin || $0 == origin + ":443" }
   }
 }

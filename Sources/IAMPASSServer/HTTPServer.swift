@@ -65,7 +65,8 @@ public struct HTTPServer: Sendable {
   ) async throws {
     var stream = HTTP1Channel.Configuration(
       additionalChannelHandlers: [
-        DepartureHandler(), FramingCheck(), StreamHandler(), SlowReaderHandler(time: .seconds(Self.takingTime)),
+        DepartureHandler(), FramingCheck(publicURL: service.publicURL), StreamHandler(),
+        SlowReaderHandler(time: .seconds(Self.takingTime)),
       ], idleTimeout: .seconds(Self.idleTime))
     stream.httpDecoder = .init(
       maxHeaderFieldSize: Self.greatestHeaders, maxHeaderListSize: Self.greatestHeaders,

@@ -38,6 +38,12 @@ extension Problem {
       message: "\(text) is no public address", hint: "for example https://iampass.example.org", exitCode: usage)
   }
 
+  static func noPublicURL(_ listen: String) -> Problem {
+    Problem(
+      message: "\(listen) is not on loopback alone, and no --public-url says by what address clients come",
+      hint: "for example --public-url https://iampass.example.org:8443, or --listen 127.0.0.1:8443", exitCode: usage)
+  }
+
   static let noAddress = Problem(
     message: "the service's address is not known yet",
     hint: "start the service once, or give its address with --public-url", exitCode: usage)

@@ -28,7 +28,7 @@ struct Serve: AsyncParsableCommand {
   @Option(
     name: .customLong("public-url"),
     help: ArgumentHelp(
-      "The address that clients use, where a proxy stands before the service. Else https and the host they name.",
+      "The address that clients use. Needed where --listen is not on loopback alone.",
       valueName: "url"))
   var publicURL: String?
 
@@ -86,6 +86,8 @@ struct Serve: AsyncParsableCommand {
     let (host, port) = try ListenAddress.parts(of: listen)
     let metricsAddress = try metricsListen.map { text throws(Problem) in try ListenAddress.parts(of: text) }
     let publicURL = try publicURL.map(ServerURL.init(ofOption:))
+    // Else whoever gets here chooses by what name: where links lead, and what a signature is over.
+    guard publicURL != nil || ListenAddress.isLoopback(host) else { throw Problem.noPublicURL(listen) }
     let proxies = try trustedProxy.map { text in
       guard let address = PeerAddress(text) else { throw Problem.badProxy(text) }
       return address
@@ -236,6 +238,9 @@ extension ServerURL {
 }
 
 extension ListenAddress {
+  /// Whether only this computer itself gets there.
+  static func isLoopback(_ host: String) -> Bool { host == "localhost" || PeerAddress(host)?.isLoopback == true }
+
   /// How a browser of this computer gets there.
   static func usual(host: String, port: Int) -> String {
     let everywhere = ["0.0.0.0", "::"]

@@ -39,6 +39,15 @@ import Testing
     #expect(ClientAddress(address)?.text == text)
   }
 
+  @Test(
+    arguments: [
+      ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("0.0.0.0", false),
+      ("::", false), ("128.0.0.1", false), ("fe80::1", false),
+    ])
+  func knowsWhatOnlyThisMachineReaches(_ address: String, isLoopback: Bool) {
+    #expect(PeerAddress(address)?.isLoopback == isLoopback)
+  }
+
   @Test func aForwardedAddressCountsFromATrustedProxyAlone() throws {
     let proxy = try #require(PeerAddress("127.0.0.1"))
     func client(_ proxies: [PeerAddress]) -> String {

@@ -1,4 +1,5 @@
 import IAMPASSProtocol
+import NIOCore
 import Testing
 
 @testable import DeviceProtocol
@@ -91,6 +92,51 @@ struct PushTests {
   func knowsPublicAddressesOfIPv6(start: [UInt8], end: [UInt8], isPublic: Bool) {
     let middle = [UInt8](repeating: 0, count: 16 - start.count - end.count)
     #expect(PublicNetwork.contains(v6: start + middle + end) == isPublic)
+  }
+
+  /// A phone must not choose what else this service knocks at.
+  @Test func refusesASubscriptionAtAnotherPort() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let other = UnverifiedPushSubscription(endpoint: "https://push.test:8443/a", p256dh: point, auth: Secret(secret))
+    #expect(try await phone.subscribe(other).reason == "BAD_SUBSCRIPTION")
+    let usual = UnverifiedPushSubscription(endpoint: "https://push.test:443/a", p256dh: point, auth: Secret(secret))
+    #expect(try await phone.subscribe(usual).status == 200)
+  }
+
+  /// Stored by a version that took any port.
+  @Test func doesNotRingAtAnotherPort() async throws {
+    let stored = try #require(subscription("https://localhost:1/a"))
+    await #expect(throws: PushProblem.unusualPort) {
+      try await PushClient(trust: PushTrust()).post(to: stored, headers: [:], body: [])
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("142.250.1.1", true), ("141.5.6.7", true), ("141.5.7.200", false), ("141.5.7.1", false), ("9.9.9.9", false),
+      ("9.9.9.8", true), ("10.0.0.1", false), ("2a00:1450::1", true), ("2a01:4f8:1:2::77", false),
+      ("2a01:4f8:1:3::77", true),
+    ])
+  func ringsAtNoAddressOfThisMachinesOwnNetworks(_ address: String, isTaken: Bool) throws {
+    let own = OwnNetworks(networks: [
+      .init(address: [141, 5, 7, 1], mask: [255, 255, 255, 0]),
+      // Everybody's network is none of this machine's own.
+      .init(address: [9, 9, 9, 9], mask: [0, 0, 0, 0]),
+      .init(
+        address: [0x2A, 0x01, 0x04, 0xF8, 0, 1, 0, 2] + [UInt8](repeating: 0, count: 8),
+        mask: [UInt8](repeating: 255, count: 8) + [UInt8](repeating: 0, count: 8)),
+    ])
+    let addresses = [
+      try SocketAddress(ipAddress: "8.8.8.8", port: 443), try SocketAddress(ipAddress: address, port: 443),
+    ]
+    #expect(PushTrust().allows(addresses, own: { own }) == isTaken)
+  }
+
+  @Test func knowsTheNetworksOfThisMachine() throws {
+    let own = try OwnNetworks.current()
+    #expect(own.contains(try SocketAddress(ipAddress: "127.7.7.7", port: 443)))
+    #expect(!own.contains(try SocketAddress(ipAddress: "8.8.8.8", port: 443)))
   }
 
   @Test func keepsTheServicesKey() async throws {

@@ -126,6 +126,69 @@ class DataDirectory(unittest.TestCase):
         self.assertEqual((again.returncode, again.stderr), (0, ""))
 
 
+class Settings(unittest.TestCase):
+    """What an upgrade looks at before it stops the running service."""
+
+    UNIT = '[Service]\n# --public-url\nEnvironment=LISTEN=127.0.0.1:8443\nExecStart=/usr/bin/iampass-server serve --listen ${LISTEN} $OPTIONS\n'
+
+    def check(self, settings, unit=UNIT):
+        path = world.path("settings")
+        with open(path, "w") as file:
+            file.write(settings)
+        return subprocess.run(
+            [os.path.join(PACKAGING, "systemd", "check-settings"), path], input=unit, capture_output=True, text=True,
+            timeout=PATIENCE)
+
+    def test_what_only_this_computer_reaches_needs_no_public_address(self):
+        for settings in ("", "#LISTEN=[::]:8443\n", "LISTEN=127.0.0.1:443\n", 'LISTEN="[::1]:8443"\n', "LISTEN=localhost:8443\n",
+                         "LISTEN=[::]:8443\nLISTEN=127.0.0.1:8443\n"):  # fmt: skip
+            done = self.check(settings)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), settings)
+
+    def test_all_else_needs_one_and_is_told_so(self):
+        for settings in ("LISTEN=[::]:8443\n", "LISTEN='0.0.0.0:443'\n", "LISTEN=127.elsewhere.test:8443\n", 'LISTEN=192.0.2.1:8443\nOPTIONS="--log-level debug"\n',
+                         "LISTEN=[::]:8443\n#OPTIONS=--public-url https://iampass.example.org\n"):  # fmt: skip
+            done = self.check(settings)
+            self.assertEqual(done.returncode, 1, settings)
+            self.assertIn("--public-url is missing\nhint: in " + world.path("settings") + " add to OPTIONS --public-url", done.stderr)
+            self.assertEqual(self.check(settings + "OPTIONS=--public-url https://iampass.example.org\n").returncode, 0)
+
+    def test_a_unit_of_the_administrators_counts_too(self):
+        line = "ExecStart=/usr/bin/iampass-server serve --listen [::]:8443"
+        self.assertEqual(self.check("", self.UNIT + line).returncode, 1)
+        self.assertEqual(self.check("", self.UNIT + line + " --public-url https://iampass.example.org").returncode, 0)
+
+
+class PublicAddress(unittest.TestCase):
+    def serve(self, listen, *more):
+        return world.command(
+            "serve", "--listen", listen, "--tls-cert", world.certificate, "--tls-key", world.key, *more, data="elsewhere")
+
+    def test_without_one_nobody_else_is_served(self):
+        for listen in ("0.0.0.0:0", "[::]:0", "192.0.2.1:8443", "iampass.example.org:8443"):
+            done = self.serve(listen)
+            self.assertEqual(done.returncode, USAGE, done.stderr)
+            self.assertIn(f"{listen} is not on loopback alone", done.stderr)
+            self.assertIn("hint: for example --public-url https://", done.stderr)
+            self.assertFalse(os.path.exists(world.path("elsewhere")))
+
+    def test_with_one_it_listens_everywhere(self):
+        server = world.start(
+            program("iampass-server"), "serve", "--listen", "0.0.0.0:0", "--tls-cert", world.certificate, "--tls-key",
+            world.key, "--data", world.path("everywhere"), "--public-url", "https://iampass.example.org")
+        self.addCleanup(server.stop)
+        server.wait_for("listening on")
+
+    def test_this_computer_is_served_without_one(self):
+        for listen in ("localhost:0", "[::1]:0"):
+            server = world.start(
+                program("iampass-server"), "serve", "--listen", listen, "--tls-cert", world.certificate, "--tls-key",
+                world.key, "--data", world.path("here"))
+            self.addCleanup(server.stop)
+            server.wait_for("listening on")
+            server.stop()
+
+
 class Hints(unittest.TestCase):
     def test_a_taken_port_names_the_option_that_chose_it(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

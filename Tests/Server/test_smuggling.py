@@ -64,6 +64,15 @@ class Smuggling(unittest.TestCase):
                 self.assertNotIn(b"HTTP/1.1 200", received)
                 self.assertTrue(not received or received.startswith(b"HTTP/1.1 400 "), received)
 
+    def test_a_target_of_another_authority_is_refused(self):
+        for target, host, status in (
+            ("https://elsewhere.test/healthz", "x", 400), ("http://x/healthz", "x", 400), ("x:/healthz", "x", 400),
+            ("https://x/healthz", "x", 200),
+        ):  # fmt: skip
+            with self.subTest(target), world.saying(request("GET " + target, "Connection: close", host=host)) as connection:
+                received = replies(connection)
+                self.assertTrue(received.startswith(f"HTTP/1.1 {status} ".encode()), received)
+
     def test_what_only_one_reading_has_is_answered(self):
         """Else the others would prove nothing."""
         plain = {

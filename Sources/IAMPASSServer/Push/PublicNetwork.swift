@@ -35,7 +35,7 @@ enum PublicNetwork {
       && !isWithin(address, [0x20, 0x01, 0x0D, 0xB8], 32)
   }
 
-  private static func isWithin(_ address: [UInt8], _ start: [UInt8], _ bits: Int) -> Bool {
+  static func isWithin(_ address: [UInt8], _ start: [UInt8], _ bits: Int) -> Bool {
     (0..<bits).allSatisfy { bit in
       let mask = UInt8(0x80) >> UInt8(bit % 8)
       return address[bit / 8] & mask == start[bit / 8] & mask

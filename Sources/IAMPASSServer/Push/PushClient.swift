@@ -4,17 +4,18 @@ import NIOPosix
 import NIOSSL
 
 /// Why a message was not handed to a push service.
-enum PushProblem: Error {
+enum PushProblem: Error, Equatable {
   case nameNotFound(String)
   /// A phone must not make this service speak to what only this service can reach.
   case privateAddress
+  case unusualPort
   case noReply
 }
 
 /// Which push services are spoken to.
 public struct PushTrust: Sendable {
-  /// The authority of a push service of one's own: this alone is trusted then, at any address. Nil: what
-  /// the system trusts, at public addresses.
+  /// The authority of a push service of one's own: this alone is trusted then, at any address and port. Nil: what
+  /// the system trusts, at port 443 of public addresses outside of this machine's own networks.
   let authority: [NIOSSLCertificate]?
 
   /// The browsers' own push services.
@@ -27,6 +28,21 @@ public struct PushTrust: Sendable {
       throw ServerError(code: .certificateUnreadable, subject: file ?? "", detail: "\(error)")
     }
   }
+
+  var isOwnService: Bool { authority != nil }
+
+  /// Whether a subscription's port may be spoken to: browsers' push services are at https's own, and a phone must not
+  /// choose what else this service knocks at.
+  func allows(_ subscription: PushSubscription) -> Bool {
+    isOwnService || subscription.port == PushSubscription.standardPort
+  }
+
+  /// Whether a name with these addresses may be spoken to.
+  func allows(_ addresses: [SocketAddress], own: () throws -> OwnNetworks) rethrows -> Bool {
+    if isOwnService { return true }
+    let networks = try own()
+    return addresses.allSatisfy { $0.isPublic && !networks.contains($0) }
+  }
 }
 
 /// One request to a push service: HTTP/1.1 over TLS, no redirects.
@@ -38,7 +54,7 @@ struct PushClient: Sendable {
   private static let mostAddresses = 3
 
   private let tls: NIOSSLContext
-  private let allowsPrivate: Bool
+  private let trust: PushTrust
   private let names = NameLookup()
 
   init(trust: PushTrust) throws {
@@ -46,7 +62,7 @@ struct PushClient: Sendable {
     configuration.minimumTLSVersion = .tlsv12
     if let authority = trust.authority { configuration.trustRoots = .certificates(authority) }
     tls = try NIOSSLContext(configuration: configuration)
-    allowsPrivate = trust.authority != nil
+    self.trust = trust
   }
 
   /// The reply's status.
@@ -72,8 +88,10 @@ struct PushClient: Sendable {
 
   /// To one of the addresses that were looked at: the name is not looked up again, so that it cannot answer otherwise.
   private func connect(to subscription: PushSubscription) async throws -> Exchange {
+    // Looked at again: it may have been stored by a version that took any port.
+    guard trust.allows(subscription) else { throw PushProblem.unusualPort }
     let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
-    guard allowsPrivate || addresses.allSatisfy(\.isPublic) else { throw PushProblem.privateAddress }
+    guard try trust.allows(addresses, own: OwnNetworks.current) else { throw PushProblem.privateAddress }
     var problem: any Error = PushProblem.nameNotFound(subscription.host)
     for address in addresses.prefix(Self.mostAddresses) {
       do { return try await connect(to: address, named: subscription.host) } catch { problem = error }

@@ -17,8 +17,10 @@ extension Service {
     case .verified(let (statement, _)): verified = statement
     }
     guard let statement = try? PushStatement(verified.statement) else { return .refused(400, .badRequest) }
-    if let received = statement.subscription, PushSubscription(received) == nil {
-      return .refused(400, .badSubscription)
+    if let received = statement.subscription {
+      guard let subscription = PushSubscription(received), pushes.trust.allows(subscription) else {
+        return .refused(400, .badSubscription)
+      }
     }
     let isLive = try await storage.write { db in
       guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return false }

@@ -14,7 +14,7 @@ final class PushSender: Sendable {
 
   private let storage: Storage
   private let logger: Logger
-  private let trust: PushTrust
+  let trust: PushTrust
   private let underway = Mutex(0)
   private let client = Mutex<PushClient?>(nil)
 

@@ -16,7 +16,7 @@ struct PushSubscription: Sendable {
   /// Scheme, host and port: what may be logged, and whom a token is for.
   var origin: String { "https://\(host)" + (port == Self.standardPort ? "" : ":\(port)") }
 
-  private static let standardPort = 443
+  static let standardPort = 443
 
   /// Nil where it is not fit.
   init?(_ received: UnverifiedPushSubscription) {

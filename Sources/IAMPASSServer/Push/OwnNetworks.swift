@@ -1,0 +1,69 @@
+import Glibc
+import NIOCore
+
+/// The networks that this machine's interfaces are in. A phone must not choose whom the service speaks to there: machines
+/// beside this one often trust their neighbours, at public addresses too.
+struct OwnNetworks: Sendable {
+  /// An interface's address, and how many of its first bits are its network's.
+  struct Network: Sendable, Equatable {
+    let address: [UInt8]
+    let bits: Int
+
+    /// - Parameter mask: as long as the address. One of no bits would be everybody's network, which no interface is in:
+    ///   the address alone is then this machine's own.
+    init(address: [UInt8], mask: [UInt8]) {
+      self.address = address
+      let bits = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+      self.bits = bits == 0 || mask.count != address.count ? address.count * 8 : bits
+    }
+  }
+
+  let networks: [Network]
+
+  /// As the interfaces are now.
+  ///
+  /// - Throws: where the system does not say.
+  static func current() throws -> OwnNetworks {
+    var first: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&first) == 0 else { throw PushProblem.privateAddress }
+    defer { freeifaddrs(first) }
+    var networks: [Network] = []
+    var next = first
+    while let entry = next {
+      if let address = bytes(entry.pointee.ifa_addr) {
+        networks.append(Network(address: address, mask: bytes(entry.pointee.ifa_netmask) ?? []))
+      }
+      next = entry.pointee.ifa_next
+    }
+    return OwnNetworks(networks: networks)
+  }
+
+  func contains(_ address: SocketAddress) -> Bool {
+    let bytes: [UInt8]
+    switch address {
+    case .v4(let four): bytes = withUnsafeBytes(of: four.address.sin_addr) { Array($0) }
+    case .v6(let six): bytes = withUnsafeBytes(of: six.address.sin6_addr) { Array($0) }
+    case .unixDomainSocket: return true
+    }
+    return networks.contains {
+      $0.address.count == bytes.count && PublicNetwork.isWithin(bytes, $0.address, $0.bits)
+    }
+  }
+
+  /// Nil for what is no address of the internet protocol.
+  private static func bytes(_ address: UnsafeMutablePointer<sockaddr>?) -> [UInt8]? {
+    // SAFETY: getifaddrs's list lives until it is freed, and each family has its own form of address.
+    guard let address else { return nil }
+    return switch Int32(address.pointee.sa_family) {
+    case AF_INET:
+      address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
+        withUnsafeBytes(of: four.pointee.sin_addr) { Array($0) }
+      }
+    case AF_INET6:
+      address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+        withUnsafeBytes(of: six.pointee.sin6_addr) { Array($0) }
+      }
+    default: nil
+    }
+  }
+}
