@@ -37,14 +37,26 @@ public final class ManagementClient {
   public func deviceRegistrationLink(
     token: Secret, displayName: String?, deadline: MonotonicInstant
   ) throws(ServiceError) -> String {
-    try link("device_registration_link", token, displayName, deadline)
+    try link("device_registration_link", token, displayName, deadline: deadline).link
+  }
+
+  /// What became of a lost phone.
+  public struct LostDevice: Sendable, Equatable {
+    /// For a new one.
+    public let link: String
+    /// How many of the user's sessions were ended; nil where that was not asked for, or the service does not know it.
+    public let endedSessions: Int64?
   }
 
   /// Cuts the user's phone off and gives the link for a new one.
+  ///
+  /// - Parameters:
+  ///   - displayName: nil: the name that the phone had.
+  ///   - sessions: nil: they go on.
   public func lostUserMobileDevice(
-    token: Secret, displayName: String?, deadline: MonotonicInstant
-  ) throws(ServiceError) -> String {
-    try link("lost_user_mobile_device", token, displayName, deadline)
+    token: Secret, displayName: String?, sessions: LostDeviceSessions? = nil, deadline: MonotonicInstant
+  ) throws(ServiceError) -> LostDevice {
+    try link("lost_user_mobile_device", token, displayName, sessions, deadline: deadline)
   }
 
   public func hasRegisteredMobileDevice(token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> Bool {
@@ -63,16 +75,22 @@ public final class ManagementClient {
   }
 
   private func link(
-    _ name: String, _ token: Secret, _ displayName: String?, _ deadline: MonotonicInstant
-  ) throws(ServiceError) -> String {
+    _ name: String, _ token: Secret, _ displayName: String?, _ sessions: LostDeviceSessions? = nil,
+    deadline: MonotonicInstant
+  ) throws(ServiceError) -> LostDevice {
     let query = displayName.map { [("display_name", PercentEncoding.encode($0))] } ?? []
     guard isOurs else {
       let reply = try channel.send(.get, route(name, token, query: query), by: signer, deadline: deadline)
-      return try understood { () throws(MessageError) in try RegistrationLinkReply(parsing: reply.body) }.registerURL
+      let answer = try understood { () throws(MessageError) in try RegistrationLinkReply(parsing: reply.body) }
+      return LostDevice(link: answer.registerURL, endedSessions: nil)
     }
-    let asking = route(name, token, query: query + [SealedLinkReply.query])
+    let ending = sessions?.query ?? []
+    let asking = route(name, token, query: query + [SealedLinkReply.query] + ending)
     let sealed = try channel.seal.request(.get, asking, by: signer)
-    return try channel.seal.link(in: try channel.exchange(sealed, deadline: deadline), to: sealed)
+    let reply = try channel.exchange(sealed, deadline: deadline)
+    let link = try channel.seal.link(in: reply, to: sealed)
+    let ended = try understood { () throws(MessageError) in try LostDeviceSessions.ended(in: reply.body) }
+    return LostDevice(link: link, endedSessions: sessions == nil ? nil : ended)
   }
 
   private var isOurs: Bool { channel.seal.settings.signedReplies }

@@ -326,8 +326,12 @@ public struct RegistrationLinkReply: Sendable, Equatable {
     self.init(registerURL: link)
   }
 
-  public func encoded() -> [UInt8] {
-    JSON.object(["status": .bool(true), "register_url": .string(registerURL)]).encoded()
+  /// - Parameter endedSessions: see ``LostDeviceSessions``.
+  public func encoded(endedSessions: Int64? = nil) -> [UInt8] {
+    JSON.object([
+      "status": .bool(true), "register_url": .string(registerURL),
+      LostDeviceSessions.endedName: endedSessions.map { .integer($0) },
+    ]).encoded()
   }
 }
 
@@ -353,11 +357,64 @@ public enum SealedLinkReply: Sendable, Equatable {
     }
   }
 
-  public func encoded() -> [UInt8] {
+  /// - Parameter endedSessions: see ``LostDeviceSessions``.
+  public func encoded(endedSessions: Int64? = nil) -> [UInt8] {
     switch self {
-    case .sealed(let text): JSON.object(["status": .bool(true), "sealed_register_url": .string(text)]).encoded()
-    case .plain(let link): RegistrationLinkReply(registerURL: link).encoded()
+    case .sealed(let text):
+      JSON.object([
+        "status": .bool(true), "sealed_register_url": .string(text),
+        LostDeviceSessions.endedName: endedSessions.map { .integer($0) },
+      ]).encoded()
+    case .plain(let link): RegistrationLinkReply(registerURL: link).encoded(endedSessions: endedSessions)
     }
+  }
+}
+
+/// That `lost_user_mobile_device` ends the user's sessions, too (an addition of ours that services may ignore). It stands
+/// in the signed address; without it sessions go on, as for the published clients.
+public struct LostDeviceSessions: Sendable, Equatable {
+  /// More ids are refused.
+  public static let greatestKept = 64
+  /// The reply's member: how many sessions were ended. A service that knows nothing of this has none.
+  static let endedName = "sessions_ended"
+  private static let endName = "end_sessions"
+  private static let keepName = "keep_sessions"
+  private static let idCharacters = Set("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+
+  /// Ids of sessions that go on: see ``StartedSession/name``.
+  public let kept: [String]
+
+  /// - Parameter kept: what is no id is left out: no session has it.
+  public init(kept: [String]) {
+    self.kept = kept.filter { !$0.isEmpty && $0.utf8.count <= 64 && $0.utf8.allSatisfy(Self.idCharacters.contains) }
+  }
+
+  public enum Asked: Sendable, Equatable {
+    case no
+    case yes(LostDeviceSessions)
+    /// In words that are not understood.
+    case unclear
+  }
+
+  /// - Parameter query: the decoded items of a request's query.
+  public static func asked(in query: [(name: String, value: String)]) -> Asked {
+    let ends = query.filter { $0.name == endName }.map(\.value)
+    let keeps = query.filter { $0.name == keepName }.map(\.value)
+    if ends.isEmpty, keeps.isEmpty { return .no }
+    guard ends == ["1"], keeps.count <= 1 else { return .unclear }
+    let ids = (keeps.first ?? "").split(separator: ",").map(String.init)
+    let sessions = LostDeviceSessions(kept: ids)
+    return sessions.kept == ids && ids.count <= greatestKept ? .yes(sessions) : .unclear
+  }
+
+  /// The items of a request's query.
+  public var query: [(String, String)] {
+    [(Self.endName, "1")] + (kept.isEmpty ? [] : [(Self.keepName, kept.joined(separator: "%2C"))])
+  }
+
+  /// How many sessions a reply says that were ended; nil: nothing was done about them.
+  public static func ended(in body: [UInt8]) throws(MessageError) -> Int64? {
+    try JSON.acknowledged(body)[endedName]?.integer
   }
 }
 

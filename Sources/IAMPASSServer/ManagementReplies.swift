@@ -11,7 +11,9 @@ extension Service {
     let reply = try await storage.write { db in
       var created: [String] = []
       var existing: [String] = []
-      for user in users {
+      // Each once: by bytes, as the database tells them apart.
+      var seen: Set<[UInt8]> = []
+      for user in users where seen.insert(Array(user.utf8)).inserted {
         let isNew = try User.add(user, application: application.id, in: db)
         if isNew { created.append(user) } else { existing.append(user) }
       }
@@ -50,47 +52,82 @@ extension Service {
     for name: String, of application: Application, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
     guard let isSealed = call.wantsSealedLink else { return .refused(400, .badRequest) }
-    let link = try await registrationLink(
-      for: name, of: application.id, displayName: call.displayName, isLost: false, at: call.address)
-    return try link.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
+    let made = try await registrationLink(
+      for: name, of: application.id, displayName: call.displayName, at: call.address)
+    return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
   }
 
   func loseDevice(
     of name: String, of application: Application, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
     guard let isSealed = call.wantsSealedLink else { return .refused(400, .badRequest) }
-    let link = try await registrationLink(
-      for: name, of: application.id, displayName: call.displayName, isLost: true, at: call.address)
-    return try link.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
+    let loss: PhoneLoss
+    switch LostDeviceSessions.asked(in: call.target.query) {
+    case .no: loss = .keepsSessions
+    case .yes(let sessions): loss = .endsSessions(but: Set(sessions.kept))
+    case .unclear: return .refused(400, .badRequest)
+    }
+    let made = try await registrationLink(
+      for: name, of: application.id, displayName: call.displayName, losing: loss, at: call.address)
+    return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
   }
 
-  /// A new link; nil where there is no such user.
+  /// What becomes of what a lost phone approved; what it has not answered is closed.
+  enum PhoneLoss: Sendable {
+    case keepsSessions
+    /// All of the user's end, but those with these ids.
+    case endsSessions(but: Set<String>)
+
+    func closes(_ session: Session) -> Bool {
+      if session.lifecycle.isUnanswered { return true }
+      if case .endsSessions(let kept) = self { return !kept.contains(session.id) }
+      return false
+    }
+  }
+
+  struct MadeLink: Sendable {
+    let url: String
+    /// Nil where that was not asked for.
+    let endedSessions: Int64?
+  }
+
+  /// A new link, the only one of the user's that works: an older one may be in somebody else's hands. Nil where there is
+  /// no such user.
   ///
-  /// - Parameter isLost: cuts the phone off at once. What it approved goes on; what it has not answered is closed.
+  /// - Parameters:
+  ///   - displayName: empty: of a lost phone its own.
+  ///   - losing: cuts the phone off at once.
   func registrationLink(
-    for name: String, of application: String, displayName: String, isLost: Bool, at address: PublicAddress
-  ) async throws -> String? {
+    for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil, at address: PublicAddress
+  ) async throws -> MadeLink? {
     let code = Secret(try Fresh.identifier())
-    let shown = DisplayText.sanitized(displayName, limit: 100)
+    let given = DisplayText.sanitized(displayName, limit: 100)
     let now = clock()
     let made = try await storage.write { db -> (user: Int64, phone: String?, closed: [Session])? in
       guard let user = try User.find(name, application: application, in: db) else { return nil }
+      let former = losing == nil ? nil : try Phone.displayName(of: user.id, in: db)
       var phone: String?
       var closed: [Session] = []
-      if isLost {
+      if let losing {
         phone = try Phone.cutOff(user: user.id, at: now, in: db)
-        closed = try Session.close(all: .unanswered, of: user.id, .phoneLost, at: now, in: db)
-        try Link.revokeAll(of: user.id, in: db)
+        let meant = try Session.unended(of: user.id, in: db).filter(losing.closes)
+        closed = try Session.close(meant, .phoneLost, at: now, in: db)
       }
+      try Link.revokeAll(of: user.id, in: db)
       try Link.create(
-        code: code, user: user.id, displayName: shown.isEmpty ? "user" : shown, replacesPhone: isLost, at: now, in: db)
+        code: code, user: user.id, displayName: given.isEmpty ? former ?? "user" : given,
+        replacesPhone: losing != nil, at: now, in: db)
       return (user.id, phone, closed)
     }
     guard let made else { return nil }
     if let phone = made.phone { audit.cutOff(phone: phone, user: made.user) }
     announceEnd(of: made.closed)
-    if isLost { board.changed(.user(made.user)) }
-    return address.url.route(["register", code.exposedValue])
+    if losing != nil { board.changed(.user(made.user)) }
+    var ended: Int64?
+    if case .endsSessions = losing {
+      ended = Int64(made.closed.count { $0.lifecycle.approvedAt != nil && $0.lifecycle.ending == .phoneLost })
+    }
+    return MadeLink(url: address.url.route(["register", code.exposedValue]), endedSessions: ended)
   }
 
   /// Has the administrator's program send the link; the link comes last in the message.
@@ -116,21 +153,24 @@ extension Service {
     guard words.utf8.count <= RegistrationHook.greatestMessage else { return .refused(400, .badRequest) }
     guard
       let link = try await registrationLink(
-        for: name, of: application.id, displayName: request.displayName ?? "", isLost: false, at: call.address)
+        for: name, of: application.id, displayName: request.displayName ?? "", at: call.address)
     else { return .refused(404, .unknownUser) }
     let isSent = await RegistrationHook.run(
-      settings.hook, number: request.phoneNumber, message: words + " " + link)
+      settings.hook, number: request.phoneNumber, message: words + " " + link.url)
     if !isSent {
       logger.warning("the program that sends registration links failed", metadata: ["file": "\(settings.hook)"])
     }
     return isSent ? .done : .refused(200, .messageNotSent)
   }
 
-  private func linkReply(_ link: String, sealedFor client: VerifiedClient?) throws -> ServiceReply {
-    guard let client else { return ServiceReply(200, RegistrationLinkReply(registerURL: link).encoded()) }
+  private func linkReply(_ link: MadeLink, sealedFor client: VerifiedClient?) throws -> ServiceReply {
+    guard let client else {
+      let reply = RegistrationLinkReply(registerURL: link.url)
+      return ServiceReply(200, reply.encoded(endedSessions: link.endedSessions))
+    }
     let seal = LinkSeal(secret: client.replySecret, nonce: client.nonce)
-    let text = seal.sealed(link, salt: try Fresh.bytes(LinkSeal.saltLength))
-    return ServiceReply(200, SealedLinkReply.sealed(text).encoded())
+    let text = seal.sealed(link.url, salt: try Fresh.bytes(LinkSeal.saltLength))
+    return ServiceReply(200, SealedLinkReply.sealed(text).encoded(endedSessions: link.endedSessions))
   }
 
   /// Wakes who waits for these sessions, and their phones, and writes it down.

@@ -61,9 +61,13 @@ struct EnrollCommand: ParsableCommand {
 struct LostDeviceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lost-device", abstract: "Cuts a user's phone off, and shows the link for a new one.",
-    discussion: "The old phone stops working at once, also where no new one ever registers.")
+    discussion: """
+      The old phone stops working at once, also where no new one ever registers. The user's sessions are ended, on \
+      all computers of the application, but for the one that this command runs in.
+      """)
 
   @OptionGroup var options: ManagementOptions
+  @Flag(help: "Leave the user's sessions as they are.") var keepSessions = false
   @OptionGroup var registration: RegistrationOptions
 
   func run() throws {
@@ -73,17 +77,32 @@ struct LostDeviceCommand: ParsableCommand {
       // A phone is not cut off before the picture's file is known to be one that can be written.
       let picture = try registration.openPicture()
       let hadPhone = try hadPhone(user, host)
-      let link = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
+      let own = try host.ownSessions()
+      let sessions = keepSessions ? nil : LostDeviceSessions(kept: own)
+      let lost = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
         try client.lostUserMobileDevice(
-          token: user.token, displayName: registration.displayName ?? user.name.text, deadline: deadline)
+          token: user.token, displayName: registration.displayName, sessions: sessions, deadline: deadline)
       }
       if !registration.json {
         Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : "\(user.name)'s phone is cut off")
       }
-      registration.show(link, for: user.name, cutOff: hadPhone)
-      try registration.draw(link, into: picture)
+      tell(lost.endedSessions, of: user, isWithinOne: !own.isEmpty)
+      registration.show(lost.link, for: user.name, cutOff: hadPhone, endedSessions: lost.endedSessions)
+      try registration.draw(lost.link, into: picture)
       if registration.waits { try RegistrationWait(host: host, user: user).run() }
     }
+  }
+
+  private func tell(_ ended: Int64?, of user: EnrolledUser, isWithinOne: Bool) {
+    guard !keepSessions else { return }
+    guard let ended else {
+      Terminal.complain("warning: the service has not ended what the phone approved")
+      return Terminal.complain("hint: iampassctl session list, and session end ID, on each computer")
+    }
+    guard !registration.json else { return }
+    Terminal.say(
+      "\(Words.counted(Int(ended), "session")) of \(user.name) ended"
+        + (isWithinOne ? "; the one that this command runs in goes on" : ""))
   }
 
   /// Nil where the service answers, and does not say: that keeps no phone from being cut off.
@@ -105,12 +124,15 @@ struct RegistrationOptions: ParsableArguments {
   /// Scripts take the link and go on.
   var waits: Bool { !noWait && !json && Terminal.isInteractive }
 
-  /// - Parameter cutOff: whether the user had a phone that no longer works, where that was asked for.
-  func show(_ link: String, for user: UnixUsername, cutOff: Bool? = nil) {
+  /// - Parameters:
+  ///   - cutOff: whether the user had a phone that no longer works, where that was asked for.
+  ///   - endedSessions: how many, where that was asked for and done.
+  func show(_ link: String, for user: UnixUsername, cutOff: Bool? = nil, endedSessions: Int64? = nil) {
     if json {
       return Terminal.say(
         .object([
           "user": .string(user.text), "register_url": .string(link), "phone_cut_off": cutOff.map { .bool($0) },
+          "sessions_ended": endedSessions.map { .integer($0) },
         ]))
     }
     if let size = Terminal.size, Terminal.showsPictures {
@@ -146,6 +168,15 @@ struct RegistrationOptions: ParsableArguments {
 }
 
 extension ConfiguredHost {
+  /// What the service calls the sessions that this command runs in.
+  func ownSessions() throws(Failure) -> [String] {
+    do {
+      // A record that goes while we look is of a session that is over.
+      let records = try setup.ledger.ids().compactMap { try? setup.ledger.read($0) }
+      return CommandPlace.current().own(among: records).map(\.nameAtService)
+    } catch { throw .records(error) }
+  }
+
   func hasPhone(_ user: EnrolledUser) throws(Failure) -> Bool {
     try manage(for: user.name) { (client, deadline) throws(ServiceError) in
       try client.hasRegisteredMobileDevice(token: user.token, deadline: deadline)

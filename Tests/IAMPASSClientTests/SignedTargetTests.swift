@@ -156,13 +156,34 @@ private final class VersionedService: HTTPTransport {
     let client = try client(service, targets: isRecorded)
     let links = [
       try client.deviceRegistrationLink(token: Secret("t"), displayName: "A B", deadline: deadline),
-      try client.lostUserMobileDevice(token: Secret("t"), displayName: nil, deadline: deadline),
+      try client.lostUserMobileDevice(token: Secret("t"), displayName: nil, deadline: deadline).link,
     ]
     #expect(links == [VersionedService.link, VersionedService.link])
     #expect(
       service.requests[0].url == "https://h/management/device_registration_link/app/t?display_name=A%20B&sealed=1")
     #expect(service.requests[1].url == "https://h/management/lost_user_mobile_device/app/t?sealed=1")
     #expect(service.replies.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains("register/") })
+  }
+
+  /// In the address that is signed, so that nobody on the way can ask for more or less.
+  @Test func whichSessionsEndWithALostPhoneStandsInTheSignedAddress() throws {
+    let service = VersionedService(.current)
+    let lost = try client(service).lostUserMobileDevice(
+      token: Secret("t"), displayName: nil, sessions: LostDeviceSessions(kept: ["a1", "b&2", "c3"]), deadline: deadline)
+    #expect(
+      service.requests.map(\.url) == [
+        "https://h/management/lost_user_mobile_device/app/t?sealed=1&end_sessions=1&keep_sessions=a1%2Cc3"
+      ])
+    // That service says nothing of sessions.
+    #expect(lost.endedSessions == nil)
+  }
+
+  @Test func aServiceThatSignsNothingIsAskedToEndNoSessions() throws {
+    let service = VersionedService(.another)
+    let lost = try client(service, replies: false).lostUserMobileDevice(
+      token: Secret("t"), displayName: nil, sessions: LostDeviceSessions(kept: []), deadline: deadline)
+    #expect(service.requests.map(\.url) == ["https://h/management/lost_user_mobile_device/app/t"])
+    #expect(lost.endedSessions == nil)
   }
 
   @Test func anOlderServicesOpenLinkIsTakenOnlyWhereNothingMoreWasRecorded() throws {

@@ -76,8 +76,8 @@ import Testing
 
   @Test func aUserHasOnePhone() async throws {
     let fixture = try await fixtureWithUser()
-    let second = try await fixture.linkCode(for: "alice")
     _ = try await TestPhone.registered(in: fixture)
+    let second = try await fixture.linkCode(for: "alice")
     let reply = try await TestPhone.register(in: fixture, code: second)
     #expect(reply.status == 409)
     #expect(reply.reason == "HAS_MOBILE_DEVICE")
@@ -139,6 +139,114 @@ import Testing
     try await phone.approveOnly()
     _ = try await fixture.linkCode(for: "alice", lost: true)
     #expect(try await fixture.status(of: session).status == .active)
+  }
+
+  /// Reports the phone as lost; the service's reply.
+  private func lose(_ fixture: Fixture, _ query: String = "") async throws -> ServiceReply {
+    let target = "/management/lost_user_mobile_device/\(fixture.application.id)/alice\(query)"
+    return await fixture.respond(try fixture.signed("GET", target))
+  }
+
+  private func code(in reply: ServiceReply) throws -> Secret {
+    let link = try RegistrationLinkReply(parsing: reply.body).registerURL
+    return Secret(String(link.dropFirst(Fixture.origin.count + "/register/".count)))
+  }
+
+  /// An older one may be in somebody else's hands.
+  @Test(arguments: [false, true])
+  func aNewLinkTakesTheOlderUnusedOnesBack(isLost: Bool) async throws {
+    let fixture = try await fixtureWithUser()
+    let old = try await fixture.linkCode(for: "alice", lost: isLost)
+    let new = try await fixture.linkCode(for: "alice")
+    #expect(await show(old, fixture).reason == "UNKNOWN_LINK")
+    #expect(try await TestPhone.register(in: fixture, code: old).reason == "UNKNOWN_LINK")
+    #expect(try await TestPhone.register(in: fixture, code: new).status == 200)
+  }
+
+  @Test func anotherUsersLinksStay() async throws {
+    let fixture = try await fixtureWithUser()
+    try await fixture.addUser("bob")
+    let bobs = try await fixture.linkCode(for: "bob")
+    _ = try await fixture.linkCode(for: "alice")
+    #expect(await show(bobs, fixture).status == 200)
+  }
+
+  @Test func theNextPhoneHasTheLostOnesName() async throws {
+    let fixture = try await fixtureWithUser()
+    _ = try await TestPhone.registered(in: fixture)
+    for _ in 0..<2 {
+      let code = try code(in: try await lose(fixture))
+      #expect(try LinkReply(parsing: await show(code, fixture).body).user == "Alice")
+    }
+    let named = try code(in: try await lose(fixture, "?display_name=A.%20Smith"))
+    #expect(try LinkReply(parsing: await show(named, fixture).body).user == "A. Smith")
+    #expect(try await TestPhone.register(in: fixture, code: named).status == 200)
+    let again = try code(in: try await lose(fixture))
+    #expect(try LinkReply(parsing: await show(again, fixture).body).user == "A. Smith")
+  }
+
+  @Test func losingAPhoneEndsWhatItApprovedWhereThatIsAskedFor() async throws {
+    let fixture = try await fixtureWithUser()
+    let phone = try await TestPhone.registered(in: fixture)
+    var sessions: [StartedSession] = []
+    for number in 0..<3 {
+      sessions.append(try await fixture.started("alice", context: SignInContext(host: "web-\(number)")))
+      try await phone.approveOnly()
+    }
+    let open = try await fixture.started("alice", context: SignInContext(host: "web-9"))
+    let own = try #require(sessions[1].name)
+    let reply = try await lose(fixture, "?end_sessions=1&keep_sessions=\(own)%2Canother")
+    #expect(reply.status == 200)
+    // The open request was no session yet.
+    #expect(try LostDeviceSessions.ended(in: reply.body) == 2)
+    for session in [sessions[0], sessions[2], open] {
+      #expect(
+        try await fixture.status(of: session)
+          == StatusReply(status: .closed, authenticated: false, reason: "PHONE_LOST"))
+    }
+    #expect(try await fixture.status(of: sessions[1]).status == .active)
+  }
+
+  @Test func anotherUsersSessionsGoOnWhenAPhoneIsLost() async throws {
+    let fixture = try await fixtureWithUser()
+    let bobs = try await TestPhone.registered(in: fixture, user: "bob")
+    let session = try await fixture.started("bob")
+    try await bobs.approveOnly()
+    #expect(try LostDeviceSessions.ended(in: try await lose(fixture, "?end_sessions=1").body) == 0)
+    #expect(try await fixture.status(of: session).status == .active)
+  }
+
+  /// As the published clients ask; the service says nothing of sessions then.
+  @Test func aLossThatSaysNothingOfSessionsIsAnsweredAsBefore() async throws {
+    let fixture = try await fixtureWithUser()
+    #expect(try LostDeviceSessions.ended(in: try await lose(fixture).body) == nil)
+  }
+
+  @Test(
+    arguments: [
+      "?end_sessions=", "?end_sessions=0", "?end_sessions=1&end_sessions=1", "?keep_sessions=a",
+      "?end_sessions=1&keep_sessions=a&keep_sessions=b", "?end_sessions=1&keep_sessions=a%20b",
+      "?end_sessions=1&keep_sessions="
+        + Array(repeating: "a", count: LostDeviceSessions.greatestKept + 1).joined(
+          separator: ","),
+    ])
+  func wordsThatAreNotUnderstoodCutNothingOff(_ query: String) async throws {
+    let fixture = try await fixtureWithUser()
+    _ = try await TestPhone.registered(in: fixture)
+    #expect(try await lose(fixture, query).status == 400)
+    #expect(try await hasDevice(fixture))
+  }
+
+  @Test func aNameThatStandsTwiceIsAddedAndListedOnce() async throws {
+    let fixture = try await fixtureWithUser()
+    // The last two look alike, and are two users.
+    let names = ["bob", "alice", "bob", "alice", "\u{E9}", "e\u{301}"]
+    let reply = await fixture.respond(
+      try fixture.signed(
+        "POST", "/management/add_users/\(fixture.application.id)", UsersRequest(users: names).encoded()))
+    let added = try AddUsersReply(parsing: reply.body)
+    #expect(added.created.map { Array($0.utf8) } == ["bob", "\u{E9}", "e\u{301}"].map { Array($0.utf8) })
+    #expect(added.existing == ["alice"])
   }
 
   @Test(arguments: ["", "AAAA", "not base64"])

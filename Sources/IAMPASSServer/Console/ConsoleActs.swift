@@ -131,10 +131,10 @@ extension Console {
       let name = act == .lost ? phone ?? "user" : trimmedField("display_name")
       guard
         let link = try await service.registrationLink(
-          for: user.name, of: application, displayName: name.isEmpty ? "user" : name, isLost: act == .lost,
-          at: call.address)
+          for: user.name, of: application, displayName: name.isEmpty ? "user" : name,
+          losing: act == .lost ? .keepsSessions : nil, at: call.address)
       else { return refusal(404, .unknownUser) }
-      return linkPage(link, name: name, back: "/application/\(application)/user/\(id)", visitor)
+      return linkPage(link.url, name: name, back: "/application/\(application)/user/\(id)", visitor)
     }
   }
 

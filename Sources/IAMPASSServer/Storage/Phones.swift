@@ -44,6 +44,15 @@ struct Phone: Sendable {
       arguments: [id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds])
   }
 
+  /// What the user's phone shows for the user: of the live one, else of what was made last, a link or a phone.
+  static func displayName(of user: Int64, in db: Database) throws -> String? {
+    if let phone = try live(of: user, in: db) { return phone.displayName }
+    let link = "SELECT display_name FROM link WHERE user = ? ORDER BY rowid DESC LIMIT 1"
+    let phone = "SELECT display_name FROM phone WHERE user = ? ORDER BY rowid DESC LIMIT 1"
+    return try String.fetchOne(db, sql: link, arguments: [user])
+      ?? String.fetchOne(db, sql: phone, arguments: [user])
+  }
+
   /// From now on the user's phone is refused. Returns its id, if there was one.
   @discardableResult
   static func cutOff(user: Int64, at now: UnixTime, in db: Database) throws -> String? {

@@ -1,0 +1,96 @@
+import Glibc
+import HostState
+import IAMPASSProtocol
+
+/// Where a command runs, as far as the system says.
+public struct CommandPlace: Sendable, Equatable {
+  /// logind's session that its processes belong to; nil outside of any, as in a terminal that the user's own service
+  /// manager has started.
+  public let logindSession: String?
+  /// Who signed in; nil for what nobody's sign-in has started.
+  public let loginUID: UInt32?
+  /// The process itself, its parent, and so on.
+  public let ancestors: [ProcessIdentity]
+
+  public init(logindSession: String?, loginUID: UInt32?, ancestors: [ProcessIdentity]) {
+    self.logindSession = logindSession
+    self.loginUID = loginUID
+    self.ancestors = ancestors
+  }
+}
+
+extension CommandPlace {
+  private static let greatestDepth = 128
+  private static let greatestFile = 4_096
+  /// What the kernel says where nobody signed in (audit's AUDIT_UID_UNSET).
+  private static let nobody = UInt32.max
+
+  public static func current() -> CommandPlace {
+    let cgroup = ProcessFile.read("/proc/self/cgroup", limit: greatestFile) ?? []
+    let login = ProcessFile.read("/proc/self/loginuid", limit: greatestFile) ?? []
+    let uid = UInt32(String(decoding: login.prefix { (0x30...0x39).contains($0) }, as: UTF8.self))
+    return CommandPlace(
+      logindSession: logindSession(inControlGroups: cgroup), loginUID: uid == nobody ? nil : uid,
+      ancestors: processes(from: getpid()))
+  }
+
+  /// Of `/proc/self/cgroup`, in which a line ends such as `/user.slice/user-1000.slice/session-3.scope`.
+  public static func logindSession(inControlGroups text: [UInt8]) -> String? {
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      for part in line.split(separator: UInt8(ascii: "/")) {
+        let unit = String(decoding: part, as: UTF8.self)
+        guard unit.hasPrefix("session-"), unit.hasSuffix(".scope") else { continue }
+        let id = String(unit.dropFirst("session-".count).dropLast(".scope".count))
+        if LogindSession.isID(id) { return id }
+      }
+    }
+    return nil
+  }
+
+  private static func processes(from pid: Int32) -> [ProcessIdentity] {
+    var found: [ProcessIdentity] = []
+    var next = pid
+    while next > 1, found.count < greatestDepth, let process = ProcessIdentity(pid: next) {
+      found.append(process)
+      guard let parent = parent(of: next) else { break }
+      next = parent
+    }
+    return found
+  }
+
+  /// proc(5), field 4 of `/proc/PID/stat`; the name before it may itself hold spaces and parentheses.
+  private static func parent(of pid: Int32) -> Int32? {
+    guard let bytes = ProcessFile.read("/proc/\(pid)/stat", limit: greatestFile),
+      let nameEnd = bytes.lastIndex(of: UInt8(ascii: ")"))
+    else { return nil }
+    let fields = bytes[(nameEnd + 1)...].split(separator: UInt8(ascii: " "))
+    return fields.count > 1 ? Int32(String(decoding: fields[1], as: UTF8.self)) : nil
+  }
+}
+
+extension CommandPlace {
+  /// The records of the sign-ins that the command runs under: ending one of these would end the command.
+  ///
+  /// Where the system does not say which session that is, all of whoever signed in count.
+  public func own(among records: [SessionRecord]) -> [SessionRecord] {
+    let certain = records.filter(isAround)
+    // sudo's own record does not say which session sudo was called in.
+    if logindSession != nil || certain.contains(where: { $0.binding != nil }) { return certain }
+    return records.filter { isAround($0) || $0.uid == loginUID }
+  }
+
+  private func isAround(_ record: SessionRecord) -> Bool {
+    if let binding = record.binding {
+      return binding.logindSession == logindSession || ancestors.contains(binding.leader)
+    }
+    return ancestors.contains(record.process)
+  }
+}
+
+extension SessionRecord {
+  /// How the service calls the session. Where it did not say when the session started, the last part of the session's
+  /// address, which is that at a service of ours.
+  public var nameAtService: String {
+    sessionName ?? statusURL.split(separator: "/").last.map(String.init) ?? ""
+  }
+}
