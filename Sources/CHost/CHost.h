@@ -152,8 +152,12 @@ static inline int iampass_connect(const char *path) {
 static inline int iampass_socket_pair(int ends[2]) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
 }
+/// Lowers a limit to `value`; a hard limit that is lower already stays, since only root could raise it.
 static inline int iampass_limit(int resource, unsigned long value) {
-  struct rlimit limit = {value, value};
+  struct rlimit limit;
+  if (getrlimit(resource, &limit) != 0) return -1;
+  if (limit.rlim_max < value) value = limit.rlim_max;
+  limit.rlim_cur = limit.rlim_max = value;
   return setrlimit(resource, &limit);
 }
 /// Swift hides fork; tests need a process of their own to change what belongs to a whole process.

@@ -307,3 +307,10 @@ class Surroundings(Case):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_limits_that_cannot_be_raised_are_served_where_they_are_enough(self):
+        # The worker's own are 256 descriptors and 512 MiB; a sign-in takes far less.
+        for limits in ({"NOFILE": 255}, {"NOFILE": 64}, {"AS": 511 << 20}, {"AS": 300 << 20}, {"NOFILE": 64, "AS": 300 << 20}):
+            with self.subTest(limits=limits):
+                self.serve()
+                self.play(SUCCESS, limits=limits)
+
