@@ -160,6 +160,20 @@ static inline int iampass_limit(int resource, unsigned long value) {
   limit.rlim_cur = limit.rlim_max = value;
   return setrlimit(resource, &limit);
 }
+/// Takes a signal that is pending and blocked, with who sent it; 0: none is.
+static inline int iampass_take_signal(int signal, siginfo_t *info) {
+  sigset_t only;
+  struct timespec none = {0, 0};
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  return sigtimedwait(&only, info, &none) == signal;
+}
+/// Whether the kernel sent it by itself, as the terminal's driver does at the interrupt character.
+static inline int iampass_is_kernels(const siginfo_t *info) { return info->si_code == SI_KERNEL; }
+/// Makes a signal that was taken pending again, as it was.
+static inline int iampass_put_back_signal(int signal, siginfo_t *info) {
+  return (int)syscall(SYS_rt_sigqueueinfo, getpid(), signal, info);
+}
 /// Swift hides fork; tests need a process of their own to change what belongs to a whole process.
 static inline pid_t iampass_fork(void) { return fork(); }
 static inline void iampass_wipe(void *bytes, size_t count) { explicit_bzero(bytes, count); }

@@ -7,18 +7,29 @@ import IAMPASSClient
 ///
 /// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
 /// cancelled at the service. Signals that the host ignores are left alone: blocked, they would be pending all the same.
+///
+/// One of these is looked at: the terminal's own interrupt. An ancestor can have left SIGINT ignored (`trap '' INT`, a
+/// command in a script's background), and whoever presses Ctrl-C would wait for nothing until the time is up.
 final class SignalWatch: Interruption {
   let descriptor: Int32
-  private var watched = sigset_t()
+  /// Blocked during the wait.
+  private var blocked = sigset_t()
   private var before = sigset_t()
   private var hasEnded = false
   private let signals: [Int32]
+  /// Whether SIGINT is ignored; it is taken then, to see who sent it, and put back at the end.
+  private let ignoresInterrupt = iampass_ignores(SIGINT) != 0
+  private var taken: siginfo_t?
+  private var hasTerminalInterrupted = false
 
   init() {
     signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { iampass_ignores($0) == 0 }
+    var watched = sigset_t()
     sigemptyset(&watched)
     for signal in signals { sigaddset(&watched, signal) }
-    pthread_sigmask(SIG_BLOCK, &watched, &before)
+    blocked = watched
+    if ignoresInterrupt { sigaddset(&blocked, SIGINT) }
+    pthread_sigmask(SIG_BLOCK, &blocked, &before)
     // Without a descriptor (EMFILE) ``isPending()`` still tells, a little later.
     let made = signalfd(-1, &watched, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
     // A host with stdin, stdout or stderr closed would find our descriptor there.
@@ -30,14 +41,25 @@ final class SignalWatch: Interruption {
 
   func isPending() -> Bool {
     var pending = sigset_t()
+    if ignoresInterrupt, isTerminalsInterruptPending() { return true }
     guard sigpending(&pending) == 0 else { return false }
     return signals.contains { sigismember(&pending, $0) == 1 }
+  }
+
+  private func isTerminalsInterruptPending() -> Bool {
+    var info = siginfo_t()
+    while iampass_take_signal(SIGINT, &info) != 0 {
+      taken = info
+      // By a process: the host ignores it, and so does its module.
+      if iampass_is_kernels(&info) != 0 { hasTerminalInterrupted = true }
+    }
+    return hasTerminalInterrupted
   }
 
   /// Runs `body` with the host's own mask.
   func released<Result>(_ body: () -> Result) -> Result {
     pthread_sigmask(SIG_SETMASK, &before, nil)
-    defer { pthread_sigmask(SIG_BLOCK, &watched, nil) }
+    defer { pthread_sigmask(SIG_BLOCK, &blocked, nil) }
     return body()
   }
 
@@ -46,6 +68,8 @@ final class SignalWatch: Interruption {
     guard !hasEnded else { return }
     hasEnded = true
     if descriptor >= 0 { close(descriptor) }
+    // A host that had it blocked finds it pending; elsewhere it would never have been.
+    if var taken, sigismember(&before, SIGINT) == 1 { _ = iampass_put_back_signal(SIGINT, &taken) }
     pthread_sigmask(SIG_SETMASK, &before, nil)
   }
 }

@@ -233,6 +233,8 @@ int main(int count, char **words) {
       if (number == settled || number == logins) tell_memory(number);
     }
   char *after = taken_state();
+  sigset_t pending;
+  if (sigpending(&pending) == 0 && sigismember(&pending, SIGINT)) tell("pending SIGINT\n");
   wait_for_child();
   tell_what_is_missing(before, after, "-");
   tell_what_is_missing(after, before, "+");

@@ -1,15 +1,17 @@
 """FAULTS H1 to H3 and H8: signals while a login waits for the phone."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
 from caller import *
-from world import SUCCESS
+from world import ABORT, SUCCESS
 
 # What is waited for below takes a tenth of a second; on a busy machine some seconds.
 LONGEST = 60
@@ -50,13 +52,13 @@ def workers():
 
 class Case(unittest.TestCase):
     @contextlib.contextmanager
-    def waiting(self):
+    def waiting(self, begins=as_at_a_terminal):
         """A host whose login waits for the phone, and the service that it asks; the host has ended afterwards."""
         service = world.serve_by(approving_service("pending"))
         self.addCleanup(service.stop)
         with tempfile.NamedTemporaryFile(dir=world.folder) as report:
             words = world.host_words(report.name)
-            host = subprocess.Popen(words, stdin=subprocess.DEVNULL, preexec_fn=as_at_a_terminal)
+            host = subprocess.Popen(words, stdin=subprocess.DEVNULL, preexec_fn=begins)
             try:
                 wait_until(lambda: asked(service, STATUS) > 0, "the service was not asked")
                 yield host, service
@@ -85,6 +87,48 @@ class Ends(Case):
                     host.send_signal(number)
                 self.assertEqual(host.returncode, -number)
                 wait_until(lambda: not workers(), "the worker lives on")
+
+
+class Ignored(Case):
+    """An ancestor has left SIGINT ignored, as `trap '' INT` and a script's background do."""
+
+    def setUp(self):
+        self.terminal, self.inside = os.openpty()
+        self.addCleanup(os.close, self.terminal)
+        self.addCleanup(os.close, self.inside)
+
+    def begins(self, blocked=False):
+        """What the host does first: the terminal becomes its own."""
+        def begin():
+            as_at_a_terminal()
+            os.setsid()
+            fcntl.ioctl(self.inside, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if blocked:
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        return begin
+
+    def press_control_c(self):
+        os.write(self.terminal, b"\x03")
+
+    def test_control_c_at_the_terminal_ends_the_wait_all_the_same(self):
+        for blocked in (False, True):
+            with self.subTest(blocked=blocked):
+                with self.waiting(self.begins(blocked)) as (host, service):
+                    self.press_control_c()
+                self.assertEqual((host.returncode, host.report.codes, host.report.changed), (0, [ABORT], []))
+                self.assertEqual(asked(service, LOGOUT), 1)
+                # What the host had blocked it finds as without the module.
+                self.assertEqual("pending SIGINT" in host.report.text, blocked)
+
+    def test_a_signal_that_no_terminal_sent_is_ignored(self):
+        with self.waiting(self.begins()) as (host, service):
+            host.send_signal(signal.SIGINT)
+            asked_before = asked(service, STATUS)
+            wait_until(lambda: asked(service, STATUS) > asked_before + 1, "it does not wait on")
+            service.behaviour[STATUS] = status("active")
+        self.assertEqual((host.returncode, host.report.codes, host.report.changed), (0, [SUCCESS], []))
+        self.assertNotIn("pending SIGINT", host.report.text)
 
 
 class JobControl(Case):
