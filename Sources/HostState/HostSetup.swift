@@ -45,9 +45,6 @@ public enum Misconfiguration: Error, Sendable, Equatable {
 
 /// What the files say: read anew in each call, so that a change needs no restart.
 public struct HostSetup {
-  /// Greatest size of a `ca_file`, in bytes.
-  private static let greatestAuthoritySize = 1024 * 1024
-
   public let configuration: Configuration
   public let configurationPath: String
 
@@ -96,14 +93,26 @@ public struct HostSetup {
   public func workerSettings(lifetime: UInt32 = WorkerSettings.loginLifetime) throws(Misconfiguration) -> WorkerSettings
   {
     guard let server = configuration.server else { throw .noServer }
-    var authorities: [UInt8]?
+    var authorities: CertificateBundle?
     if let path = configuration.caFile {
-      do {
-        authorities = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestAuthoritySize)
-      } catch { throw .authority(error) }
+      do { authorities = try CertificateBundle(path: path) } catch { throw .authority(error) }
     }
     return WorkerSettings(
       server: server, caCertificates: authorities, proxy: configuration.proxy, worker: configuration.worker,
       workerUser: configuration.workerUser, standby: configuration.standby, lifetime: lifetime)
+  }
+}
+
+extension CertificateBundle {
+  /// Greatest size of a `ca_file`, in bytes.
+  public static let greatestFileSize = 1024 * 1024
+
+  /// Reads a `ca_file`, which others may read but not write. One without a certificate is refused.
+  public init(path: String) throws(FileError) {
+    let bytes = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestFileSize)
+    guard let bundle = CertificateBundle(pem: bytes) else {
+      throw FileError(bytes.isEmpty ? .empty : .noCertificate, path: path)
+    }
+    self = bundle
   }
 }

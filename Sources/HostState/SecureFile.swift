@@ -13,6 +13,8 @@ public struct FileError: Error, Sendable, Equatable {
     case folderWritableByOthers
     case tooLarge
     case empty
+    /// A file of authorities in which no certificate stands whole.
+    case noCertificate
     /// Reading, writing, locking or renaming failed, with errno.
     case system(Int32)
   }
@@ -41,6 +43,7 @@ public struct FileError: Error, Sendable, Equatable {
     case .folderWritableByOthers: return "the folder of \(path) is not root's alone to write" + found
     case .tooLarge: return "\(path) is too large"
     case .empty: return "\(path) is empty"
+    case .noCertificate: return "\(path) has no certificate in it"
     case .system(let number): return "\(path): \(String(cString: strerror(number)))"
     }
   }
@@ -54,7 +57,7 @@ public struct FileError: Error, Sendable, Equatable {
     // Another owner is named so too.
     case .folderWritableByOthers where (mode ?? 0) & 0o022 == 0: "chown root:root \(SecureFile.folder(of: path))"
     case .folderWritableByOthers: "chmod go-w \(SecureFile.folder(of: path))"
-    case .missing, .notRegular, .symbolicLink, .tooLarge, .empty, .system: nil
+    case .missing, .notRegular, .symbolicLink, .tooLarge, .empty, .noCertificate, .system: nil
     }
   }
 }

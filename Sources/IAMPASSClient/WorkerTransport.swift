@@ -9,8 +9,8 @@ public struct WorkerSettings: Sendable {
 
   /// The only service the worker talks to.
   public let server: ServerURL
-  /// PEM certificates that replace the system's; nil: the system's.
-  public let caCertificates: [UInt8]?
+  /// What replaces the system's authorities; nil: the system's.
+  public let caCertificates: CertificateBundle?
   /// `http://host:port` of a proxy; nil: none. The environment never names one.
   public let proxy: String?
   /// Absolute path of `iampass-https`.
@@ -26,7 +26,8 @@ public struct WorkerSettings: Sendable {
   var greetingTime: Int64 = 250
 
   public init(
-    server: ServerURL, caCertificates: [UInt8]? = nil, proxy: String? = nil, worker: String, workerUser: String?,
+    server: ServerURL, caCertificates: CertificateBundle? = nil, proxy: String? = nil, worker: String,
+    workerUser: String?,
     standby: String? = nil, lifetime: UInt32 = loginLifetime
   ) {
     self.server = server
@@ -135,7 +136,7 @@ extension WorkerSettings {
   /// What the worker is told first.
   var origin: WorkerOrigin {
     WorkerOrigin(
-      origin: server.origin, userAgent: "iampass", proxy: proxy ?? "", authorities: caCertificates ?? [],
+      origin: server.origin, userAgent: "iampass", proxy: proxy ?? "", authorities: caCertificates?.pem ?? [],
       lifetime: lifetime)
   }
 

@@ -21,9 +21,9 @@ final class PhoneService {
   }
 
   /// By the worker program that does the network's work.
-  convenience init(server: ServerURL, authority: String?, worker: String?, interrupt: Interrupt) {
+  convenience init(server: ServerURL, authority: CertificateBundle?, worker: String?, interrupt: Interrupt) {
     let settings = WorkerSettings(
-      server: server, caCertificates: authority.map { Array($0.utf8) }, worker: worker ?? Self.installedWorker(),
+      server: server, caCertificates: authority, worker: worker ?? Self.installedWorker(),
       // root may not be a worker.
       workerUser: geteuid() == 0 ? "nobody" : nil, lifetime: 0)
     self.init(server: server, transport: WorkerTransport(settings: settings, interruption: interrupt))
@@ -92,8 +92,13 @@ struct RegisteredPhone {
 
   init(_ option: StateOption, interrupt: Interrupt) throws {
     state = try StateFile(path: option.state).read()
-    service = PhoneService(
-      server: state.server, authority: state.authority, worker: option.worker, interrupt: interrupt)
+    let authority = try state.authority.map { (pem) throws(PhoneProblem) in
+      guard let bundle = CertificateBundle(pem: Array(pem.utf8)) else {
+        throw .authorityNotReadable(option.state, "its authority has no certificate")
+      }
+      return bundle
+    }
+    service = PhoneService(server: state.server, authority: authority, worker: option.worker, interrupt: interrupt)
   }
 
   func ask(_ purpose: DevicePurpose, _ path: [String], known: [String] = [], wait: Int64 = 0) throws -> [UInt8] {

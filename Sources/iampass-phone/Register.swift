@@ -1,5 +1,6 @@
 import ArgumentParser
 import DeviceProtocol
+import IAMPASSClient
 import IAMPASSProtocol
 
 struct Register: ParsableCommand {
@@ -22,7 +23,12 @@ struct Register: ParsableCommand {
     guard let link = RegistrationLink(link) else { throw PhoneProblem.notALink(link) }
     let file = StateFile(path: options.state)
     guard force || !file.exists else { throw PhoneProblem.registeredAlready(options.state) }
-    let authority = try ca.map { String(decoding: try FileText.read(authority: $0), as: UTF8.self) }
+    let authority = try ca.map { (path) throws(PhoneProblem) in
+      guard let bundle = CertificateBundle(pem: try FileText.read(authority: path)) else {
+        throw .authorityNotReadable(path, "there is no certificate in it")
+      }
+      return bundle
+    }
     let service = PhoneService(
       server: link.server, authority: authority, worker: options.worker, interrupt: Interrupt())
     try explaining {
@@ -33,7 +39,7 @@ struct Register: ParsableCommand {
       let reply = try RegisterReply(parsing: try service.post(DeviceRoute.register, request.encoded()))
       let state = PhoneState(
         server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
-        authority: authority)
+        authority: authority.map { String(decoding: $0.pem, as: UTF8.self) })
       try draft.commit(try state.encoded())
       Terminal.say(
         "registered: this is now the phone of \(DisplayText.sanitized(shown.user)) "

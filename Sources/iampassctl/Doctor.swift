@@ -84,7 +84,7 @@ struct FileChecks {
   static func findings(of configuration: Configuration) -> [Finding] {
     var findings = [worker(configuration.worker), workerUser(configuration.workerUser)]
     if let path = configuration.caFile {
-      findings.append(FileChecks.look(path, .readableByAll, limit: 1024 * 1024, whenMissing: .problem, nil))
+      findings.append(authorities(path))
     }
     var found = stat()
     if lstat(configuration.runFolder, &found) == 0 {
@@ -118,6 +118,16 @@ struct FileChecks {
   }
 
   /// What WorkerProcess refuses, it refuses at each sign-in.
+  private static func authorities(_ path: String) -> Finding {
+    do throws(FileError) {
+      _ = try CertificateBundle(path: path)
+      return Finding(.ok, .files, "\(path): owner and mode are right")
+    } catch {
+      let hint = "write the PEM certificate of the service's authority into it, or set another ca_file"
+      return Finding(.problem, .files, error.explanation, hint: error.hint ?? hint)
+    }
+  }
+
   private static func worker(_ path: String) -> Finding {
     var found = stat()
     guard stat(path, &found) == 0 else {

@@ -61,11 +61,9 @@ struct SetupTrial {
   }
 
   private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(Failure) -> WorkerTransport {
-    var authorities: [UInt8]?
+    var authorities: CertificateBundle?
     if let path = answers.newAuthority ?? answers.configuration.caFile {
-      do { authorities = try SecureFile.read(path, privacy: .readableByAll, limit: 1024 * 1024) } catch {
-        throw .file(error)
-      }
+      do { authorities = try CertificateBundle(path: path) } catch { throw .file(error) }
     }
     let configuration = answers.configuration
     return WorkerTransport(

@@ -33,9 +33,9 @@ struct HostileServices: Decodable, Sendable {
     "\(service == "plain" ? "http://127.0.0.1" : "https://localhost"):\(ports[service]!)"
   }
 
-  var authorities: [UInt8] {
+  var authorities: CertificateBundle? {
     // Tests are read as the user that runs them; the worker gets bytes.
-    FileManager.default.contents(atPath: certificatesFile).map(Array.init) ?? []
+    FileManager.default.contents(atPath: certificatesFile).flatMap { CertificateBundle(pem: Array($0)) }
   }
 
   /// `host` replaces localhost in the address.
