@@ -54,7 +54,7 @@ public struct UserFindings {
     names.count == 1 ? "1 \(word) \(one)" : "\(names.count) \(word)s \(many)"
   }
 
-  private static func list(_ names: [String]) -> String {
+  static func list(_ names: [String]) -> String {
     let shown = names.prefix(greatestNamed).map { DisplayText.sanitized($0, limit: 64) }.joined(separator: ", ")
     return names.count > greatestNamed ? "\(shown) and \(names.count - greatestNamed) more" : shown
   }

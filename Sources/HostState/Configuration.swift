@@ -59,6 +59,7 @@ public struct Configuration: Sendable, Equatable {
   public var sendContext = ContextPolicy.auto
   public var sendsCommand = false
   public var longCommand = LongCommandPolicy.show
+  public var sharedTokens = SharedTokens.refused
   public var onWalkaway = EndAction.logout
   /// Seconds.
   public var walkawayGrace: Int64 = 0
@@ -172,6 +173,7 @@ extension Configuration {
     "send_context": choice(\.sendContext),
     "send_command": reader(\.sendsCommand, "yes, no") { ["yes": true, "no": false][$0] },
     "long_command": choice(\.longCommand),
+    "shared_tokens": choice(\.sharedTokens),
     "on_walkaway": choice(\.onWalkaway),
     "walkaway_grace": seconds(\.walkawayGrace, 0...86_400, "a duration from 0s to 24h"),
     "on_end": choice(\.onEnd),

@@ -77,33 +77,7 @@ public enum SecureFile {
     return try readAll(descriptor, path: path, expecting: size, limit: limit)
   }
 
-  /// Gives `take` the file in pieces of whole lines, the last of which may have no newline; false from it ends the
-  /// reading. The file is looked at as by ``read(_:privacy:limit:)``. A piece is gone, and cleared, when `take` returns.
-  static func readPieces(
-    _ path: String, privacy: Privacy, limit: Int, _ take: (UnsafeRawBufferPointer) -> Bool
-  ) throws(FileError) {
-    let descriptor = try open(path)
-    defer { close(descriptor) }
-    _ = try check(descriptor, path: path, privacy: privacy, limit: limit)
-    var buffer = PieceBuffer()
-    defer { buffer.discard() }
-    var total = 0
-    while true {
-      let count = Glibc.read(descriptor, buffer.free.baseAddress, buffer.free.count)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw FileError(.system(errno), path: path)
-      }
-      guard count > 0 else { break }
-      total += count
-      // A file may grow while it is read.
-      guard total <= limit else { throw FileError(.tooLarge, path: path) }
-      guard buffer.add(count, giving: take) else { return }
-    }
-    if !buffer.rest.isEmpty { _ = take(buffer.rest) }
-  }
-
-  private static func open(_ path: String) throws(FileError) -> Int32 {
+  fileprivate static func open(_ path: String) throws(FileError) -> Int32 {
     try checkFolder(of: path)
     // A FIFO must not block, a terminal must not become ours.
     let descriptor = iampass_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
@@ -183,6 +157,45 @@ public enum SecureFile {
     guard filled <= limit else { throw FileError(.tooLarge, path: path) }
     bytes.removeLast(bytes.count - filled)
     return bytes
+  }
+}
+
+/// A file to be read in pieces of whole lines, looked at as by ``SecureFile/read(_:privacy:limit:)``. It is the same one
+/// for each reading, whatever takes its place meanwhile.
+final class PieceFile {
+  private let path: String
+  private let limit: Int
+  private let descriptor: Int32
+
+  init(_ path: String, privacy: SecureFile.Privacy, limit: Int) throws(FileError) {
+    self.path = path
+    self.limit = limit
+    descriptor = try SecureFile.open(path)
+    _ = try SecureFile.check(descriptor, path: path, privacy: privacy, limit: limit)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Gives `take` the pieces from the file's beginning, the last of which may have no newline; false from it ends the
+  /// reading. A piece is gone, and cleared, when `take` returns.
+  func read(_ take: (UnsafeRawBufferPointer) -> Bool) throws(FileError) {
+    guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
+    var buffer = PieceBuffer()
+    defer { buffer.discard() }
+    var total = 0
+    while true {
+      let count = Glibc.read(descriptor, buffer.free.baseAddress, buffer.free.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw FileError(.system(errno), path: path)
+      }
+      guard count > 0 else { break }
+      total += count
+      // A file may grow while it is read.
+      guard total <= limit else { throw FileError(.tooLarge, path: path) }
+      guard buffer.add(count, giving: take) else { return }
+    }
+    if !buffer.rest.isEmpty { _ = take(buffer.rest) }
   }
 }
 

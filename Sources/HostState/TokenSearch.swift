@@ -4,7 +4,7 @@ import IAMPASSProtocol
 
 /// The search for one user's line in the users file, piece by piece.
 struct TokenSearch {
-  static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+  private static let byteOrderMarks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFE, 0xFF]]
 
   private let key: [UInt8]
   private var isFirst = true
@@ -17,7 +17,9 @@ struct TokenSearch {
 
   /// Looks at the next lines; false where no more need be shown.
   mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
-    hasTrouble = hasTrouble || isFirst && lines.starts(with: Self.byteOrderMark) || Self.nonText(in: lines) != nil
+    // A comment is nobody's line, whatever name it begins with.
+    guard key.first != UInt8(ascii: "#") else { return false }
+    hasTrouble = hasTrouble || isFirst && Self.beginsWithMark(lines) || Self.damagedLine(for: key, in: lines) != nil
     isFirst = false
     var next = 0
     while !hasTrouble, let found = Self.line(beginning: key, in: lines, from: next) {
@@ -50,9 +52,42 @@ struct TokenSearch {
     Array(text[start..<(position(of: UInt8(ascii: "\n"), in: text, from: start) ?? text.count)])
   }
 
-  /// Where the first NUL or carriage return is.
-  static func nonText(in text: UnsafeRawBufferPointer) -> Int? {
-    [0, UInt8(ascii: "\r")].compactMap { position(of: $0, in: text, from: 0) }.min()
+  /// What stands in the line before this place.
+  static func name(before end: Int, in text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    let start = text[..<end].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    return UnsafeRawBufferPointer(rebasing: text[start..<end])
+  }
+
+  /// Where the first line begins that has a NUL or a carriage return in it, and may be the line of whom `key` names.
+  static func damagedLine(for key: [UInt8], in text: UnsafeRawBufferPointer) -> Int? {
+    // Nearly all files have none.
+    guard hasStray(text) else { return nil }
+    var start = 0
+    while start < text.count {
+      let end = position(of: UInt8(ascii: "\n"), in: text, from: start) ?? text.count
+      let line = UnsafeRawBufferPointer(rebasing: text[start..<end])
+      if hasStray(line), mayName(key, line) { return start }
+      start = end + 1
+    }
+    return nil
+  }
+
+  /// The characters were put into the user's own line, or stand where lines should end: in case of doubt the line is
+  /// the user's, who would else count as somebody without a token.
+  private static func mayName(_ key: [UInt8], _ line: UnsafeRawBufferPointer) -> Bool {
+    line.filter { !isStray($0) }.starts(with: key)
+      || line.split(whereSeparator: isStray).contains { $0.starts(with: key) }
+  }
+
+  static func hasStray(_ text: UnsafeRawBufferPointer) -> Bool {
+    position(of: 0, in: text, from: 0) != nil || position(of: UInt8(ascii: "\r"), in: text, from: 0) != nil
+  }
+
+  private static func isStray(_ byte: UInt8) -> Bool { byte == 0 || byte == UInt8(ascii: "\r") }
+
+  /// Whether a text begins with a byte order mark: of UTF-8, or of UTF-16, in which no line is what it seems.
+  static func beginsWithMark(_ text: UnsafeRawBufferPointer) -> Bool {
+    byteOrderMarks.contains { text.starts(with: $0) }
   }
 
   private static func position(of byte: UInt8, in text: UnsafeRawBufferPointer, from start: Int) -> Int? {

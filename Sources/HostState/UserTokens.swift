@@ -3,7 +3,7 @@ import IAMPASSProtocol
 /// Why the users file is not used.
 public enum UserTokensError: Error, Sendable, Equatable {
   case file(FileError)
-  /// Not text: a NUL, a carriage return or a byte order mark, at this line.
+  /// A NUL or a carriage return, at this line, which may be the user's; or the file begins with a byte order mark.
   case notText(line: Int)
   /// The user's line, at this number, has no token or one with characters that a token cannot have.
   case badToken(line: Int)
@@ -12,6 +12,8 @@ public enum UserTokensError: Error, Sendable, Equatable {
   case hasAnotherToken(String)
   /// The token to be added is this user's in the file.
   case tokenIsAnothers(String)
+  /// The first user's token is the second one's too, and nothing allows that.
+  case tokenIsShared(String, with: String)
 
   public func explanation(path: String) -> String {
     switch self {
@@ -21,6 +23,8 @@ public enum UserTokensError: Error, Sendable, Equatable {
     case .userNamedTwice(let line): "\(path):\(line): user named twice"
     case .hasAnotherToken(let user): "\(path): \(DisplayText.sanitized(user, limit: 64)) has another token already"
     case .tokenIsAnothers(let user): "\(path): this token is \(DisplayText.sanitized(user, limit: 64))'s"
+    case .tokenIsShared(let user, let other):
+      "\(path): \(DisplayText.sanitized(user, limit: 64)) and \(DisplayText.sanitized(other, limit: 64)) have the same token"
     }
   }
 }
@@ -46,24 +50,50 @@ public struct UserTokens: Sendable {
   /// Takes a file's text.
   public init(parsing bytes: [UInt8]) throws(UserTokensError) {
     self.bytes = bytes
-    if let line = Self.lineThatIsNoText(bytes) { throw .notText(line: line) }
+    if bytes.withUnsafeBytes({ TokenSearch.beginsWithMark($0) }) { throw .notText(line: 1) }
   }
 
-  /// The token that the file at `path` has for the user now; nil where it has none.
+  /// The token that the file at `path` has for the user now, for a sign-in; nil where it has none. One that others have
+  /// too is refused unless `sharing` allows it, and always if one of them is root.
   ///
-  /// The same as reading the whole file and asking it, in less time and memory: a sign-in comes this way.
-  public static func token(of user: UnixUsername, inFile path: String) throws(UserTokensError) -> Secret? {
+  /// The same as reading the whole file and asking it, in less time and memory.
+  public static func token(
+    of user: UnixUsername, inFile path: String, sharing: SharedTokens,
+    isRoot: (UnixUsername) -> Bool = UnixUsername.isRoots
+  ) throws(UserTokensError) -> Secret? {
     var search = TokenSearch(user)
+    var holders: TokenHolders?
     do {
-      try SecureFile.readPieces(path, privacy: .secret, limit: greatestSize) { search.look(at: $0) }
+      let file = try PieceFile(path, privacy: .secret, limit: greatestSize)
+      try file.read { search.look(at: $0) }
+      holders = search.token.map { TokenHolders(of: $0) }
+      if !search.hasTrouble { try file.read { holders?.look(at: $0) ?? false } }
     } catch { throw .file(error) }
     // Which line is wrong can be said by who reads it whole.
-    return search.hasTrouble ? try UserTokens(path: path).token(of: user) : search.token
+    if search.hasTrouble { return try UserTokens(path: path).token(of: user, sharing: sharing, isRoot: isRoot) }
+    guard let token = search.token, let holders else { return nil }
+    if let refusal = sharing.refusal(of: user, holders.names, isRoot: isRoot) { throw refusal }
+    return token
   }
 
-  /// The user's token; nil where the file has none for this user.
+  /// The user's token for a sign-in, as ``token(of:inFile:sharing:isRoot:)``.
+  func token(
+    of user: UnixUsername, sharing: SharedTokens, isRoot: (UnixUsername) -> Bool
+  ) throws(UserTokensError) -> Secret? {
+    guard let token = try token(of: user) else { return nil }
+    var holders = TokenHolders(of: token)
+    _ = bytes.withUnsafeBytes { holders.look(at: $0) }
+    if let refusal = sharing.refusal(of: user, holders.names, isRoot: isRoot) { throw refusal }
+    return token
+  }
+
+  /// The user's token, whoever has it too; nil where the file has none for this user.
   public func token(of user: UnixUsername) throws(UserTokensError) -> Secret? {
     let key = TokenSearch.key(of: user)
+    guard key.first != UInt8(ascii: "#") else { return nil }
+    if let damaged = bytes.withUnsafeBytes({ TokenSearch.damagedLine(for: key, in: $0) }) {
+      throw .notText(line: line(at: damaged))
+    }
     var token: Secret?
     var next = 0
     while let found = bytes.withUnsafeBytes({ TokenSearch.line(beginning: key, in: $0, from: next) }) {
@@ -76,16 +106,39 @@ public struct UserTokens: Sendable {
     return token
   }
 
-  /// The user who has this token, as his line spells him; nil where nobody has.
-  func user(having token: Secret) -> String? {
-    let value = token.exposedBytes
+  /// The users who have this token, as their lines spell them, `greatest` at most.
+  public func users(having token: Secret, greatest: Int = SharedTokens.greatestCount + 1) -> [String] {
+    var holders = TokenHolders(of: token, greatest: greatest)
+    _ = bytes.withUnsafeBytes { holders.look(at: $0) }
+    return holders.names
+  }
+
+  /// Users who have one token, for each token that several have; in the file's order.
+  public func sharedTokens() -> [[String]] {
+    var users: [[UInt8]: [String]] = [:]
+    var order: [[UInt8]] = []
     for line in bytes.split(separator: UInt8(ascii: "\n")) where line.first != UInt8(ascii: "#") {
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[(colon + 1)...].elementsEqual(value) else {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+      let token = Array(line[(colon + 1)...])
+      guard Self.isToken(token) else { continue }
+      if users[token] == nil { order.append(token) }
+      users[token, default: []].append(String(decoding: line[..<colon], as: UTF8.self))
+    }
+    return order.compactMap { users[$0] }.filter { $0.count > 1 }
+  }
+
+  /// Numbers of the lines, counted from 1, that have a NUL or a carriage return in them, comments left out.
+  public func damagedLines() -> [Int] {
+    var numbers: [Int] = []
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      guard line.first != UInt8(ascii: "#"), line.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") }) else {
         continue
       }
-      return String(decoding: line[..<colon], as: UTF8.self)
+      numbers.append(number)
     }
-    return nil
+    return numbers
   }
 
   private func line(at index: Int) -> Int { bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1 }
@@ -108,6 +161,7 @@ public struct UserTokens: Sendable {
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
       guard !line.isEmpty, line.first != UInt8(ascii: "#") else { continue }
+      guard !line.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") }) else { throw .notText(line: number) }
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
         let user = UnixUsername(validating: String(decoding: line[..<colon], as: UTF8.self)),
         Self.isToken(Array(line[(colon + 1)...]))
@@ -122,11 +176,5 @@ public struct UserTokens: Sendable {
   public static func isToken(_ bytes: [UInt8]) -> Bool {
     (1...greatestTokenLength).contains(bytes.count)
       && bytes.allSatisfy { (0x21...0x7E).contains($0) && !Array(":\"\\".utf8).contains($0) }
-  }
-
-  private static func lineThatIsNoText(_ bytes: [UInt8]) -> Int? {
-    if bytes.starts(with: TokenSearch.byteOrderMark) { return 1 }
-    guard let index = bytes.withUnsafeBytes({ TokenSearch.nonText(in: $0) }) else { return nil }
-    return bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1
   }
 }

@@ -5,10 +5,16 @@ import IAMPASSProtocol
 /// Changes the users file: the old one or the new one is there at any moment, and two editors wait for each other.
 public struct UserTokensEditor: Sendable {
   private let path: String
+  private let sharing: SharedTokens
 
-  public init(path: String) { self.path = path }
+  /// - Parameter sharing: whether a user may get a token that another has.
+  public init(path: String, sharing: SharedTokens = .refused) {
+    self.path = path
+    self.sharing = sharing
+  }
 
-  /// The user's token: the one in the file, else `fresh`, which is added at the end, unless somebody else has it.
+  /// The user's token: the one in the file, else `fresh`, which is added at the end, unless it may not be shared with
+  /// somebody who has it.
   public func token(
     of user: UnixUsername, orAdd fresh: Secret
   ) throws(UserTokensError) -> (token: Secret, isNew: Bool) {
@@ -16,7 +22,9 @@ public struct UserTokensEditor: Sendable {
       var text = try current() ?? []
       let known = try UserTokens(parsing: text)
       if let token = try known.token(of: user) { return (token, false) }
-      if let other = known.user(having: fresh) { throw .tokenIsAnothers(other) }
+      // A sign-in passes over another's damaged line; whoever edits the file can mend it.
+      if let line = known.damagedLines().first { throw .notText(line: line) }
+      try check(fresh, of: user, among: known.users(having: fresh))
       if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
       text += Array("\(user.text):".utf8) + fresh.exposedBytes + [UInt8(ascii: "\n")]
       try replace(with: text)
@@ -26,20 +34,41 @@ public struct UserTokensEditor: Sendable {
 
   /// Adds these users at the end, all or none; who has this very token already is passed over.
   public func add(_ entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) {
-    try locked { () throws(UserTokensError) in
-      var text = try current() ?? []
-      // One look at the file for all: it may have 100,000 users.
-      var known: [UnixUsername: Secret] = [:]
-      for (user, token) in try UserTokens(parsing: text).entries() { known[user] = token }
-      if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
-      for (user, token) in entries {
-        if let old = known[user] {
-          guard old == token else { throw .hasAnotherToken(user.text) }
-          continue
-        }
-        text += Array("\(user.text):".utf8) + token.exposedBytes + [UInt8(ascii: "\n")]
+    try locked { () throws(UserTokensError) in try replace(with: try text(with: entries)) }
+  }
+
+  /// Whether they could be added to the file as it is now.
+  public func checkAddition(of entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) {
+    _ = try text(with: entries)
+  }
+
+  private func text(with entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) -> [UInt8] {
+    var text = try current() ?? []
+    // One look at the file for all: it may have 100,000 users.
+    var known: [UnixUsername: Secret] = [:]
+    var holders: [Secret: [String]] = [:]
+    for (user, token) in try UserTokens(parsing: text).entries() {
+      known[user] = token
+      holders[token, default: []].append(user.text)
+    }
+    if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
+    for (user, token) in entries {
+      if let old = known[user] {
+        guard old == token else { throw .hasAnotherToken(user.text) }
+        continue
       }
-      try replace(with: text)
+      try check(token, of: user, among: holders[token, default: []])
+      holders[token, default: []].append(user.text)
+      text += Array("\(user.text):".utf8) + token.exposedBytes + [UInt8(ascii: "\n")]
+    }
+    return text
+  }
+
+  /// What no sign-in would take is not written.
+  private func check(_ token: Secret, of user: UnixUsername, among holders: [String]) throws(UserTokensError) {
+    guard let other = holders.first else { return }
+    guard sharing.refusal(of: user, holders + [user.text], isRoot: UnixUsername.isRoots) == nil else {
+      throw .tokenIsAnothers(other)
     }
   }
 

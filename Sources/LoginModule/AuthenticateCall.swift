@@ -173,7 +173,9 @@ struct Attempt {
     let request = request(user)
     let connection = try setup.service(interruption: signals)
     let attempt = LoginAttempt(
-      request: request, policy: policy, tokens: FileTokenLookup(path: setup.usersPath, isKnownUser: known != nil),
+      request: request, policy: policy,
+      tokens: FileTokenLookup(
+        path: setup.usersPath, isKnownUser: known != nil, sharing: setup.configuration.sharedTokens),
       service: connection, conversation: HostConversation(host: host, signals: signals),
       limit: HostRequestLimit(limiter: limiter, user: user, source: request.source),
       recorder: HostSessionRecorder(

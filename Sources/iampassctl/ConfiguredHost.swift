@@ -22,6 +22,9 @@ struct HostOptions: ParsableArguments {
   var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
 
   var usersPath: String { folder + "/users" }
+
+  /// What a configuration that can be read says; without one, what holds by default.
+  var sharedTokens: SharedTokens { (try? Configuration(path: path))?.sharedTokens ?? .refused }
 }
 
 /// For verbs that manage users and phones, where the host has a credential of its own only.

@@ -36,7 +36,8 @@ struct Doctor {
         folder: pamFolder, configuration: configuration, path: options.path,
         hasSSHDropIn: change?.hasSSHDropIn ?? false
       ).findings())
-    report.add(UserChecks(usersPath: options.folder + "/users", service: service).findings())
+    report.add(
+      UserChecks(usersPath: options.folder + "/users", sharing: options.sharedTokens, service: service).findings())
     report.add(SessionChecks(configuration: configuration).findings())
     return report
   }
@@ -117,7 +118,6 @@ struct FileChecks {
     }
   }
 
-  /// What WorkerProcess refuses, it refuses at each sign-in.
   private static func authorities(_ path: String) -> Finding {
     do throws(FileError) {
       _ = try CertificateBundle(path: path)
@@ -128,6 +128,7 @@ struct FileChecks {
     }
   }
 
+  /// What WorkerProcess refuses, it refuses at each sign-in.
   private static func worker(_ path: String) -> Finding {
     var found = stat()
     guard stat(path, &found) == 0 else {

@@ -40,6 +40,7 @@ struct UserChecks {
   private static let lastPersonsUID = 60_000
 
   let usersPath: String
+  let sharing: SharedTokens
   let service: ServiceChecks?
 
   func findings() -> [Finding] {
@@ -50,7 +51,12 @@ struct UserChecks {
       return [Finding(.problem, .users, error.explanation(path: usersPath), hint: "edit the line")]
     }
     let names = tokens.users()
-    var findings = badLines(names, tokens)
+    var findings = damagedLines(tokens) + badLines(names, tokens)
+    findings +=
+      SharedTokenFindings(
+        groups: tokens.sharedTokens(), isAllowed: sharing == .allowed, greatest: SharedTokens.greatestCount,
+        isRoot: { UnixUsername(validating: $0).map(UnixUsername.isRoots) ?? false }
+      ).findings
     let lookedUp = names.prefix(Self.greatestLookedUp)
     let unknown = lookedUp.filter { UnixUsername(validating: $0).flatMap { SystemUser(named: $0) } == nil }
     findings +=
@@ -59,6 +65,13 @@ struct UserChecks {
         withoutPhone: service?.usersWithoutPhone(names.filter { !unknown.contains($0) }, tokens)
       ).findings
     return findings
+  }
+
+  private func damagedLines(_ tokens: UserTokens) -> [Finding] {
+    tokens.damagedLines().prefix(UserFindings.greatestNamed).map { line in
+      let text = UserTokensError.notText(line: line).explanation(path: usersPath)
+      return Finding(.problem, .users, "\(text): its user cannot sign in by phone", hint: "write the line again")
+    }
   }
 
   /// Lines that keep somebody from signing in by phone, as many as a reader takes in.
@@ -76,6 +89,8 @@ struct UserChecks {
         _ = try tokens.token(of: user)
         return nil
       } catch {
+        // Said with its line.
+        if case .notText = error { return nil }
         let text = "\(error.explanation(path: usersPath)): \(user) cannot sign in by phone"
         return Finding(.problem, .users, text, hint: "edit the line")
       }

@@ -39,7 +39,7 @@ struct UserAdd: ParsableCommand {
   /// would leave one at the service that nobody knows.
   private func add(_ user: UnixUsername, _ host: ConfiguredHost) throws(Failure) {
     let fresh = try freshToken()
-    let editor = UserTokensEditor(path: host.usersPath)
+    let editor = UserTokensEditor(path: host.usersPath, sharing: options.host.sharedTokens)
     let (inFile, isNew) = try host.usersFile { () throws(UserTokensError) in try editor.token(of: user, orAdd: fresh) }
     guard token == nil || inFile == fresh else {
       throw .misconfigured(.users(.hasAnotherToken(user.text), path: host.usersPath), path: host.usersPath)

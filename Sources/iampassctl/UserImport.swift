@@ -28,7 +28,9 @@ struct UserImport: ParsableCommand {
       // The service first: it takes a token twice, and a crash behind it is repaired by the next run.
       if !local { try tellService(entries.map(\.token)) }
       let path = options.host.usersPath
-      do throws(UserTokensError) { try UserTokensEditor(path: path).add(entries) } catch {
+      do throws(UserTokensError) {
+        try UserTokensEditor(path: path, sharing: options.host.sharedTokens).add(entries)
+      } catch {
         throw Failure.misconfigured(.users(error, path: path), path: path)
       }
       Terminal.say("\(Words.counted(entries.count, "user")) imported")
@@ -51,13 +53,8 @@ struct UserImport: ParsableCommand {
   private func refuseConflicts(_ entries: [(user: UnixUsername, token: Secret)]) throws(Failure) {
     let path = options.host.usersPath
     do throws(UserTokensError) {
-      let known = Dictionary(
-        uniqueKeysWithValues: try UserTokens(path: path).entries().map { ($0.user, $0.token) })
-      for (user, token) in entries {
-        if let old = known[user], old != token { throw .hasAnotherToken(user.text) }
-      }
+      try UserTokensEditor(path: path, sharing: options.host.sharedTokens).checkAddition(of: entries)
     } catch {
-      if case .file(let file) = error, file.code == .missing { return }
       throw .misconfigured(.users(error, path: path), path: path)
     }
   }

@@ -45,9 +45,20 @@ struct UserRemove: ParsableCommand {
     do throws(UserTokensError) {
       removal = try UserTokensEditor(path: path).removal(of: user, token: token)
     } catch { throw .misconfigured(.users(error, path: path), path: path) }
-    if !local { try removeAtService(user, token) }
+    let others = try self.others(having: token, than: user)
+    if !local, others.isEmpty { try removeAtService(user, token) }
     do { try removal.finish() } catch { throw .misconfigured(.users(error, path: path), path: path) }
-    Terminal.say(local ? "\(user): removed here" : "\(user): removed")
+    Terminal.say(local || !others.isEmpty ? "\(user): removed here" : "\(user): removed")
+    if let other = others.first, !local {
+      Terminal.say("\(DisplayText.sanitized(other, limit: 64)) has the same token, so the service keeps it")
+    }
+  }
+
+  private func others(having token: Secret, than user: UnixUsername) throws(Failure) -> [String] {
+    let path = options.host.usersPath
+    do throws(UserTokensError) {
+      return try UserTokens(path: path).users(having: token).filter { !$0.utf8.elementsEqual(user.text.utf8) }
+    } catch { throw .misconfigured(.users(error, path: path), path: path) }
   }
 
   private func removeAtService(_ user: UnixUsername, _ token: Secret) throws(Failure) {

@@ -67,6 +67,28 @@ class Check(unittest.TestCase):
             self.assertIn(line, answer.out)
         self.assertRegex(answer.out.splitlines()[-1], r"^\d+ ok, \d+ warnings?, 0 problems$")
 
+    def test_a_token_of_two_users_is_said_whether_it_is_allowed_or_not(self):
+        users = read(world.path("users"))
+        token = users.split(":")[1].split()[0]
+        world.write("users", f"{users}games:{token}\n")
+        self.assert_problem("^these have the same token, none can sign in by phone: ", "shared_tokens = allowed")
+        world.configure(shared_tokens="allowed")
+        self.addCleanup(world.configure, shared_tokens=None)
+        self.assert_problem("^these have the same token, one phone signs in as each of them: ", level="warning")
+        world.write("users", f"{users}root:{token}\n")
+        self.assert_problem("^root is root and shares its token, none can sign in by phone: ")
+
+    def test_a_damaged_line_is_a_problem_of_its_user_alone(self):
+        world.write("users", read(world.path("users")) + "games:a\r\n")
+        self.assert_problem("users:2: not a line of text .*: its user cannot sign in by phone")
+
+    def test_authorities_without_a_certificate_are_a_problem(self):
+        world.write("ca.pem", "# later\n", 0o644)
+        world.configure(ca_file=world.path("ca.pem"))
+        self.assertEqual(
+            {f["text"] for f in self.findings("problem")} & {f"{world.path('ca.pem')} has no certificate in it"},
+            {f"{world.path('ca.pem')} has no certificate in it"})
+
     def test_a_readable_secret_is_a_problem_with_its_mend(self):
         os.chmod(world.path("credentials"), 0o644)
         self.assert_problem("credentials is readable by group or others", "^chmod 600 ")

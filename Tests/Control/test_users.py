@@ -240,6 +240,15 @@ class Remove(Case):
         self.assertEqual(self.user("remove", "daemon", "--local").code, 0)
         self.assertTrue(self.has_token_at_the_service(token))
 
+    def test_a_token_that_another_user_has_stays_at_the_service(self):
+        self.user("add", "daemon")
+        token = world.users()["daemon"]
+        world.write("users", f"daemon:{token}\nbin:{token}\n")
+        done = self.user("remove", "daemon")
+        self.assertEqual((done.code, world.users()), (0, {"bin": token}))
+        self.assertEqual(done.out, "daemon: removed here\nbin has the same token, so the service keeps it\n")
+        self.assertTrue(self.has_token_at_the_service(token))
+
     def test_who_has_no_token_is_said(self):
         done = self.user("remove", "daemon")
         self.assertEqual((done.code, done.err), (NO_USER, "iampassctl: user daemon has no token\nhint: iampassctl user add daemon\n"))
@@ -326,7 +335,18 @@ class ImportAndExport(Case):
         self.refused("daemon:a:b\n", CONFIG, "incoming:1: no usable token")
         self.refused("daemon:t1\nno-such-user:t2\n", NO_USER, "no-such-user is not known")
         self.refused("games:other\n", CONFIG, "games has another token already")
+        self.refused("daemon:keep\n", DATA, "this token is games's")
+        self.refused("daemon:t1\nbin:t1\n", DATA, "this token is daemon's")
         self.refused("daemon:t1\n", CONFIG, "readable by group or others", 0o644)
+
+    def test_shared_tokens_are_taken_where_they_are_allowed_but_never_roots(self):
+        world.configure(shared_tokens="allowed")
+        self.addCleanup(world.configure, shared_tokens=None)
+        self.refused("daemon:t1\nroot:t1\n", DATA, "this token is daemon's")
+        world.write("users", "")
+        world.write("incoming", "daemon:t1\nbin:t1\n")
+        self.assertEqual(self.user("import", world.path("incoming")).code, 0)
+        self.assertEqual(world.users(), {"daemon": "t1", "bin": "t1"})
 
     def test_the_same_again_changes_nothing(self):
         world.write("users", "daemon:t1\n")

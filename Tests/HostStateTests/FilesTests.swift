@@ -83,7 +83,7 @@ import Testing
 
   private func tokenInFile(_ text: String) throws -> String? {
     let folder = try TemporaryFolder()
-    return try UserTokens.token(of: alice, inFile: try folder.write("users", text))?.exposedValue
+    return try UserTokens.token(of: alice, inFile: try folder.write("users", text), sharing: .refused)?.exposedValue
   }
 
   @Test func findsTheUsersOwnLine() throws {
@@ -96,8 +96,12 @@ import Testing
   @Test(arguments: [
     ("alice:1\nalice:2\n", UserTokensError.userNamedTwice(line: 2)), ("alice:\n", .badToken(line: 1)),
     ("bob:1\nalice:a b\n", .badToken(line: 2)), ("alice:a:b\n", .badToken(line: 1)),
-    ("bob:1\r\nalice:2\r\n", .notText(line: 1)), ("bob:1\nalice:2\0\n", .notText(line: 2)),
+    ("bob:1\r\nalice:2\r\n", .notText(line: 2)), ("bob:1\nalice:2\0\n", .notText(line: 2)),
     ("\u{FEFF}alice:1\n", .notText(line: 1)), ("alice:é\n", .badToken(line: 1)),
+    // The line may be hers, and without it she would count as somebody who has no token.
+    ("bob:1\nal\0ice:2\n", .notText(line: 2)), ("bob:1\ralice:2\rcarol:3\n", .notText(line: 1)),
+    ("\ralice:2", .notText(line: 1)), ("alice\0:2\n", .notText(line: 1)),
+    ("alice:2\nbob:1\0alice:3", .notText(line: 2)),
   ])
   func refusesALineItCannotTrust(_ text: String, _ expected: UserTokensError) {
     #expect(throws: expected) { try token(text) }
@@ -127,8 +131,31 @@ import Testing
   @Test func whatIsWrongInALaterPieceIsFound() throws {
     let others = String(repeating: "someone-else:12345\n", count: 10_000)
     #expect(throws: UserTokensError.userNamedTwice(line: 10_002)) { try tokenInFile("alice:1\n\(others)alice:2\n") }
-    #expect(throws: UserTokensError.notText(line: 10_002)) { try tokenInFile("alice:1\n\(others)bob:2\r\n") }
+    #expect(throws: UserTokensError.notText(line: 10_002)) { try tokenInFile("alice:1\n\(others)alice:2\r\n") }
     #expect(throws: UserTokensError.badToken(line: 10_001)) { try tokenInFile("\(others)alice:\n") }
+  }
+
+  @Test(arguments: ["bob:2\r", "\rbob:2", "b\0ob:2", "malice:2\r", "#alice:9\r", "\r", "\0"])
+  func aDamagedLineRefusesItsOwnUserAlone(_ damaged: String) throws {
+    for text in ["alice:1\n\(damaged)\n", "\(damaged)\nalice:1", "\(damaged)\nalice:1\n\(damaged)\n"] {
+      #expect(try token(text) == "1")
+      #expect(try tokenInFile(text) == "1")
+    }
+    #expect(try token("\(damaged)\n") == nil)
+  }
+
+  @Test(arguments: [[0xFF, 0xFE], [0xFE, 0xFF]] as [[UInt8]])
+  func anotherEncodingRefusesTheFile(_ mark: [UInt8]) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("users", mark + Array("\nalice:1\n".utf8))
+    #expect(throws: UserTokensError.notText(line: 1)) {
+      try UserTokens.token(of: alice, inFile: path, sharing: .refused)
+    }
+    #expect(throws: UserTokensError.notText(line: 1)) { try UserTokens(path: path) }
+  }
+
+  @Test func tellsOfDamagedLines() throws {
+    #expect(try UserTokens(parsing: Array("a:1\r\nb:2\n#\r\n\0\n".utf8)).damagedLines() == [1, 4])
   }
 
   @Test(arguments: [

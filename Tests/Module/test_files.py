@@ -144,6 +144,61 @@ class Texts(Case):
         self.assert_refused("bad approval_timeout")
 
 
+class Authorities(Case):
+    def test_a_file_that_pins_nothing_is_refused(self):
+        """Without bytes the system's authorities would count."""
+        key, certificate = make_certificate(world.folder)
+        for name, text, told in (
+            ("empty", "", "ca.pem is empty"), ("blank", "\n\n", "has no certificate in it"),
+            ("comment", "# to be done\n", "has no certificate in it"), ("key", read(key), "has no certificate in it"),
+            ("cut", read(certificate)[:-40], "has no certificate in it"),
+        ):  # fmt: skip
+            with self.subTest(name=name):
+                self.setUp()
+                world.write("ca.pem", text, 0o644)
+                world.configure(ca_file=world.path("ca.pem"))
+                self.assert_refused(told)
+        world.configure(ca_file=certificate)
+        # As far as the service, where nobody listens.
+        self.assertIn("reason=unavailable: refused", world.play()["log"][-1])
+
+
+class Users(Case):
+    def assert_served(self, user=ENROLLED):
+        """As far as the service, where nobody listens."""
+        self.assertIn("reason=unavailable: refused", world.play(user=user)["log"][-1])
+
+    def test_a_damaged_line_refuses_its_own_user_alone(self):
+        for line in (b"games:bbbbbbbbbbbb\r\n", b"games:bbbb\0bbbb\n", b"\rgames:bbbbbbbbb\n", b"ga\0mes:bbbbbbbb\n"):
+            with self.subTest(line=line):
+                self.setUp()
+                self.write_bytes("users", line + f"{ENROLLED}:{TOKEN}\n".encode())
+                self.assert_served()
+                result = world.play(user="games")
+                self.assertEqual(result["codes"], [SERVICE_ERR], result)
+                self.assertIn("users:1: not a line of text", result["log"][-1])
+
+    def test_a_token_of_two_users_signs_none_of_them_in(self):
+        world.write("users", f"{ENROLLED}:{TOKEN}\ngames:{TOKEN}\n")
+        for user, other in ((ENROLLED, "games"), ("games", ENROLLED)):
+            result = world.play(user=user)
+            self.assertEqual(result["codes"], [SERVICE_ERR])
+            self.assertIn(f"{user} and {other} have the same token", result["log"][-1])
+        world.configure(shared_tokens="allowed")
+        self.addCleanup(world.configure, shared_tokens=None)
+        self.assert_served()
+        self.assert_served("games")
+
+    def test_roots_token_is_never_anothers(self):
+        world.write("users", f"{ENROLLED}:{TOKEN}\nroot:{TOKEN}\n")
+        for sharing in (None, "refused", "allowed"):
+            with self.subTest(sharing=sharing):
+                world.configure(shared_tokens=sharing)
+                self.addCleanup(world.configure, shared_tokens=None)
+                for user in (ENROLLED, "root"):
+                    self.assertEqual(world.play(user=user)["codes"], [SERVICE_ERR])
+
+
 class NotRoot(Case):
     def test_a_caller_who_is_not_root_is_refused(self):
         for folder in (world.folder, world.path("pam.d")):

@@ -69,6 +69,7 @@ private func written(_ configuration: Configuration) -> String {
     "session_duration = \(configuration.sessionDuration)s", "approval_timeout = \(configuration.approvalTimeout)",
     "send_context = \(configuration.sendContext.rawValue)",
     "send_command = \(word(configuration.sendsCommand, "yes", "no"))",
+    "shared_tokens = \(configuration.sharedTokens.rawValue)",
     "long_command = \(configuration.longCommand.rawValue)", "on_walkaway = \(configuration.onWalkaway.rawValue)",
     "walkaway_grace = \(configuration.walkawayGrace)s",
     "on_end = \(configuration.onEnd.rawValue)", "on_expiry = \(configuration.onExpiry.rawValue)",

@@ -17,13 +17,18 @@ func lookAtUsers(_ input: [UInt8]) {
   let padding = pieces.number(2, below: 70_000)
   let comment = [UInt8](repeating: UInt8(ascii: "#"), count: padding) + [UInt8(ascii: "\n")]
   let path = ScratchFolder.write(padding > 0 ? comment + text : text, to: "users")
-  let onDisk = outcome { try UserTokens.token(of: user, inFile: path) }
+  let onDisk = outcome { try UserTokens.token(of: user, inFile: path, sharing: .allowed) { _ in false } }
+  // More users of one token than may be are refused.
+  let isCrowd = text.count { $0 == UInt8(ascii: "\n") } >= SharedTokens.greatestCount && onDisk == .refused
+  checkSharing(text, user, expected, padding == 0 ? path : nil)
   // A byte order mark counts at the very beginning only.
-  if padding == 0 || !text.starts(with: byteOrderMark) { must(onDisk == expected, "the file on disk says otherwise") }
+  if !isCrowd, padding == 0 || !beginsWithMark(text) { must(onDisk == expected, "the file on disk says otherwise") }
   checkEntries(text)
 }
 
-private let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+private func beginsWithMark(_ text: [UInt8]) -> Bool {
+  [[0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFE, 0xFF]].contains { text.starts(with: $0) }
+}
 
 /// A token, none, or a file that is refused.
 private enum Outcome: Equatable {
@@ -39,10 +44,14 @@ private func outcome(_ look: () throws -> Secret?) -> Outcome {
 }
 
 private func plainReading(_ text: [UInt8], _ user: UnixUsername) -> Outcome {
-  guard !text.contains(0), !text.contains(UInt8(ascii: "\r")), !text.starts(with: byteOrderMark) else {
-    return .refused
-  }
+  if beginsWithMark(text) { return .refused }
+  if user.text.utf8.first == UInt8(ascii: "#") { return .none }
   let key = Array((user.text + ":").utf8)
+  let isStray = { (byte: UInt8) in byte == 0 || byte == 13 }
+  for line in text.split(separator: UInt8(ascii: "\n")) where line.contains(where: isStray) {
+    let parts = line.split(whereSeparator: isStray)
+    if parts.contains(where: { $0.starts(with: key) }) || Array(parts.joined()).starts(with: key) { return .refused }
+  }
   let lines = text.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: key) }
   guard let line = lines.first else { return .none }
   let token = Array(line.dropFirst(key.count))
@@ -72,4 +81,16 @@ private func checkEntries(_ text: [UInt8]) {
     must(plainReading(text, entry.user) == .token(entry.token.exposedBytes), "\(entry.user) has another token")
   }
   must(Set(tokens.users()).isSuperset(of: entries.map(\.user.text)), "a user with a token is not listed")
+}
+
+/// A token that another line has too signs nobody in, unless that is allowed.
+private func checkSharing(_ text: [UInt8], _ user: UnixUsername, _ expected: Outcome, _ path: String?) {
+  guard let path, case .token(let token) = expected else { return }
+  let ending = [UInt8(ascii: ":")] + token
+  let holders = text.split(separator: UInt8(ascii: "\n")).filter { line in
+    line.first != UInt8(ascii: "#") && line.count >= ending.count && Array(line.suffix(ending.count)) == ending
+      && !line.dropLast(ending.count).contains(UInt8(ascii: ":"))
+  }
+  let strict = outcome { try UserTokens.token(of: user, inFile: path, sharing: .refused) { _ in false } }
+  must(strict == (holders.count > 1 ? .refused : expected), "a shared token signs in")
 }

@@ -1,0 +1,48 @@
+import IAMPASSProtocol
+
+/// What is said of tokens that several users have: whose phone it is signs all of them in.
+public struct SharedTokenFindings {
+  /// Groups in one report; more make nobody wiser.
+  public static let greatestShown = 8
+
+  /// Users who have one token, for each such token.
+  public let groups: [[String]]
+  /// `shared_tokens = allowed`.
+  public let isAllowed: Bool
+  /// Users who may have one token.
+  public let greatest: Int
+  public let isRoot: (String) -> Bool
+
+  public init(groups: [[String]], isAllowed: Bool, greatest: Int, isRoot: @escaping (String) -> Bool) {
+    self.groups = groups
+    self.isAllowed = isAllowed
+    self.greatest = greatest
+    self.isRoot = isRoot
+  }
+
+  public var findings: [Finding] { groups.prefix(Self.greatestShown).map(finding) }
+
+  private func finding(_ users: [String]) -> Finding {
+    let names = UserFindings.list(users)
+    let own = "give each a token of their own: iampassctl user remove, add and enroll"
+    // More are refused whoever they are, so that nobody has to be looked up.
+    if users.count > greatest {
+      return Finding(
+        .problem, .users, "more than \(greatest) users have the same token, none can sign in by phone: \(names)",
+        hint: own)
+    }
+    if let root = users.first(where: isRoot) {
+      return Finding(
+        .problem, .users,
+        "\(DisplayText.sanitized(root, limit: 64)) is root and shares its token, none can sign in by phone: \(names)",
+        hint: own)
+    }
+    guard isAllowed else {
+      return Finding(
+        .problem, .users, "these have the same token, none can sign in by phone: \(names)",
+        hint: "\(own); or set shared_tokens = allowed")
+    }
+    return Finding(
+      .warning, .users, "these have the same token, one phone signs in as each of them: \(names)", hint: own)
+  }
+}

@@ -1,0 +1,71 @@
+import CHost
+import Glibc
+import IAMPASSProtocol
+
+/// Whether several users of the users file may have one token, so that one phone signs all of them in.
+public enum SharedTokens: String, Sendable, CaseIterable {
+  /// None of them is signed in.
+  case refused
+  /// They are, but never together with root.
+  case allowed
+
+  /// Users who may have one token; each is looked up in the system, to see whether it is root.
+  public static let greatestCount = 32
+
+  /// Why a user's token does not sign in; nil where it does.
+  ///
+  /// - Parameters:
+  ///   - holders: all who have it, or more than ``greatestCount``.
+  ///   - isRoot: whether the system gives this name uid 0.
+  func refusal(
+    of user: UnixUsername, _ holders: [String], isRoot: (UnixUsername) -> Bool
+  ) -> UserTokensError? {
+    let others = holders.filter { !$0.utf8.elementsEqual(user.text.utf8) }
+    guard let first = others.first else {
+      // Read twice, the file had the user's line only once: it is being written.
+      return holders.isEmpty ? .file(FileError(.system(EAGAIN), path: "users file")) : nil
+    }
+    let isRoots = isRoot(user) || others.contains { UnixUsername(validating: $0).map(isRoot) ?? false }
+    if self == .allowed, !isRoots, holders.count <= Self.greatestCount { return nil }
+    return .tokenIsShared(user.text, with: first)
+  }
+}
+
+extension UnixUsername {
+  /// Whether it is a name of root's, by the system or, where that does not answer, as written.
+  public static func isRoots(_ name: UnixUsername) -> Bool { name.text == "root" || SystemUser(named: name)?.uid == 0 }
+}
+
+/// The search for all users who have one token, piece by piece.
+struct TokenHolders {
+  private let key: [UInt8]
+  private let greatest: Int
+  /// Names as the lines spell them, in the file's order.
+  private(set) var names: [String] = []
+
+  /// - Parameter greatest: how many are enough.
+  init(of token: Secret, greatest: Int = SharedTokens.greatestCount + 1) {
+    key = [UInt8(ascii: ":")] + token.exposedBytes
+    self.greatest = greatest
+  }
+
+  /// Looks at the next lines; false where no more need be shown.
+  mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
+    var next = 0
+    while next < lines.count, names.count < greatest {
+      // SAFETY: `next` is inside the buffer, and the search ends at its end.
+      guard let place = iampass_find(lines.baseAddress! + next, lines.count - next, key, key.count) else { return true }
+      let found = UnsafeRawPointer(place) - lines.baseAddress!
+      let end = found + key.count
+      if end == lines.count || lines[end] == UInt8(ascii: "\n") { note(TokenSearch.name(before: found, in: lines)) }
+      next = found + 1
+    }
+    return names.count < greatest
+  }
+
+  /// A token has no colon: a name with one in it has another token.
+  private mutating func note(_ name: UnsafeRawBufferPointer) {
+    guard name.first != UInt8(ascii: "#"), !name.contains(UInt8(ascii: ":")) else { return }
+    names.append(String(decoding: name, as: UTF8.self))
+  }
+}
