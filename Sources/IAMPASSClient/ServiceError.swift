@@ -53,7 +53,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .serverFailed(let status): "server error \(status)"
     case .redirected: "redirect refused"
     case .unexpectedStatus(let status): "unexpected answer \(status)"
-    case .badReply(.refused(let reason?)): DisplayText.sanitized(reason, limit: 100)
+    case .badReply(.refused(let reason?)): ReasonWord.text(of: reason) ?? "refused for an unknown reason"
     case .badReply: "answer not understood"
     case .replyNotSigned: "answer is not signed"
     case .replyTargetNotSigned: "answer is signed, but not for this request"
@@ -61,14 +61,6 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .foreignAddress: "server sent a foreign address"
     case .badSessionSecret: "answer not understood"
     case .noRandomness: "no random numbers"
-    }
-  }
-
-  /// The same for who knows a network worker from iampass-helper.
-  public var administratorsExplanation: String {
-    switch self {
-    case .transport(let error) where error.code == .workerFailed || error.code == .workerDied: "network worker failed"
-    default: explanation
     }
   }
 }
@@ -100,7 +92,8 @@ extension TransportError.Code {
   /// A connection that was there and broke: a running wait may go on over a new one.
   var isBrokenOff: Bool { self == .silent || self == .connectionLost }
 
-  var explanation: String {
+  /// A few words for the user and the log.
+  public var explanation: String {
     switch self {
     case .nameNotFound: "name not found"
     case .nameLookupTimedOut: "name lookup timed out"
@@ -117,7 +110,7 @@ extension TransportError.Code {
     case .connectionLost: "connection lost"
     case .replyTooLarge: "answer too large"
     case .notHTTP: "answer is not HTTP"
-    case .workerFailed, .workerDied: "helper failed"
+    case .workerFailed, .workerDied: "network worker failed"
     case .interrupted: "interrupted"
     }
   }

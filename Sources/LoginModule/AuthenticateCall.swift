@@ -37,10 +37,14 @@ struct AuthenticateCall {
       return answer.code(for: .serviceNotListed)
     }
     _ = try setup.serviceSettings()
-    guard let name = host.user() else { return refuse(.noToken, user: nil, answer, remembering: false) }
+    guard let name = host.user(), let nameBytes = host.userBytes else {
+      return refuse(.noToken, user: nil, answer, remembering: false)
+    }
     if let kept = keptEnding(name) { return kept.laterCode }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
-    return try attempt(Attempt(host: host, setup: setup, arguments: arguments, service: service, name: name), answer)
+    let attempt = Attempt(
+      host: host, setup: setup, arguments: arguments, service: service, name: name, nameBytes: nameBytes)
+    return try self.attempt(attempt, answer)
   }
 
   private func attempt(_ attempt: Attempt, _ answer: PAMAnswer) throws(Misconfiguration) -> Int32 {
@@ -59,6 +63,11 @@ struct AuthenticateCall {
   private func approve(_ signIn: SignIn, _ attempt: Attempt, _ answer: PAMAnswer) -> Int32 {
     let kept = KeptSession(
       remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: attempt.setup.configurationPath)
+    // A conversation function or another thread of the host can have set another name while the phone was asked.
+    guard host.userBytes == attempt.nameBytes else {
+      kept.end(for: host)
+      return refuse(.userChanged, user: attempt.name, answer, remembering: true)
+    }
     // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
     // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
     host.kept(KeptSession.name, as: KeptSession.self)?.end(for: host)
@@ -165,6 +174,8 @@ struct Attempt {
   let service: String
   /// PAM_USER as the host has it.
   let name: String
+  /// The same, before it was made text.
+  let nameBytes: [UInt8]
 
   func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> LoginOutcome {
     let valid = UnixUsername(validating: name)

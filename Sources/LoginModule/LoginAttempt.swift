@@ -89,9 +89,9 @@ public struct LoginAttempt {
       let known = try requireToken(token)
       try requireCommandToShow()
       try countRequest()
-      let began = clock.now()
-      let pending = try start(known)
-      let active = try approvalOrCancel(pending, deadline: began.advanced(milliseconds: policy.timeout * 1_000))
+      let deadline = clock.now().advanced(milliseconds: policy.timeout * 1_000)
+      let pending = try start(known, by: deadline)
+      let active = try approvalOrCancel(pending, deadline: deadline)
       outcome = .approved(SignIn(session: active, record: try record(active)))
     } catch { outcome = .refused(error) }
     return outcome
@@ -124,9 +124,10 @@ extension LoginAttempt {
       service.prepare()
       return
     }
-    let typed: Secret?
-    do { typed = try conversation.ask(prompt) } catch { throw .terminalGone }
-    guard let typed else { throw .promptNotAnswered }
+    // Whoever runs ssh without a terminal, or su behind a pipe, has the question answered before anybody saw it.
+    var answer = try self.answer(to: prompt)
+    if answer == nil { answer = try self.answer(to: prompt) }
+    guard let typed = answer else { throw .answeredByNobody }
     guard typed.isEmpty else {
       // With a first factor's password at hand, taking text would let anything through as the second.
       if request.hasPassword { throw .textAtSecondFactor }
@@ -134,6 +135,16 @@ extension LoginAttempt {
       throw .passwordTyped
     }
     service.prepare()
+  }
+
+  /// What was typed; nil for an empty answer that came faster than anybody reads.
+  private func answer(to prompt: String) throws(Refusal) -> Secret? {
+    let asked = clock.now()
+    let typed: Secret?
+    do { typed = try conversation.ask(prompt) } catch { throw .terminalGone }
+    guard let typed else { throw .promptNotAnswered }
+    let took = clock.now().milliseconds(since: asked)
+    return typed.isEmpty && took < LoginPolicy.fastestEnter ? nil : typed
   }
 
   private func countRequest() throws(Refusal) {
@@ -145,21 +156,41 @@ extension LoginAttempt {
     }
   }
 
-  private func start(_ token: Secret) throws(Refusal) -> PendingSession {
-    do { return try sendStart(token) } catch {
+  private func start(_ token: Secret, by deadline: MonotonicInstant) throws(Refusal) -> PendingSession {
+    do { return try startAfterOwn(token, by: deadline) } catch {
       // An outage must not use up the requests that count for a phone that rang.
       if !error.mayHaveRung { try? limit.forgive() }
       throw error
     }
   }
 
-  private func sendStart(_ token: Secret) throws(Refusal) -> PendingSession {
-    let allowed = min(policy.timeout, LoginPolicy.greatestStartSeconds)
+  /// A user's second sudo waits until the phone is free of the first.
+  private func startAfterOwn(_ token: Secret, by deadline: MonotonicInstant) throws(Refusal) -> PendingSession {
+    var hasSaid = false
+    while true {
+      do { return try sendStart(token, by: deadline) } catch {
+        guard error == .notStarted(reason: ReasonWord.requestPending), request.isOwnTerminal,
+          deadline.milliseconds(since: clock.now()) > LoginPolicy.ownRequestStep + LoginPolicy.leastForAnAnswer
+        else { throw error }
+        do { if !hasSaid { try conversation.say(Refusal.waitsForOwn) } } catch { throw givenUp(.terminalGone) }
+        hasSaid = true
+        if clock.pause(milliseconds: LoginPolicy.ownRequestStep) { throw givenUp(.interrupted) }
+      }
+    }
+  }
+
+  /// An ending before any phone rang, which counts for nothing.
+  private func givenUp(_ refusal: Refusal) -> Refusal {
+    try? limit.forgive()
+    return refusal
+  }
+
+  private func sendStart(_ token: Secret, by end: MonotonicInstant) throws(Refusal) -> PendingSession {
+    let allowed = clock.now().advanced(milliseconds: LoginPolicy.greatestStartSeconds * 1_000)
     do {
       let answer = try service.start(
         token: token, methods: policy.methods, durationSeconds: policy.sessionDuration,
-        context: policy.sendsContext ? request.context : nil,
-        deadline: clock.now().advanced(milliseconds: allowed * 1_000))
+        context: policy.sendsContext ? request.context : nil, deadline: min(allowed, end))
       switch answer {
       case .pending(let session): return session
       case .notStarted("NO_MOBILE_DEVICE"): throw Refusal.noPhone

@@ -25,6 +25,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case endedWhileWaiting(SessionStatus, reason: String?)
   /// A password was typed at our prompt, for the next module.
   case passwordTyped
+  /// Twice an empty answer came before anybody could have read the question.
+  case answeredByNobody
   /// Something was typed where only Enter was asked for.
   case textAtSecondFactor
   case noToken
@@ -46,16 +48,18 @@ public enum Refusal: Error, Sendable, Equatable {
   case terminalGone
   /// The prompt was answered by nothing (NULL).
   case promptNotAnswered
+  /// PAM_USER is not the name any more that the phone approved for.
+  case userChanged
 }
 
 extension Refusal {
   /// Whether the phone was asked before this ending: one request is enough for a connection.
   var followsARequest: Bool {
     switch self {
-    case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable: true
-    case .notDecided, .passwordTyped, .textAtSecondFactor, .noToken, .noPhone, .notStarted, .commandNotRead,
-      .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured, .terminalGone,
-      .promptNotAnswered:
+    case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged: true
+    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .notStarted,
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured,
+      .terminalGone, .promptNotAnswered:
       false
     }
   }
@@ -72,45 +76,6 @@ extension Refusal {
     }
   }
 
-  /// The line for the user; nil where there is nothing to say.
-  public var message: String? {
-    switch self {
-    case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .misconfigured(.noServer), .terminalGone,
-      .promptNotAnswered:
-      nil
-    case .denied: "IAMPASS: denied on your phone"
-    case .notAnswered: "IAMPASS: not answered in time. Use your password."
-    case .endedWhileWaiting(let status, let reason):
-      "IAMPASS: not approved (\(DisplayText.sanitized(reason ?? status.word, limit: 100))). Use your password."
-    case .textAtSecondFactor: "IAMPASS: press Enter only; approve on your phone"
-    case .noPhone: "IAMPASS: no phone is registered for you. Use your password."
-    case .notStarted(let reason):
-      "IAMPASS: not asked\(Self.meaning(of: reason))"
-        + " (\(DisplayText.sanitized(reason ?? "no reason given", limit: 100))). Use your password."
-    case .commandNotRead: "IAMPASS: not asked: your command cannot be read, so it cannot be shown. Use your password."
-    case .commandTooLong: "IAMPASS: not asked: your command is too long for the phone to show. Use your password."
-    case .tooManyRequests: "IAMPASS: too many requests went unanswered; try again later. Use your password."
-    case .limiterBroken: "IAMPASS: not available (cannot count requests). Use your password."
-    case .unavailable(let error): "IAMPASS: server not reachable (\(error.explanation)). Use your password."
-    case .recordNotKept: "IAMPASS: not available (cannot keep a record). Use your password."
-    case .misconfigured: "IAMPASS is not configured; ask your administrator. Use your password."
-    case .interrupted: "IAMPASS: cancelled"
-    }
-  }
-
-  /// What a service's word for not asking means to the user; nothing where this version does not know it.
-  private static func meaning(of reason: String?) -> String {
-    switch reason {
-    case "METHOD_NOT_AVAILABLE": ": your phone cannot answer in the way that is wanted here"
-    case "SOURCE_BLOCKED": ": you said on your phone that a request from here was not yours"
-    case "TOO_MANY_DENIALS": ": denied too often, try again later"
-    case "REQUEST_PENDING": ": your phone has an open request already"
-    case "APPLICATION_DISABLED": ": sign-in by phone is switched off"
-    case "CONTEXT_REQUIRED": ": this computer does not say who asks, see send_context"
-    default: ""
-    }
-  }
-
   /// A few words for the log.
   public var explanation: String {
     switch self {
@@ -120,6 +85,7 @@ extension Refusal {
     case .endedWhileWaiting(let status, let reason):
       "ended by the service: " + DisplayText.sanitized(status.word + (reason.map { " \($0)" } ?? ""), limit: 100)
     case .passwordTyped: "password typed instead"
+    case .answeredByNobody: "answered before anybody could read the question"
     case .textAtSecondFactor: "text typed instead of Enter"
     case .noToken: "user has no token"
     case .noPhone: "no phone registered"
@@ -136,6 +102,7 @@ extension Refusal {
     case .interrupted: "interrupted"
     case .terminalGone: "terminal gone"
     case .promptNotAnswered: "prompt not answered"
+    case .userChanged: "the user's name changed while the phone was asked"
     }
   }
 }
@@ -143,7 +110,10 @@ extension Refusal {
 extension ServiceError {
   /// What the system said beneath, for the log.
   fileprivate var detail: String {
-    guard case .transport(let error) = self, !error.detail.isEmpty else { return "" }
-    return " (\(DisplayText.sanitized(error.detail, limit: 120)))"
+    switch self {
+    case .transport(let error) where !error.detail.isEmpty: " (\(DisplayText.sanitized(error.detail, limit: 120)))"
+    case .badReply(.refused(let reason?)): " (\(DisplayText.sanitized(reason, limit: 100)))"
+    default: ""
+    }
   }
 }

@@ -56,6 +56,12 @@ public enum PromptMode: String, Sendable, CaseIterable { case auto, choose, push
 public struct LoginPolicy: Sendable {
   /// Until the service has taken the request, in seconds.
   static let greatestStartSeconds: Int64 = 15
+  /// An empty answer that came faster is a program's: a person needs longer to read the question. Milliseconds.
+  static let fastestEnter: Int64 = 250
+  /// Between two looks whether the user's other request has ended, in milliseconds.
+  static let ownRequestStep: Int64 = 1_000
+  /// Rung later than this before the time is up, nobody could answer the phone; in milliseconds.
+  static let leastForAnAnswer: Int64 = 3_000
   /// For telling the service that nobody waits any more.
   static let cancelMilliseconds: Int64 = 1_000
 

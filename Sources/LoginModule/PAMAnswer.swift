@@ -14,12 +14,12 @@ struct PAMAnswer {
     case .denied: PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
-    case .passwordTyped, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .recordNotKept:
+    case .passwordTyped, .answeredByNobody, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests,
+      .limiterBroken, .serviceNotListed, .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
-    case .interrupted, .terminalGone, .promptNotAnswered: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    case .interrupted, .terminalGone, .promptNotAnswered, .userChanged: isSSH ? PAM_MAXTRIES : PAM_ABORT
     }
   }
 
@@ -27,10 +27,10 @@ struct PAMAnswer {
   func laterCode(for refusal: Refusal) -> Int32 {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : PAM_ABORT
-    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .textAtSecondFactor, .noToken, .noPhone,
-      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable,
-      .recordNotKept, .misconfigured,
-      .interrupted, .terminalGone, .promptNotAnswered:
+    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
+      .noToken, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .serviceNotListed, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered,
+      .userChanged:
       code(for: refusal)
     }
   }

@@ -19,6 +19,13 @@ struct PAMHost {
     return String(cString: name)
   }
 
+  /// PAM_USER as it is now, byte by byte: two names that Swift takes for the same text can be two users.
+  var userBytes: [UInt8]? {
+    guard let name = iampass_pam_item(handle, PAM_USER) else { return nil }
+    // SAFETY: libpam's own terminated text, which it keeps until the item is set again.
+    return Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
+  }
+
   /// A text item; nil where it is not set or empty.
   func item(_ item: Int32) -> String? {
     guard let value = iampass_pam_item(handle, item) else { return nil }

@@ -113,7 +113,8 @@ struct PhoneProblem: Error {
         message: "this machine's clock is more than 5 minutes off", hint: "set the clock", exitCode: Self.unavailable)
     default:
       self.init(
-        message: "the service refuses: \(DisplayText.sanitized(reason)) (\(status))",
+        message:
+          "the service refuses: \(ReasonWord.text(of: reason) ?? "for a reason that this version does not know") (\(status))",
         hint: "look at the service's log", exitCode: Self.protocolError)
     }
   }

@@ -86,7 +86,7 @@ enum Failure: Error {
     case .badApplicationID: "an application id is printable text without spaces"
     case .badSecret: "a secret is printable text without spaces"
     case .unreachable(let server, let error):
-      "\(server) cannot be asked: \(ServiceError.transport(error).administratorsExplanation)"
+      "\(server) cannot be asked: \(ServiceError.transport(error).explanation)"
     case .unknownApplication(let id): "the service does not know the application \(DisplayText.sanitized(id))"
     case .clockDiffers(let finding): finding.text
     case .notAccepted: "the service does not accept this id and secret, whichever way they sign"
@@ -106,16 +106,16 @@ enum Failure: Error {
       "sshd does not take the new settings" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
     case .noSystemd: "a trial needs systemd, which does not run here"
     case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
-    case .notApproved(let reason): "the sign-in was not approved: \(DisplayText.sanitized(reason))"
+    case .notApproved(let reason): "the sign-in was not approved: \(reason)"
     case .service(.badReply(.refused(let reason))):
-      "the service refused: \(DisplayText.sanitized(reason ?? "no reason given"))"
+      "the service refused: \(ReasonWord.text(of: reason) ?? "no reason that this version knows; see the service's log")"
     case .service(.notFound), .unknownAtService: "the service does not know this application or user"
     case .records(let error): error.explanation
     case .noSession(let id): "no session \(DisplayText.sanitized(id, limit: 64))"
     case .severalSessions(let id): "more than one session begins with \(DisplayText.sanitized(id, limit: 64))"
     case .helperNotThere: "iampass-helper does not run"
     case .sessionStays(let id): "session \(id) has not ended yet"
-    case .service(let error): "the service gave no usable answer: \(error.administratorsExplanation)"
+    case .service(let error): "the service gave no usable answer: \(error.explanation)"
     }
   }
 

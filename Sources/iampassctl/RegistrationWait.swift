@@ -81,7 +81,7 @@ struct TestSignIn {
         spinner.clear()
         return Terminal.say("approved: the phone works")
       case .waiting(_, let held): if !held { _ = spinner.turn(milliseconds: 500) }
-      case .ended(let status, let reason): throw .notApproved(reason ?? status.word)
+      case .ended(_, let reason): throw .notApproved(ReasonWord.text(of: reason) ?? "the service ended the request")
       }
     }
     throw .notApproved("not answered in time")

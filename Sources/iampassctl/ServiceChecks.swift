@@ -58,7 +58,7 @@ final class ServiceChecks {
       case .transport(let transport): hintFor(transport.code, server)
       default: nil
       }
-    return Finding(.problem, .network, "\(server) cannot be asked: \(error.administratorsExplanation)", hint: hint)
+    return Finding(.problem, .network, "\(server) cannot be asked: \(error.explanation)", hint: hint)
   }
 
   static func hintFor(_ code: TransportError.Code, _ server: ServerURL) -> String? {
@@ -105,7 +105,7 @@ final class ServiceChecks {
       return judge(acceptance, announcement)
     } catch {
       if error == .badSessionSecret { throw .signing(.secretIsNot24Bytes) }
-      return [Finding(.problem, .service, "the signed call failed: \(error.administratorsExplanation)")]
+      return [Finding(.problem, .service, "the signed call failed: \(error.explanation)")]
     }
   }
 

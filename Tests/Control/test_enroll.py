@@ -150,7 +150,7 @@ class Link(Case):
 
     def test_a_service_without_sms_says_so(self):
         done = self.enroll("--sms", "+4915112345678")
-        self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: SMS_NOT_CONFIGURED\n"))
+        self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: the server sends no text messages\n"))
 
 
 class Waiting(Case):

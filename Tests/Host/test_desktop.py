@@ -5,6 +5,7 @@ The screen is Xvfb's, since a test host has none; for the same reason lightdm ta
 
 import os
 import pathlib
+import time
 import unittest
 
 from helper_case import HelperTestCase
@@ -63,6 +64,9 @@ class Desktop(HelperTestCase):
         return self.host.run("cat", f"{FOLDER}/said", check=False)
 
     def type(self, line):
+        if line == "answer ":
+            # As from a person, who reads the question.
+            time.sleep(testhost.READING_TIME)
         # Without waiting for a greeter that is not there: that is an error.
         descriptor = os.open(self.host.path(f"{FOLDER}/typed"), os.O_WRONLY | os.O_NONBLOCK)
         try:

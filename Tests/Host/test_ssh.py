@@ -112,6 +112,19 @@ class Refused(HostTestCase):
             self.assertLess(time.monotonic() - began, 15)
             self.assertEqual(phone.requests(), [])
 
+    def test_without_a_terminal_it_rings_no_phone_and_ends(self):
+        """ssh answers each question with nothing where it has nobody to ask, as under git."""
+        with self.phone("approve") as phone:
+            words = "ssh -T -o NumberOfPasswordPrompts=2 alice@localhost id -un".split()
+            began = time.monotonic()
+            shown = self.host.run("setsid", *words, user="visitor", check=False)
+            self.assertIn("Permission denied", shown)
+            # Waiting for a phone would take 30 s.
+            self.assertLess(time.monotonic() - began, 25)
+            self.assertEqual(phone.requests(), [])
+        self.assertEqual(self.requests_at_the_service(), 0)
+        self.assertIn("answered before anybody could read", self.journal())
+
     def test_no_answer_falls_to_the_password(self):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore"):
             child = self.ssh()

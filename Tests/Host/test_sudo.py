@@ -152,6 +152,45 @@ class Interrupted(HostTestCase):
         self.assertEqual(self.requests_at_the_service(), 1)
 
 
+class IgnoredInterrupt(HostTestCase):
+    """An ancestor has left SIGINT ignored."""
+
+    def test_control_c_ends_the_wait_at_once(self):
+        with self.phone("ignore") as phone:
+            child = self.host.terminal("sh -c 'trap \"\" INT; sudo id -un; echo ended with $?'", user="alice")
+            child.expect_exact(PUSH_LINE)
+            phone.wait_for_requests(1)
+            began = time.monotonic()
+            child.sendintr()
+            child.expect(r"ended with [1-9]")
+            # 30 s without.
+            self.assertLess(time.monotonic() - began, 15)
+        self.assertNotRegex(child.screen, PASSWORD)
+        self.assert_eventually("the request is still open", lambda: not self.live_sessions())
+        self.assertEqual(self.requests_at_the_service(), 1)
+
+
+class TwoAtOnce(HostTestCase):
+    WAITING = "Your phone has another request of yours; this one waits until that has ended"
+
+    def test_the_second_waits_for_the_end_of_the_first(self):
+        with self.phone("ask") as phone:
+            first = self.sudo("echo the-first")
+            first.expect_exact(PUSH_LINE)
+            phone.wait_for("approve? [y/n] ")
+            second = self.sudo("echo the-second")
+            second.expect_exact(self.WAITING)
+            phone.type("y")
+            self.assertEqual(first.finish(), 0)
+            second.expect_exact(PUSH_LINE)
+            self.assertEqual(len(phone.wait_for_requests(2)), 2)
+            phone.type("y")
+            self.assertEqual(second.finish(), 0, second.screen)
+        self.assertIn("the-second", second.screen)
+        self.assertNotRegex(second.screen, PASSWORD)
+        self.assertNotIn("REQUEST_PENDING", second.screen)
+
+
 class OtherWays(HostTestCase):
     def test_a_user_without_a_token_gets_the_password_prompt_alone(self):
         child = self.sudo(user="bob")

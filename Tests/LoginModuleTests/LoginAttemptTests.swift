@@ -20,7 +20,7 @@ struct Scene {
 
   init(_ steps: [ScriptedTransport.Step], user: String = "alice", answers: [String?] = []) throws {
     transport = ScriptedTransport(steps, clock: clock)
-    terminal = ScriptedTerminal(answers: answers)
+    terminal = ScriptedTerminal(answers: answers, clock: clock)
     request = LoginRequest(
       user: try #require(UnixUsername(validating: user)), service: "sudo", tty: "/dev/pts/1", remoteUser: user,
       callingUID: 1_000)
@@ -260,6 +260,33 @@ struct Scene {
     #expect(try scene.refusal() == .promptNotAnswered)
   }
 
+  @Test(arguments: [false, true])
+  func anAnswerFasterThanAnybodyReadsIsNoEnter(_ hasPassword: Bool) throws {
+    var scene = try Scene([], answers: ["", ""])
+    scene.policy.prompt = .choose
+    scene.request.hasPassword = hasPassword
+    scene.terminal.paces = [249]
+    #expect(try scene.refusal() == .answeredByNobody)
+    #expect(scene.terminal.asked.count == 2)
+    #expect(Set(scene.terminal.asked).count == 1)
+    #expect(scene.limit.count == 0)
+  }
+
+  @Test func afterOneThatWasTooFastEnterStillRings() throws {
+    var scene = try Scene(approving, answers: ["", ""])
+    scene.policy.prompt = .choose
+    scene.terminal.paces = [5, 250]
+    #expect(try scene.isApproved())
+  }
+
+  @Test func aPasswordMayComeAsFastAsItLikes() throws {
+    var scene = try Scene([], answers: ["", "hunter2"])
+    scene.policy.prompt = .choose
+    scene.terminal.paces = [0]
+    #expect(try scene.refusal() == .passwordTyped)
+    #expect(scene.terminal.password == Secret("hunter2"))
+  }
+
   @Test func sshAsksEveryNameTheSame() throws {
     var scene = try Scene([], user: "bob", answers: [""])
     scene.request.service = "sshd"
@@ -292,6 +319,17 @@ struct Scene {
   private let closed = PAMAnswer(isSSH: false, failsOpen: false)
   private let open = PAMAnswer(isSSH: false, failsOpen: true)
   private let ssh = PAMAnswer(isSSH: true, failsOpen: false)
+
+  @Test func anotherNameThanTheApprovedOneEndsEverything() {
+    #expect(closed.code(for: .userChanged) == PAM_ABORT)
+    #expect(ssh.code(for: .userChanged) == PAM_MAXTRIES)
+    #expect(open.code(for: .userChanged) == PAM_ABORT)
+  }
+
+  @Test func nobodysAnswerStandsAside() {
+    #expect(closed.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
+    #expect(open.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
+  }
 
   @Test func aDenialIsAskedOnceAndThenAborts() {
     #expect(closed.code(for: .denied) == PAM_MAXTRIES)

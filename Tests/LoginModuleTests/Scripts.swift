@@ -125,8 +125,14 @@ final class ScriptedTerminal: Conversation {
   private(set) var asked: [String] = []
   private(set) var password: Secret?
   var isGone = false
+  /// How long each answer takes, in milliseconds; the last one repeats. A person reads before typing.
+  var paces: [Int64] = [1_500]
+  private let clock: ScriptedClock
 
-  init(answers: [String?] = []) { self.answers = answers }
+  init(answers: [String?] = [], clock: ScriptedClock) {
+    self.answers = answers
+    self.clock = clock
+  }
 
   func say(_ text: String) throws(ConversationError) {
     if isGone { throw .gone }
@@ -140,6 +146,7 @@ final class ScriptedTerminal: Conversation {
       Issue.record("unexpected prompt \(prompt)")
       return nil
     }
+    clock.advance(milliseconds: paces.count > 1 ? paces.removeFirst() : paces[0])
     return answers.removeFirst().map { Secret($0) }
   }
 

@@ -137,6 +137,7 @@ class Scene:
         array = libc.calloc(count, ctypes.sizeof(Response))
         for index in range(count):
             message = messages[index].contents
+            self.act_at(message.text.decode("utf-8", "backslashreplace"))
             text = message.text.decode("utf-8", "backslashreplace")
             self.shown.append({"style": message.style, "text": text, "at": time.monotonic()})
             if self.scene.get("screen"):
@@ -147,15 +148,24 @@ class Scene:
                 answer = self.answers.pop(0) if self.answers else None
                 if answer == "HANG UP":
                     return PAM_CONV_ERR
+                if answer == "":
+                    # As a person does, who reads before pressing Enter.
+                    time.sleep(self.scene.get("reading_time", 0.4))
                 if answer is not None:
                     Response.from_address(array + index * ctypes.sizeof(Response)).text = libc.strdup(answer.encode())
         responses[0] = ctypes.cast(array, ctypes.POINTER(Response))
         return 0
 
+    def act_at(self, text):
+        """A host whose conversation function sets another user's name, at a text."""
+        renaming = self.scene.get("renaming")
+        if renaming and renaming["at"] in text:
+            assert pam.pam_set_item(self.handle, 2, renaming["to"].encode()) == 0
+
     def play(self):
         scene = self.scene
         conversation = Conversation(CONVERSE(self.converse), None)
-        handle = ctypes.c_void_p()
+        handle = self.handle = ctypes.c_void_p()
         user = scene["user"].encode() if scene.get("user") is not None else None
         code = pam.pam_start_confdir(
             scene["service"].encode(), user, ctypes.byref(conversation), scene["folder"].encode(), ctypes.byref(handle)

@@ -103,6 +103,35 @@ class Endings(Case):
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(result["texts"], ["IAMPASS: no phone is registered for you. Use your password."])
 
+    def test_another_name_than_the_approved_one_signs_nobody_in(self):
+        for service, code in (("sudo", ABORT), ("sshd", MAXTRIES)):
+            with self.subTest(service=service):
+                world.pam(service)
+                phone = self.phone("approve")
+                world.forget_attempts()
+                result = world.play(service, renaming={"at": APPROVE, "to": "games"}, calls=["authenticate", "open_session"])
+                self.assertEqual(result["codes"][0], code, result)
+                self.assertNotIn("IAMPASS_SESSION", " ".join(result["variables"]))
+                self.assertIn("the user's name changed", result["log"][-1])
+                phone.stop()
+                self.assert_no_session_is_left()
+        self.assertEqual(os.listdir(world.path("run", "sessions")), [])
+
+    def test_two_spellings_of_one_name_are_two_names(self):
+        """To Swift the two are the same text; to the system they are two users."""
+        composed, decomposed = "jos\u00e9", "jose\u0301"
+        people = f"{read('/etc/passwd')}{composed}:x:3001:3001::/:/bin/sh\n{decomposed}:x:3002:3002::/:/bin/sh\n"
+        world.write("passwd", people, 0o644)
+        token = re.search(f"^{ENROLLED}:(.*)$", read(world.path("users")), re.MULTILINE)[1]
+        self.addCleanup(world.write, "users", read(world.path("users")))
+        world.write("users", f"{composed}:{token}\n")
+        self.phone("approve")
+        scene = {"user": composed, "files": {"/etc/passwd": world.path("passwd")}}
+        result = world.play(renaming={"at": APPROVE, "to": decomposed}, **scene)
+        self.assertEqual(result["codes"], [ABORT], result)
+        # So that the refusal above is the name's doing.
+        self.assertEqual(world.play(renaming={"at": APPROVE, "to": composed}, **scene)["codes"], [SUCCESS])
+
     def test_a_service_that_is_not_listed_is_left_alone(self):
         world.pam("cron")
         result = world.play(service="cron")
@@ -235,6 +264,18 @@ class Prompts(Case):
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(read(world.path("typed")).strip("\0"), "hunter2")
         self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_an_answer_that_nobody_typed_rings_no_phone(self):
+        phone = self.phone("approve")
+        for answers in (["", ""], ["", "HANG UP"]):
+            with self.subTest(answers=answers):
+                result = world.play(items={"ruser": "games"}, answers=answers, reading_time=0)
+                self.assertEqual(result["codes"], [ABORT if "HANG UP" in answers else AUTHINFO_UNAVAIL])
+                self.assertEqual(result["texts"][:2], [self.PROMPT] * 2)
+        self.assertEqual(phone.count("sign-in request"), 0)
+        # A password comes as fast as it likes.
+        result = world.play(items={"ruser": "games"}, answers=["", "hunter2"], reading_time=0)
+        self.assertIn("password typed instead", result["log"][-1])
 
     def test_nothing_for_an_answer_aborts(self):
         for answer in (None, "HANG UP"):

@@ -54,7 +54,7 @@ class HostCredential(unittest.TestCase):
         world.forget_attempts()
         result = world.play()
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
-        self.assertIn("this computer is not enrolled any more", result["texts"][-1])
+        self.assertIn("the server does not accept this computer", result["texts"][-1])
         self.assertEqual(phone.count("sign-in request"), 1)
 
 

@@ -101,7 +101,7 @@ class Connections(Case):
         self.play(AUTHINFO_UNAVAIL)
         self.serve()
         world.configure(worker=world.path("missing"))
-        self.play(AUTHINFO_UNAVAIL, told="helper failed")
+        self.play(AUTHINFO_UNAVAIL, told=NO_WORKER)
 
 
 class Replies(Case):
@@ -207,12 +207,12 @@ class Replies(Case):
 
     def test_a_credential_that_is_not_accepted_is_said(self):
         self.serve(start=reply(401, b"{}"))
-        result = self.play(AUTHINFO_UNAVAIL, told="not enrolled any more; ask your administrator")
+        result = self.play(AUTHINFO_UNAVAIL, told="the server does not accept this computer: its id or secret is wrong")
         self.assertTrue(result["log"][-1].startswith("<83>"), "not logged as an error")
 
     def test_a_clock_that_differs_is_told(self):
         self.serve(start=reply(401, b"{}", [("Date", "Sun, 06 Nov 1994 08:49:37 GMT")]))
-        self.play(AUTHINFO_UNAVAIL, told="clock differs from the server by")
+        self.play(AUTHINFO_UNAVAIL, told="clock differs from the server's by")
 
 
 class SignedReplies(Case):
@@ -252,6 +252,9 @@ class SignedReplies(Case):
                 self.play(code, told=None if code == SUCCESS else "answer is for another session")
 
 
+NO_WORKER = "the network worker of this computer does not work; ask your administrator. Use your password."
+
+
 class Workers(Case):
     """A worker that does not do its work never opens, whatever `fail` says."""
 
@@ -265,13 +268,13 @@ class Workers(Case):
                     world.pam("sudo", arguments)
                     world.write("worker", text, 0o755)
                     world.configure(worker=world.path("worker"))
-                    self.play(AUTHINFO_UNAVAIL, told="helper failed")
+                    self.play(AUTHINFO_UNAVAIL, told=NO_WORKER)
 
     def test_a_silent_worker_is_ended(self):
         self.serve()
         world.write("worker", "#!/bin/sh\nwhile :; do sleep 0.1; done\n", 0o755)
         world.configure(worker=world.path("worker"))
-        self.play(AUTHINFO_UNAVAIL, told="helper failed")
+        self.play(AUTHINFO_UNAVAIL, told=NO_WORKER)
 
     def test_a_worker_that_others_can_write_is_not_started(self):
         self.serve()
@@ -304,9 +307,6 @@ class Surroundings(Case):
                 self.serve()
                 self.assertIn(world.play(limits=limits)["codes"][0], (SUCCESS, AUTHINFO_UNAVAIL, SERVICE_ERR, ABORT))
 
-
-if __name__ == "__main__":
-    unittest.main()
     def test_limits_that_cannot_be_raised_are_served_where_they_are_enough(self):
         # The worker's own are 256 descriptors and 512 MiB; a sign-in takes far less.
         for limits in ({"NOFILE": 255}, {"NOFILE": 64}, {"AS": 511 << 20}, {"AS": 300 << 20}, {"NOFILE": 64, "AS": 300 << 20}):
@@ -314,3 +314,6 @@ if __name__ == "__main__":
                 self.serve()
                 self.play(SUCCESS, limits=limits)
 
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,11 +1,12 @@
 """Sign-ins that the service does not start: what the terminal says, and that the other ways go on."""
 
+import time
 import unittest
 
 from world import *
 
 NO_METHOD = (
-    "IAMPASS: not asked: your phone cannot answer in the way that is wanted here (METHOD_NOT_AVAILABLE). Use your password.")
+    "IAMPASS: not asked: your phone cannot answer in the way that is wanted here. Use your password.")
 
 
 def setUpModule():
@@ -36,8 +37,7 @@ class NotStarted(unittest.TestCase):
         blocked = world.play()
         self.assertEqual(blocked["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(blocked["texts"], [
-            "IAMPASS: not asked: you said on your phone that a request from here was not yours (SOURCE_BLOCKED). "
-            "Use your password."])
+            "IAMPASS: not asked: you said on your phone that a request from here was not yours. Use your password."])
         self.assertEqual(phone.count("sign-in request"), 1)
         phone.stop()
         # The user's other ways in are not taken.
@@ -56,6 +56,63 @@ class NotStarted(unittest.TestCase):
     def test_a_face_is_asked_of_nobody(self):
         world.pam("login", "prompt=push timeout=20s methods=facial")
         self.assertEqual(world.play("login")["texts"], [NO_METHOD])
+
+
+class Own(unittest.TestCase):
+    WAITING = "Your phone has another request of yours; this one waits until that has ended"
+
+    def setUp(self):
+        world.forget_attempts()
+        # Another source than the one that was blocked above.
+        world.pam("su", "prompt=push timeout=60s")
+
+    def test_a_second_sudo_waits_for_the_end_of_the_first(self):
+        for answer, code in (("approve", SUCCESS), ("deny", MAXTRIES)):
+            with self.subTest(answer=answer):
+                phone = world.phone_with_keys("ask")
+                self.addCleanup(phone.stop)
+                phone.wait_for("waiting for sign-ins")
+                with world.playing("su") as first:
+                    phone.wait_for("sign-in request")
+                    with world.playing("su") as second:
+                        wait_for_text(self.WAITING)
+                        self.assertEqual(phone.count("sign-in request"), 1)
+                        phone.type("y" if answer == "approve" else "n")
+                        wait_until(lambda: phone.count("sign-in request") == 2, "the second one did not ring")
+                        phone.type("y")
+                self.assertEqual((first[0]["codes"], second[0]["codes"]), ([code], [SUCCESS]))
+                self.assertEqual(second[0]["texts"], [self.WAITING, "Approve the sign-in on your phone"])
+                phone.stop()
+
+    def test_it_gives_up_within_its_own_time_in_plain_words(self):
+        phone = world.phone("ignore")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        with world.playing("su") as first:
+            phone.wait_for("sign-in request")
+            world.pam("su", "prompt=push timeout=5s")
+            second = world.play("su")
+            self.assertEqual(second["codes"], [AUTHINFO_UNAVAIL])
+            self.assertEqual(second["texts"], [
+                self.WAITING,
+                "IAMPASS: not asked: your phone has another open request; answer that first. Use your password."])
+            self.assertIn("REQUEST_PENDING", second["log"][-1])
+            phone.stop()
+            other = world.phone("deny")
+            self.addCleanup(other.stop)
+        self.assertEqual(first[0]["codes"], [MAXTRIES])
+
+
+def wait_until(holds, claim):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > end:
+            raise AssertionError(claim)
+        time.sleep(0.05)
+
+
+def wait_for_text(text):
+    wait_until(lambda: text in read(world.path("screen")), f"not shown: {text}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CANNOT_BOOT = 3
 #: Longer than anything between two lines of a sign-in, but the wait for the phone, whose tests say so.
 PATIENCE = 60
+#: Seconds; twice what the module gives anybody who presses Enter.
+READING_TIME = 0.5
 PUSH_LINE = "Approve the sign-in on your phone"
 CHOOSE_PROMPT = "Password, or Enter to approve on your phone: "
 #: Where the application has match codes: sudo and login show the first, ssh the second.
@@ -218,6 +220,12 @@ class Terminal(pexpect.spawn):
         self.shown.write(text)
         if self._show:
             self._show(text)
+
+    def sendline(self, text=""):
+        """Types a line. Enter alone comes as from a person, who reads the question before answering it."""
+        if not text:
+            time.sleep(READING_TIME)
+        return super().sendline(text)
 
     @property
     def screen(self):

@@ -72,6 +72,8 @@ def finish(child):
 def press_enter_for_the_phone(child):
     """At the choice, and at the prompt that shows a code, where there is one."""
     child.expect_exact(CHOOSE_PROMPT)
+    # An answer that comes faster than anybody reads is not taken for Enter.
+    time.sleep(0.5)
     child.sendline("")
     if child.expect([CODE_PROMPT, r"\n"]) == 0:
         child.sendline("")
