@@ -29,19 +29,22 @@ public struct WatchNote: Sendable, Equatable {
   public var unansweredSince: Int64?
   /// What was done about it already: a restart does not lock twice.
   public var handled: String?
+  /// Since when it is left alone although the service says that it is over; nil where it is not.
+  public var leftAsideSince: Int64?
   public var asking: Asking
   /// For the administrator; empty where all is well.
   public var remark: String
 
   public init(
     status: SessionStatus?, since: Int64, awaySince: Int64? = nil, unansweredSince: Int64? = nil,
-    handled: String? = nil, asking: Asking = .polling, remark: String = ""
+    handled: String? = nil, leftAsideSince: Int64? = nil, asking: Asking = .polling, remark: String = ""
   ) {
     self.status = status
     self.since = since
     self.awaySince = awaySince
     self.unansweredSince = unansweredSince
     self.handled = handled
+    self.leftAsideSince = leftAsideSince
     self.asking = asking
     self.remark = remark
   }
@@ -51,7 +54,8 @@ public struct WatchNote: Sendable, Equatable {
       "version": .integer(Self.version), "status": status.map { .string(String($0.word.prefix(64))) },
       "since": .integer(since),
       "away_since": awaySince.map { .integer($0) }, "unanswered_since": unansweredSince.map { .integer($0) },
-      "handled": handled.map { .string($0) }, "asking": .string(asking.rawValue), "remark": .string(remark),
+      "handled": handled.map { .string($0) }, "left_aside_since": leftAsideSince.map { .integer($0) },
+      "asking": .string(asking.rawValue), "remark": .string(remark),
     ]).encoded()
   }
 
@@ -61,12 +65,15 @@ public struct WatchNote: Sendable, Equatable {
       let since = json["since"]?.integer, Self.times.contains(since),
       let asking = json["asking"]?.string.flatMap(Asking.init(rawValue:)),
       let remark = json["remark"]?.string,
-      [json["away_since"]?.integer, json["unanswered_since"]?.integer].allSatisfy({ Self.times.contains($0 ?? 0) })
+      ["away_since", "unanswered_since", "left_aside_since"].allSatisfy({ Self.times.contains(json[$0]?.integer ?? 0) })
     else { return nil }
     self.init(
       status: json["status"]?.string.map(SessionStatus.init(word:)), since: since,
       awaySince: json["away_since"]?.integer, unansweredSince: json["unanswered_since"]?.integer,
-      handled: json["handled"]?.string, asking: asking, remark: remark)
+      handled: json["handled"]?.string,
+      // The version before wrote only that it is.
+      leftAsideSince: json["left_aside_since"]?.integer ?? (json["handled"]?.string == "left_aside" ? since : nil),
+      asking: asking, remark: remark)
   }
 }
 

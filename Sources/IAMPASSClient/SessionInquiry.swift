@@ -3,7 +3,8 @@ import IAMPASSProtocol
 /// What the service says of a session that was approved.
 public enum SessionAnswer: Sendable, Equatable {
   /// `held`: the service waits with its reply until something changes, over a connection that many requests share.
-  case status(SessionStatus, held: Bool)
+  /// `reason`: why it is over, if the service's own signature is required of the reply.
+  case status(SessionStatus, held: Bool, reason: String? = nil)
   /// `active` and not authenticated at once, or a request that was never answered: says nothing.
   case contradiction
   /// 404 or 410 in the service's own JSON. A proxy's page is no such answer.
@@ -49,7 +50,8 @@ public struct SessionInquiry {
     try question.session?.require(status.session)
     if status.status == .active, status.authenticated == false { return .contradiction }
     let waits = reply.header("Preference-Applied")?.hasPrefix("wait") ?? false
-    return .status(status.status, held: waits && reply.isMultiplexed)
+    let reason = seal.settings.signedReplies ? status.reason : nil
+    return .status(status.status, held: waits && reply.isMultiplexed, reason: reason)
   }
 
   /// A session that is gone already counts as ended.

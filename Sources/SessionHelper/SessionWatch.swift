@@ -86,8 +86,9 @@ public struct SessionWatch: Sendable, Equatable {
   private var isDone = false
   /// What an outage calls for was done, until the service answers.
   private var isOutageHandled = false
-  /// Ended together with too many others.
-  public private(set) var isLeftAside = false
+  /// Since when it is left alone, because it ended together with those of too many others; nil where it is not.
+  public private(set) var leftAsideSince: Int64?
+  public var isLeftAside: Bool { leftAsideSince != nil }
   /// The service holds its replies.
   public private(set) var isHeld = false
   private var unknownSince: Int64?
@@ -107,7 +108,7 @@ public struct SessionWatch: Sendable, Equatable {
     awaySince = (note?.awaySince).map { $0 * 1_000 }
     // Time that the helper was not there for is no outage.
     unansweredSince = note?.unansweredSince == nil ? nil : now
-    isLeftAside = note?.handled == Self.leftAside
+    leftAsideSince = (note?.leftAsideSince).map { $0 * 1_000 }
     // What was known before a restart is old.
     mustHearFirst = true
     takeUp(note?.handled.flatMap(Cause.init(rawValue:)))
@@ -156,7 +157,7 @@ public struct SessionWatch: Sendable, Equatable {
     case .nothing: return stepOfTime(now)
     case .unanswered, .answer(.contradiction): return couldNotAsk(now)
     case .answer(.unknownSession): return unknown(now)
-    case .answer(.status(let word, let held)):
+    case .answer(.status(let word, let held, _)):
       isHeld = held
       return answered(word, now)
     }
@@ -171,11 +172,11 @@ public struct SessionWatch: Sendable, Equatable {
       awaySince = nil
       handled = nil
       isDone = false
-      isLeftAside = false
+      leftAsideSince = nil
       return .nothing
     case .walkaway:
       hear(word, now)
-      isLeftAside = false
+      leftAsideSince = nil
       return left(now)
     case .timeout, .closed, .failed, .cancelled, .unknown:
       hear(word, now)
@@ -227,8 +228,10 @@ public struct SessionWatch: Sendable, Equatable {
   }
 
   private mutating func over(_ cause: Cause, _ now: Int64) -> Step {
-    if now >= expiry - Self.expirySlack { return act(.expired) }
-    return isLeftAside ? .nothing : act(cause)
+    guard now >= expiry - Self.expirySlack else { return act(cause) }
+    // What was ended, and not acted on, is not let go because its time is over as well.
+    guard isLeftAside, step(for: .expired) == .letGo(.expired) else { return act(.expired) }
+    return act(cause)
   }
 
   private mutating func act(_ cause: Cause) -> Step {
@@ -261,13 +264,16 @@ public struct SessionWatch: Sendable, Equatable {
     }
   }
 
-  /// The end is not acted on (a service that has lost its memory ends everybody's); only an answer that the session
-  /// is alive makes it watched again as before.
-  public mutating func leaveAside() {
+  /// The end is not acted on (a service that has lost its memory ends everybody's). The service is asked again: an answer
+  /// that the session is alive makes it watched as before, one that it is over is judged again.
+  public mutating func leaveAside(at now: Int64) {
     handled = nil
     isDone = false
-    isLeftAside = true
+    leftAsideSince = leftAsideSince ?? now
   }
+
+  /// The end is acted on after all.
+  public mutating func takeUpAgain() { leftAsideSince = nil }
 
   /// What outlives a restart of the helper.
   public func note(remark: String) -> WatchNote {
@@ -275,14 +281,11 @@ public struct SessionWatch: Sendable, Equatable {
     return WatchNote(
       status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
       unansweredSince: unansweredSince.map { $0 / 1_000 },
-      handled: noteOfHandled, asking: asking, remark: remark)
+      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, asking: asking, remark: remark)
   }
 
   private var noteOfHandled: String? {
-    if isLeftAside { return Self.leftAside }
     if isDone, let handled { return handled.rawValue }
     return isOutageHandled ? Cause.unreachable.rawValue : nil
   }
-
-  private static let leftAside = "left_aside"
 }

@@ -44,8 +44,10 @@ public final class Supervisor {
   var verdictDue: Int64?
   var verdictBegan: Int64 = 0
   /// Questions about others, for the verdict.
-  private var probes: Set<SessionService.Ticket> = []
+  var probes: Set<SessionService.Ticket> = []
   var lastShout: Int64?
+  /// When the log shouts again of what is left alone.
+  var shoutDue: Int64?
   private var lastComplaint: Int64?
   private static let complaintTime: Int64 = 60_000
   /// Until a record that is undecided is looked at again, in ms.
@@ -57,12 +59,6 @@ public final class Supervisor {
   /// Files that are no records of ours; each is spoken of once.
   var leftOut: Set<String> = []
 
-  /// How long ends wait for each other, in ms: long enough for the others' answers, too short to be noticed.
-  private static let gathering: Int64 = 100
-  /// Sessions that are looked at for a comparison at most.
-  private static let mostProbes = 64
-  /// How long the answers about others are waited for at most, in ms.
-  private static let longestVerdict: Int64 = 15_000
   /// logind may take 2 s for each, and the watchdog is told between turns only.
   private static let mostDeparturesATurn = 4
 
@@ -87,16 +83,12 @@ public final class Supervisor {
     takeOutcomes(now)
     for watched in agenda.take(at: now) { attend(watched, now) }
     if let verdictDue, verdictDue <= now { judgeEnds(now) }
+    if let shoutDue, shoutDue <= now { shoutAgain(now) }
     for departure in departures.filter({ $0.due <= now }).prefix(Self.mostDeparturesATurn) {
       departure.step(logind, seat, log, now: now)
     }
     departures.removeAll(where: \.isFinished)
     return nextDue
-  }
-
-  /// Whether the guard against mass ends has something to guard.
-  private var isOneOfMany: Bool {
-    verdictDue != nil || records.values.count { $0.closing == nil && $0.watch != nil } >= MassEndGuard.leastCount
   }
 
   /// Of all records that are known, asked about or not.
@@ -108,7 +100,7 @@ public final class Supervisor {
   }
 
   private var nextDue: Int64? {
-    [agenda.next, verdictDue, departures.map(\.due).min()].compactMap { $0 }.min()
+    [agenda.next, verdictDue, shoutDue, departures.map(\.due).min()].compactMap { $0 }.min()
   }
 
   private func attend(_ watched: WatchedRecord, _ now: Int64) {
@@ -154,29 +146,29 @@ public final class Supervisor {
     watched.failures = 0
     watched.lastAnswer = now
     lastAnswer = now
-    if case .status(let word, _) = answer {
+    if case .status(let word, _, _) = answer {
       if watched.watch?.isLeftAside == false { watched.remark = "" }
       callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
     }
     let before = watched.watch?.status
     let step = watched.watch?.next(.answer(answer), at: now) ?? .nothing
     schedule(after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
-    take(step, watched, now)
+    take(step, watched, now, isVouchedFor: answer.isVouchedFor)
   }
 
   private func schedule(
     after answer: SessionAnswer, _ watched: WatchedRecord, hasChanged: Bool, asked: Int64, _ now: Int64
   ) {
     if watched.watch?.isLeftAside == true {
-      watched.nextAsk = now + pace.spread(AskingPace.leftAside)
+      watched.nextAsk = AskingPace.afterLeavingAside(now)
       return
     }
     switch answer {
-    case .status(_, held: true):
+    case .status(_, held: true, _):
       let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
       // The service answers at once if something has changed meanwhile.
       watched.nextAsk = whenAskedTogether(isProperlyHeld ? now : now + AskingPace.leastHold)
-    case .status(_, held: false):
+    case .status(_, held: false, _):
       // Over a connection for many the next may be held; whether the service can is known only then.
       watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(AskingPace.polling))
     case .contradiction: watched.nextAsk = whenAskedTogether(now + pace.spread(AskingPace.polling))
@@ -210,12 +202,15 @@ public final class Supervisor {
 
   // MARK: Deciding
 
-  private func take(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
+  /// - Parameter isVouchedFor: the service's signed word says who ended it: no guard is asked.
+  private func take(_ step: Step, _ watched: WatchedRecord, _ now: Int64, isVouchedFor: Bool = false) {
     switch step {
     case .nothing: break
     case .warn(let milliseconds): warn(watched, milliseconds)
     case .logout(let cause), .lock(let cause), .letGo(let cause):
-      guard cause == .ended || cause == .forgotten, isOneOfMany else {
+      guard cause == .ended || cause == .forgotten, !isVouchedFor, mustBeJudged(watched) else {
+        // An outage resolves nothing.
+        if cause != .unreachable { watched.watch?.takeUpAgain() }
         carryOut(step, watched, now)
         break
       }
@@ -225,78 +220,7 @@ public final class Supervisor {
     writeNote(watched)
   }
 
-  /// Asks some others too: what the service says of them tells one that has lost its memory from one that ended a
-  /// session.
-  private func beginVerdict(_ now: Int64) {
-    guard verdictDue == nil else { return }
-    verdictBegan = now
-    verdictDue = now + Self.gathering
-    for other in others.filter({ $0.question == nil }).shuffled().prefix(Self.mostProbes) {
-      ask(other, now)
-      if let probe = other.question { probes.insert(probe) }
-    }
-  }
-
-  /// Watched, and not ended or left aside by now.
-  private var others: [WatchedRecord] {
-    records.values.filter { other in
-      guard let watch = other.watch else { return false }
-      return other.pendingEnd == nil && other.closing == nil && !watch.isOver && !watch.isLeftAside
-    }
-  }
-
-  private func judgeEnds(_ now: Int64) {
-    let ending = records.values.filter { $0.pendingEnd != nil && $0.closing == nil }
-    // They may be over, or asked anew, by now.
-    guard !ending.isEmpty else {
-      verdictDue = nil
-      probes = []
-      return
-    }
-    let doubted = others.filter { $0.watch?.isDoubted == true }.count
-    // A held question would have been answered, had the service anything bad to say.
-    let sound = others.filter { other in
-      guard other.watch?.isDoubted == false else { return false }
-      let isHeld = other.watch?.isHeld == true && other.question.map { !probes.contains($0) } ?? false
-      return other.lastAnswer >= verdictBegan || isHeld
-    }
-    // Over a slow network the answers take longer than the ends are gathered.
-    probes.formIntersection(questions.keys)
-    let isOpen =
-      !probes.isEmpty
-      && !massEnd.isOutweighed(ending: ending.count, doubted: doubted, sound: sound.count, at: now)
-    if isOpen, now - verdictBegan < Self.longestVerdict {
-      verdictDue = now + Self.gathering / 2
-      return
-    }
-    verdictDue = nil
-    probes = []
-    let isAllowed = massEnd.allows(ending: ending.count, doubted: doubted, sound: sound.count, at: now)
-    if !isAllowed { shout(ending.count + doubted, of: ending.count + doubted + sound.count, now) }
-    for watched in ending {
-      guard let step = watched.pendingEnd else { continue }
-      watched.pendingEnd = nil
-      if isAllowed {
-        carryOut(step, watched, now)
-      } else {
-        watched.watch?.leaveAside()
-        watched.nextAsk = now + pace.spread(AskingPace.leftAside)
-        watched.remark = "the service ended too many sessions at once; left alone"
-      }
-      writeNote(watched)
-    }
-  }
-
-  private func shout(_ bad: Int, of all: Int, _ now: Int64) {
-    if let lastShout, now - lastShout < MassEndGuard.window { return }
-    lastShout = now
-    log.write(
-      LOG_CRIT,
-      "the service says that \(bad) of \(all) sessions are over: nobody is logged out (was its database restored?); end sessions by `iampassctl session end`"
-    )
-  }
-
-  private func carryOut(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
+  func carryOut(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
     switch step {
     case .nothing, .warn: break
     case .logout(let cause): logOut(watched, cause, now)

@@ -165,6 +165,7 @@ extension Supervisor {
     watched.note = note
     watched.remark = note?.remark ?? ""
     watched.nextAsk = now
+    if watched.watch?.isLeftAside == true { shoutLater(now) }
     log.write(LOG_INFO, "watching \(record.logName) logind_session=\(session.id)")
     writeNote(watched)
   }

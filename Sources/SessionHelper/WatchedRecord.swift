@@ -68,6 +68,10 @@ struct AskingPace {
   /// A session that the service does not know, or that was left aside.
   static let doubted: Int64 = 30_000
   static let leftAside: Int64 = 60_000
+
+  /// All that are left aside are asked about together, so that they are judged together.
+  static func afterLeavingAside(_ now: Int64) -> Int64 { (now / leftAside + 1) * leftAside }
+
   /// Questions that are not urgent are asked together, so that many cost one wake-up of the helper, of the worker and
   /// of the service; in ms.
   static let tick: Int64 = 250

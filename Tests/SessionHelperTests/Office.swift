@@ -78,8 +78,8 @@ final class Office {
 
   /// What the service says of a session from now on.
   func says(_ answer: ServiceOutcome, of id: String) { service.answers["https://localhost/status/\(id)"] = answer }
-  func says(_ word: String, of id: String, held: Bool = false) {
-    says(.answer(.status(SessionStatus(word: word), held: held)), of: id)
+  func says(_ word: String, of id: String, held: Bool = false, reason: String? = nil) {
+    says(.answer(.status(SessionStatus(word: word), held: held, reason: reason)), of: id)
   }
 
   /// Lets time pass.

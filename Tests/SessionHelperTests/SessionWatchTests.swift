@@ -1,8 +1,8 @@
-import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
+@testable import HostState
 @testable import SessionHelper
 
 /// What is tested; `#expect` takes no mutating call.
@@ -16,9 +16,15 @@ private final class Subject {
 
 private final class Crowd {
   private var massEnd = MassEndGuard()
+  private var endedUsers: UInt32 = 0
 
+  /// So many users each, all of them different.
   func allows(ending: Int, doubted: Int, sound: Int, at now: Int64) -> Bool {
-    massEnd.allows(ending: ending, doubted: doubted, sound: sound, at: now)
+    let users = Set(endedUsers..<endedUsers + UInt32(ending))
+    endedUsers += UInt32(ending)
+    defer { massEnd.count(users, at: now) }
+    return massEnd.allows(
+      ending: users, doubted: Set(1_000..<1_000 + UInt32(doubted)), sound: Set(2_000..<2_000 + UInt32(sound)), at: now)
   }
 }
 
@@ -332,8 +338,18 @@ private final class Crowd {
   @Test func anExpiryCountsThoughTheSessionWasLeftAside() {
     let watch = watch { $0.onExpiry = .logout }
     _ = watch.next(says("closed"), at: Self.start)
-    watch.watch.leaveAside()
+    watch.watch.leaveAside(at: Self.start)
     #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .logout(.expired))
+  }
+
+  @Test func anExpiryThatNothingIsDoneAboutDoesNotSettleWhatWasLeftAside() {
+    let watch = watch { $0.onExpiry = .ignore }
+    _ = watch.next(says("closed"), at: Self.start)
+    watch.watch.leaveAside(at: Self.start)
+    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .logout(.ended))
+    watch.watch.leaveAside(at: Self.start + 12 * Self.hour)
+    #expect(watch.watch.leftAsideSince == Self.start)
+    #expect(!watch.watch.isOver)
   }
 
   @Test func goesOnWithTheGracePeriodAfterARestart() {
@@ -355,18 +371,36 @@ private final class Crowd {
   @Test func leavesAsideUntilTheServiceSaysThatItLives() {
     let watch = watch()
     _ = watch.next(says("closed"), at: Self.start)
-    watch.watch.leaveAside()
-    #expect(watch.next(says("closed"), at: Self.start + 60_000) == .nothing)
+    watch.watch.leaveAside(at: Self.start)
+    #expect(watch.next(says("closed"), at: Self.start + 60_000) == .logout(.ended))
+    #expect(watch.watch.isLeftAside)
+    watch.watch.leaveAside(at: Self.start + 60_000)
     #expect(watch.next(says("active"), at: Self.start + 120_000) == .nothing)
+    #expect(!watch.watch.isLeftAside)
     #expect(watch.next(says("closed"), at: Self.start + 180_000) == .logout(.ended))
+  }
+
+  @Test func anOutageDoesNotSettleWhatWasLeftAside() {
+    let watch = watch()
+    _ = watch.next(says("closed"), at: Self.start)
+    watch.watch.leaveAside(at: Self.start)
+    _ = watch.next(.unanswered, at: Self.start + 1_000)
+    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .letGo(.unreachable))
+    #expect(watch.watch.isLeftAside)
   }
 
   @Test func leavesAsideOverARestart() {
     let before = watch()
     _ = before.next(says("closed"), at: Self.start)
-    before.watch.leaveAside()
+    before.watch.leaveAside(at: Self.start)
     let after = watch(note: before.watch.note(remark: ""))
-    #expect(after.next(says("closed"), at: Self.start + 1_000) == .nothing)
+    #expect(after.watch.leftAsideSince == Self.start)
+  }
+
+  @Test func leavesAsideWhatTheVersionBeforeLeftAside() {
+    let text = #"{"version":1,"status":"closed","since":7,"handled":"left_aside","asking":"polling","remark":""}"#
+    let note = WatchNote(parsing: Array(text.utf8))
+    #expect(watch(note: note).watch.leftAsideSince == 7_000)
   }
 }
 
@@ -400,6 +434,17 @@ private final class Crowd {
     let massEnd = Crowd()
     for second in 0..<5 { #expect(massEnd.allows(ending: 1, doubted: 0, sound: 9 - second, at: Int64(second))) }
     #expect(!massEnd.allows(ending: 1, doubted: 0, sound: 4, at: 59_000))
+  }
+
+  @Test func manySessionsOfOneUserAreNoCrowd() {
+    let massEnd = MassEndGuard()
+    #expect(massEnd.allows(ending: [7], doubted: [7], sound: [], at: 0))
+    #expect(massEnd.allows(ending: [1, 2, 3, 4], doubted: [1, 2], sound: [], at: 0))
+  }
+
+  @Test func whoeverHasAnEndedSessionIsNotSoundByAnother() {
+    let massEnd = MassEndGuard()
+    #expect(!massEnd.allows(ending: [1, 2, 3, 4, 5], doubted: [], sound: [1, 2, 3, 4, 5, 6], at: 0))
   }
 
   @Test func endsOfEarlierDoNot() {

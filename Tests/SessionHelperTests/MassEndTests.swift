@@ -1,0 +1,148 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+@testable import SessionHelper
+
+/// Who is logged out, and who is left alone, where many sessions end at once.
+@Suite struct MassEndTests {
+  private func signIn(
+    _ count: Int, from first: Int = 1, _ office: Office, lasting duration: Int64 = 43_200
+  ) throws -> [String] {
+    try (first..<first + count).map {
+      try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) { $0 = $0.lasting(duration) }
+    }
+  }
+
+  private func shouts(_ office: Office) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
+
+  /// Somebody who is dismissed must not stay by having signed in six times.
+  @Test func allSessionsOfOneUserEnd() throws {
+    let office = try Office()
+    let others = try signIn(4, office)
+    let ids = try (11...16).map { try office.signIn("mallory", uid: 2_000, session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 30_000)
+    #expect(Set(office.logind.terminated) == ["11", "12", "13", "14", "15", "16"])
+    #expect(Set(office.records) == Set(others))
+    #expect(shouts(office) == 0)
+  }
+
+  @Test(arguments: ["USER_DELETED", "ENDED_ON_PHONE", "LOGGED_OUT"])
+  func whatSomebodyWantedIsDoneHoweverManyThereAre(reason: String) throws {
+    let office = try Office()
+    let ids = try signIn(12, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id, reason: reason) }
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated.count == 12)
+  }
+
+  @Test(arguments: [nil, "EXPIRED", "NOT_COLLECTED", "APPLICATION_DISABLED", "user_deleted", ""])
+  func anyOtherReasonEndsNoCrowd(reason: String?) throws {
+    let office = try Office()
+    let ids = try signIn(12, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id, reason: reason) }
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated == [])
+    #expect(shouts(office) == 1)
+  }
+
+  @Test func whatIsLeftAsideIsEndedOnceSomebodyIsKnownToHaveWantedIt() throws {
+    let office = try Office()
+    let ids = try signIn(6, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 30_000)
+    office.says("closed", of: ids[2], reason: "USER_DELETED")
+    office.pass(milliseconds: 90_000)
+    #expect(office.logind.terminated == ["3"])
+  }
+
+  @Test func whatIsLeftAsideIsAskedAgainAndShoutedAboutUntilItIsResolved() throws {
+    let office = try Office()
+    let ids = try signIn(6, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 60_000)
+    let (asked, shouted) = (office.service.asked, shouts(office))
+    office.pass(milliseconds: 3_600_000)
+    #expect((300...400).contains(office.service.asked - asked))
+    #expect((5...7).contains(shouts(office) - shouted))
+    for id in ids { office.says("active", of: id) }
+    office.pass(milliseconds: 90_000)
+    let after = shouts(office)
+    office.pass(milliseconds: 3_600_000)
+    #expect(shouts(office) == after)
+    #expect(office.logind.terminated == [])
+  }
+
+  /// Whatever is done about an expiry: an end that was not acted on is not settled by it.
+  @Test func whatIsLeftAsideIsSpokenOfPastItsExpiry() throws {
+    let office = try Office { $0.onExpiry = .ignore }
+    let ids = try signIn(6, office, lasting: 1_200)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 1_800_000)
+    let (asked, shouted) = (office.service.asked, shouts(office))
+    office.pass(milliseconds: 3_600_000)
+    #expect(office.service.asked - asked >= 300)
+    #expect(shouts(office) - shouted >= 5)
+  }
+
+  @Test func isShoutedAboutAfterARestartToo() throws {
+    let office = try Office()
+    let ids = try signIn(6, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 30_000)
+    office.restart()
+    let shouted = shouts(office)
+    office.pass(milliseconds: 300_000)
+    #expect(shouts(office) > shouted)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func whatIsLeftAsideEndsWhenTheServiceIsSeenToRememberAsManyOthers() throws {
+    let office = try Office()
+    let ids = try signIn(9, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids.prefix(5) { office.says("closed", of: id) }
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == [])
+    office.says("active", of: ids[0])
+    office.pass(milliseconds: 180_000)
+    #expect(Set(office.logind.terminated) == ["2", "3", "4", "5"])
+  }
+
+  /// It would remember them also if it had forgotten all others.
+  @Test func thoseWhoGoHomeOrSignInLaterShowNothing() throws {
+    let office = try Office()
+    let ids = try signIn(6, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 60_000)
+    for session in ["1", "2"] { office.logind.sessions[session] = nil }
+    _ = try signIn(8, from: 20, office)
+    office.pass(milliseconds: 600_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.records.count == 12)
+  }
+
+  @Test func aLaterEndOfAnotherIsNotHeldUpByWhatIsLeftAside() throws {
+    let office = try Office()
+    let ids = try signIn(6, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 120_000)
+    let later = try signIn(2, from: 20, office)
+    office.pass(milliseconds: 60_000)
+    office.says("closed", of: later[0])
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == ["20"])
+  }
+}
