@@ -43,9 +43,13 @@ public struct SessionLedger: Sendable {
     let record = SessionRecord(
       id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty,
       session: session.remote, process: process, parent: parent, created: BootTime.seconds(), duration: duration)
-    let path = try path(id)
-    do { try AtomicFile.write(record.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
+    try write(record)
     return record
+  }
+
+  private func write(_ record: SessionRecord) throws(LedgerError) {
+    let path = try path(record.id)
+    do { try AtomicFile.write(record.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
   }
 
   /// The record, with all that became of it.
@@ -100,6 +104,33 @@ public struct SessionLedger: Sendable {
   /// - Throws: ``LedgerError/notYours`` where it is bound already, or was given up meanwhile.
   public func bind(_ id: String, to binding: SessionRecord.Binding) throws(LedgerError) {
     guard try set(.binding, of: id, binding.encoded()) else { throw .notYours }
+  }
+
+  /// Replaces the record of a session by one of a new approval, which the same logind session goes on with.
+  ///
+  /// - Parameter duration: seconds from now.
+  /// - Throws: ``LedgerError/notYours`` where the session is over, or about to be ended.
+  public func renew(
+    _ known: SessionRecord, by session: ActiveSession, duration: Int64
+  ) throws(LedgerError) -> SessionRecord {
+    guard let id = Digest.randomIdentifier() else { throw .badID }
+    let record = try read(known.id)
+    guard record.binding != nil, record.binding == known.binding, !record.isReleased, !record.isCondemned else {
+      throw .notYours
+    }
+    var renewed = SessionRecord(
+      id: id, user: record.user, uid: record.uid, service: record.service, remoteHost: record.remoteHost,
+      tty: record.tty, session: session.remote, process: record.process, parent: record.parent,
+      created: BootTime.seconds(), duration: duration)
+    renewed.isClaimed = true
+    renewed.binding = record.binding
+    try write(renewed)
+    // Both are watched until the helper has heard of this: at no time is the session nobody's.
+    do { try release(record.id) } catch {
+      try? remove(renewed.id)
+      throw error
+    }
+    return renewed
   }
 
   /// Marks the record: its session was closed by the host.

@@ -40,6 +40,9 @@ public struct SessionRecord: Sendable, Equatable {
   public let created: Int64
   /// Seconds that the service was asked to keep the session at most.
   public let duration: Int64
+  /// Whether what cannot lock is logged out when that time is over. A session that an earlier version opened was told
+  /// that it stays.
+  public let endsAtExpiry: Bool
   /// Nil until a session was opened.
   public var binding: Binding?
   /// Claimed by `open_session`; nobody else may.
@@ -68,6 +71,7 @@ public struct SessionRecord: Sendable, Equatable {
     self.parent = parent
     self.created = created
     self.duration = duration
+    endsAtExpiry = true
   }
 
   /// The session at the service, its addresses looked at again: the file is root's, the configuration may have changed.
@@ -87,8 +91,8 @@ extension SessionRecord {
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "session_name": sessionName.map { .string($0) },
       "process": Self.json(process), "parent": Self.json(parent), "created": .integer(created),
-      "duration": .integer(duration), "claimed": .bool(isClaimed), "released": .bool(isReleased),
-      "condemned": .bool(isCondemned),
+      "duration": .integer(duration), "ends_at_expiry": .bool(endsAtExpiry), "claimed": .bool(isClaimed),
+      "released": .bool(isReleased), "condemned": .bool(isCondemned),
       "logind_session": binding.map { .string($0.logindSession) }, "leader": binding.map { Self.json($0.leader) },
     ]).encoded()
   }
@@ -121,6 +125,7 @@ extension SessionRecord {
     self.parent = parent
     self.created = created
     self.duration = duration
+    endsAtExpiry = json["ends_at_expiry"]?.bool ?? false
     self.isClaimed = isClaimed
     self.isReleased = isReleased
     self.isCondemned = isCondemned

@@ -31,13 +31,16 @@ public struct WatchNote: Sendable, Equatable {
   public var handled: String?
   /// Since when it is left alone although the service says that it is over; nil where it is not.
   public var leftAsideSince: Int64?
+  /// The user was told that the time is nearly over.
+  public var hasWarned: Bool
   public var asking: Asking
   /// For the administrator; empty where all is well.
   public var remark: String
 
   public init(
     status: SessionStatus?, since: Int64, awaySince: Int64? = nil, unansweredSince: Int64? = nil,
-    handled: String? = nil, leftAsideSince: Int64? = nil, asking: Asking = .polling, remark: String = ""
+    handled: String? = nil, leftAsideSince: Int64? = nil, hasWarned: Bool = false, asking: Asking = .polling,
+    remark: String = ""
   ) {
     self.status = status
     self.since = since
@@ -45,6 +48,7 @@ public struct WatchNote: Sendable, Equatable {
     self.unansweredSince = unansweredSince
     self.handled = handled
     self.leftAsideSince = leftAsideSince
+    self.hasWarned = hasWarned
     self.asking = asking
     self.remark = remark
   }
@@ -55,7 +59,7 @@ public struct WatchNote: Sendable, Equatable {
       "since": .integer(since),
       "away_since": awaySince.map { .integer($0) }, "unanswered_since": unansweredSince.map { .integer($0) },
       "handled": handled.map { .string($0) }, "left_aside_since": leftAsideSince.map { .integer($0) },
-      "asking": .string(asking.rawValue), "remark": .string(remark),
+      "warned": .bool(hasWarned), "asking": .string(asking.rawValue), "remark": .string(remark),
     ]).encoded()
   }
 
@@ -73,7 +77,7 @@ public struct WatchNote: Sendable, Equatable {
       handled: json["handled"]?.string,
       // The version before wrote only that it is.
       leftAsideSince: json["left_aside_since"]?.integer ?? (json["handled"]?.string == "left_aside" ? since : nil),
-      asking: asking, remark: remark)
+      hasWarned: json["warned"]?.bool ?? false, asking: asking, remark: remark)
   }
 }
 

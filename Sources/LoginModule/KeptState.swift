@@ -73,7 +73,10 @@ final class KeptSession {
   /// Marks the record as closed. A helper that comes later finds it so.
   private func isHandedOver(_ setup: HostSetup, _ host: PAMHost) -> Bool {
     guard let recordID else { return false }
-    do { try setup.ledger.release(recordID) } catch {
+    do { try setup.ledger.release(recordID) } catch .file(let error) where error.code == .missing {
+      // The helper knows its end already, or that of the one that a renewal put in its place.
+      return setup.helper.isThere
+    } catch {
       host.log(LOG_WARNING, "record \(recordID) not marked as closed: \(error.explanation)")
       return false
     }

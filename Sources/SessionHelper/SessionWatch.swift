@@ -41,6 +41,8 @@ public enum Step: Sendable, Equatable {
   case nothing
   /// The grace period begins: says so on the session's terminal.
   case warn(milliseconds: Int64)
+  /// The session's time is nearly over: likewise.
+  case warnOfExpiry(milliseconds: Int64)
   case logout(Cause)
   case lock(Cause)
   /// Nothing is done; the log says why.
@@ -68,6 +70,8 @@ public struct SessionWatch: Sendable, Equatable {
   static let forgottenTime: Int64 = 60_000
   /// Our clock began at the record, the service's at the approval.
   static let expirySlack: Int64 = 60_000
+  /// How long before its end a session is warned, unless its whole time is not twice as long.
+  static let warningTime: Int64 = 600_000
 
   public let policy: WatchPolicy
   /// Whether the session has a screen to lock, and someone may sit in front of it.
@@ -75,6 +79,9 @@ public struct SessionWatch: Sendable, Equatable {
   public let isGraphicalAtSeat: Bool
   /// When the time that was asked for runs out.
   public let expiry: Int64
+  /// Whether it is logged out then where it cannot lock, by our own clock if the service does not say so.
+  public let endsAtExpiry: Bool
+  private let warningAt: Int64
 
   public private(set) var status: SessionStatus?
   public private(set) var since: Int64
@@ -95,14 +102,22 @@ public struct SessionWatch: Sendable, Equatable {
   private var unknownCount = 0
   /// After a sleep nothing that was known before it is acted on: the service is asked first.
   private var mustHearFirst = false
+  private var hasWarned = false
 
+  /// - Parameters:
+  ///   - span: how long the session may last, and from when.
+  ///   - endsAtExpiry: see ``endsAtExpiry``.
   public init(
-    policy: WatchPolicy, canLock: Bool, isGraphicalAtSeat: Bool, expiry: Int64, note: WatchNote?, now: Int64
+    policy: WatchPolicy, canLock: Bool, isGraphicalAtSeat: Bool, span: Range<Int64>, endsAtExpiry: Bool,
+    note: WatchNote?, now: Int64
   ) {
     self.policy = policy
     self.canLock = canLock
     self.isGraphicalAtSeat = isGraphicalAtSeat
-    self.expiry = expiry
+    expiry = span.upperBound
+    self.endsAtExpiry = endsAtExpiry
+    warningAt = span.upperBound - min(Self.warningTime, (span.upperBound - span.lowerBound) / 2)
+    hasWarned = note?.hasWarned ?? false
     status = note?.status
     since = (note?.since).map { $0 * 1_000 } ?? now
     awaySince = (note?.awaySince).map { $0 * 1_000 }
@@ -141,8 +156,19 @@ public struct SessionWatch: Sendable, Equatable {
   public var deadline: Int64? {
     guard !isOver else { return nil }
     let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + policy.walkawayGrace } : nil
-    let silent = isOutageHandled ? nil : unansweredSince.map { $0 + policy.unreachableGrace }
-    return [away, silent].compactMap { $0 }.min()
+    return [away, silentEnd, warningTime, ownExpiry].compactMap { $0 }.min()
+  }
+
+  private var silentEnd: Int64? { isOutageHandled ? nil : unansweredSince.map { $0 + policy.unreachableGrace } }
+
+  /// Only who is logged out is warned: a lock takes nothing away.
+  private var warningTime: Int64? {
+    !hasWarned && endsAtExpiry && step(for: .expired) == .logout(.expired) ? warningAt : nil
+  }
+
+  /// The time is over whatever the service says, or if it says nothing.
+  private var ownExpiry: Int64? {
+    endsAtExpiry && step(for: .expired) != .letGo(.expired) ? expiry + Self.expirySlack : nil
   }
 
   /// The next step after some tidings.
@@ -222,9 +248,14 @@ public struct SessionWatch: Sendable, Equatable {
   /// What was waited for and has come.
   private mutating func stepOfTime(_ now: Int64) -> Step {
     guard let deadline, now >= deadline else { return .nothing }
+    if let ownExpiry, now >= ownExpiry { return act(.expired) }
     if handled == nil, let awaySince, !mustHearFirst, now >= awaySince + policy.walkawayGrace { return act(.walkaway) }
-    isOutageHandled = true
-    return step(for: .unreachable)
+    if let silentEnd, now >= silentEnd {
+      isOutageHandled = true
+      return step(for: .unreachable)
+    }
+    hasWarned = true
+    return .warnOfExpiry(milliseconds: max(0, expiry - now))
   }
 
   private mutating func over(_ cause: Cause, _ now: Int64) -> Step {
@@ -246,7 +277,7 @@ public struct SessionWatch: Sendable, Equatable {
     case .administrator: return .logout(cause)
     case .walkaway: return step(policy.onWalkaway, cause, withoutScreen: .logout(cause))
     case .ended, .forgotten: return step(policy.onEnd, cause, withoutScreen: .logout(cause))
-    case .expired: return step(policy.onExpiry, cause, withoutScreen: .letGo(cause))
+    case .expired: return step(policy.onExpiry, cause, withoutScreen: endsAtExpiry ? .logout(cause) : .letGo(cause))
     case .unreachable:
       let usual: Configuration.EndAction = isGraphicalAtSeat ? .lock : .ignore
       return step(policy.onUnreachable ?? usual, cause, withoutScreen: .letGo(cause))
@@ -281,7 +312,8 @@ public struct SessionWatch: Sendable, Equatable {
     return WatchNote(
       status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
       unansweredSince: unansweredSince.map { $0 / 1_000 },
-      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, asking: asking, remark: remark)
+      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, hasWarned: hasWarned, asking: asking,
+      remark: remark)
   }
 
   private var noteOfHandled: String? {

@@ -207,6 +207,7 @@ public final class Supervisor {
     switch step {
     case .nothing: break
     case .warn(let milliseconds): warn(watched, milliseconds)
+    case .warnOfExpiry(let milliseconds): warnOfExpiry(watched, milliseconds)
     case .logout(let cause), .lock(let cause), .letGo(let cause):
       guard cause == .ended || cause == .forgotten, !isVouchedFor, mustBeJudged(watched) else {
         // An outage resolves nothing.
@@ -222,7 +223,7 @@ public final class Supervisor {
 
   func carryOut(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
     switch step {
-    case .nothing, .warn: break
+    case .nothing, .warn, .warnOfExpiry: break
     case .logout(let cause): logOut(watched, cause, now)
     case .lock(let cause):
       guard let binding = watched.record.binding else { return }

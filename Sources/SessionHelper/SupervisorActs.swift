@@ -12,6 +12,15 @@ extension Supervisor {
       of: session.uid)
   }
 
+  func warnOfExpiry(_ watched: WatchedRecord, _ milliseconds: Int64) {
+    guard let session = ownSession(of: watched.record) else { return }
+    let left = milliseconds < 60_000 ? "\(milliseconds / 1_000) s" : "\((milliseconds + 30_000) / 60_000) min"
+    seat.say(
+      "You are signed out in \(left), when this session's time is over. To stay, approve it on your phone: "
+        + "sudo iampassctl session renew",
+      inSession: session.id, of: session.uid)
+  }
+
   func logOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) {
     guard let binding = watched.record.binding, !departures.contains(where: { $0.session.id == watched.record.id })
     else { return }
@@ -44,7 +53,8 @@ extension Supervisor {
     case .failed:
       log.write(LOG_ERR, "not locked within 5 s: \(watched.record.logName) cause=\(lock.cause.rawValue)")
       watched.remark = "not locked: \(lock.cause.remark)"
-      if setup.onLockFailure == .logout, lock.cause.endsWithoutLock {
+      let endsWithoutLock = lock.cause.endsWithoutLock || (lock.cause == .expired && watched.record.endsAtExpiry)
+      if setup.onLockFailure == .logout, endsWithoutLock {
         logOut(watched, lock.cause, now)
       } else {
         watched.watch?.lockIsSettled()
@@ -82,7 +92,8 @@ extension Supervisor {
 }
 
 extension Cause {
-  /// Whether a session that will not lock is logged out for it. An outage is no answer, and an expiry nobody's wish.
+  /// Whether a session that will not lock is logged out for it. An outage is no answer; an expiry depends on what the
+  /// session was told (``SessionRecord/endsAtExpiry``).
   var endsWithoutLock: Bool {
     switch self {
     case .walkaway, .ended, .forgotten, .administrator: true

@@ -161,7 +161,8 @@ extension Supervisor {
     let note = try? notes.read(record.id)
     watched.watch = SessionWatch(
       policy: setup.policy, canLock: session.canLock, isGraphicalAtSeat: session.isGraphicalAtSeat,
-      expiry: (record.created + record.duration) * 1_000, note: note, now: now)
+      span: record.created * 1_000..<(record.created + record.duration) * 1_000, endsAtExpiry: record.endsAtExpiry,
+      note: note, now: now)
     watched.note = note
     watched.remark = note?.remark ?? ""
     watched.nextAsk = now

@@ -50,12 +50,18 @@ struct ConfiguredHost {
   private let credentialsPath: String
 
   init(_ options: ManagementOptions) throws(Failure) {
+    try self.init(path: options.host.path, credentials: options.credentials)
+  }
+
+  /// - Parameters:
+  ///   - path: of the configuration.
+  ///   - credentials: another file than the one that stands beside it.
+  init(path: String, credentials: String?) throws(Failure) {
     try requireRoot()
-    let path = options.host.path
     do throws(Misconfiguration) {
       setup = try HostSetup(path: path)
       usersPath = setup.usersPath
-      credentialsPath = options.credentials ?? setup.credentialsPath
+      credentialsPath = credentials ?? setup.credentialsPath
       interrupt = Interrupt()
       transport = try setup.transport(interruption: interrupt)
       let settings = try setup.serviceSettings()
@@ -69,7 +75,7 @@ struct ConfiguredHost {
       } catch { throw Misconfiguration.signing(error) }
     } catch {
       // A file that was asked for, and not one that `setup` writes.
-      if let given = options.credentials, let file = error.file, file == FileError(.missing, path: given) {
+      if let given = credentials, let file = error.file, file == FileError(.missing, path: given) {
         throw .file(file)
       }
       throw .misconfigured(error, path: path)

@@ -19,6 +19,10 @@ enum Failure: Error {
   case records(LedgerError)
   case noSession(String)
   case severalSessions(String)
+  /// This process runs in none that a phone opened.
+  case noOwnSession
+  /// It is over, or nobody watches it.
+  case notRenewable(String)
   case helperNotThere
   /// The helper has not ended it in time.
   case sessionStays(String)
@@ -113,6 +117,8 @@ enum Failure: Error {
     case .records(let error): error.explanation
     case .noSession(let id): "no session \(DisplayText.sanitized(id, limit: 64))"
     case .severalSessions(let id): "more than one session begins with \(DisplayText.sanitized(id, limit: 64))"
+    case .noOwnSession: "this is not a session that a phone opened"
+    case .notRenewable(let id): "session \(id) is over, or not a login session"
     case .helperNotThere: "iampass-helper does not run"
     case .sessionStays(let id): "session \(id) has not ended yet"
     case .service(let error): "the service gave no usable answer: \(error.explanation)"
@@ -126,7 +132,7 @@ enum Failure: Error {
     case .noToken(let user), .unknownAtService(let user): "iampassctl user add \(user)"
     case .misconfigured(.noServer, _): "iampassctl setup"
     case .misconfigured(let error, _): error.hint
-    case .noSession, .severalSessions: "iampassctl session list"
+    case .noSession, .severalSessions, .noOwnSession, .notRenewable: "iampassctl session list"
     case .helperNotThere: "systemctl start iampass-helper"
     case .sessionStays: "journalctl --unit=iampass-helper"
     case .records: nil
@@ -162,7 +168,7 @@ enum Failure: Error {
     case .unknownUser, .noToken: EX_NOUSER
     case .misconfigured(.users(.tokenIsAnothers, _), _): EX_DATAERR
     case .misconfigured(let error, _): Self.exitCode(of: error.file)
-    case .noSession, .severalSessions: EX_DATAERR
+    case .noSession, .severalSessions, .noOwnSession, .notRenewable: EX_DATAERR
     case .records: EX_IOERR
     case .helperNotThere, .sessionStays: EX_TEMPFAIL
     case .file(let error) where error.code == .missing: EX_NOINPUT

@@ -41,57 +41,19 @@ struct RegistrationWait {
 
 /// A sign-in that opens nothing here: the phone is asked as at a login, and the session is ended at once.
 struct TestSignIn {
-  /// As long as a person needs to find the phone, in ms.
-  private static let patience: Int64 = 60_000
   /// Seconds; the session is ended at once all the same.
   private static let duration: Int64 = 60
-  /// Seconds that the service may hold a reply; short, so that the spinner turns.
-  private static let hold: Int64 = 1
 
   let host: ConfiguredHost
   let user: EnrolledUser
 
   func run() throws(Failure) {
-    let context = SignInContext(service: "iampassctl", user: user.name.text)
-    let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
-      try client.start(
-        token: user.token, methods: [], durationSeconds: Self.duration, context: context, deadline: deadline)
-    }
-    guard case .pending(let session) = answer else {
-      if case .notStarted(let reason) = answer { throw .service(.badReply(.refused(reason: reason))) }
-      return
-    }
-    defer { end(session) }
-    // First, since a narrow terminal cuts the line.
-    let code = session.matchCode.map { "code \($0): " } ?? ""
-    let spinner = Spinner("\(code)approve the sign-in on the phone", host.interrupt)
-    try wait(for: session, spinner)
-  }
-
-  private func wait(for session: PendingSession, _ spinner: Spinner) throws(Failure) {
-    defer { spinner.clear() }
-    let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
-    while MonotonicInstant.now() < end {
-      guard spinner.turn(milliseconds: 100) else { throw .interrupted }
-      let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
-        try client.approval(of: session, waitSeconds: Self.hold, deadline: deadline)
-      }
-      switch answer {
-      case .approved:
-        spinner.clear()
-        return Terminal.say("approved: the phone works")
-      case .waiting(_, let held): if !held { _ = spinner.turn(milliseconds: 500) }
-      case .ended(_, let reason): throw .notApproved(ReasonWord.text(of: reason) ?? "the service ended the request")
-      }
-    }
-    throw .notApproved("not answered in time")
-  }
-
-  private func end(_ session: PendingSession) {
-    host.ignoreInterruption()
-    _ = try? host.authenticate(milliseconds: 2_000) { (client, deadline) throws(ServiceError) in
-      try client.end(session.remote, deadline: deadline)
-    }
+    let question = PhoneQuestion(
+      host: host, user: user, duration: Self.duration,
+      context: SignInContext(service: "iampassctl", user: user.name.text))
+    let session = try question.approval("approve the sign-in on the phone")
+    Terminal.say("approved: the phone works")
+    question.end(session.remote)
   }
 }
 

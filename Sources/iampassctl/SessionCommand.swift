@@ -7,8 +7,8 @@ import IAMPASSProtocol
 
 struct SessionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "session", abstract: "Lists the sessions that phones opened, shows them live, or ends one.",
-    subcommands: [List.self, Watch.self, End.self])
+    commandName: "session", abstract: "Lists the sessions that phones opened, shows them live, renews or ends one.",
+    subcommands: [List.self, Watch.self, Renew.self, End.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,7 +63,7 @@ struct RecordedSessions {
   /// Seconds that the helper may take: what does not end by itself is killed after five.
   private static let patience = 15
 
-  private let ledger: SessionLedger
+  let ledger: SessionLedger
   private let notes: WatchNotes
   let helperIsThere: Bool
 

@@ -13,7 +13,7 @@ COMPLETION = os.path.join(HERE, "../../packaging/bash-completion")
 VERBS = [
     (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
-    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "end"),
+    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
 ]  # fmt: skip
 
 

@@ -34,7 +34,7 @@ private final class Crowd {
   private static let hour: Int64 = 3_600_000
 
   private func watch(
-    canLock: Bool = false, atSeat: Bool = false, note: WatchNote? = nil,
+    canLock: Bool = false, atSeat: Bool = false, endsAtExpiry: Bool = true, hours: Int64 = 12, note: WatchNote? = nil,
     _ change: (inout Configuration) -> Void = { _ in }
   ) -> Subject {
     var configuration = Configuration()
@@ -42,7 +42,7 @@ private final class Crowd {
     return Subject(
       SessionWatch(
         policy: WatchPolicy(configuration), canLock: canLock, isGraphicalAtSeat: atSeat,
-        expiry: Self.start + 12 * Self.hour, note: note, now: Self.start))
+        span: Self.start..<Self.start + hours * Self.hour, endsAtExpiry: endsAtExpiry, note: note, now: Self.start))
   }
 
   private func says(_ word: String) -> Tidings { .answer(.status(SessionStatus(word: word), held: false)) }
@@ -57,7 +57,7 @@ private final class Crowd {
   @Test func doesNothingWhileActive() {
     let watch = watch()
     #expect(steps(watch, [says("active"), .nothing, says("active")]) == [.nothing, .nothing, .nothing])
-    #expect(watch.watch.deadline == nil)
+    #expect(watch.watch.deadline == Self.start + 12 * Self.hour - 600_000)
   }
 
   // MARK: walkaway
@@ -78,7 +78,7 @@ private final class Crowd {
   @Test func forgetsTheGracePeriodWhenThePhoneIsBack() {
     let watch = watch { $0.walkawayGrace = 10 }
     _ = steps(watch, [says("walkaway"), says("active")])
-    #expect(watch.watch.deadline == nil)
+    #expect(watch.watch.deadline == Self.start + 12 * Self.hour - 600_000)
     #expect(watch.next(.nothing, at: Self.start + Self.hour) == .nothing)
     #expect(watch.next(says("walkaway"), at: Self.start + Self.hour) == .warn(milliseconds: 10_000))
   }
@@ -178,10 +178,60 @@ private final class Crowd {
 
   // MARK: expired
 
-  @Test func letsAnExpiredSessionStayThatCannotLock() {
+  @Test func logsOutAnExpiredSessionThatCannotLock() {
     let watch = watch()
+    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .logout(.expired))
+    #expect(watch.watch.isOver)
+  }
+
+  /// It was told that it stays.
+  @Test func letsASessionFromBeforeAnUpgradeStay() {
+    let watch = watch(endsAtExpiry: false)
+    #expect(watch.watch.deadline == nil)
     #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .letGo(.expired))
     #expect(watch.watch.isOver)
+  }
+
+  @Test func warnsOnceTenMinutesBeforeTheEnd() {
+    let watch = watch()
+    let time = Self.start + 12 * Self.hour - 600_000
+    #expect(watch.next(.nothing, at: time - 1) == .nothing)
+    #expect(watch.next(.nothing, at: time) == .warnOfExpiry(milliseconds: 600_000))
+    #expect(watch.next(.nothing, at: time + 1) == .nothing)
+    let after = self.watch(note: watch.watch.note(remark: ""))
+    #expect(after.next(.nothing, at: time + 2) == .nothing)
+  }
+
+  @Test func warnsAShortSessionAtItsHalf() {
+    let watch = Subject(
+      SessionWatch(
+        policy: WatchPolicy(Configuration()), canLock: false, isGraphicalAtSeat: false,
+        span: Self.start..<Self.start + 60_000, endsAtExpiry: true, note: nil, now: Self.start))
+    #expect(watch.watch.deadline == Self.start + 30_000)
+  }
+
+  @Test(arguments: [Configuration.EndAction.lock, .ignore])
+  func warnsNobodyWhoIsNotLoggedOut(action: Configuration.EndAction) {
+    let watch = watch(canLock: true) { $0.onExpiry = action }
+    #expect(watch.next(.nothing, at: Self.start + 12 * Self.hour) == .nothing)
+  }
+
+  /// Otherwise whoever takes the network away stays signed in for ever.
+  @Test(arguments: [Tidings.unanswered, .nothing])
+  func theTimeIsOverByOurOwnClockToo(tidings: Tidings) {
+    let watch = watch()
+    _ = watch.next(says("active"), at: Self.start)
+    _ = watch.next(.nothing, at: Self.start + 12 * Self.hour - 600_000)
+    let end = Self.start + 12 * Self.hour + SessionWatch.expirySlack
+    #expect(watch.next(tidings, at: end - 1) == .nothing)
+    #expect(watch.next(tidings, at: end) == .logout(.expired))
+  }
+
+  @Test func anExpiryThatIsIgnoredNeedsNoClock() {
+    let watch = watch { $0.onExpiry = .ignore }
+    #expect(watch.watch.deadline == nil)
+    #expect(watch.next(says("active"), at: Self.start + 13 * Self.hour) == .nothing)
+    #expect(!watch.watch.isOver)
   }
 
   @Test func locksAnExpiredSessionThatCan() {
@@ -191,7 +241,7 @@ private final class Crowd {
 
   @Test func takesAnEndJustBeforeTheTimeIsOutForItsExpiry() {
     let watch = watch()
-    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour - 59_000) == .letGo(.expired))
+    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour - 59_000) == .logout(.expired))
   }
 
   @Test func takesAnEndLongBeforeForAnEnd() {

@@ -271,7 +271,7 @@ import Testing
   }
 
   @Test func expiredSessionsThatStayedDoNotKeepAnotherAlive() throws {
-    let office = try Office()
+    let office = try Office { $0.onExpiry = .ignore }
     let old = try (1...4).map { number in
       try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number)) {
         $0 = $0.lasting(30)

@@ -1,0 +1,61 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// A request on a user's phone, which is waited for at this terminal.
+struct PhoneQuestion {
+  /// As long as a person needs to find the phone, in ms.
+  private static let patience: Int64 = 60_000
+  /// Seconds that the service may hold a reply; short, so that the spinner turns.
+  private static let hold: Int64 = 1
+
+  let host: ConfiguredHost
+  let user: EnrolledUser
+  /// Seconds that the session lasts at most.
+  let duration: Int64
+  let context: SignInContext?
+
+  /// The session that the phone opened; any other ending of the request is told to the service, and thrown.
+  ///
+  /// - Parameter text: what the spinner says.
+  func approval(_ text: String) throws(Failure) -> ActiveSession {
+    let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
+      try client.start(
+        token: user.token, methods: [], durationSeconds: duration, context: context, deadline: deadline)
+    }
+    switch answer {
+    case .notStarted(let reason): throw .service(.badReply(.refused(reason: reason)))
+    case .pending(let session):
+      // First, since a narrow terminal cuts the line.
+      let code = session.matchCode.map { "code \($0): " } ?? ""
+      do throws(Failure) { return try wait(for: session, Spinner(code + text, host.interrupt)) } catch {
+        end(session.remote)
+        throw error
+      }
+    }
+  }
+
+  private func wait(for session: PendingSession, _ spinner: Spinner) throws(Failure) -> ActiveSession {
+    defer { spinner.clear() }
+    let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
+    while MonotonicInstant.now() < end {
+      guard spinner.turn(milliseconds: 100) else { throw .interrupted }
+      let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
+        try client.approval(of: session, waitSeconds: Self.hold, deadline: deadline)
+      }
+      switch answer {
+      case .approved(let active): return active
+      case .waiting(_, let held): if !held { _ = spinner.turn(milliseconds: 500) }
+      case .ended(_, let reason): throw .notApproved(ReasonWord.text(of: reason) ?? "the service ended the request")
+      }
+    }
+    throw .notApproved("not answered in time")
+  }
+
+  func end(_ session: RemoteSession) {
+    host.ignoreInterruption()
+    _ = try? host.authenticate(milliseconds: 2_000) { (client, deadline) throws(ServiceError) in
+      try client.end(session, deadline: deadline)
+    }
+  }
+}
