@@ -42,7 +42,8 @@ public struct SessionLedger: Sendable {
     else { throw .badID }
     let record = SessionRecord(
       id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty,
-      session: session.remote, process: process, parent: parent, created: BootTime.seconds(), duration: duration)
+      session: session.remote, mark: session.mark, process: process, parent: parent, created: BootTime.seconds(),
+      duration: duration)
     try write(record)
     return record
   }
@@ -120,7 +121,7 @@ public struct SessionLedger: Sendable {
     }
     var renewed = SessionRecord(
       id: id, user: record.user, uid: record.uid, service: record.service, remoteHost: record.remoteHost,
-      tty: record.tty, session: session.remote, process: record.process, parent: record.parent,
+      tty: record.tty, session: session.remote, mark: session.mark, process: record.process, parent: record.parent,
       created: BootTime.seconds(), duration: duration)
     renewed.isClaimed = true
     renewed.binding = record.binding

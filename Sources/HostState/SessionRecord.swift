@@ -33,6 +33,8 @@ public struct SessionRecord: Sendable, Equatable {
   public let secret: Secret
   /// See ``RemoteSession/name``.
   public let sessionName: String?
+  /// Where the service stood in its history when it said that the phone had approved; nil where it does not tell.
+  public let mark: ServiceMark?
   /// The process that authenticated, and its parent: one of them may claim the record.
   public let process: ProcessIdentity
   public let parent: ProcessIdentity
@@ -54,7 +56,8 @@ public struct SessionRecord: Sendable, Equatable {
 
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
-    session: RemoteSession, process: ProcessIdentity, parent: ProcessIdentity, created: Int64, duration: Int64
+    session: RemoteSession, mark: ServiceMark? = nil, process: ProcessIdentity, parent: ProcessIdentity,
+    created: Int64, duration: Int64
   ) {
     self.id = id
     self.user = user
@@ -67,6 +70,7 @@ public struct SessionRecord: Sendable, Equatable {
     token = session.token
     secret = session.secret
     sessionName = session.name
+    self.mark = mark
     self.process = process
     self.parent = parent
     self.created = created
@@ -89,7 +93,7 @@ extension SessionRecord {
       "service": .string(service), "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
-      "session_name": sessionName.map { .string($0) },
+      "session_name": sessionName.map { .string($0) }, "service_mark": mark.map(\.json),
       "process": Self.json(process), "parent": Self.json(parent), "created": .integer(created),
       "duration": .integer(duration), "ends_at_expiry": .bool(endsAtExpiry), "claimed": .bool(isClaimed),
       "released": .bool(isReleased), "condemned": .bool(isCondemned),
@@ -121,6 +125,7 @@ extension SessionRecord {
     self.token = Secret(token)
     self.secret = Secret(secret)
     sessionName = json["session_name"]?.string
+    mark = json["service_mark"].flatMap(ServiceMark.init(json:))
     self.process = process
     self.parent = parent
     self.created = created

@@ -31,6 +31,8 @@ public struct WatchNote: Sendable, Equatable {
   public var handled: String?
   /// Since when it is left alone although the service says that it is over; nil where it is not.
   public var leftAsideSince: Int64?
+  /// Where the service stood in its history when it last spoke of the session; nil where it does not tell.
+  public var mark: ServiceMark?
   /// The user was told that the time is nearly over.
   public var hasWarned: Bool
   public var asking: Asking
@@ -39,8 +41,8 @@ public struct WatchNote: Sendable, Equatable {
 
   public init(
     status: SessionStatus?, since: Int64, awaySince: Int64? = nil, unansweredSince: Int64? = nil,
-    handled: String? = nil, leftAsideSince: Int64? = nil, hasWarned: Bool = false, asking: Asking = .polling,
-    remark: String = ""
+    handled: String? = nil, leftAsideSince: Int64? = nil, mark: ServiceMark? = nil, hasWarned: Bool = false,
+    asking: Asking = .polling, remark: String = ""
   ) {
     self.status = status
     self.since = since
@@ -48,6 +50,7 @@ public struct WatchNote: Sendable, Equatable {
     self.unansweredSince = unansweredSince
     self.handled = handled
     self.leftAsideSince = leftAsideSince
+    self.mark = mark
     self.hasWarned = hasWarned
     self.asking = asking
     self.remark = remark
@@ -59,7 +62,8 @@ public struct WatchNote: Sendable, Equatable {
       "since": .integer(since),
       "away_since": awaySince.map { .integer($0) }, "unanswered_since": unansweredSince.map { .integer($0) },
       "handled": handled.map { .string($0) }, "left_aside_since": leftAsideSince.map { .integer($0) },
-      "warned": .bool(hasWarned), "asking": .string(asking.rawValue), "remark": .string(remark),
+      "service_mark": mark.map(\.json), "warned": .bool(hasWarned), "asking": .string(asking.rawValue),
+      "remark": .string(remark),
     ]).encoded()
   }
 
@@ -77,7 +81,21 @@ public struct WatchNote: Sendable, Equatable {
       handled: json["handled"]?.string,
       // The version before wrote only that it is.
       leftAsideSince: json["left_aside_since"]?.integer ?? (json["handled"]?.string == "left_aside" ? since : nil),
-      hasWarned: json["warned"]?.bool ?? false, asking: asking, remark: remark)
+      mark: json["service_mark"].flatMap(ServiceMark.init(json:)), hasWarned: json["warned"]?.bool ?? false,
+      asking: asking, remark: remark)
+  }
+}
+
+extension ServiceMark {
+  /// As records and notes keep it.
+  var json: JSON { .object(["epoch": .integer(epoch), "counter": .integer(counter)]) }
+
+  /// Nil for what is no mark.
+  init?(json: JSON) {
+    guard let epoch = json["epoch"]?.integer, let counter = json["counter"]?.integer, epoch >= 0, counter >= 0 else {
+      return nil
+    }
+    self.init(epoch: epoch, counter: counter)
   }
 }
 

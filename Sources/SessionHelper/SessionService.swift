@@ -1,4 +1,5 @@
 import IAMPASSClient
+import IAMPASSProtocol
 
 /// The service, as the helper asks it: many questions under way, answers later.
 public protocol SessionService: AnyObject {
@@ -8,6 +9,8 @@ public protocol SessionService: AnyObject {
   /// - Parameter mayHold: the service may wait with its reply for a change, where it can.
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket
   func tellEnd(of session: RemoteSession) -> Ticket
+  /// Asks where the service stands in its history: one that was put back forgets sessions, and says so of them.
+  func askMark() -> Ticket
   /// Whether many questions at once need no more connections than one. Where they do, those that were made stand idle
   /// afterwards, and libcurl tries a question on each that turns out to be dead.
   var takesManyAtOnce: Bool { get }
@@ -18,7 +21,9 @@ public protocol SessionService: AnyObject {
 }
 
 public enum ServiceOutcome: Sendable, Equatable {
-  case answer(SessionAnswer)
+  /// `mark`: where the service stood in its history; nil where it does not tell.
+  case answer(SessionAnswer, mark: ServiceMark? = nil)
+  case mark(ServiceMark?)
   case endTold
   case failed(ServiceError)
 }
@@ -37,10 +42,11 @@ public final class PipelinedService: SessionService {
   private enum Question {
     case status(SealedRequest, isHeld: Bool)
     case end(SealedRequest)
+    case mark(SealedRequest)
 
     var sealed: SealedRequest {
       switch self {
-      case .status(let sealed, _), .end(let sealed): sealed
+      case .status(let sealed, _), .end(let sealed), .mark(let sealed): sealed
       }
     }
   }
@@ -71,6 +77,10 @@ public final class PipelinedService: SessionService {
 
   public func tellEnd(of session: RemoteSession) -> Ticket {
     send(extra: 0) { () throws(ServiceError) in .end(try inquiry.end(session)) }
+  }
+
+  public func askMark() -> Ticket {
+    send(extra: 0) { () throws(ServiceError) in .mark(try inquiry.mark()) }
   }
 
   public func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {
@@ -117,7 +127,12 @@ public final class PipelinedService: SessionService {
       }
       streams = reply.isMultiplexed ? max(streams, reply.streams, Self.usualStreams) : 0
       switch question {
-      case .status(let sealed, _): return .answer(try inquiry.answer(reply, to: sealed))
+      case .status(let sealed, _):
+        let answer = try inquiry.answer(reply, to: sealed)
+        // Whoever does not know the session cannot sign: such a reply has no mark that counts.
+        guard case .status = answer else { return .answer(answer) }
+        return .answer(answer, mark: try inquiry.mark(reply, to: sealed))
+      case .mark(let sealed): return .mark(try inquiry.mark(reply, to: sealed))
       case .end(let sealed):
         try inquiry.confirmEnd(reply, to: sealed)
         return .endTold

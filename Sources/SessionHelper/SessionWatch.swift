@@ -45,13 +45,18 @@ public enum Step: Sendable, Equatable {
   case warnOfExpiry(milliseconds: Int64)
   case logout(Cause)
   case lock(Cause)
+  /// The service is asked where it stands in its history: what it says of this session depends on that.
+  case askMark
   /// Nothing is done; the log says why.
   case letGo(Cause)
 }
 
 /// What a watched session learns.
 public enum Tidings: Sendable, Equatable {
-  case answer(SessionAnswer)
+  /// `mark`: where the service stood in its history.
+  case answer(SessionAnswer, mark: ServiceMark? = nil)
+  /// Where it stands, asked for after it had said that it does not know the session.
+  case mark(ServiceMark?)
   /// No connection, a refusal, anything unclear.
   case unanswered
   /// Only time has passed.
@@ -103,15 +108,21 @@ public struct SessionWatch: Sendable, Equatable {
   /// After a sleep nothing that was known before it is acted on: the service is asked first.
   private var mustHearFirst = false
   private var hasWarned = false
+  /// Where the service stood in its history when it last was believed about this session; nil where it does not tell.
+  public private(set) var mark: ServiceMark?
+  /// The service does not know any more what it knew then: what it says ends nothing.
+  public private(set) var isPutBack = false
 
   /// - Parameters:
+  ///   - mark: where the service stood when the session was approved.
   ///   - span: how long the session may last, and from when.
   ///   - endsAtExpiry: see ``endsAtExpiry``.
   public init(
     policy: WatchPolicy, canLock: Bool, isGraphicalAtSeat: Bool, span: Range<Int64>, endsAtExpiry: Bool,
-    note: WatchNote?, now: Int64
+    mark: ServiceMark? = nil, note: WatchNote?, now: Int64
   ) {
     self.policy = policy
+    self.mark = note?.mark ?? mark
     self.canLock = canLock
     self.isGraphicalAtSeat = isGraphicalAtSeat
     expiry = span.upperBound
@@ -150,7 +161,7 @@ public struct SessionWatch: Sendable, Equatable {
   }
 
   /// The service spoke of an end, or of not knowing the session, the last time.
-  public var isDoubted: Bool { unknownSince != nil || status.map { !$0.isLive } ?? false }
+  public var isDoubted: Bool { isPutBack || unknownSince != nil || status.map { !$0.isLive } ?? false }
 
   /// When time alone decides something.
   public var deadline: Int64? {
@@ -181,12 +192,46 @@ public struct SessionWatch: Sendable, Equatable {
       if unansweredSince != nil { unansweredSince = now }
       return .nothing
     case .nothing: return stepOfTime(now)
-    case .unanswered, .answer(.contradiction): return couldNotAsk(now)
-    case .answer(.unknownSession): return unknown(now)
-    case .answer(.status(let word, let held, _)):
+    case .unanswered, .answer(.contradiction, _): return couldNotAsk(now)
+    case .answer(.unknownSession, _): return unknown(now)
+    case .answer(.status(let word, let held, _), let mark):
       isHeld = held
+      guard believes(word, mark) else { return wasPutBack(saysItIsOver: !word.isLive, now) }
       return answered(word, now)
+    case .mark(let mark): return heardMark(mark, now)
     }
+  }
+
+  /// Whether the service still knows all that it knew when it last spoke of this session. One that was put back and knows
+  /// the session all the same is believed from its next `active` on, unless it is the one that another took over from.
+  private mutating func believes(_ word: SessionStatus, _ new: ServiceMark?) -> Bool {
+    if let known = mark {
+      guard let new else { return false }
+      guard new.continues(known) || (word == .active && new.epoch >= known.epoch) else { return false }
+    }
+    mark = new
+    isPutBack = false
+    return true
+  }
+
+  private mutating func wasPutBack(saysItIsOver: Bool, _ now: Int64) -> Step {
+    isPutBack = true
+    isHeld = false
+    // It answers.
+    unansweredSince = nil
+    // Its time is over whatever the service remembers.
+    guard saysItIsOver, now >= expiry - Self.expirySlack, step(for: .expired) != .letGo(.expired) else {
+      return .nothing
+    }
+    return act(.expired)
+  }
+
+  private mutating func heardMark(_ new: ServiceMark?, _ now: Int64) -> Step {
+    // It may have been known again in between.
+    guard isForgotten(now), let known = mark else { return .nothing }
+    guard let new, new.continues(known) else { return wasPutBack(saysItIsOver: true, now) }
+    isPutBack = false
+    return over(.forgotten, now)
   }
 
   private mutating func answered(_ word: SessionStatus, _ now: Int64) -> Step {
@@ -222,10 +267,14 @@ public struct SessionWatch: Sendable, Equatable {
     isHeld = false
     unansweredSince = nil
     unknownCount += 1
-    let first = unknownSince ?? now
-    unknownSince = first
-    guard unknownCount >= Self.forgottenCount, now - first >= Self.forgottenTime else { return .nothing }
-    return over(.forgotten, now)
+    unknownSince = unknownSince ?? now
+    guard isForgotten(now) else { return .nothing }
+    // Nobody signs such an answer: a service that tells where it stands is asked for that first.
+    return mark == nil ? over(.forgotten, now) : .askMark
+  }
+
+  private func isForgotten(_ now: Int64) -> Bool {
+    unknownCount >= Self.forgottenCount && unknownSince.map { now - $0 >= Self.forgottenTime } ?? false
   }
 
   private mutating func couldNotAsk(_ now: Int64) -> Step {
@@ -312,8 +361,8 @@ public struct SessionWatch: Sendable, Equatable {
     return WatchNote(
       status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
       unansweredSince: unansweredSince.map { $0 / 1_000 },
-      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, hasWarned: hasWarned, asking: asking,
-      remark: remark)
+      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, mark: mark, hasWarned: hasWarned,
+      asking: asking, remark: remark)
   }
 
   private var noteOfHandled: String? {

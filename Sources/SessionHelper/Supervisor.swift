@@ -46,6 +46,7 @@ public final class Supervisor {
   /// Questions about others, for the verdict.
   var probes: Set<SessionService.Ticket> = []
   var lastShout: Int64?
+  var lastPutBackShout: Int64?
   /// When the log shouts again of what is left alone.
   var shoutDue: Int64?
   private var lastComplaint: Int64?
@@ -129,29 +130,51 @@ public final class Supervisor {
     questions[ticket] = watched.record.id
   }
 
+  private func askMark(_ watched: WatchedRecord, _ now: Int64) {
+    guard watched.question == nil, watched.closing == nil else { return }
+    // Asked about the session itself again when this is answered.
+    watched.nextAsk = nil
+    let ticket = service.askMark()
+    watched.question = ticket
+    watched.askedAt = now
+    questions[ticket] = watched.record.id
+  }
+
   private func takeOutcomes(_ now: Int64) {
     for (ticket, outcome) in service.outcomes() {
       guard let id = questions.removeValue(forKey: ticket), let watched = records[id] else { continue }
       watched.question = nil
       switch outcome {
-      case .answer(let answer): took(answer, watched, now)
+      case .answer(let answer, let mark): took(answer, mark, watched, now)
+      case .mark(let mark): tookMark(mark, watched, now)
       case .endTold: forget(id)
       case .failed(let error): failed(error, watched, now)
       }
     }
   }
 
-  private func took(_ answer: SessionAnswer, _ watched: WatchedRecord, _ now: Int64) {
+  private func tookMark(_ mark: ServiceMark?, _ watched: WatchedRecord, _ now: Int64) {
+    watched.failures = 0
+    watched.lastAnswer = now
+    lastAnswer = now
+    watched.nextAsk = now + pace.afterUnknown()
+    let step = watched.watch?.next(.mark(mark), at: now) ?? .nothing
+    lookForPutBack(watched, now)
+    take(step, watched, now)
+  }
+
+  private func took(_ answer: SessionAnswer, _ mark: ServiceMark?, _ watched: WatchedRecord, _ now: Int64) {
     let wasAsked = watched.askedAt
     watched.failures = 0
     watched.lastAnswer = now
     lastAnswer = now
-    if case .status(let word, _, _) = answer {
+    let before = watched.watch?.status
+    let step = watched.watch?.next(.answer(answer, mark: mark), at: now) ?? .nothing
+    if case .status(let word, _, _) = answer, watched.watch?.isPutBack != true {
       if watched.watch?.isLeftAside == false { watched.remark = "" }
       callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
     }
-    let before = watched.watch?.status
-    let step = watched.watch?.next(.answer(answer), at: now) ?? .nothing
+    lookForPutBack(watched, now)
     schedule(after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
     take(step, watched, now, isVouchedFor: answer.isVouchedFor)
   }
@@ -159,7 +182,7 @@ public final class Supervisor {
   private func schedule(
     after answer: SessionAnswer, _ watched: WatchedRecord, hasChanged: Bool, asked: Int64, _ now: Int64
   ) {
-    if watched.watch?.isLeftAside == true {
+    if watched.watch?.isLeftAside == true || watched.watch?.isPutBack == true {
       watched.nextAsk = AskingPace.afterLeavingAside(now)
       return
     }
@@ -208,6 +231,7 @@ public final class Supervisor {
     case .nothing: break
     case .warn(let milliseconds): warn(watched, milliseconds)
     case .warnOfExpiry(let milliseconds): warnOfExpiry(watched, milliseconds)
+    case .askMark: askMark(watched, now)
     case .logout(let cause), .lock(let cause), .letGo(let cause):
       guard cause == .ended || cause == .forgotten, !isVouchedFor, mustBeJudged(watched) else {
         // An outage resolves nothing.
@@ -223,7 +247,7 @@ public final class Supervisor {
 
   func carryOut(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
     switch step {
-    case .nothing, .warn, .warnOfExpiry: break
+    case .nothing, .warn, .warnOfExpiry, .askMark: break
     case .logout(let cause): logOut(watched, cause, now)
     case .lock(let cause):
       guard let binding = watched.record.binding else { return }

@@ -162,7 +162,7 @@ extension Supervisor {
     watched.watch = SessionWatch(
       policy: setup.policy, canLock: session.canLock, isGraphicalAtSeat: session.isGraphicalAtSeat,
       span: record.created * 1_000..<(record.created + record.duration) * 1_000, endsAtExpiry: record.endsAtExpiry,
-      note: note, now: now)
+      mark: record.mark, note: note, now: now)
     watched.note = note
     watched.remark = note?.remark ?? ""
     watched.nextAsk = now

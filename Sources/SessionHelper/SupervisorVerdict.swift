@@ -63,7 +63,9 @@ extension Supervisor {
     }
     return Evidence(
       new: ending.filter { $0.watch?.isLeftAside != true }, old: ending.filter { $0.watch?.isLeftAside == true },
-      doubted: users(others.filter { $0.watch?.isDoubted == true }), leftAside: users(leftAside), sound: sound)
+      // What a service that was put back says of those is settled already.
+      doubted: users(others.filter { $0.watch?.isDoubted == true && $0.watch?.isPutBack == false }),
+      leftAside: users(leftAside), sound: sound)
   }
 
   func judgeEnds(_ now: Int64) {
@@ -128,7 +130,6 @@ extension Supervisor {
   private func shout(_ evidence: Evidence, _ now: Int64) {
     if let lastShout, now - lastShout < MassEndGuard.window { return }
     lastShout = now
-    shoutDue = now + Self.shoutPause
     let bad = users(evidence.new).union(evidence.doubted).union(evidence.leftAside)
     let all = bad.union(users(evidence.sound))
     log.write(
@@ -137,19 +138,50 @@ extension Supervisor {
     )
   }
 
-  /// Until nothing is left alone any more.
+  /// Looks every minute, until nothing is left alone any more.
   func shoutLater(_ now: Int64) { shoutDue = shoutDue ?? now + AskingPace.leftAside }
+
+  private func isTimeToShout(_ last: Int64?, _ now: Int64) -> Bool { last.map { now - $0 >= Self.shoutPause } ?? true }
 
   func shoutAgain(_ now: Int64) {
     let left = records.values.filter { $0.closing == nil && $0.watch?.isLeftAside == true }
-    guard !left.isEmpty else {
+    let putBack = records.values.filter { $0.closing == nil && $0.watch?.isPutBack == true }
+    guard !left.isEmpty || !putBack.isEmpty else {
       shoutDue = nil
       return
     }
-    shoutDue = now + Self.shoutPause
+    shoutDue = now + AskingPace.leftAside
+    if !putBack.isEmpty, isTimeToShout(lastPutBackShout, now) { shoutOfPutBack(now) }
+    guard !left.isEmpty, isTimeToShout(lastShout, now) else { return }
+    lastShout = now
     log.write(
       LOG_CRIT,
       "\(left.count) sessions of \(users(left).count) users are left alone, though the service says that they are over; see `iampassctl session list`, and end them by `iampassctl session end`"
+    )
+  }
+}
+
+// A service that was put back to an earlier state.
+
+extension Supervisor {
+  /// What such a service says ends nobody's session, however few there are; new sign-ins are watched as ever.
+  func lookForPutBack(_ watched: WatchedRecord, _ now: Int64) {
+    guard watched.watch?.isPutBack == true else {
+      if watched.remark == Self.putBackRemark { watched.remark = "" }
+      return
+    }
+    watched.remark = Self.putBackRemark
+    shoutLater(now)
+    if isTimeToShout(lastPutBackShout, now) { shoutOfPutBack(now) }
+  }
+
+  private static let putBackRemark = "the service went back to an earlier state; left alone"
+
+  private func shoutOfPutBack(_ now: Int64) {
+    lastPutBackShout = now
+    log.write(
+      LOG_CRIT,
+      "the service went back to an earlier state (was its database restored?): what it says ends none of the sessions from before; end them by `iampassctl session end`"
     )
   }
 }

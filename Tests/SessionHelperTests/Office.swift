@@ -50,7 +50,7 @@ final class Office {
   @discardableResult
   func signIn(
     _ user: String = "alice", uid: UInt32 = 1_000, session: String = "1", type: String = "tty",
-    service: String = "sshd", _ change: (inout SessionRecord) -> Void = { _ in }
+    service: String = "sshd", mark: ServiceMark? = nil, _ change: (inout SessionRecord) -> Void = { _ in }
   ) throws -> String {
     let id = try #require(Digest.randomIdentifier())
     let remote = try RemoteSession(
@@ -58,7 +58,7 @@ final class Office {
       secret: Secret("0123456789abcdef01234567"), name: nil, settings: settings)
     var record = SessionRecord(
       id: id, user: try #require(UnixUsername(validating: user)), uid: uid, service: service, remoteHost: "192.0.2.7",
-      tty: nil, session: remote, process: me, parent: me, created: now / 1_000, duration: 43_200)
+      tty: nil, session: remote, mark: mark, process: me, parent: me, created: now / 1_000, duration: 43_200)
     if service != "sudo" {
       record.isClaimed = true
       record.binding = SessionRecord.Binding(logindSession: session, leader: me)
@@ -68,7 +68,7 @@ final class Office {
     }
     change(&record)
     try write(record)
-    self.service.answers[remote.statusURL] = .answer(.status(.active, held: false))
+    self.service.answers[remote.statusURL] = .answer(.status(.active, held: false), mark: mark)
     return id
   }
 
@@ -78,8 +78,10 @@ final class Office {
 
   /// What the service says of a session from now on.
   func says(_ answer: ServiceOutcome, of id: String) { service.answers["https://localhost/status/\(id)"] = answer }
-  func says(_ word: String, of id: String, held: Bool = false, reason: String? = nil) {
-    says(.answer(.status(SessionStatus(word: word), held: held, reason: reason)), of: id)
+  func says(
+    _ word: String, of id: String, held: Bool = false, reason: String? = nil, mark: ServiceMark? = nil
+  ) {
+    says(.answer(.status(SessionStatus(word: word), held: held, reason: reason), mark: mark), of: id)
   }
 
   /// Lets time pass.
@@ -161,6 +163,9 @@ final class OfficeLogind: Logind {
 
 final class OfficeService: SessionService {
   var answers: [String: ServiceOutcome] = [:]
+  /// What is answered to the question where the service stands.
+  var toMark: ServiceOutcome = .mark(nil)
+  private(set) var marksAsked = 0
   /// What is answered to the end of a session.
   var toEnds: ServiceOutcome = .endTold
   /// When a status was asked for.
@@ -185,6 +190,11 @@ final class OfficeService: SessionService {
   func tellEnd(of session: RemoteSession) -> Ticket {
     ended.append(session.logoutURL)
     return give(toEnds)
+  }
+
+  func askMark() -> Ticket {
+    marksAsked += 1
+    return give(toMark)
   }
 
   func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {

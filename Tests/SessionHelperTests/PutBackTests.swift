@@ -1,0 +1,150 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+@testable import SessionHelper
+
+/// A service that tells where it stands in its history, and was put back to an earlier state.
+@Suite struct PutBackTests {
+  private func at(_ counter: Int64, epoch: Int64 = 1) -> ServiceMark { ServiceMark(epoch: epoch, counter: counter) }
+
+  /// Three users are signed in, of whom the service spoke last at (1, 100).
+  private func office(
+    _ change: (inout Configuration) -> Void = { _ in }
+  ) throws -> (Office, ids: [String]) {
+    let office = try Office(change)
+    let ids = try (1...3).map {
+      try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0), mark: at(100)) {
+        $0 = $0.lasting(7_200)
+      }
+    }
+    office.pass(milliseconds: 10_000)
+    return (office, ids)
+  }
+
+  private func shouts(_ office: Office) -> Int {
+    office.log.lines.count { $0.priority == LOG_CRIT && $0.text.contains("went back") }
+  }
+
+  @Test(arguments: [ServiceMark(epoch: 1, counter: 40), ServiceMark(epoch: 2, counter: 40), nil])
+  func whatItForgotLogsOutNobodyHoweverFewTheyAre(mark: ServiceMark?) throws {
+    let (office, ids) = try office()
+    for id in ids { office.says(.answer(.unknownSession), of: id) }
+    office.service.toMark = .mark(mark)
+    office.pass(milliseconds: 1_800_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.service.marksAsked > 0)
+    #expect((2...4).contains(shouts(office)))
+  }
+
+  /// A higher epoch alone says that something may be missing.
+  @Test func ofASessionFromAnEarlierEpochItIsNotBelieved() throws {
+    let (office, ids) = try office()
+    for id in ids { office.says(.answer(.unknownSession), of: id) }
+    office.service.toMark = .mark(at(5_000, epoch: 2))
+    office.pass(milliseconds: 600_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func whatItForgotWithoutGoingBackIsOver() throws {
+    let (office, ids) = try office()
+    office.says(.answer(.unknownSession), of: ids[0])
+    office.service.toMark = .mark(at(101))
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == ["1"])
+    #expect(shouts(office) == 0)
+  }
+
+  @Test func aQuestionThatIsNotAnsweredEndsNothing() throws {
+    let (office, ids) = try office()
+    office.says(.answer(.unknownSession), of: ids[0])
+    office.service.toMark = .failed(.replyNotSigned)
+    office.pass(milliseconds: 3_600_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.service.marksAsked > 10)
+  }
+
+  @Test(arguments: ["closed", "walkaway", "timeout", "gone-fishing"])
+  func noWordOfItEndsASession(word: String) throws {
+    for mark in [at(40), at(99), at(5_000, epoch: 2), at(5_000, epoch: 0), nil] {
+      let (office, ids) = try office()
+      office.says(word, of: ids[0], reason: "LOGGED_OUT", mark: mark)
+      office.pass(milliseconds: 300_000)
+      #expect(office.logind.terminated == [])
+      #expect(shouts(office) == 1)
+    }
+  }
+
+  @Test func isBelievedFromTheMomentThatItSaysThatTheSessionLives() throws {
+    let (office, ids) = try office()
+    office.says("closed", of: ids[0], mark: at(40, epoch: 2))
+    office.pass(milliseconds: 60_000)
+    office.says("active", of: ids[0], mark: at(41, epoch: 2))
+    office.pass(milliseconds: 90_000)
+    office.says("closed", of: ids[0], mark: at(42, epoch: 2))
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  /// Another took over from it, and it goes on.
+  @Test func theFormerOfTwoServicesIsNotBelieved() throws {
+    let (office, ids) = try office()
+    office.says("active", of: ids[0], mark: at(9, epoch: 2))
+    office.pass(milliseconds: 10_000)
+    office.says("active", of: ids[0], mark: at(900, epoch: 1))
+    office.pass(milliseconds: 120_000)
+    office.says("closed", of: ids[0], mark: at(901, epoch: 1))
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func whoeverSignsInAfterwardsIsWatchedAsEver() throws {
+    let (office, ids) = try office()
+    for id in ids { office.says("closed", of: id, mark: at(40)) }
+    office.pass(milliseconds: 10_000)
+    let later = try office.signIn("dora", uid: 1_009, session: "9", mark: at(41))
+    office.pass(milliseconds: 10_000)
+    office.says("closed", of: later, mark: at(42))
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["9"])
+  }
+
+  @Test func isRememberedOverARestart() throws {
+    let (office, ids) = try office()
+    office.says("active", of: ids[0], mark: at(200))
+    office.pass(milliseconds: 10_000)
+    office.restart()
+    office.says("closed", of: ids[0], mark: at(150))
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func isKnownFromTheSignInAlready() throws {
+    let office = try Office()
+    let id = try office.signIn(mark: at(100))
+    office.says("closed", of: id, mark: at(99))
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func aSessionsTimeIsOverWhateverItRemembers() throws {
+    let (office, ids) = try office()
+    for id in ids { office.says("closed", of: id, mark: at(40)) }
+    office.pass(milliseconds: 7_200_000 + 120_000)
+    #expect(office.logind.terminated.count == 3)
+    let shouted = shouts(office)
+    office.pass(milliseconds: 3_600_000)
+    #expect(shouts(office) == shouted)
+  }
+
+  @Test func anAdministratorEndsIt() throws {
+    let (office, ids) = try office()
+    office.says("closed", of: ids[0], mark: at(40))
+    office.pass(milliseconds: 60_000)
+    try office.ledger.condemn(ids[0])
+    office.pass(milliseconds: 10_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+}
