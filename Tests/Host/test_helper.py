@@ -6,7 +6,7 @@ import time
 import unittest
 
 from helper_case import PROMPT, RECORDS, ROOT_PROMPT, HelperTestCase, prompt_of
-from support import close_at_the_service, password_of
+from support import close_at_the_service, password_of, testhost
 
 
 class Walkaway(HelperTestCase):
@@ -293,6 +293,35 @@ class WhateverHappens(HelperTestCase):
             self.assert_over(child)
         finally:
             self.host.run("umount", "/run/iampass/watch")
+
+
+class Expiry(HelperTestCase):
+    """Of sessions of a minute, which are warned at half of it."""
+
+    def test_a_new_approval_prolongs_a_session_and_another_sudo_does_not(self):
+        hour = self.host.changed(testhost.CONFIGURATION, lambda text: text.replace(
+            "session_duration = 60s", "session_duration = 1h"))
+        without_password = self.host.changed("/etc/sudoers.d/test-host", lambda text: text + (
+            "alice ALL=(root) NOPASSWD: /usr/bin/iampassctl session renew\n"))
+        with self.configured("session_duration = 60s"), without_password:
+            stays, goes = self.ssh_shell(), self.ssh_shell()
+            before = set(self.records())
+            with self.phone("approve"):
+                goes.sendline("sudo id -un")
+                goes.expect("root")
+            for child in (stays, goes):
+                child.expect("You are signed out in [0-9]+ s, .*sudo iampassctl session renew", timeout=60)
+            with hour, self.phone("approve"):
+                stays.sendline("sudo iampassctl session renew")
+                stays.expect("goes on for 1h", timeout=60)
+            self.assert_eventually("the old record is left", lambda: not before <= set(self.records()))
+            # By then the one that was renewed would be over, too.
+            self.assert_over(goes, "Signed out: the session's time is over.", patience=150)
+            self.assert_alive(stays)
+            self.assertEqual(len(self.live_sessions()), 1)
+            self.leave()
+            self.assert_over(stays)
+            self.assert_nothing_left()
 
 
 class Sudo(HelperTestCase):
