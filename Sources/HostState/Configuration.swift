@@ -76,6 +76,8 @@ public struct Configuration: Sendable, Equatable {
   /// Seconds.
   public var requestWindow: Int64 = 10 * 60
   public var runFolder = "/run/iampass"
+  /// What outlives a start of the computer.
+  public var stateFolder = "/var/lib/iampass"
   public var worker = Configuration.programFolder + "/iampass-https"
   public var workerUser = "_iampass"
   /// The socket at which workers wait for logins, in ``runFolder``.
@@ -187,6 +189,7 @@ extension Configuration {
     },
     "request_window": seconds(\.requestWindow, 60...86_400, "a duration from 1m to 24h"),
     "run_dir": reader(\.runFolder, "an absolute path") { absolutePath($0) },
+    "state_dir": reader(\.stateFolder, "an absolute path") { absolutePath($0) },
     "worker": reader(\.worker, "an absolute path") { absolutePath($0) },
     "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
   ]

@@ -58,6 +58,7 @@ public struct HostSetup {
   }
 
   public var run: RunFolder { RunFolder(path: configuration.runFolder) }
+  public var state: RunFolder { RunFolder(path: configuration.stateFolder) }
   public var ledger: SessionLedger { SessionLedger(run: run) }
   public var watchNotes: WatchNotes { WatchNotes(run: run) }
   public var helper: HelperPresence { HelperPresence(run: run) }

@@ -177,7 +177,7 @@ public final class HelperLoop {
       let pipeline = WorkerPipeline(settings: try setup.workerSettings(lifetime: 0))
       let seal = RequestSeal(
         settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
-      adopt(try SupervisorSetup(setup), pipeline, SessionInquiry(seal: seal), now)
+      adopt(try SupervisorSetup(setup), state: setup.state, pipeline, SessionInquiry(seal: seal), now)
       if setup.run.path != run.path {
         // Also where the file could not be read at the start: else this would watch a folder that nobody writes to.
         log.write(LOG_NOTICE, "run_dir is \(setup.run.path) now: ends, to be started anew for it")
@@ -192,7 +192,7 @@ public final class HelperLoop {
   }
 
   private func adopt(
-    _ setup: SupervisorSetup, _ pipeline: WorkerPipeline, _ inquiry: SessionInquiry, _ now: Int64
+    _ setup: SupervisorSetup, state: RunFolder, _ pipeline: WorkerPipeline, _ inquiry: SessionInquiry, _ now: Int64
   ) {
     self.pipeline?.stop()
     self.pipeline = pipeline
@@ -200,7 +200,9 @@ public final class HelperLoop {
     if let supervisor { return supervisor.adopt(setup, service, at: now) }
     let supervisor = Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
-      leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
+      leaving: LeavingSessions(run: run),
+      earlier: EarlierSessions(OpenSessions(state: state), origin: .current(), unixTime: { Int64(time(nil)) }),
+      logind: logind, seat: seat, service: service, log: log)
     self.supervisor = supervisor
     // From now on the module leaves ends to this helper.
     do {

@@ -28,6 +28,7 @@ public final class Supervisor {
   let ledger: SessionLedger
   let notes: WatchNotes
   let leaving: LeavingSessions
+  let earlier: EarlierSessions
   let logind: any Logind
   let seat: any Seat
   var service: any SessionService
@@ -64,13 +65,14 @@ public final class Supervisor {
   private static let mostDeparturesATurn = 4
 
   public init(
-    setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions, logind: any Logind,
-    seat: any Seat, service: any SessionService, log: any HelperLog
+    setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions,
+    earlier: EarlierSessions, logind: any Logind, seat: any Seat, service: any SessionService, log: any HelperLog
   ) {
     self.setup = setup
     self.ledger = ledger
     self.notes = notes
     self.leaving = leaving
+    self.earlier = earlier
     self.logind = logind
     self.seat = seat
     self.service = service
@@ -89,6 +91,7 @@ public final class Supervisor {
       departure.step(logind, seat, log, now: now)
     }
     departures.removeAll(where: \.isFinished)
+    earlier.turn(service, log, now)
     return nextDue
   }
 
@@ -101,7 +104,7 @@ public final class Supervisor {
   }
 
   private var nextDue: Int64? {
-    [agenda.next, verdictDue, shoutDue, departures.map(\.due).min()].compactMap { $0 }.min()
+    [agenda.next, verdictDue, shoutDue, earlier.due, departures.map(\.due).min()].compactMap { $0 }.min()
   }
 
   private func attend(_ watched: WatchedRecord, _ now: Int64) {
@@ -142,12 +145,13 @@ public final class Supervisor {
 
   private func takeOutcomes(_ now: Int64) {
     for (ticket, outcome) in service.outcomes() {
+      if earlier.took(ticket, outcome, pace, log, now) { continue }
       guard let id = questions.removeValue(forKey: ticket), let watched = records[id] else { continue }
       watched.question = nil
       switch outcome {
       case .answer(let answer, let mark): took(answer, mark, watched, now)
       case .mark(let mark): tookMark(mark, watched, now)
-      case .endTold: forget(id)
+      case .endTold: forget(id, now)
       case .failed(let error): failed(error, watched, now)
       }
     }

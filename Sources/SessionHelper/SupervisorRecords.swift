@@ -10,10 +10,10 @@ extension Supervisor {
   public func recordChanged(_ id: String, at now: Int64) {
     let record: SessionRecord
     do { record = try ledger.read(id) } catch .file(let error) where error.code == .missing {
-      return drop(id)
+      return drop(id, now)
     } catch { return leaveOut(id, error) }
     leftOut.remove(id)
-    let watched = records[id] ?? pickUp(record)
+    let watched = records[id] ?? pickUp(record, now)
     if watched.record.binding != record.binding { processesChanged = true }
     watched.record = record
     place(watched, now)
@@ -26,7 +26,7 @@ extension Supervisor {
       return log.write(LOG_ERR, "records cannot be listed: \(error.explanation)")
     }
     takeUp(ids, now)
-    for id in records.keys where !ids.contains(id) { drop(id) }
+    for id in records.keys where !ids.contains(id) { drop(id, now) }
     for id in ids { recordChanged(id, at: now) }
   }
 
@@ -41,6 +41,7 @@ extension Supervisor {
     hasTakenUp = true
     for id in (try? notes.ids()) ?? [] where !ids.contains(id) { try? notes.remove(id) }
     ledger.removeUnfinished()
+    earlier.takeUp(present: ids, setup.settings, log, now)
     do throws(LedgerError) {
       for id in try leaving.ids() { resumeLogout(id, now) }
     } catch { log.write(LOG_ERR, "logouts that were begun cannot be listed: \(error.explanation)") }
@@ -59,6 +60,7 @@ extension Supervisor {
     self.setup = setup
     self.service = service
     questions = [:]
+    earlier.startOver(now)
     for watched in records.values { watched.isDropped = true }
     records = [:]
     processesChanged = true
@@ -104,6 +106,7 @@ extension Supervisor {
   public func wokeUp(_ now: Int64) {
     service.startOver()
     questions = [:]
+    earlier.startOver(now)
     for watched in records.values {
       watched.question = nil
       watched.failures = 0
@@ -118,7 +121,7 @@ extension Supervisor {
     for watched in records.values.filter(matches) { place(watched, now) }
   }
 
-  private func pickUp(_ record: SessionRecord) -> WatchedRecord {
+  private func pickUp(_ record: SessionRecord, _ now: Int64) -> WatchedRecord {
     let remote: RemoteSession?
     do { remote = try record.remoteSession(setup.settings) } catch {
       log.write(LOG_ERR, "cannot be asked for: \(record.logName): \(error.explanation)")
@@ -126,6 +129,7 @@ extension Supervisor {
     }
     let watched = WatchedRecord(record, remote: remote, agenda: agenda)
     records[record.id] = watched
+    if remote != nil { earlier.keep(record, log, now) }
     processesChanged = true
     return watched
   }
@@ -203,7 +207,7 @@ extension Supervisor {
       if watched.remote == nil {
         log.write(LOG_WARNING, "end not told of \(watched.record.logName): its service is not the configured one")
       }
-      return forget(watched.record.id)
+      return forget(watched.record.id, now)
     }
     let ticket = service.tellEnd(of: remote)
     watched.question = ticket
@@ -221,13 +225,14 @@ extension Supervisor {
   }
 
   /// Removes a record whose end the service knows.
-  func forget(_ id: String) {
+  func forget(_ id: String, _ now: Int64) {
     do { try ledger.remove(id) } catch { log.write(LOG_ERR, "record \(id) not removed: \(error.explanation)") }
-    drop(id)
+    drop(id, now)
   }
 
-  private func drop(_ id: String) {
+  private func drop(_ id: String, _ now: Int64) {
     leftOut.remove(id)
+    earlier.forget(id, log, now)
     guard let watched = records.removeValue(forKey: id) else { return }
     watched.isDropped = true
     processesChanged = true

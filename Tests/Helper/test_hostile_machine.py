@@ -1,5 +1,6 @@
 """A machine that does not help: no bus, very many sessions, a stop in the middle of something."""
 
+import json
 import os
 import re
 import signal
@@ -124,6 +125,33 @@ class Stop(Case):
         self.assertLess(time.monotonic() - began, 8)
         until(lambda: not any(os.path.exists(f"/proc/{worker}") for worker in workers), "a worker stays")
         self.assertEqual(self.world.watched(), {"a"})
+
+
+class NextStart(Case):
+    """The computer goes down: `/run` is empty afterwards, and the kernel has another boot id."""
+
+    def kept(self):
+        folder = self.world.path("state", "open")
+        return set(os.listdir(folder)) if os.path.isdir(folder) else set()
+
+    def test_what_was_open_is_ended_at_the_service_after_the_next_start(self):
+        self.world.watch("a")
+        identity = self.world.records["a"]
+        self.world.start_helper()
+        until(lambda: self.world.is_well("a"), "not watched")
+        self.assertEqual(self.kept(), {identity})
+        path = self.world.path("state", "open", identity)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.world.helper.process.kill()
+        self.world.helper.process.wait()
+        kept = json.loads(read(path))
+        # This computer's, and an earlier start's.
+        self.world.write("state/open/" + identity, json.dumps({**kept, "boot": "0" * 32}))
+        os.remove(self.world.path("run", "sessions", identity))
+        self.assertEqual(self.asked("/l"), 0)
+        self.world.start_helper()
+        until(lambda: self.asked("/l") == 1 and not self.kept(), "the service is not told")
+        self.assertEqual(self.world.bus.orders, [])
 
 
 if __name__ == "__main__":

@@ -151,8 +151,8 @@ class World:
         """Writes iampass.conf anew with these changes; None takes a key away."""
         self.settings.update(settings)
         defaults = {
-            "run_dir": self.path("run"), "worker": self.path("iampass-https"), "worker_user": "nobody",
-            "services": "sudo login sshd su",
+            "run_dir": self.path("run"), "state_dir": self.path("state"), "worker": self.path("iampass-https"),
+            "worker_user": "nobody", "services": "sudo login sshd su",
         }  # fmt: skip
         lines = [f"{key} = {value}\n" for key, value in {**defaults, **self.settings}.items() if value is not None]
         self.write("iampass.conf", "".join(lines), 0o644)

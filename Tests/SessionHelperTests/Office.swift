@@ -16,6 +16,9 @@ final class Office {
   let log = OfficeLog()
   private(set) var supervisor: Supervisor
   private(set) var now: Int64 = 1_000_000
+  /// The computer that this is, and its start.
+  var origin: OpenSession.Origin? = OpenSession.Origin(machine: "m", boot: "1")
+  let open: OpenSessions
   private let settings: ServiceSettings
   private let setup: SupervisorSetup
   private let me: ProcessIdentity
@@ -23,25 +26,42 @@ final class Office {
   init(_ change: (inout Configuration) -> Void = { _ in }) throws {
     folder = try ScratchFolder()
     run = RunFolder(path: folder.path + "/run")
+    open = OpenSessions(state: RunFolder(path: folder.path + "/state"))
     me = try #require(ProcessIdentity.current())
     let setup = try HostSetup(path: folder.write("iampass.conf", "server = https://localhost\n"))
     settings = try setup.serviceSettings()
     var configuration = setup.configuration
     change(&configuration)
     self.setup = try SupervisorSetup(setup, configuration)
-    supervisor = Supervisor(
-      setup: self.setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
-      leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
-    supervisor.pace.dice = { 0 }
+    supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log)
   }
 
   /// The helper is killed, and another takes its place.
   func restart() {
     service.startOver()
-    supervisor = Supervisor(
+    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log)
+  }
+
+  /// The computer goes down and is started again: `/run` is empty, and nobody is signed in.
+  func reboot(as origin: OpenSession.Origin? = OpenSession.Origin(machine: "m", boot: "2")) throws {
+    for id in records { try ledger.remove(id) }
+    for id in try WatchNotes(run: run).ids() { try WatchNotes(run: run).remove(id) }
+    logind.sessions = [:]
+    self.origin = origin
+    restart()
+  }
+
+  private static func supervisor(
+    _ setup: SupervisorSetup, _ run: RunFolder, _ open: OpenSessions, _ origin: OpenSession.Origin?,
+    _ logind: OfficeLogind, _ seat: OfficeSeat, _ service: OfficeService, _ log: OfficeLog
+  ) -> Supervisor {
+    let supervisor = Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
-      leaving: LeavingSessions(run: run), logind: logind, seat: seat, service: service, log: log)
+      leaving: LeavingSessions(run: run),
+      earlier: EarlierSessions(open, origin: origin, unixTime: { 1_800_000_000 + service.now / 1_000 }),
+      logind: logind, seat: seat, service: service, log: log)
     supervisor.pace.dice = { 0 }
+    return supervisor
   }
 
   var ledger: SessionLedger { SessionLedger(run: run) }
@@ -89,6 +109,7 @@ final class Office {
   /// - Parameter looking: with a look at all records first and one every half minute.
   func pass(milliseconds: Int64 = 0, looking: Bool = true) {
     let end = now + milliseconds
+    service.now = now
     if looking { supervisor.rescan(at: now) }
     while true {
       service.now = now

@@ -1,0 +1,118 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// A session that this computer must end at the service if it is started again: `/run`, with the records, is empty then,
+/// and the phone would show the session as active until its time is over.
+public struct OpenSession: Sendable, Equatable {
+  /// Files of another version are left aside.
+  private static let version: Int64 = 1
+  private static let times: ClosedRange<Int64> = 0...(1 << 50)
+
+  /// The record's.
+  public let id: String
+  /// Which start of which computer opened it; a copy of the disk on another one must not end it.
+  public let origin: Origin
+  /// Seconds since 1970 at which the service ends it by itself.
+  public let end: Int64
+  private let statusURL: String
+  private let logoutURL: String
+  private let token: Secret
+  private let secret: Secret
+  private let name: String?
+
+  /// A computer from one start to the next.
+  public struct Origin: Sendable, Equatable {
+    let machine: String
+    let boot: String
+
+    public init(machine: String, boot: String) {
+      self.machine = machine
+      self.boot = boot
+    }
+
+    /// Nil where the kernel or systemd does not tell.
+    public static func current() -> Origin? {
+      guard let boot = BootName.current(),
+        let machine = ProcessFile.read("/etc/machine-id", limit: 64)?.filter({ $0 > 0x20 }), machine.count == 32
+      else { return nil }
+      // The id itself is not to be written where others may read it (machine-id(5)).
+      return Origin(machine: Digest.hexadecimal(Digest.sha256(Array("iampass machine ".utf8) + machine)), boot: boot)
+    }
+
+    /// Whether it is the same computer, started again.
+    public func isLater(than other: Origin) -> Bool { machine == other.machine && boot != other.boot }
+  }
+
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - uptime: seconds since boot.
+  public init(_ record: SessionRecord, origin: Origin, now: Int64, uptime: Int64) {
+    id = record.id
+    self.origin = origin
+    end = now + max(0, record.created + record.duration - uptime)
+    statusURL = record.statusURL
+    logoutURL = record.logoutURL
+    token = record.token
+    secret = record.secret
+    name = record.sessionName
+  }
+
+  /// The session at the service; the configuration may name another one by now.
+  public func remoteSession(_ settings: ServiceSettings) throws(ServiceError) -> RemoteSession {
+    try RemoteSession(
+      statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, name: name, settings: settings)
+  }
+
+  func encoded() -> [UInt8] {
+    JSON.object([
+      "version": .integer(Self.version), "id": .string(id), "machine": .string(origin.machine),
+      "boot": .string(origin.boot), "end": .integer(end), "status_url": .string(statusURL),
+      "logout_url": .string(logoutURL), "session_token": .string(token.exposedValue),
+      "session_secret": .string(secret.exposedValue), "session_name": name.map { .string($0) },
+    ]).encoded()
+  }
+
+  /// Nil for what is none of this version.
+  init?(parsing bytes: [UInt8]) {
+    guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version, let id = json["id"]?.string,
+      let machine = json["machine"]?.string, let boot = json["boot"]?.string, let end = json["end"]?.integer,
+      Self.times.contains(end), let statusURL = json["status_url"]?.string,
+      let logoutURL = json["logout_url"]?.string, let token = json["session_token"]?.string,
+      let secret = json["session_secret"]?.string
+    else { return nil }
+    self.id = id
+    origin = Origin(machine: machine, boot: boot)
+    self.end = end
+    self.statusURL = statusURL
+    self.logoutURL = logoutURL
+    self.token = Secret(token)
+    self.secret = Secret(secret)
+    name = json["session_name"]?.string
+  }
+}
+
+/// `/var/lib/iampass/open`: a file of mode 0600 a session, by its record's id. The helper's alone.
+public struct OpenSessions: Sendable {
+  private let files: RecordFiles
+
+  /// - Parameter state: `/var/lib/iampass`.
+  public init(state: RunFolder) { files = RecordFiles(run: state, name: "open") }
+
+  /// Names of all files that may be some, in no order.
+  public func ids() throws(LedgerError) -> [String] { try files.ids() }
+
+  /// - Throws: ``LedgerError/notARecord`` for what is none of this version.
+  public func read(_ id: String) throws(LedgerError) -> OpenSession {
+    guard let session = try files.read(id).flatMap(OpenSession.init(parsing:)), session.id == id else {
+      throw .notARecord
+    }
+    return session
+  }
+
+  public func write(_ session: OpenSession) throws(LedgerError) {
+    try files.write(session.encoded(), for: session.id)
+  }
+
+  /// One that is not there is no error.
+  public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
+}
