@@ -94,7 +94,7 @@ class Renewal(unittest.TestCase):
         self.phone("deny")
         done = world.ctl("session", "renew", OLD)
         self.assertEqual(done.code, TEMPORARY)
-        self.assertIn("the sign-in was not approved: DENIED", done.err)
+        self.assertIn("the sign-in was not approved: denied on your phone", done.err)
         self.assertEqual(list(self.records()), [OLD])
         self.assertFalse(self.is_released(OLD))
 
