@@ -52,8 +52,8 @@ class Registrations(PhonePageTest):
         self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
 
     def test_tells_why_a_link_is_not_taken(self):
-        link = self.office.link(self.user)
         self.register()
+        link = self.office.link(self.user)
         for address, words in ((self.office.address + "/register/" + "0" * 32, "not known"), (link, "has a phone already")):
             self.browser.open(address)
             if "has a phone" in words:
