@@ -25,6 +25,7 @@ public enum ReasonWord {
     "CONTEXT_REQUIRED": "this computer does not say who asks, see send_context",
     "SOURCE_BLOCKED": "you said on your phone that a request from here was not yours",
     "TOO_MANY_DENIALS": "denied too often, try again later",
+    "TOO_MANY_REQUESTS": "too many requests in the last two minutes, try again later",
     "BAD_DURATION": "the server does not accept how long a session may last here, see session_duration",
     "UNKNOWN_APPLICATION": "the server does not know this application",
     "UNKNOWN_USER": "the server does not know this user",
