@@ -15,6 +15,8 @@ PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)
 #: Seconds between the polite end of a job and the other one: a booted host takes some to stop.
 PATIENCE_AT_THE_END = 30
+#: The exit statuses of a shell and of timeout(1) for these.
+CANNOT_START, OUT_OF_TIME = 127, 124
 
 
 @dataclasses.dataclass
@@ -103,9 +105,14 @@ class Schedule:
         path.parent.mkdir(parents=True, exist_ok=True)
         job.state, job.began = "running", time.monotonic()
         with open(path, "wb") as log:
-            job.process = subprocess.Popen(
-                job.words(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                env={**os.environ, **job.environment}, preexec_fn=lambda: before_exec(job.gives_way))  # fmt: skip
+            try:
+                job.process = subprocess.Popen(
+                    job.words(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                    env={**os.environ, **job.environment}, preexec_fn=lambda: before_exec(job.gives_way))  # fmt: skip
+            except OSError as error:
+                log.write(f"{job.name} did not start: {error}\n".encode())
+        if not job.process:
+            self.finish(job, CANNOT_START)
 
     def reap(self):
         now = time.monotonic()
@@ -117,17 +124,17 @@ class Schedule:
             if pid:
                 job.process.returncode = os.waitstatus_to_exitcode(status)
                 job.processor = used.ru_utime + used.ru_stime
-                self.finish(job)
+                self.finish(job, job.process.returncode)
             elif now > min(job.began + job.seconds, self.end):
                 with open(self.log(job), "a") as log:
                     log.write(f"\n{job.name} was ended: it had {now - job.began:.0f} s\n")
                 self.stop(job)
-                self.finish(job)
+                self.finish(job, OUT_OF_TIME)
 
-    def finish(self, job):
+    def finish(self, job, status):
         job.ended = time.monotonic()
         text = self.log(job).read_text(errors="replace")
-        job.result = job.read(text, job.process.returncode, job.name)
+        job.result = job.read(text, status, job.name)
         job.state = "failed" if job.result.failed else "done"
         self.say(job, text)
 
