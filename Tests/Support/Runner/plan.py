@@ -14,7 +14,8 @@ PROJECT = pathlib.Path(__file__).resolve().parents[3]
 TESTS, PACKAGING = PROJECT / "Tests", PROJECT / "packaging"
 SUITE = pathlib.Path(__file__).with_name("suite.py")
 #: Apart from .build, where developers build: tests and fuzzers are built here one after the other, so that libraries of
-#: others are compiled once for both.
+#: others are compiled once for both. Both keep the index, by which the unit tests are found: another option would compile
+#: everything again.
 SCRATCH = PROJECT / ".build-tests"
 PYTHON = "/usr/bin/python3"
 
