@@ -63,11 +63,11 @@ public enum PAMFiles {
     }
   }
 
-  private static func isCopy(_ name: String) -> Bool {
+  static func isCopy(_ name: String) -> Bool {
     name.contains(".dpkg-") || name.contains(".ucf-") || copies.contains { name.hasSuffix($0) }
   }
 
-  private static func entries(of folder: String) -> [String] {
+  static func entries(of folder: String) -> [String] {
     guard let stream = opendir(folder) else { return [] }
     defer { closedir(stream) }
     var names: [String] = []

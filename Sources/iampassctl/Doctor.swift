@@ -79,7 +79,7 @@ struct FileChecks {
       secureFile(
         options.folder + "/users", .secret, limit: UserTokens.greatestSize, whenMissing: .warning,
         "iampassctl user add NAME"),
-    ]
+    ] + SecretCopies.findings(in: options.folder)
   }
 
   static func findings(of configuration: Configuration) -> [Finding] {

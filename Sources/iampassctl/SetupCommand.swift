@@ -7,8 +7,8 @@ struct SetupCommand: ParsableCommand {
     commandName: "setup", abstract: "Connects this computer to the service.",
     discussion: """
       Asks for what is not given and not set yet, tries it out, and writes iampass.conf and credentials. What is there \
-      already stays unless an option says otherwise; the old files are kept beside as .bak. The secret is asked for \
-      without echo, or read from a file; it is never an argument.
+      already stays unless an option says otherwise; the old iampass.conf is kept beside as .bak, an old secret \
+      nowhere. The secret is asked for without echo, or read from a file; it is never an argument.
       """)
 
   @OptionGroup var host: HostOptions

@@ -14,19 +14,19 @@ struct SetupFiles {
     do throws(FileError) {
       let changes = try [configuration(), credentials()].compactMap { $0 }
       guard !changes.isEmpty else { return Terminal.say("nothing to change") }
-      for (entry, old) in changes {
-        if let old { try AtomicFile.write(old, to: "\(folder)/\(entry.name).bak", mode: entry.mode) }
+      for (entry, backup) in changes {
+        if let backup { try AtomicFile.write(backup, to: "\(folder)/\(entry.name).bak", mode: entry.mode) }
       }
       try FileSet.write(changes.map(\.0), in: folder)
-      for (entry, old) in changes {
-        Terminal.say("wrote \(folder)/\(entry.name)" + (old == nil ? "" : " (the old one is \(entry.name).bak)"))
+      for (entry, backup) in changes {
+        Terminal.say("wrote \(folder)/\(entry.name)" + (backup == nil ? "" : " (the old one is \(entry.name).bak)"))
       }
       HelperUnit.reload()
     } catch { throw .file(error) }
   }
 
   /// Only values that differ from those in force are written. Nil: none does.
-  private func configuration() throws(FileError) -> (FileSet.Entry, old: [UInt8]?)? {
+  private func configuration() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     var values: [(key: String, value: String)] = []
     let known = answers.configuration
     if known.server != answers.server { values.append(("server", answers.server.description)) }
@@ -43,7 +43,8 @@ struct SetupFiles {
     return try entry(name, values, .readableByAll, mode: 0o644)
   }
 
-  private func credentials() throws(FileError) -> (FileSet.Entry, old: [UInt8]?)? {
+  /// Without a backup: the old secret may be the application's own, which the new one is to take away from this computer.
+  private func credentials() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     let known = try? ServiceCredential(path: folder + "/credentials")
     guard known?.applicationID != answers.credential.applicationID || known?.secret != answers.credential.secret else {
       return nil
@@ -52,12 +53,12 @@ struct SetupFiles {
       ("application_id", answers.credential.applicationID),
       ("application_secret", answers.credential.secret.exposedValue),
     ]
-    return try entry("credentials", values.map { (key: $0.0, value: $0.1) }, .secret, mode: 0o600)
+    return try entry("credentials", values.map { (key: $0.0, value: $0.1) }, .secret, mode: 0o600).map { ($0.0, nil) }
   }
 
   private func entry(
     _ name: String, _ values: [(key: String, value: String)], _ privacy: SecureFile.Privacy, mode: UInt32
-  ) throws(FileError) -> (FileSet.Entry, old: [UInt8]?)? {
+  ) throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     guard !values.isEmpty else { return nil }
     var old: [UInt8]?
     do { old = try SecureFile.read("\(folder)/\(name)", privacy: privacy, limit: 64 * 1024) } catch {

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -92,6 +93,19 @@ class Check(unittest.TestCase):
     def test_a_readable_secret_is_a_problem_with_its_mend(self):
         os.chmod(world.path("credentials"), 0o644)
         self.assert_problem("credentials is readable by group or others", "^chmod 600 ")
+
+    def test_a_copy_of_a_file_with_secrets_is_named_with_its_removal(self):
+        names = ("credentials.bak", "users~", ".credentials.swp", "#users#", "credentials.dpkg-old")
+        for name in (*names, "credentials.pending", "users-of-the-office"):
+            world.write(name, "application_secret = old\n")
+        for name in ("credentials.pending", "users-of-the-office"):
+            self.addCleanup(os.unlink, world.path(name))
+        found = {f["text"].split(" ")[0]: f["hint"] for f in self.findings("warning") if "copy of a file" in f["text"]}
+        self.assertEqual(sorted(found), sorted(world.path(name) for name in names))
+        for path, hint in found.items():
+            # As a person pastes it.
+            subprocess.run(["sh", "-c", hint.split(";")[0]], check=True)
+            self.assertFalse(os.path.exists(path))
 
     def test_a_configuration_that_others_write_is_a_problem(self):
         os.chmod(world.path("iampass.conf"), 0o666)

@@ -228,8 +228,16 @@ class ByOptions(Case):
         self.assertEqual(done.code, 0, done.text)
         self.assertEqual(read(world.path("iampass.conf")), before)
         self.assertIn(other, read(world.path("credentials")))
-        self.assertIn(self.id, read(world.path("credentials.bak")))
-        self.assertEqual(os.stat(world.path("credentials.bak")).st_mode & 0o777, 0o600)
+
+    def test_no_copy_of_an_old_secret_stays(self):
+        self.setup_once()
+        other, secret = world.application()
+        done = self.setup("--application-id", other, "--secret-file", self.secret_file(secret))
+        self.assertEqual(done.code, 0, done.text)
+        os.unlink(world.path("secret"))
+        self.assertIn(f"wrote {world.path('credentials')}\n", done.out)
+        words = ["grep", "-rlF", self.secret, "--exclude-dir=data", world.folder]
+        self.assertEqual(subprocess.run(words, capture_output=True, text=True).stdout, "")
 
     def test_a_broken_configuration_is_not_overwritten(self):
         world.write("iampass.conf", "server = https://a\nserver = https://b\n", 0o644)

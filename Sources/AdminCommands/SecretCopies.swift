@@ -1,0 +1,34 @@
+import Glibc
+
+/// Copies of the files with secrets, which outlive a change: what `setup` once kept, and what editors leave.
+public enum SecretCopies {
+  private static let files = ["credentials", "users"]
+
+  /// - Parameter folder: of the configuration.
+  public static func findings(in folder: String) -> [Finding] {
+    PAMFiles.entries(of: folder).filter(isCopy).sorted().map { folder + "/" + $0 }.filter(isFile).map { path in
+      Finding(
+        .warning, .files, "\(path) is a copy of a file with secrets, and nothing reads it",
+        hint: "rm \(quoted(path)); where the application's own secret is in it, renew that at the service")
+    }
+  }
+
+  /// `credentials.bak`, `users~`, `.credentials.swp`, `#users#`.
+  private static func isCopy(_ name: String) -> Bool {
+    let isEditors = name.hasPrefix("#") && name.hasSuffix("#")
+    let bare = isEditors || name.hasPrefix(".") ? String(name.dropFirst()) : name
+    return (isEditors || PAMFiles.isCopy(name)) && files.contains { bare.hasPrefix($0) }
+  }
+
+  private static func isFile(_ path: String) -> Bool {
+    var found = stat()
+    return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// For a shell, which takes `#` and `~` for its own.
+  private static func quoted(_ path: String) -> String {
+    let plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-".utf8
+    if path.utf8.allSatisfy(plain.contains) { return path }
+    return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+  }
+}
