@@ -21,6 +21,10 @@ extension ServiceCredential {
   public init(path: String) throws(CredentialsError) {
     let file: KeyValueFile
     do { file = try KeyValueFile(path: path, privacy: .secret) } catch { throw .keyValue(error) }
+    try self.init(file)
+  }
+
+  fileprivate init(_ file: KeyValueFile) throws(CredentialsError) {
     func value(_ key: String) throws(CredentialsError) -> String {
       guard let entry = file[key], !entry.value.isEmpty else { throw .missing(key) }
       guard entry.value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), entry.value.utf8.count <= 512 else {
@@ -29,5 +33,38 @@ extension ServiceCredential {
       return entry.value
     }
     self.init(applicationID: try value("application_id"), secret: Secret(try value("application_secret")))
+  }
+}
+
+/// A credential as the service hands it over, with what its service is to be held to.
+public struct IssuedCredential: Sendable {
+  public let credential: ServiceCredential
+  /// `server`; nil where the service did not know its own address.
+  public let server: ServerURL?
+  /// `signed_replies`: from the first call on, before anything can be learned from the network.
+  public let requiresSignedReplies: Bool
+  /// `signed_targets`, likewise; the replies must be signed then, too.
+  public let requiresSignedTargets: Bool
+
+  /// Reads a file that only root can read.
+  public init(path: String) throws(CredentialsError) {
+    let file: KeyValueFile
+    do { file = try KeyValueFile(path: path, privacy: .secret) } catch { throw .keyValue(error) }
+    credential = try ServiceCredential(file)
+    requiresSignedTargets = try Self.isRequired("signed_targets", in: file)
+    requiresSignedReplies = try Self.isRequired("signed_replies", in: file) || requiresSignedTargets
+    server = try file["server"].map { (entry) throws(CredentialsError) in
+      guard let address = try? ServerURL(entry.value) else { throw .badValue(entry.key, line: entry.line) }
+      return address
+    }
+  }
+
+  /// False where the key is not there.
+  private static func isRequired(_ key: String, in file: KeyValueFile) throws(CredentialsError) -> Bool {
+    guard let entry = file[key] else { return false }
+    guard let isRequired = ["required": true, "off": false][entry.value] else {
+      throw .badValue(key, line: entry.line)
+    }
+    return isRequired
   }
 }

@@ -15,7 +15,8 @@ struct ApplicationCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create", abstract: "Make an application and print its credentials, this one time.",
     discussion: """
-      The two lines are fit for /etc/iampass/credentials. The secret is not shown again. The service may be running.
+      The lines are a file for iampassctl setup --secret-file. The secret is not shown again. The service may be \
+      running.
       """)
 
   @Argument(help: "What phones show as the one who asks.")
@@ -38,8 +39,11 @@ struct ApplicationCreate: AsyncParsableCommand {
       // A mistyped directory would be one more service, which nothing asks.
       if isNew { Problem.tell("there was no database in \(data): made a new one") }
       do {
+        // First: what fails once there is a secret must take it back.
+        let server = try await storage.publicAddress()
         let application = try await storage.createApplication(named: name, matchCodes: matchCode, at: storage.now())
-        try await CredentialLines.show(id: application.id, secret: application.secret, json: json) {
+        let credential = NewCredential(id: application.id, secret: application.secret, server: server)
+        try await CredentialLines.show(credential, id: application.id, json: json) {
           try await storage.takeBack(application, at: storage.now())
         }
       } catch let refusal as ApplicationRefusal {
@@ -49,22 +53,18 @@ struct ApplicationCreate: AsyncParsableCommand {
   }
 }
 
-/// The one place where a new secret is shown: in the form of `/etc/iampass/credentials`, or as JSON.
+/// The one place where a new secret is shown: as lines of a file, or as JSON.
 enum CredentialLines {
   /// Prints it. Where that fails nobody knows the secret, and `takeBack` undoes what has it.
-  static func show(id: String, secret: Secret, json: Bool, takeBack: () async throws -> Void) async throws {
+  static func show(
+    _ credential: NewCredential, id: String, json: Bool, takeBack: () async throws -> Void
+  ) async throws {
     // A reader that is gone would else end the process before that.
     signal(SIGPIPE, SIG_IGN)
-    guard let failure = Output.write([text(id: id, secret: secret, json: json)]) else { return }
+    let text = json ? String(decoding: credential.json.encoded(), as: UTF8.self) : credential.text
+    guard let failure = Output.write([text]) else { return }
     do { try await takeBack() } catch { throw Problem.secretLost(failure, id: id) }
     throw Problem.secretNotPrinted(failure)
-  }
-
-  private static func text(id: String, secret: Secret, json: Bool) -> String {
-    let secret = secret.exposedValue
-    guard json else { return "application_id = \(id)\napplication_secret = \(secret)" }
-    let members: JSON = .object(["application_id": .string(id), "application_secret": .string(secret)])
-    return String(decoding: members.encoded(), as: UTF8.self)
   }
 }
 

@@ -38,8 +38,8 @@ struct HostCredentialCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create", abstract: "Make one and print it, this one time.",
     discussion: """
-      The two lines are fit for that host's /etc/iampass/credentials. The secret is not shown again. The service may \
-      be running.
+      The lines are a file for iampassctl setup --secret-file on that host. The secret is not shown again. The service \
+      may be running.
       """)
 
   @OptionGroup var options: HostCredentialOptions
@@ -55,9 +55,12 @@ struct HostCredentialCreate: AsyncParsableCommand {
 
   func run() async throws {
     try await options.managing(name: name, host: host) { storage in
+      // First: what fails once there is a secret must take it back.
+      let server = try await storage.publicAddress()
       let credential = try await storage.createHostCredential(
         named: name, host: host, of: options.application, at: storage.now())
-      try await CredentialLines.show(id: credential.id, secret: credential.secret, json: json) {
+      let shown = NewCredential(id: credential.id, secret: credential.secret, server: server)
+      try await CredentialLines.show(shown, id: credential.id, json: json) {
         try await storage.revokeHostCredential(named: name, of: options.application, at: storage.now())
       }
     }

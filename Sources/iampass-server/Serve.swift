@@ -121,7 +121,10 @@ struct Serve: AsyncParsableCommand {
           group.addTask {
             try await serve(server, host: host, port: port, tls: tls, logger: logger) { port in
               let address = known ?? ListenAddress.usual(host: host, port: port)
-              Task { try? await storage.setServiceAddress(address) }
+              Task {
+                try? await storage.setServiceAddress(address)
+                try? await storage.setPublicAddress(known)
+              }
             }
           }
           if let metricsAddress {

@@ -14,6 +14,8 @@ enum Failure: Error {
   /// With the configuration's path.
   case misconfigured(Misconfiguration, path: String)
   case service(ServiceError)
+  /// Less than the service announces or its credential's file says, else less than this computer has required so far.
+  case signsLess(ServiceError, thanSaid: Bool)
   /// He has a token here that the service does not know.
   case unknownAtService(UnixUsername)
   case records(LedgerError)
@@ -121,7 +123,8 @@ enum Failure: Error {
     case .notRenewable(let id): "session \(id) is over, or not a login session"
     case .helperNotThere: "iampass-helper does not run"
     case .sessionStays(let id): "session \(id) has not ended yet"
-    case .service(let error): "the service gave no usable answer: \(error.explanation)"
+    case .service(let error), .signsLess(let error, _):
+      "the service gave no usable answer: \(error.explanation)"
     }
   }
 
@@ -141,6 +144,10 @@ enum Failure: Error {
     case .busy: "answer its questions or end it, then try again"
     case .missingOption: "iampassctl setup --help"
     case .badAddress: "https://iampass.example.com"
+    case .signsLess(_, thanSaid: true):
+      "the service says that it signs: somebody may be in between, such as a proxy that takes headers away"
+    case .signsLess(_, thanSaid: false):
+      "somebody may be in between; for another service, which never signs: iampassctl setup --unsigned"
     case .unreachable(let server, let error): ServiceChecks.hintFor(error.code, server)
     case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret anew"
     case .clockDiffers(let finding): finding.hint
@@ -191,7 +198,7 @@ enum Failure: Error {
     case .unreachable, .clockDiffers: EX_UNAVAILABLE
     case .unknownApplication, .notAccepted: EX_NOPERM
     case .service(.badReply), .service(.replyNotSigned), .service(.replyTargetNotSigned),
-      .service(.replyForAnother), .service(.foreignAddress):
+      .service(.replyForAnother), .service(.foreignAddress), .signsLess:
       EX_PROTOCOL
     case .service, .unknownAtService: EX_UNAVAILABLE
     }

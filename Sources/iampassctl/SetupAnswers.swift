@@ -8,15 +8,22 @@ struct SetupAnswers {
   let configuration: Configuration
   let server: ServerURL
   let credential: ServiceCredential
+  /// What the credential's file says that its service must do.
+  let credentialPins: ReplyPins
+  /// `--unsigned`: what this computer required until now need not be.
+  let givesUpPins: Bool
   /// As it will stand in the configuration; nil: as it stands there now.
   let newAuthority: String?
 
   init(_ command: SetupCommand, prompt: Prompt?) throws(Failure) {
     configuration = try Self.configuration(at: command.host.path)
     newAuthority = try command.ca.map { (path) throws(Failure) in try Self.absolute(path) }
-    server = try Self.server(command.server, configuration, prompt)
+    let file = try command.secretFile.map { (path) throws(Failure) in try SecretFile(path: path) }
+    server = try Self.server(command.server, file?.server ?? configuration.server, prompt)
     let known = try Self.credential(at: command.host.folder + "/credentials")
-    credential = try Self.credential(command, known, prompt)
+    credential = try Self.credential(command, file, known, prompt)
+    credentialPins = file?.pins ?? .none
+    givesUpPins = command.unsigned
   }
 
   /// An unusable file is for the admin to look at, not to be overwritten.
@@ -43,9 +50,9 @@ struct SetupAnswers {
   }
 
   private static func server(
-    _ given: String?, _ configuration: Configuration, _ prompt: Prompt?
+    _ given: String?, _ known: ServerURL?, _ prompt: Prompt?
   ) throws(Failure) -> ServerURL {
-    if given == nil, let known = configuration.server { return known }
+    if given == nil, let known { return known }
     guard var text = given else {
       guard let prompt else { throw .missingOption("--server") }
       return try address(try prompt.line("Address of the service (https://…): "))
@@ -60,9 +67,8 @@ struct SetupAnswers {
   }
 
   private static func credential(
-    _ command: SetupCommand, _ known: ServiceCredential?, _ prompt: Prompt?
+    _ command: SetupCommand, _ file: SecretFile?, _ known: ServiceCredential?, _ prompt: Prompt?
   ) throws(Failure) -> ServiceCredential {
-    let file = try command.secretFile.map { (path) throws(Failure) in try SecretFile(path: path) }
     let id: String
     if let given = command.applicationID ?? file?.applicationID ?? known?.applicationID {
       id = given
@@ -87,18 +93,27 @@ struct SetupAnswers {
   }
 }
 
-/// A file that has a secret alone in a line, or `application_id` and `application_secret`.
+/// A file that has a secret alone in a line, or the lines that the service printed: `application_id`,
+/// `application_secret`, and what it is to be held to.
 struct SecretFile {
   private static let greatestSize = 4_096
 
   let applicationID: String?
   let secret: Secret
+  let server: ServerURL?
+  let pins: ReplyPins
 
   init(path: String) throws(Failure) {
-    if let both = try? ServiceCredential(path: path) {
-      applicationID = both.applicationID
-      secret = both.secret
+    do {
+      let issued = try IssuedCredential(path: path)
+      applicationID = issued.credential.applicationID
+      secret = issued.credential.secret
+      server = issued.server
+      pins = ReplyPins(signedReplies: issued.requiresSignedReplies, signedTargets: issued.requiresSignedTargets)
       return
+    } catch {
+      // A bad line among good ones must not pass for a secret alone.
+      if case .badValue = error { throw .misconfigured(.credentials(error, path: path), path: path) }
     }
     let bytes: [UInt8]
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
@@ -106,5 +121,7 @@ struct SecretFile {
     guard SetupAnswers.isPlain(Array(line)) else { throw .badSecret }
     applicationID = nil
     secret = Secret(bytes: Array(line))
+    server = nil
+    pins = .none
   }
 }

@@ -16,10 +16,11 @@ struct SetupCommand: ParsableCommand {
   @Option(name: .customLong("application-id"), help: "The application's or host credential's id.")
   var applicationID: String?
   @Option(
-    help: "File of root's alone that has the secret, or application_id and application_secret as lines.",
-    completion: .file())
+    help: "File of root's alone that has the secret, or the lines that iampass-server printed.", completion: .file())
   var secretFile: String?
   @Option(help: "PEM file of the authority that alone is trusted for the service.", completion: .file()) var ca: String?
+  @Flag(help: "Take a service that signs less of its replies than this computer has required so far.")
+  var unsigned = false
 
   func run() throws {
     try reportingFailures {

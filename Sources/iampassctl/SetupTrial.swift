@@ -24,6 +24,13 @@ struct ReplyPins: Equatable {
   init(_ announcement: ServiceAnnouncement) {
     self.init(signedReplies: announcement.signedReplies, signedTargets: announcement.signedTargets)
   }
+
+  /// What one of `others` has and this has not.
+  func lack(of others: [ReplyPins]) -> ServiceError? {
+    if !signedReplies, others.contains(where: \.signedReplies) { return .replyNotSigned }
+    if !signedTargets, others.contains(where: \.signedTargets) { return .replyTargetNotSigned }
+    return nil
+  }
 }
 
 /// What the service says to the answers: tried, and nothing changed by it.
@@ -110,18 +117,23 @@ struct SetupTrial {
     throw .notAccepted
   }
 
-  /// Once pinned it stays pinned: a service that signs no more, or announces and does not, may be somebody else.
+  /// Once required it stays required, whatever the address is by now: a service that signs no more, or announces and
+  /// does not, may be somebody else. `--unsigned` lets go of what this computer required, and of nothing else.
   private static func judge(
     _ replies: ReplyPins, _ answers: SetupAnswers, _ announcement: ServiceAnnouncement?
   ) throws(Failure) {
-    var expected = [announcement.map(ReplyPins.init) ?? .none]
-    if answers.server == answers.configuration.server { expected.append(ReplyPins(answers.configuration)) }
-    if expected.contains(where: \.signedReplies), !replies.signedReplies { throw .service(.replyNotSigned) }
-    if expected.contains(where: \.signedTargets), !replies.signedTargets { throw .service(.replyTargetNotSigned) }
+    let told = [announcement.map(ReplyPins.init) ?? .none, answers.credentialPins]
+    if let lack = replies.lack(of: told) { throw .signsLess(lack, thanSaid: true) }
+    if !answers.givesUpPins, let lack = replies.lack(of: [ReplyPins(answers.configuration)]) {
+      throw .signsLess(lack, thanSaid: false)
+    }
     guard replies.signedReplies || answers.server.isEncrypted else {
       throw .misconfigured(.plainServerNotSigned, path: Configuration.path)
     }
-    if replies.signedReplies { Terminal.say("the service signs its replies: signed_replies = required") }
+    Terminal.say(
+      replies.signedReplies
+        ? "the service signs its replies: signed_replies = required"
+        : "the service does not sign its replies: signed_replies = off")
     if replies.signedTargets { Terminal.say("the signature covers what was asked: signed_targets = required") }
   }
 

@@ -121,7 +121,8 @@ class DataDirectory(unittest.TestCase):
         made = world.command("application", "create", "first", "--json", data="new")
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertEqual(made.stderr, f"iampass-server: there was no database in {world.path('new')}: made a new one\n")
-        self.assertEqual(sorted(json.loads(made.stdout)), ["application_id", "application_secret"])
+        members = ["application_id", "application_secret", "signed_replies", "signed_targets"]
+        self.assertEqual(sorted(json.loads(made.stdout)), members)
         again = world.command("application", "create", "second", data="new")
         self.assertEqual((again.returncode, again.stderr), (0, ""))
 
@@ -187,6 +188,31 @@ class PublicAddress(unittest.TestCase):
             self.addCleanup(server.stop)
             server.wait_for("listening on")
             server.stop()
+
+
+class Issued(unittest.TestCase):
+    """What a new credential is handed over with."""
+
+    def created(self, name):
+        words = (("application", "create", name), ("host-credential", "create", name, "web-1", "--host", "web-1"))
+        return [world.command(*each, data="named").stdout for each in words]
+
+    def test_a_new_credential_says_what_its_service_is_held_to(self):
+        self.addCleanup(shutil.rmtree, world.path("named"))
+        known = "signed_replies = required\nsigned_targets = required\n"
+        for text in self.created("before"):
+            self.assertRegex(text, rf"^application_id = \S+\napplication_secret = \S+\n{known}$")
+        address = "https://iampass.example.org/base"
+        served = world.start(
+            program("iampass-server"), "serve", "--data", world.path("named"), "--listen", "127.0.0.1:0", "--tls-cert",
+            world.certificate, "--tls-key", world.key, "--public-url", address)  # fmt: skip
+        self.addCleanup(served.stop)
+        served.wait_for("listening on")
+        end = time.monotonic() + PATIENCE
+        while "server = " not in self.created(f"new{time.monotonic()}")[0] and time.monotonic() < end:
+            time.sleep(0.1)
+        for text in self.created("after"):
+            self.assertTrue(text.endswith(f"{known}server = {address}\n"), text)
 
 
 class Hints(unittest.TestCase):

@@ -116,4 +116,17 @@ extension Storage {
         sql: "INSERT OR REPLACE INTO service_fact (name, value) VALUES ('address', ?)", arguments: [address])
     }
   }
+
+  /// `--public-url` of the service's last start; nil where it had none.
+  public func publicAddress() async throws -> String? {
+    try await read { try String.fetchOne($0, sql: "SELECT value FROM service_fact WHERE name = 'public address'") }
+  }
+
+  public func setPublicAddress(_ address: String?) async throws {
+    try await write { db in
+      try db.execute(sql: "DELETE FROM service_fact WHERE name = 'public address'")
+      guard let address else { return }
+      try db.execute(sql: "INSERT INTO service_fact (name, value) VALUES ('public address', ?)", arguments: [address])
+    }
+  }
 }

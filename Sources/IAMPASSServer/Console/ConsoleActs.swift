@@ -154,11 +154,11 @@ extension Console {
 extension Console {
   private func showOnce(_ title: String, id: String, _ secret: Secret, back: String, _ visitor: Visitor) -> ServiceReply
   {
+    let lines = NewCredential(id: id, secret: secret, server: service.publicURL?.description).text
     let content: HTML = """
       <section aria-labelledby="title">
-      <p>For <code>/etc/iampass/credentials</code>. The secret is shown this one time.</p>
-      <pre>application_id = \(id)
-      application_secret = \(secret.exposedValue)</pre>
+      <p>A file for <code>iampassctl setup --secret-file</code>. The secret is shown this one time.</p>
+      <pre>\(lines: lines)</pre>
       <p><a href="\(base + back)">Done</a></p>
       </section>
       """

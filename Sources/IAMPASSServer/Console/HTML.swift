@@ -25,6 +25,11 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     mutating func appendInterpolation(_ parts: [HTML]) { text += HTML(parts).text }
     mutating func appendInterpolation(_ number: some BinaryInteger) { text += "\(number)" }
     mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+    /// Several lines, which stay apart.
+    mutating func appendInterpolation(lines value: String) {
+      text += value.split(separator: "\n", omittingEmptySubsequences: false).map { HTML.escaped(String($0)) }
+        .joined(separator: "\n")
+    }
   }
 
   /// Fit for text and for attributes in quotation marks. Control characters and marks of direction are made visible.

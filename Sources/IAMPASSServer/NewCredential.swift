@@ -1,0 +1,30 @@
+import IAMPASSProtocol
+
+/// A new credential as it is handed over, this one time: the lines of a file for `iampassctl setup --secret-file`.
+///
+/// Beside id and secret they say what that computer must hold the service to from its first call on, when nothing that
+/// it is told over the network can be trusted yet.
+public struct NewCredential: Sendable {
+  private let id: String
+  private let secret: Secret
+  private let server: String?
+
+  /// - Parameter server: where clients reach the service; nil where `--public-url` does not say.
+  public init(id: String, secret: Secret, server: String?) {
+    self.id = id
+    self.secret = secret
+    self.server = server
+  }
+
+  private var members: [(name: String, value: String)] {
+    [
+      ("application_id", id), ("application_secret", secret.exposedValue),
+      // This service signs all its replies, with what was asked.
+      ("signed_replies", "required"), ("signed_targets", "required"),
+    ] + [("server", server)].compactMap { name, value in value.map { (name, $0) } }
+  }
+
+  public var text: String { members.map { "\($0.name) = \($0.value)" }.joined(separator: "\n") }
+
+  public var json: JSON { .object(members.map { JSON.Member($0.name, .string($0.value)) }) }
+}
