@@ -94,6 +94,13 @@ class Traces(HostTestCase):
         files = sorted(path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
         self.assertEqual(files[-1], pathlib.Path(__file__).name)
 
+    def test_the_units_leave_no_line_that_says_nothing(self):
+        said = self.host.run("journalctl", "--no-pager", "--output=short", "--boot")
+        # Each line's unit stands in it, so that this journal is one of a service that ran.
+        self.assertIn("iampass-server", said)
+        self.assertNotIn("Failed to set thread priority", said)
+        self.assertNotIn("unset environment variable", said)
+
     def test_no_secret_stands_in_any_field_of_the_journal(self):
         words = "a secret of the tests' own: " + "".join(reversed(self.secrets[0]))
         self.host.run("logger", words)
