@@ -12,7 +12,7 @@ struct ApprovalWait {
   /// While the user is at the phone.
   static let identifyingStep: Int64 = 250
   /// A service that says that it holds its replies and does not is asked this often at most, in milliseconds.
-  static let shortestHold: Int64 = 250
+  static let shortestHold: Int64 = 2_000
   /// Changes that may come one right after the other.
   static let greatestQuickCount = 3
   /// With less time left a worker could not report by itself, in milliseconds.

@@ -76,7 +76,7 @@ struct AskingPace {
   /// of the service; in ms.
   static let tick: Int64 = 250
   /// A held reply that comes sooner than this was not held.
-  static let leastHold: Int64 = 900
+  static let leastHold: Int64 = 2_000
 
   /// Spreads by a fifth to both sides, so that many hosts do not ask in step.
   var dice: () -> Int64 = { Int64.random(in: -200...200) }

@@ -8,6 +8,8 @@ struct PhoneQuestion {
   private static let patience: Int64 = 60_000
   /// Seconds that the service may hold a reply; short, so that the spinner turns.
   private static let hold: Int64 = 1
+  /// Between two questions where a reply that is said to be held comes at once, in ms.
+  private static let shortestHold: Int64 = 2_000
 
   let host: ConfiguredHost
   let user: EnrolledUser
@@ -40,12 +42,17 @@ struct PhoneQuestion {
     let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
     while MonotonicInstant.now() < end {
       guard spinner.turn(milliseconds: 100) else { throw .interrupted }
+      let asked = MonotonicInstant.now()
       let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
         try client.approval(of: session, waitSeconds: Self.hold, deadline: deadline)
       }
       switch answer {
       case .approved(let active): return active
-      case .waiting(_, let held): if !held { _ = spinner.turn(milliseconds: 500) }
+      case .waiting(_, let held):
+        // A service that says that it holds its replies and does not is not asked in a circle.
+        let took = MonotonicInstant.now().milliseconds(since: asked)
+        let rest = !held ? 500 : took >= Self.hold * 900 ? 0 : Self.shortestHold - took
+        if rest > 0 { _ = spinner.turn(milliseconds: rest) }
       case .ended(_, let reason): throw .notApproved(ReasonWord.text(of: reason) ?? "the service ended the request")
       }
     }

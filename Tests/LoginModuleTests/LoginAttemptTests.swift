@@ -128,8 +128,8 @@ struct Scene {
 
   @Test func asksNoFasterWhereTheServiceOnlySaysThatItHolds() throws {
     let hasty = Step.heldStatus(milliseconds: 0, ScriptedTransport.word("pending"))
-    var scene = try Scene([started] + [Step](repeating: hasty, count: 8) + [.logout])
-    scene.policy.timeout = 2
+    var scene = try Scene([started] + [Step](repeating: hasty, count: 4) + [.logout])
+    scene.policy.timeout = 8
     #expect(try scene.refusal() == .notAnswered)
   }
 
