@@ -54,6 +54,14 @@ static inline int iampass_ignores(int signal) {
   return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+/// openat2(2) of one part of a path, whose links are not followed; the structure is the kernel's `open_how`.
+///
+/// @param stays refuses what leads out of the folder.
+static inline int iampass_open_beneath(int folder, const char *name, int flags, int stays) {
+  // RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH.
+  struct { unsigned long long flags, mode, resolve; } how = {(unsigned)flags, 0, 0x02 | 0x04 | (stays ? 0x08 : 0)};
+  return (int)syscall(437, folder, name, &how, sizeof how);
+}
 /// write(2) without SIGXFSZ, which would end a host whose caller has set RLIMIT_FSIZE low: EFBIG alone says so.
 static inline ssize_t iampass_write(int descriptor, const void *bytes, size_t count) {
   sigset_t only, before, pending;
@@ -87,6 +95,8 @@ static inline int iampass_duplicate_above(int descriptor, int least) {
   return fcntl(descriptor, F_DUPFD_CLOEXEC, least);
 }
 static inline int iampass_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
+/// What tools call the process (PR_SET_NAME); 15 bytes.
+static inline int iampass_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 static inline int iampass_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 static inline int iampass_pidfd_kill(int pidfd, int signal) {
   return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);

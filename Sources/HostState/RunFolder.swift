@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import IAMPASSClient
 
 /// `/run/iampass` and the folders in it: root's alone, made when first needed.
 public struct RunFolder: Sendable {
@@ -15,16 +16,36 @@ public struct RunFolder: Sendable {
     return full
   }
 
+  private static let mode: mode_t = 0o700
+
   private static func make(_ path: String) throws(FileError) {
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(.system(errno), path: path) }
+    let place: SafePath.Place
+    do throws(PathFault) { place = try SafePath.place(of: path) } catch { throw FileError(error) }
+    let isNew = mkdirat(place.folder.number, place.name, mode) == 0
+    guard isNew || errno == EEXIST else { throw FileError(.system(errno), path: path) }
+    let folder: Descriptor
+    do throws(PathFault) { folder = try place.open(O_RDONLY | O_DIRECTORY) } catch { throw FileError(error) }
+    // The host's umask is not ours to rely on.
+    guard !isNew || fchmod(folder.number, Self.mode) == 0 else { throw FileError(.system(errno), path: path) }
     var found = stat()
-    guard lstat(path, &found) == 0 else { throw FileError(.system(errno), path: path) }
+    guard fstat(folder.number, &found) == 0 else { throw FileError(.system(errno), path: path) }
     let mode = found.st_mode & 0o7777
-    guard found.st_mode & S_IFMT != S_IFLNK else { throw FileError(.symbolicLink, path: path, mode: mode) }
-    guard found.st_mode & S_IFMT == S_IFDIR else { throw FileError(.notRegular, path: path, mode: mode) }
     guard found.st_uid == 0 else { throw FileError(.notOwnedByRoot, path: path, mode: mode) }
     guard mode & 0o022 == 0 else { throw FileError(.writableByOthers, path: path, mode: mode) }
     guard mode & 0o077 == 0 else { throw FileError(.readableByOthers, path: path, mode: mode) }
+  }
+}
+
+extension FileError {
+  /// Of the path to a folder.
+  fileprivate init(_ fault: PathFault) {
+    switch fault.code {
+    case .symbolicLink: self.init(.symbolicLink, path: fault.path)
+    case .notFolder, .system(ENOTDIR): self.init(.notRegular, path: fault.path)
+    case .ownedByAnother, .writableByOthers: self.init(.folderWritableByOthers, path: fault.path)
+    case .notAbsolute: self.init(.system(EINVAL), path: fault.path)
+    case .system(let number): self.init(.system(number), path: fault.path)
+    }
   }
 }
 

@@ -61,10 +61,11 @@ final class StandbyWorker: WorkerEnd {
   ///
   /// Whoever connects without waiting has no answer yet: no secret may go out before ``accepts(_:)``.
   init?(path: String, program: String, user: String) {
-    guard (try? WorkerFile.check(socket: path)) != nil, let running = try? WorkerFile.check(program),
-      let place = WorkerPlace(running: running, user: user)
+    guard let listening = try? WorkerFile.open(socket: path), let running = try? WorkerFile.open(program),
+      let place = WorkerPlace(running: running.identity, user: user)
     else { return nil }
-    let made = iampass_connect(path)
+    // The socket that was looked at, whatever stands at its path now.
+    let made = iampass_connect("/proc/self/fd/\(listening.number)")
     guard made >= 0 else { return nil }
     // Hosts run with 0–2 closed and open files by number.
     let lifted = iampass_duplicate_above(made, WorkerProcess.leastDescriptor)

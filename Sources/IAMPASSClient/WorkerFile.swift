@@ -23,42 +23,52 @@ package struct FileIdentity: Sendable, Equatable {
 
 /// What is started with the network in its hands must be what the administrator installed.
 enum WorkerFile {
-  /// - Returns: which program it is.
-  static func check(_ path: String) throws(TransportError) -> FileIdentity {
-    _ = try check(try folder(of: path), flags: O_DIRECTORY, kind: S_IFDIR)
-    return try check(path, flags: O_NOFOLLOW, kind: S_IFREG)
+  /// A program that was looked at. It is started by its descriptor, so that no other can take its place meanwhile.
+  struct Program {
+    let descriptor: Descriptor
+    let identity: FileIdentity
+  }
+
+  static func open(_ path: String) throws(TransportError) -> Program {
+    let (descriptor, status) = try open(path, kind: S_IFREG)
+    return Program(descriptor: descriptor, identity: FileIdentity(status))
   }
 
   /// The same of a socket that workers wait at.
-  static func check(socket path: String) throws(TransportError) {
-    _ = try check(try folder(of: path), flags: O_DIRECTORY, kind: S_IFDIR)
-    _ = try check(path, flags: O_NOFOLLOW, kind: S_IFSOCK)
-  }
+  static func open(socket path: String) throws(TransportError) -> Descriptor { try open(path, kind: S_IFSOCK).0 }
 
-  private static func folder(of path: String) throws(TransportError) -> String {
-    guard path.utf8.first == UInt8(ascii: "/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
-      throw TransportError(.workerFailed, detail: "\(path) is not an absolute path")
+  private static func open(_ path: String, kind: mode_t) throws(TransportError) -> (Descriptor, stat) {
+    let descriptor: Descriptor
+    do throws(PathFault) { descriptor = try SafePath.place(of: path).open(O_PATH) } catch {
+      throw TransportError(error)
     }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-
-  private static func check(_ path: String, flags: Int32, kind: mode_t) throws(TransportError) -> FileIdentity {
-    let descriptor = iampass_open(path, O_PATH | O_CLOEXEC | flags, 0)
-    guard descriptor >= 0 else { throw .start(path) }
-    defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .start(path) }
+    guard fstat(descriptor.number, &status) == 0 else { throw .start(path) }
     guard status.st_mode & S_IFMT == kind else {
-      throw TransportError(.workerFailed, detail: "\(path) is no \(kind == S_IFSOCK ? "socket" : "regular file")")
+      throw TransportError(.workerFailed, detail: "\(path) is not a \(kind == S_IFSOCK ? "socket" : "regular file")")
     }
     guard status.st_uid == 0 || status.st_uid == geteuid() else {
-      throw TransportError(.workerFailed, detail: "\(path) belongs to another user")
+      throw TransportError(PathFault(code: .ownedByAnother, path: path))
     }
-    // In a folder like /tmp others can add files but not replace ours.
-    let isShared = kind == S_IFDIR && status.st_mode & S_ISVTX != 0
-    guard status.st_mode & 0o022 == 0 || isShared else {
-      throw TransportError(.workerFailed, detail: "\(path) is writable by others")
+    guard status.st_mode & 0o022 == 0 else {
+      throw TransportError(PathFault(code: .writableByOthers, path: path))
     }
-    return FileIdentity(status)
+    return (descriptor, status)
+  }
+}
+
+extension TransportError {
+  fileprivate init(_ fault: PathFault) {
+    let path = fault.path
+    switch fault.code {
+    case .notAbsolute: self.init(.workerFailed, detail: "\(path) is not an absolute path")
+    case .symbolicLink: self.init(.workerFailed, detail: "\(path) is a symbolic link")
+    case .notFolder: self.init(.workerFailed, detail: "\(path) is not in a folder")
+    case .ownedByAnother:
+      self.init(.workerFailed, detail: "\(path), or a folder that it is in, belongs to another user")
+    case .writableByOthers:
+      self.init(.workerFailed, detail: "\(path), or a folder that it is in, is writable by others")
+    case .system(let code): self = .start(path, code)
+    }
   }
 }

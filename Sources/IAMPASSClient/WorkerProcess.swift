@@ -17,8 +17,12 @@ final class WorkerProcess: WorkerEnd {
   static let leastDescriptor: Int32 = 10
 
   /// Starts `path` for `user` (nil: keep the caller's).
-  init(path: String, user: String?) throws(TransportError) {
-    _ = try WorkerFile.check(path)
+  convenience init(path: String, user: String?) throws(TransportError) {
+    try self.init(try WorkerFile.open(path), path: path, user: user)
+  }
+
+  /// - Parameter path: for messages.
+  init(_ program: WorkerFile.Program, path: String, user: String?) throws(TransportError) {
     var ends: [Int32] = [-1, -1]
     guard iampass_socket_pair(&ends) == 0 else { throw .start("socketpair") }
     let lifted = ends.map { iampass_duplicate_above($0, Self.leastDescriptor) }
@@ -30,7 +34,7 @@ final class WorkerProcess: WorkerEnd {
     }
     defer { close(lifted[1]) }
     do throws(TransportError) {
-      process = try Self.start(path, user ?? "-", socket: lifted[1])
+      process = try Self.start(program, path, user ?? "-", socket: lifted[1])
     } catch {
       close(lifted[0])
       throw error
@@ -65,9 +69,15 @@ final class WorkerProcess: WorkerEnd {
     while poll(&entry, 1, Int32(clamping: max(0, end.milliseconds(since: .now())))) < 0, errno == EINTR {}
   }
 
-  private static func start(_ path: String, _ user: String, socket: Int32) throws(TransportError) -> Int32 {
+  private static func start(
+    _ program: WorkerFile.Program, _ path: String, _ user: String, socket: Int32
+  ) throws(TransportError) -> Int32 {
+    // Hosts run with 0–2 closed; the child puts its socket and its program where its numbers are.
+    let lifted = iampass_duplicate_above(program.descriptor.number, leastDescriptor)
+    guard lifted >= 0 else { throw .start("fcntl") }
+    defer { close(lifted) }
     var child: pid_t = 0
-    let failure = spawn(path, user, socket, &child)
+    let failure = spawn(lifted, user, socket, &child)
     guard failure == 0 else { throw .start(path, failure) }
     let process = iampass_pidfd_open(child)
     guard process >= 0 else {
@@ -85,7 +95,7 @@ final class WorkerProcess: WorkerEnd {
     return process
   }
 
-  private static func spawn(_ path: String, _ user: String, _ socket: Int32, _ child: inout pid_t) -> Int32 {
+  private static func spawn(_ program: Int32, _ user: String, _ socket: Int32, _ child: inout pid_t) -> Int32 {
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
     posix_spawn_file_actions_init(&actions)
@@ -107,7 +117,8 @@ final class WorkerProcess: WorkerEnd {
       posix_spawn_file_actions_adddup2(&actions, 0, 1),
       posix_spawn_file_actions_adddup2(&actions, 0, 2),
       posix_spawn_file_actions_adddup2(&actions, socket, WorkerProcess.workerSocket),
-      iampass_spawn_closefrom(&actions, WorkerProcess.workerSocket + 1),
+      posix_spawn_file_actions_adddup2(&actions, program, WorkerProcess.workerProgram),
+      iampass_spawn_closefrom(&actions, WorkerProcess.workerProgram + 1),
       iampass_spawn_chdir(&actions, "/"),
     ]
     if let failed = steps.first(where: { $0 != 0 }) { return failed }
@@ -116,13 +127,16 @@ final class WorkerProcess: WorkerEnd {
         // SAFETY: posix_spawn reads the strings during the call only, and does not write to them.
         var arguments = [UnsafeMutablePointer(mutating: name), UnsafeMutablePointer(mutating: user), nil]
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        return posix_spawn(&child, path, &actions, &attributes, &arguments, &environment)
+        let opened = "/proc/self/fd/\(WorkerProcess.workerProgram)"
+        return posix_spawn(&child, opened, &actions, &attributes, &arguments, &environment)
       }
     }
   }
 
   /// Where the worker finds its socket.
   package static let workerSocket: Int32 = 3
+  /// Where its program is while it is started; it closes this first of all.
+  package static let workerProgram: Int32 = 4
 }
 
 extension TransportError {

@@ -106,7 +106,7 @@ final class Standby: Listener {
 /// Something else that listens, greets and then hears what it is told.
 final class Impostor: Listener {
   init(_ greeting: String, user: uid_t = 0) throws {
-    let place = try #require(WorkerPlace(running: try WorkerFile.check(StandbyProgram.path), user: "nobody"))
+    let place = try #require(WorkerPlace(running: try WorkerFile.open(StandbyProgram.path).identity, user: "nobody"))
     try super.init(
       """
       greeting, user, device, inode, network = sys.argv[2], *map(int, sys.argv[3:])

@@ -102,8 +102,9 @@ func workers() -> [pid_t] {
     let list = (try? String(contentsOfFile: "/proc/self/task/\(task)/children", encoding: .utf8)) ?? ""
     return list.split(separator: " ").compactMap { pid_t($0) }
   }.filter {
-    let status = processStatus($0)
-    return status["Name"] == "iampass-https" && status["State"]?.hasPrefix("Z") != true
+    // By its file: its name is a number until it has set another.
+    let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\($0)/exe")
+    return program?.hasSuffix("/iampass-https") == true && processStatus($0)["State"]?.hasPrefix("Z") != true
   }
 }
 

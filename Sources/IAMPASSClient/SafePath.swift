@@ -1,0 +1,124 @@
+import CHost
+import Glibc
+
+/// An open file, closed with this object.
+package final class Descriptor {
+  package let number: Int32
+
+  package init(_ number: Int32) { self.number = number }
+
+  deinit { close(number) }
+}
+
+/// Why a path is not trusted, and which part of it.
+package struct PathFault: Error, Equatable {
+  package enum Code: Equatable, Sendable {
+    case notAbsolute
+    case symbolicLink
+    case notFolder
+    case ownedByAnother
+    case writableByOthers
+    /// With errno.
+    case system(Int32)
+  }
+
+  package let code: Code
+  package let path: String
+}
+
+/// Paths walked part by part (openat2(2)): nobody but root and this user can make one lead elsewhere.
+///
+/// Links of these two are followed, as `/var/run` is one; the last part must not be a link.
+package enum SafePath {
+  /// What the walk ended at: the folder that has the last part, and that part's name.
+  package struct Place {
+    package let folder: Descriptor
+    package let name: String
+    package let path: String
+
+    /// Opens the last part, and does not follow it.
+    ///
+    /// - Parameter flags: besides `O_CLOEXEC` and `O_NOFOLLOW`.
+    package func open(_ flags: Int32) throws(PathFault) -> Descriptor {
+      let found = try Descriptor(SafePath.step(from: folder, name, flags, path))
+      var status = stat()
+      guard fstat(found.number, &status) == 0 else { throw PathFault(code: .system(errno), path: path) }
+      guard status.st_mode & S_IFMT != S_IFLNK else { throw PathFault(code: .symbolicLink, path: path) }
+      return found
+    }
+  }
+
+  /// As many as the kernel follows.
+  private static let mostLinks = 40
+
+  package static func place(of path: String) throws(PathFault) -> Place {
+    var parts = try parts(of: path)
+    guard let name = parts.popLast(), name != "..", name != "." else { throw PathFault(code: .notFolder, path: path) }
+    return Place(folder: try folder(parts, path), name: name, path: path)
+  }
+
+  private static func parts(of path: String) throws(PathFault) -> [String] {
+    guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
+      throw PathFault(code: .notAbsolute, path: path)
+    }
+    return path.split(separator: "/").map(String.init)
+  }
+
+  private static func folder(_ parts: [String], _ path: String) throws(PathFault) -> Descriptor {
+    var here = try root()
+    var rest = Array(parts.reversed())
+    var links = 0
+    while let name = rest.popLast() {
+      let next = try Descriptor(step(from: here, name, O_PATH, path))
+      var status = stat()
+      guard fstat(next.number, &status) == 0 else { throw PathFault(code: .system(errno), path: path) }
+      guard status.st_uid == 0 || status.st_uid == geteuid() else {
+        throw PathFault(code: .ownedByAnother, path: path)
+      }
+      switch status.st_mode & S_IFMT {
+      case S_IFDIR:
+        // In a folder like /tmp others can add files, and replace only their own.
+        guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
+          throw PathFault(code: .writableByOthers, path: path)
+        }
+        here = next
+      case S_IFLNK:
+        links += 1
+        guard links <= mostLinks else { throw PathFault(code: .system(ELOOP), path: path) }
+        let target = try target(of: next, path)
+        if target.utf8.first == UInt8(ascii: "/") { here = try root() }
+        rest += target.split(separator: "/").map(String.init).reversed()
+      default: throw PathFault(code: .notFolder, path: path)
+      }
+    }
+    return here
+  }
+
+  private static func root() throws(PathFault) -> Descriptor {
+    let root = iampass_open("/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0)
+    guard root >= 0 else { throw PathFault(code: .system(errno), path: "/") }
+    return Descriptor(root)
+  }
+
+  /// One part, which is not followed. `..` leads to a folder that was looked at on the way here.
+  private static func step(
+    from here: Descriptor, _ name: String, _ flags: Int32, _ path: String
+  ) throws(PathFault) -> Int32 {
+    let next = iampass_open_beneath(here.number, name, flags | O_NOFOLLOW | O_CLOEXEC, name == ".." ? 0 : 1)
+    guard next < 0 else { return next }
+    let code = errno
+    // With O_DIRECTORY a link is no folder before it is a link.
+    var status = stat()
+    let isLink = fstatat(here.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    throw PathFault(code: isLink ? .symbolicLink : .system(code), path: path)
+  }
+
+  private static func target(of link: Descriptor, _ path: String) throws(PathFault) -> String {
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+      // SAFETY: readlinkat writes at most the buffer's size and says how much it wrote.
+      count = max(0, readlinkat(link.number, "", buffer.baseAddress!, buffer.count))
+    }
+    guard !bytes.isEmpty, bytes.count < Int(PATH_MAX) else { throw PathFault(code: .system(ENAMETOOLONG), path: path) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
