@@ -41,6 +41,14 @@ static inline CURLMcode iampass_curl_multi_on_timer(CURLM *multi, void *owner, i
   CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, owner);
   return code == CURLM_OK ? curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, call) : code;
 }
+/// Runs all handles, and tells of all their sockets. The function is deprecated for its cost, with thousands of handles;
+/// no other one does both.
+static inline void iampass_curl_multi_drive(CURLM *multi, int *running) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  curl_multi_socket_all(multi, running);
+#pragma GCC diagnostic pop
+}
 /// The bytes must outlive the handle.
 static inline CURLcode iampass_curl_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_NOCOPY};

@@ -37,6 +37,8 @@ struct EasyOptions {
     // A thread of the resolver would otherwise be waited for when its request is given up.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_NOSIGNAL, 1)
+    // Each connection begins with a lookup, since that is where its time begins (`Transfer.beganLookup`).
+    set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
   }
 
   mutating func trust(_ target: Target) {
@@ -68,8 +70,18 @@ struct EasyOptions {
     set(CURLOPT_UPLOAD_BUFFERSIZE, 16384)
   }
 
+  /// How long libcurl may take to connect, from where it set out for a connection; it shares that out among the host's
+  /// addresses. What waits for another request's connection is not to be given up by it, so it is set on the way only.
+  func allow(milliseconds: Int64) {
+    _ = iampass_curl_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
+  }
+
+  /// Zero is libcurl's 300 s, beyond all bounds of this program.
+  func allowAnyTime() { _ = iampass_curl_number(easy, CURLOPT_CONNECTTIMEOUT_MS, 0) }
+
   mutating func send(_ request: HTTPRequest, to url: String) {
     set(CURLOPT_URL, url)
+    allowAnyTime()
     // A POST is not repeated on a fresh connection, so it does not gamble on one that has long been idle. Seconds.
     set(CURLOPT_MAXAGE_CONN, request.method == .get ? 90 : 20)
     switch request.method {

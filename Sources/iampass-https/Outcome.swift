@@ -11,17 +11,18 @@ extension Transfer {
     guard result == CURLE_OK else { throw TransportError(code(of: result), detail: handle.detail) }
     let status = iampass_curl_info(handle.easy, CURLINFO_RESPONSE_CODE)
     guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
-    let reply = HTTPReply(status: status, headers: replyHeaders(), body: body, streams: isMultiplexed ? streams : 0)
-    guard isWhole(reply) else { throw TransportError(.connectionLost, detail: "the reply has no length") }
-    return reply
-  }
-
-  /// A body that ends where the connection does may have been cut: libcurl 7.88 takes an end that TLS has not
-  /// confirmed for a good one. Errors of proxies come like that, and matter by their status only.
-  private func isWhole(_ reply: HTTPReply) -> Bool {
-    reply.body.isEmpty || reply.status >= 300
-      || isMultiplexed
-      || reply.header("Content-Length") != nil || reply.header("Transfer-Encoding") != nil
+    let headers = replyHeaders()
+    let framing = ReplyFraming(headers, status: status, isMultiplexed: isMultiplexed)
+    switch framing {
+    case .length(let length) where length != body.count:
+      throw TransportError(.connectionLost, detail: "\(body.count) bytes of \(length) came")
+    case .ambiguous: throw TransportError(.notHTTP, detail: "the reply's length is ambiguous")
+    // A proxy's refusal comes like that, and matters by its status; of its words the end may be missing.
+    case .none where status >= 300: body = []
+    case .none: throw TransportError(.connectionLost, detail: "the reply has no length")
+    case .length, .marked: break
+    }
+    return HTTPReply(status: status, headers: headers, body: body, streams: isMultiplexed ? streams : 0)
   }
 
   private var isMultiplexed: Bool { iampass_curl_info(handle.easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1) }
@@ -62,8 +63,10 @@ extension Transfer {
     case CURLE_OUT_OF_MEMORY where phase == .exchange: return .replyTooLarge
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: return phase == .exchange ? .notHTTP : .workerFailed
     case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
-      CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT, CURLE_PROXY:
+      CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_ABORTED_BY_CALLBACK, CURLE_PROXY:
       return lost()
+    // By the time that libcurl has for the host's addresses.
+    case CURLE_OPERATION_TIMEDOUT: return overdue.code
     // The worker's own settings, certificates or memory.
     default: return .workerFailed
     }

@@ -23,6 +23,7 @@ final class Service {
   /// The last reply came over HTTP/2.
   private var carriesMany = false
   private var nextCount = MonotonicInstant(nanoseconds: 0)
+  private var nextDrive = MonotonicInstant(nanoseconds: 0)
 
   /// Nothing is under way: the parent's next frame, or its end, wakes the loop. In ms.
   private static let idle: Int64 = 60_000
@@ -68,6 +69,7 @@ final class Service {
     while true {
       while let frame = parent.next() { take(frame) }
       events.serveTimer()
+      let driven = drive()
       reportFinished()
       let now = MonotonicInstant.now()
       reportOverdue(now)
@@ -79,10 +81,27 @@ final class Service {
         if pause > 0 { usleep(UInt32(clamping: pause) * 1_000) }
       }
       lastTurn = .now()
-      let next = [agenda.next, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
+      let next = [agenda.next, driven, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
       connections = max(1, events.connectionCount)
       if events.take(until: next, sendsToParent: parent.wantsToSend) { parent.receive() }
     }
+  }
+
+  /// While a connection is being made.
+  ///
+  /// - Returns: when to do it again; nil: no connection is being made.
+  private func drive() -> MonotonicInstant? {
+    let now = MonotonicInstant.now()
+    // Held requests by the thousand are on no way; a new one notes it here.
+    guard agenda.mayConnect else { return nil }
+    guard now >= nextDrive else { return nextDrive }
+    let underWay = transfers.values.filter { $0.phase.isUnderWay }
+    agenda.mayConnect = !underWay.isEmpty
+    guard agenda.mayConnect else { return nil }
+    for transfer in underWay { transfer.keepTime(now) }
+    events.drive()
+    nextDrive = now.advanced(milliseconds: Transfer.drivingPause)
+    return nextDrive
   }
 
   private func take(_ frame: WorkerFrame) {
@@ -178,6 +197,8 @@ final class Service {
 /// leaves its own behind until then.
 final class Agenda {
   var next: MonotonicInstant?
+  /// A connection is being made, or was when this was looked at last.
+  var mayConnect = false
 
   func note(_ bound: MonotonicInstant) { next = min(next ?? bound, bound) }
 }

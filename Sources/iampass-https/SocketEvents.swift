@@ -63,6 +63,10 @@ final class SocketEvents {
     curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
   }
 
+  /// Lets libcurl look at everything, and tell which sockets it waits for: where addresses refuse one after the other,
+  /// libcurl 7.88 sets up the next one and waits for neither its socket nor a time.
+  func drive() { iampass_curl_multi_drive(multi, &running) }
+
   private func act(on event: iampass_epoll_news) {
     // After an error or an end reading and writing tell which.
     let both = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0

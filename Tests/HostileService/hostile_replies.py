@@ -104,6 +104,22 @@ def redirect(status, location):
     return reply(status, b"{}", [("Location", location)])
 
 
+#: Replies whose end two readers could see in two places, or that may have been cut short. Each body is whole.
+FRAMING = {
+    "two_lengths": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 2\r\n\r\nwhole"),
+    "same_length_twice": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nwhole"),
+    "lengths_in_one_line": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nwhole"),
+    "length_with_a_sign": raw(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nwhole"),
+    "length_and_chunks": raw(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n"),
+    "chunked_twice": raw(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n"),
+    "identity": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nwhole"),
+    "empty_without_length": raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
+    "chunks_without_end": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n"),
+    "refusal_without_length": raw(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\nhalf"),
+}
+
 FAULTS = {
     "ok": reply(200, b"{}", [("Content-Type", "application/json"), ("X-Kept", "yes")]),
     "whole": reply(200, b"whole"),

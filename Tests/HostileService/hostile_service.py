@@ -18,7 +18,8 @@ import warnings
 
 from held_service import HeldService
 from hostile_certificates import LEAVES, Certificates
-from hostile_replies import FAULTS, Hangup, reply
+from hostile_replies import FAULTS, FRAMING, Hangup, reply
+from http2_service import HTTP2Service, cut_short
 
 # Old protocol versions are what some of these services are for.
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -31,6 +32,8 @@ SERVICES = {
     "tls1_1": {"tls": ssl.TLSVersion.TLSv1_1},
     "weak_ciphers": {"tls": ssl.TLSVersion.TLSv1_2, "ciphers": "eNULL:aNULL:@SECLEVEL=0"},
     **{name: {"certificate": name} for name in (*LEAVES, "self_signed") if name != "good"},
+    # Of the addresses of one name glibc sorts this one behind those that are nearer to 127.0.0.1 (RFC 6724).
+    "elsewhere": {"certificate": "wrong_host", "address": "127.0.0.128"},
     "reset_at_accept": {"at_accept": "reset"},
     "close_at_accept": {"at_accept": "close"},
     "silent_at_accept": {"at_accept": "silent"},
@@ -183,7 +186,7 @@ class HostileService:
         if chosen is None and path.startswith("/fault/"):
             chosen = path.removeprefix("/fault/")
         if isinstance(chosen, str):
-            chosen = FAULTS.get(chosen)
+            chosen = FAULTS.get(chosen) or FRAMING.get(chosen)
         return chosen or reply(404, b"{}")
 
 
@@ -205,6 +208,7 @@ def main():
     # 300 held requests are more than RLIMIT_NOFILE of the worker; eight connections of one stream are soon full.
     for name, streams, held in (("holds_300", 100, 300), ("holds_8", 1, 1000)):
         services[name] = HeldService(HostileService.certificates(), streams, held).start()
+    services["cut_stream"] = HTTP2Service(HostileService.certificates(), [cut_short]).start()
     ports = {name: service.port for name, service in services.items()}
     print(json.dumps({"ca_file": services["good"].ca_file, "ports": ports}), flush=True)
     sys.stdin.read()

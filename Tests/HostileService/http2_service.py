@@ -82,7 +82,15 @@ def growing_headers(exchange):
     exchange.frame(HEADERS, END_HEADERS | END_STREAM, STATUS_200 + entry + b"\xbe" * 4000)
 
 
+def cut_short(exchange):
+    """A whole text on a stream that is taken back, with an error's code of "no error", before it ended."""
+    exchange.frame(HEADERS, END_HEADERS, STATUS_200)
+    exchange.frame(DATA, 0, b'{"session_status":"active","authenticated":true}')
+    exchange.frame(RST_STREAM, 0, struct.pack(">I", 0))
+
+
 FAULTS = {
+    "cut_short": cut_short,
     "refused_stream": reset(REFUSED_STREAM),
     "reset_stream": reset(INTERNAL_ERROR),
     "asked_to_be_calm": reset(ENHANCE_YOUR_CALM),
@@ -127,7 +135,8 @@ class HTTP2Service:
         self._context.load_cert_chain(certificates.chain("good"), certificates.key)
         self._context.set_alpn_protocols(["h2"])
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"https://localhost:{self._listener.getsockname()[1]}"
+        self.port = self._listener.getsockname()[1]
+        self.url = f"https://localhost:{self.port}"
 
     def start(self):
         threading.Thread(target=self._accept, daemon=True).start()

@@ -97,6 +97,30 @@ struct WorkerTests {
 
     @Test(
       arguments: [
+        ("two_lengths", .notHTTP), ("same_length_twice", .notHTTP), ("lengths_in_one_line", .notHTTP),
+        ("length_with_a_sign", .notHTTP), ("length_and_chunks", .notHTTP), ("chunked_twice", .notHTTP),
+        ("identity", .notHTTP), ("empty_without_length", .connectionLost), ("chunks_without_end", .connectionLost),
+      ] as [(String, TransportError.Code)])
+    func ofFramingAreNoReplies(fault: String, code: TransportError.Code) {
+      let url = services.url("good") + "/fault/" + fault
+      let found = failure { () throws(TransportError) in try get(services.transport(), url) }
+      // libcurl may have refused it before it was looked at.
+      #expect(found == code || found == .notHTTP || found == .connectionLost)
+    }
+
+    @Test func ofFramingLeaveARefusalItsStatusAndNoWords() throws {
+      let reply = try get(services.transport(), services.url("good") + "/fault/refusal_without_length")
+      #expect(reply.status == 502 && reply.body.isEmpty)
+    }
+
+    @Test func ofStreamsThatAreCutShortAreNoReplies() {
+      let url = services.url("cut_stream") + "/"
+      let found = failure { () throws(TransportError) in try get(services.transport("cut_stream"), url) }
+      #expect(found == .connectionLost)
+    }
+
+    @Test(
+      arguments: [
         ("expired", .certificateExpired), ("not_yet_valid", .certificateNotYetValid),
         ("wrong_host", .certificateForAnotherHost), ("cn_only", .certificateForAnotherHost),
         ("self_signed", .certificateUntrusted), ("tls1_0", .tlsTooOld), ("tls1_1", .tlsTooOld),

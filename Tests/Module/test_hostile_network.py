@@ -1,5 +1,6 @@
 """A network that swallows what it is given, name servers that do not serve, and an HTTP/2 that breaks its own rules."""
 
+import contextlib
 import os
 import secrets
 import socket
@@ -26,9 +27,12 @@ class FullListener:
     #: One waits in a queue of length 0; the others are for kernels that count differently.
     IN_THE_QUEUE = 4
 
+    def __init__(self, address="127.0.0.1", port=0):
+        self.address, self.port = address, port
+
     def __enter__(self):
         self.listener = socket.socket()
-        self.listener.bind(("127.0.0.1", 0))
+        self.listener.bind((self.address, self.port))
         self.listener.listen(0)
         self.clients = [socket.socket() for _ in range(self.IN_THE_QUEUE)]
         for client in self.clients:
@@ -117,6 +121,37 @@ class BlackHoles(Case):
             self.play(AUTHINFO_UNAVAIL)
         self.serve()
         self.play(SUCCESS)
+
+
+class Addresses(Case):
+    """A name with several addresses, of which one serves."""
+
+    NAME = "elsewhere.example"
+    SERVES, REFUSING, SILENT = "127.0.0.128", ("127.0.0.2", "127.0.0.3", "127.0.0.4"), ("127.0.0.5", "127.0.0.6")
+
+    def sign_in_by(self, *addresses):
+        service = self.serve("elsewhere")
+        world.configure(server=f"https://{self.NAME}:{service.port}")
+        world.write("hosts", "".join(f"{address} {self.NAME}\n" for address in addresses), 0o644)
+        world.write("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", 0o644)
+        with contextlib.ExitStack() as silent:
+            for address in set(addresses) & set(self.SILENT):
+                silent.enter_context(FullListener(address, service.port))
+            self.play(SUCCESS, seconds=12 + SLOWNESS, files={
+                "/etc/hosts": world.path("hosts"), "/etc/nsswitch.conf": world.path("nsswitch.conf")})
+
+    def setUp(self):
+        world.pam("sudo", "prompt=push timeout=30s")
+        self.addCleanup(world.pam, "sudo", USUAL)
+
+    def test_addresses_that_refuse_hide_no_good_one(self):
+        self.sign_in_by(*self.REFUSING, self.SERVES)
+
+    def test_addresses_that_swallow_packets_hide_no_good_one(self):
+        self.sign_in_by(*self.SILENT, self.SERVES)
+
+    def test_both_kinds_hide_no_good_one(self):
+        self.sign_in_by(self.REFUSING[0], self.SILENT[0], self.REFUSING[1], self.SERVES)
 
 
 class RetryAfter(Case):

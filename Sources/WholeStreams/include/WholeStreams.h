@@ -1,0 +1,1 @@
+// Nothing calls in here.
