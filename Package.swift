@@ -2,8 +2,8 @@
 import PackageDescription
 
 // What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
-// Dispatch or Concurrency, and links libpam, libmd (SHA-256) and json-c only. libcurl belongs to iampass-https alone,
-// libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
+// Dispatch or Concurrency, and links libpam, libmd (SHA-256) and json-c only. libcurl and libseccomp (which system calls
+// the network's process may make) belong to iampass-https alone, libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
 // iampass-server.
 
 /// `SANITIZE=address` or `thread` is for building with that sanitizer, whose symbols `-z defs` would not find:
@@ -109,9 +109,14 @@ let package = Package(
       name: "CQRCode", path: "Sources/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(
       name: "CFido2", path: "Sources/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+    .systemLibrary(
+      name: "CConfinement", path: "Sources/CConfinement", pkgConfig: "libseccomp",
+      providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/CHost"),
     // Called only where --wrap=free is linked by.
     .target(name: "ClearingFree"),
+    // Called by libcurl, in place of libnghttp2.
+    .target(name: "WholeStreams"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: lean),
@@ -149,8 +154,9 @@ let package = Package(
       resources: [.embedInCode("PhonePage")], swiftSettings: strict),
 
     .executableTarget(
-      name: "iampass-https", dependencies: ["CCurl", "CLibcrypto", "CHost", "IAMPASSClient"], swiftSettings: lean,
-      linkerSettings: startsFast),
+      name: "iampass-https",
+      dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "IAMPASSClient", "WholeStreams"],
+      swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),

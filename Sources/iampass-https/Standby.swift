@@ -13,10 +13,14 @@ enum Standby {
   /// No descriptor, process or memory for another worker: the login starts its own meanwhile. Microseconds.
   private static let pause: UInt32 = 50_000
 
-  /// - Parameter user: the name of the user that this process has become.
+  /// - Parameters:
+  ///   - user: the name of the user that this process has become.
+  ///   - speaking: what a worker is confined by before it hears anything.
   /// - Returns: in each worker, its login's socket. The process that waits ends by a signal, with
   ///   ``Confinement/Failure/workerCrashed``, or in peace once a file that it has loaded was replaced.
-  static func awaitLogin(at listening: Int32, as user: String) throws(Confinement.Failure) -> Int32 {
+  static func awaitLogin(
+    at listening: Int32, as user: String, confining speaking: SystemCallFilter
+  ) throws(Confinement.Failure) -> Int32 {
     guard let place = WorkerPlace.own(user: user) else { throw .notConfined }
     guard Service.loadLibraries() else { throw .noNetworkLibrary }
     iampass_tls_warm_up()
@@ -40,6 +44,7 @@ enum Standby {
         continue
       }
       close(listening)
+      try speaking.enter()
       greet(login, from: place)
       return login
     }

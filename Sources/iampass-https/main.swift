@@ -8,14 +8,16 @@ import IAMPASSClient
 
 // Nobody reads what a worker prints. How it failed is its exit status, for `strace` and the packager's tests.
 let arguments = CommandLine.arguments
+// It was started by a descriptor, whose number would be the name.
+_ = iampass_name("iampass-https")
 var parent = Confinement.givenSocket
 var end: MonotonicInstant?
 do throws(Confinement.Failure) {
   switch (arguments.count, arguments.last) {
   case (2, let user?): try Confinement.enter(user: user)
   case (3, "standby"):
-    try Confinement.enterStandby(user: arguments[1])
-    parent = try Standby.awaitLogin(at: parent, as: arguments[1])
+    let speaking = try Confinement.enterStandby(user: arguments[1])
+    parent = try Standby.awaitLogin(at: parent, as: arguments[1], confining: speaking)
     end = .now().advanced(milliseconds: Int64(WorkerSettings.loginLifetime) * 1000)
   default: throw .badArguments
   }
