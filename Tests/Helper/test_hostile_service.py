@@ -42,7 +42,8 @@ FAULTY_TIME = 25
 NOTICE_TIME = 130
 #: As the helper asks where replies are not held, with its spread; in seconds.
 LEAST_PAUSE = 4
-CONNECTIONS = [name for name in SERVICES if name not in ("good", "no_address")]
+#: A service becomes another one at its own place.
+CONNECTIONS = [name for name, words in SERVICES.items() if name not in ("good", "no_address") and "address" not in words]
 #: Over HTTP/2 the helper lets the service hold a reply for 55 s, so that it notices these after 70 s. By then it would
 #: ask after the others a minute later only.
 LASTING = ["silence", "slow_body", "empty_data_flood"]
