@@ -56,11 +56,23 @@ static inline int iampass_ignores(int signal) {
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 /// openat2(2) of one part of a path, whose links are not followed; the structure is the kernel's `open_how`.
 ///
+/// Where the system call is refused with ENOSYS, openat(2) does the same: systemd's RestrictSUIDSGID= refuses it so, since
+/// a filter cannot look into the structure. A single part leads nowhere but into its folder, O_NOFOLLOW looks at no link,
+/// and `..` is told by its name.
+///
+/// @param flags with O_NOFOLLOW.
 /// @param stays refuses what leads out of the folder.
 static inline int iampass_open_beneath(int folder, const char *name, int flags, int stays) {
   // RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH.
   struct { unsigned long long flags, mode, resolve; } how = {(unsigned)flags, 0, 0x02 | 0x04 | (stays ? 0x08 : 0)};
-  return (int)syscall(437, folder, name, &how, sizeof how);
+  int opened = (int)syscall(437, folder, name, &how, sizeof how);
+  if (opened >= 0 || errno != ENOSYS) return opened;
+  int is_part = *name && !strchr(name, '/') && (flags & O_NOFOLLOW);
+  if (!is_part || (stays && strcmp(name, "..") == 0)) {
+    errno = EXDEV;
+    return -1;
+  }
+  return openat(folder, name, flags);
 }
 /// write(2) without SIGXFSZ, which would end a host whose caller has set RLIMIT_FSIZE low: EFBIG alone says so.
 static inline ssize_t iampass_write(int descriptor, const void *bytes, size_t count) {
