@@ -58,7 +58,8 @@ class Connections(Case):
                 self.assertEqual(service.requests, [], "something was sent")
 
     def test_every_kind_of_service_is_tried(self):
-        self.assertEqual(set(SERVICES) - {"good", "no_address"}, set(self.EXPECTED))
+        here = {name for name, words in SERVICES.items() if "address" not in words}
+        self.assertEqual(here - {"good", "no_address"}, set(self.EXPECTED))
 
     def test_a_certificate_without_the_address_is_for_another_host(self):
         service = self.serve("no_address")
