@@ -56,7 +56,7 @@ static inline int iampass_ignores(int signal) {
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 /// openat2(2) of one part of a path, whose links are not followed; the structure is the kernel's `open_how`.
 ///
-/// Where the system call is refused with ENOSYS, openat(2) does the same: systemd's RestrictSUIDSGID= refuses it so, since
+/// Where a filter refuses the system call (ENOSYS, EPERM), openat(2) does the same: systemd's RestrictSUIDSGID= does, since
 /// a filter cannot look into the structure. A single part leads nowhere but into its folder, O_NOFOLLOW looks at no link,
 /// and `..` is told by its name.
 ///
@@ -66,7 +66,7 @@ static inline int iampass_open_beneath(int folder, const char *name, int flags, 
   // RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH.
   struct { unsigned long long flags, mode, resolve; } how = {(unsigned)flags, 0, 0x02 | 0x04 | (stays ? 0x08 : 0)};
   int opened = (int)syscall(437, folder, name, &how, sizeof how);
-  if (opened >= 0 || errno != ENOSYS) return opened;
+  if (opened >= 0 || (errno != ENOSYS && errno != EPERM)) return opened;
   int is_part = *name && !strchr(name, '/') && (flags & O_NOFOLLOW);
   if (!is_part || (stays && strcmp(name, "..") == 0)) {
     errno = EXDEV;

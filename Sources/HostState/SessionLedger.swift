@@ -127,10 +127,15 @@ public struct SessionLedger: Sendable {
     renewed.binding = record.binding
     try write(renewed)
     // Both are watched until the helper has heard of this: at no time is the session nobody's.
-    do { try release(record.id) } catch {
+    do throws(LedgerError) {
+      // Whoever released it first has closed the session meanwhile.
+      guard try set(.released, of: record.id) else { throw .notYours }
+    } catch {
       try? remove(renewed.id)
       throw error
     }
+    // An administrator who ended the session meanwhile meant this one.
+    if try read(record.id).isCondemned { try condemn(renewed.id) }
     return renewed
   }
 

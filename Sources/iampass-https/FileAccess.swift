@@ -17,8 +17,11 @@ enum FileAccess {
   private static let folders = [
     "/etc", "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib",
     "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
-    // resolvconf, NetworkManager, systemd-resolved; the caches of nscd and sssd.
-    "/run/resolvconf", "/run/NetworkManager", "/run/systemd/resolve", "/run/nscd", "/var/cache/nscd", "/var/lib/sss",
+    // What resolvconf, NetworkManager, systemd-resolved and others write: their folders may come after this worker began,
+    // and a rule is for a folder that is there.
+    "/run",
+    // The caches of nscd and sssd.
+    "/var/cache/nscd", "/var/lib/sss",
     // Which files are loaded; of this process alone.
     "/proc/self",
   ]

@@ -94,7 +94,7 @@ private struct Answer {
     case .unknownSession:
       must([404, 410].contains(status), "an outage ends a session")
       must(reference?.isObject == true, "a proxy's page ends a session")
-    case .status(let word, _):
+    case .status(let word, _, _):
       must(status == 200 && isTrusted, "a status from a reply that is none, or not signed")
       must(forms.contains { $0["session_status"]?.string == word.word }, "a status that was not said")
     case .contradiction: must(status == 200 && isTrusted, "a contradiction from a reply that is none")

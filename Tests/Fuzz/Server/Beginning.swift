@@ -75,8 +75,9 @@ struct Beginning {
   ) async throws -> [UInt8] {
     let signer = try RequestSigner(clientID: application.id, secret: application.secret, scheme: .documented)
     guard let nonce = Digest.randomNonce() else { throw Refused(reply: "no random bytes") }
-    let headers = signer.headers(
+    let signed = signer.headers(
       nonce: nonce, timestamp: World.now.seconds, uri: World.origin + target, dialect: .iampass)
+    guard let headers = signed else { throw Refused(reply: "an address that cannot be signed") }
     return try await send(
       ServiceRequest(method: method, target: target, authority: World.authority, headers: headers, body: body))
   }
