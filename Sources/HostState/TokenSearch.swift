@@ -17,10 +17,11 @@ struct TokenSearch {
 
   /// Looks at the next lines; false where no more need be shown.
   mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
+    hasTrouble = hasTrouble || isFirst && Self.beginsWithMark(lines)
+    isFirst = false
     // A comment is nobody's line, whatever name it begins with.
     guard key.first != UInt8(ascii: "#") else { return false }
-    hasTrouble = hasTrouble || isFirst && Self.beginsWithMark(lines) || Self.damagedLine(for: key, in: lines) != nil
-    isFirst = false
+    hasTrouble = hasTrouble || Self.damagedLine(for: key, in: lines) != nil
     var next = 0
     while !hasTrouble, let found = Self.line(beginning: key, in: lines, from: next) {
       next = found + 1

@@ -46,7 +46,7 @@ private func checkBounds(_ configuration: Configuration) {
     must(!server.origin.contains("@"), "a host behind a name: \(server)")
     must(!server.description.contains { "\\ \n?#".contains($0) }, "an address that readers see differently: \(server)")
   }
-  for path in [configuration.runFolder, configuration.worker] + (configuration.caFile.map { [$0] } ?? []) {
+  for path in [configuration.runFolder, configuration.stateFolder, configuration.worker] + (configuration.caFile.map { [$0] } ?? []) {
     must(path.hasPrefix("/") && !path.contains("\0") && !path.contains("\n"), "a path that is not absolute")
   }
   must((5...90).contains(configuration.approvalTimeout), "an approval's time out of bounds")
@@ -78,6 +78,7 @@ private func written(_ configuration: Configuration) -> String {
     "on_linger = \(configuration.onLinger.rawValue)", "max_requests = \(configuration.maxRequests)",
     "request_window = \(configuration.requestWindow)", "run_dir = \(configuration.runFolder)",
     "worker = \(configuration.worker)", "worker_user = \(configuration.workerUser)",
+    "state_dir = \(configuration.stateFolder)",
   ]
   if let server = configuration.server { lines.append("server = \(server)") }
   if let file = configuration.caFile { lines.append("ca_file=\(file)") }
