@@ -160,8 +160,9 @@ public struct UserTokens: Sendable {
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
-      guard !line.isEmpty, line.first != UInt8(ascii: "#") else { continue }
+      // In a comment too: what stands behind one may be a user's line, for which a sign-in refuses that user.
       guard !line.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") }) else { throw .notText(line: number) }
+      guard !line.isEmpty, line.first != UInt8(ascii: "#") else { continue }
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
         let user = UnixUsername(validating: String(decoding: line[..<colon], as: UTF8.self)),
         Self.isToken(Array(line[(colon + 1)...]))

@@ -46,7 +46,8 @@ private func checkBounds(_ configuration: Configuration) {
     must(!server.origin.contains("@"), "a host behind a name: \(server)")
     must(!server.description.contains { "\\ \n?#".contains($0) }, "an address that readers see differently: \(server)")
   }
-  for path in [configuration.runFolder, configuration.stateFolder, configuration.worker] + (configuration.caFile.map { [$0] } ?? []) {
+  let paths = [configuration.runFolder, configuration.stateFolder, configuration.worker]
+  for path in paths + (configuration.caFile.map { [$0] } ?? []) {
     must(path.hasPrefix("/") && !path.contains("\0") && !path.contains("\n"), "a path that is not absolute")
   }
   must((5...90).contains(configuration.approvalTimeout), "an approval's time out of bounds")
