@@ -116,6 +116,8 @@ struct Serve: AsyncParsableCommand {
       }
       let server = HTTPServer(service: service, logger: logger)
       let known = publicURL.map(\.description)
+      // Before anybody reads that it listens: a signal that came before would be ignored.
+      let stopping = Signals([SIGTERM, SIGINT])
       let serving = Task {
         try await withThrowingTaskGroup { group in
           group.addTask {
@@ -142,7 +144,7 @@ struct Serve: AsyncParsableCommand {
         await certificates
       }
       renewOnSignal(tls, logger: logger)
-      stopOnSignal(server, [serving.cancel, housekeeping.cancel], logger: logger)
+      stopOnSignal(stopping, server, [serving.cancel, housekeeping.cancel], logger: logger)
       try await serving.value
       try? storage.close()
     }
@@ -189,8 +191,9 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  private func stopOnSignal(_ server: HTTPServer, _ cancels: [@Sendable () -> Void], logger: Logger) {
-    let signals = Signals([SIGTERM, SIGINT])
+  private func stopOnSignal(
+    _ signals: Signals, _ server: HTTPServer, _ cancels: [@Sendable () -> Void], logger: Logger
+  ) {
     Task {
       await signals.first()
       logger.notice("stopping")
@@ -253,7 +256,8 @@ extension ListenAddress {
 }
 
 /// Signals as something to wait for.
-struct Signals {
+// Unchecked: the sources, which libdispatch itself guards, are kept and not touched.
+struct Signals: @unchecked Sendable {
   let arrivals: AsyncStream<Void>
   private let sources: [any DispatchSourceSignal]
 
