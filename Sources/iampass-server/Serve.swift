@@ -192,7 +192,7 @@ struct Serve: AsyncParsableCommand {
   }
 
   private func stopOnSignal(
-    _ signals: Signals, _ server: HTTPServer, _ cancels: [@Sendable () -> Void], logger: Logger
+    _ signals: sending Signals, _ server: HTTPServer, _ cancels: [@Sendable () -> Void], logger: Logger
   ) {
     Task {
       await signals.first()
@@ -256,8 +256,7 @@ extension ListenAddress {
 }
 
 /// Signals as something to wait for.
-// Unchecked: the sources, which libdispatch itself guards, are kept and not touched.
-struct Signals: @unchecked Sendable {
+struct Signals {
   let arrivals: AsyncStream<Void>
   private let sources: [any DispatchSourceSignal]
 
