@@ -26,7 +26,7 @@ let startsFast: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Lpam/link", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"])
 ]
 
-/// What the Swift runtime frees in a process that lives on is cleared (Sources/ClearingFree says why). A sanitizer has
+/// What the Swift runtime frees in a process that lives on is cleared (Sources/C/ClearingFree says why). A sanitizer has
 /// a `free` of its own.
 let clearsWhatItFrees: [LinkerSetting] =
   sanitizer != nil ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
@@ -62,7 +62,7 @@ let fuzzers: [Target] = [
 
 /// Why is said there.
 let mutexForThreadSanitizer = Target.target(
-  name: "MutexForThreadSanitizer", path: "Tests/ThreadSanitizer",
+  name: "MutexForThreadSanitizer", path: "Tests/Sanitizers/ThreadSanitizer",
   linkerSettings: [
     .unsafeFlags(
       ["9_lockSlowyys6UInt32VF", "12_tryLockSlowSbyF", "11_unlockSlowyyF"].flatMap {
@@ -95,28 +95,28 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
-    .systemLibrary(name: "CPAM", path: "Sources/CPAM", providers: [.apt(["libpam0g-dev"])]),
-    .systemLibrary(name: "CLibmd", path: "Sources/CLibmd", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
+    .systemLibrary(name: "CPAM", path: "Sources/C/CPAM", providers: [.apt(["libpam0g-dev"])]),
+    .systemLibrary(name: "CLibmd", path: "Sources/C/CLibmd", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
     .systemLibrary(
-      name: "CLibcrypto", path: "Sources/CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+      name: "CLibcrypto", path: "Sources/C/CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
-      name: "CJSON", path: "Sources/CJSON", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
+      name: "CJSON", path: "Sources/C/CJSON", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
     .systemLibrary(
-      name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+      name: "CCurl", path: "Sources/C/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
-      name: "CSystemd", path: "Sources/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+      name: "CSystemd", path: "Sources/C/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(
-      name: "CQRCode", path: "Sources/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+      name: "CQRCode", path: "Sources/C/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(
-      name: "CFido2", path: "Sources/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+      name: "CFido2", path: "Sources/C/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(
-      name: "CConfinement", path: "Sources/CConfinement", pkgConfig: "libseccomp",
+      name: "CConfinement", path: "Sources/C/CConfinement", pkgConfig: "libseccomp",
       providers: [.apt(["libseccomp-dev"])]),
-    .systemLibrary(name: "CHost", path: "Sources/CHost"),
+    .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
     // Called only where --wrap=free is linked by.
-    .target(name: "ClearingFree"),
+    .target(name: "ClearingFree", path: "Sources/C/ClearingFree"),
     // Called by libcurl, in place of libnghttp2.
-    .target(name: "WholeStreams"),
+    .target(name: "WholeStreams", path: "Sources/C/WholeStreams"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: lean),
@@ -179,20 +179,29 @@ let package = Package(
       ], swiftSettings: strict),
 
     .testTarget(
-      name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"],
+      name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"], path: "Tests/Unit/IAMPASSProtocolTests",
       resources: [.copy("signing-vectors.json")], swiftSettings: strict),
-    .testTarget(name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], swiftSettings: strict),
-    .testTarget(name: "HostStateTests", dependencies: ["HostState"], swiftSettings: strict),
-    .testTarget(name: "AdminCommandsTests", dependencies: ["AdminCommands", "HostState"], swiftSettings: strict),
-    .testTarget(name: "LoginModuleTests", dependencies: ["LoginModule"], swiftSettings: strict),
-    .testTarget(name: "SessionHelperTests", dependencies: ["SessionHelper"], swiftSettings: strict),
+    .testTarget(
+      name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], path: "Tests/Unit/IAMPASSClientTests",
+      swiftSettings: strict),
+    .testTarget(
+      name: "HostStateTests", dependencies: ["HostState"], path: "Tests/Unit/HostStateTests", swiftSettings: strict),
+    .testTarget(
+      name: "AdminCommandsTests", dependencies: ["AdminCommands", "HostState"], path: "Tests/Unit/AdminCommandsTests",
+      swiftSettings: strict),
+    .testTarget(
+      name: "LoginModuleTests", dependencies: ["LoginModule"], path: "Tests/Unit/LoginModuleTests",
+      swiftSettings: strict),
+    .testTarget(
+      name: "SessionHelperTests", dependencies: ["SessionHelper"], path: "Tests/Unit/SessionHelperTests",
+      swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",
       dependencies: [
         "IAMPASSServer", "DeviceProtocol",
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
-      ], swiftSettings: strict),
+      ], path: "Tests/Unit/IAMPASSServerTests", swiftSettings: strict),
   ]
 )
 

@@ -1,4 +1,4 @@
-// What Sources/LoginModule/ModuleEntry.swift gives the shim.
+// What Sources/LoginModule/PAM/ModuleEntry.swift gives the shim.
 #ifndef IAMPASS_PAM_IAMPASS_H
 #define IAMPASS_PAM_IAMPASS_H
 

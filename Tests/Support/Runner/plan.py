@@ -22,7 +22,7 @@ PYTHON = "/usr/bin/python3"
 #: The files of a suite that Firefox runs too.
 FIREFOX = ("answers", "methods", "registration", "sessions", "console", "looks.Looks")
 
-#: What each booted host of Tests/Host runs, split so that they take about as long; the traces of each come last.
+#: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment",
     "host-helper": "test_helper test_helper_killed test_worker",
@@ -58,11 +58,11 @@ class Plan:
     def python(self, folder, modules, *patterns):
         chosen = patterns or ((self.pattern,) if self.pattern else ())
         options = [word for pattern in chosen for word in ("-k", pattern)]
-        return self.with_programs(PYTHON, "-B", SUITE, TESTS / folder, *modules, *options)
+        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options)
 
     def suite(self, folder, seconds):
         """A job for each file of the folder."""
-        names = sorted((path.stem for path in (TESTS / folder).glob("test_*.py")), key=lambda name: (name not in LONG, name))
+        names = sorted((path.stem for path in (TESTS / "System" / folder).glob("test_*.py")), key=lambda name: (name not in LONG, name))
         for name in names:
             self.add(f"{folder.lower()}/{name}", self.python(folder, [name]), seconds, "suite", suite=folder.lower(),
                      needs=("build",), read=read_unittest)  # fmt: skip
@@ -72,7 +72,7 @@ class Plan:
         self.add("layers", [TESTS / "check-layers"], 60, "light")
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
         for release in ("12", "13"):
-            self.add(f"root-{release}", [PACKAGING / "test-host/make-root", release], 1200, "light")
+            self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")
         self.unit_tests()
         self.add("load-check", lambda: [str(PROJECT / "pam/check-load"), self.built() + "/libpam_iampass.so"], 60, "light",
                  needs=("build",))  # fmt: skip
@@ -102,7 +102,7 @@ class Plan:
 
     def hosts(self):
         for release in ("13", "12"):
-            words = self.with_programs(PACKAGING / "test-host/package-suite", release, self.debs)
+            words = self.with_programs(TESTS / "Support/Hosts/package-suite", release, self.debs)
             self.add(f"debian-{release}", words, 1200, "host", needs=("packages", f"root-{release}"), read=read_unittest)
         for name, modules in HOSTS.items():
             self.add(name, self.python("Host", [*modules.split(), TRACES]), 1800, "host", suite="host",
@@ -117,7 +117,7 @@ class Plan:
             self.add(f"firefox/{module}", job, 900, "suite", suite="firefox", needs=("build",), read=read_unittest,
                      environment={"IAMPASS_BROWSER": "firefox"})  # fmt: skip
         # What packaging/demo shows where no host boots.
-        self.add("demo-acts", lambda: [PYTHON, "-B", str(PACKAGING / "test-host/private_acts.py"), self.built()], 300,
+        self.add("demo-acts", lambda: [PYTHON, "-B", str(TESTS / "Support/Demo/private_acts.py"), self.built()], 300,
                  "suite", needs=("build",))  # fmt: skip
 
     def sanitizers_and_fuzzers(self):

@@ -4,10 +4,11 @@
 usage: suite.py FOLDER MODULE... [-k PATTERN]...
 
 MODULE is a file of the folder without its ending. Without one, all of them run. Prints what `python3 -m unittest -v`
-prints, and a line `took SECONDS TEST` for each test at the end.
+prints, and a line `took SECONDS TEST` for each test at the end. Whatever lies in a folder of Tests/Support can be imported.
 """
 
 import argparse
+import pathlib
 import sys
 import time
 import unittest
@@ -34,6 +35,7 @@ def main():
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-k", action="append", dest="patterns")
     words = parser.parse_args()
+    sys.path[:0] = [str(path) for path in pathlib.Path(__file__).resolve().parents[1].iterdir() if path.is_dir()]
     loader = unittest.TestLoader()
     if words.patterns:
         loader.testNamePatterns = [pattern if "*" in pattern else f"*{pattern}*" for pattern in words.patterns]

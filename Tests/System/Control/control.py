@@ -1,0 +1,100 @@
+"""A private world for iampassctl: the real service and phone, a configuration folder, and a terminal."""
+
+import io
+import json
+import os
+import re
+import subprocess
+
+import pexpect
+
+
+from world import ENROLLED, MODULE, PATIENCE, WITHOUT_TOKEN, World, make_certificate, program, read, run  # noqa: F401
+
+# sysexits.h
+USAGE, DATA, NO_USER, UNAVAILABLE, CANNOT_CREATE, PROTOCOL, NO_PERMISSION, CONFIG = 64, 65, 67, 69, 73, 76, 77, 78
+NO_INPUT, IO_ERROR = 66, 74
+# 128 + SIGINT
+INTERRUPTED = 130
+
+
+class Answer:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.text = done.stdout + done.stderr
+
+
+class ControlWorld(World):
+    """iampassctl goes by this folder's configuration."""
+
+    def ctl(self, *words, configured=True, **options):
+        """Runs iampassctl without a terminal."""
+        environment = {"PATH": os.environ["PATH"], **options.pop("environment", {})}
+        config = ["--config", self.path("iampass.conf")] if configured else []
+        end = words.index("--") if "--" in words else len(words)
+        done = subprocess.run(
+            [program("iampassctl"), *words[:end], *config, *words[end:]], capture_output=True, text=True, timeout=PATIENCE,
+            stdin=subprocess.DEVNULL, env=environment, **options)
+        answer = Answer(done)
+        self.check_no_secret(answer.text)
+        return answer
+
+    def ctl_to_a_full_disk(self, *words):
+        """Runs iampassctl with a standard output that takes nothing."""
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [program("iampassctl"), *words, "--config", self.path("iampass.conf")], stdout=full,
+                stderr=subprocess.PIPE, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
+                env={"PATH": os.environ["PATH"]})  # fmt: skip
+        done.stdout = ""
+        return Answer(done)
+
+    def terminal(self, *words, columns=120, rows=60, environment=None, timeout=60):
+        """Runs iampassctl on a terminal."""
+        child = pexpect.spawn(
+            program("iampassctl"), [*words, "--config", self.path("iampass.conf")], timeout=timeout, encoding="utf-8",
+            dimensions=(rows, columns), env={"PATH": os.environ["PATH"], "TERM": "xterm", **(environment or {})})
+        child.delaybeforesend = 0.05
+        child.screen = io.StringIO()
+        child.logfile_read = child.screen
+        return child
+
+    def finish(self, child):
+        """Reads to the end; the exit status."""
+        child.expect(pexpect.EOF)
+        child.close()
+        self.check_no_secret(child.screen.getvalue())
+        return child.exitstatus
+
+    def check_no_secret(self, text):
+        for secret in self.secrets():
+            if secret in text:
+                raise AssertionError("a secret was shown")
+
+    def application(self):
+        """A new application's id and secret."""
+        self.made = getattr(self, "made", 0) + 1
+        words = ("application", "create", f"more{self.made}", "--data", self.path("data"), "--match-code", "off")
+        made = run(program("iampass-server"), *words)
+        values = dict(re.findall(r"^(\w+)\s*=\s*(\S+)", made, re.MULTILINE))
+        return values["application_id"], values["application_secret"]
+
+    def snapshot(self):
+        """Names, modes and contents of everything in the configuration's folder that iampassctl may write."""
+        found = {}
+        for name in sorted(os.listdir(self.folder)):
+            path = self.path(name)
+            is_lock = name.endswith(".lock")
+            if os.path.isfile(path) and not is_lock and name.split(".")[0] in ("iampass", "credentials", "users"):
+                status = os.stat(path)
+                found[name] = (oct(status.st_mode & 0o7777), read(path))
+        return found
+
+    def bytes_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def users(self):
+        """What the users file has: names and tokens."""
+        path = self.path("users")
+        return dict(line.split(":", 1) for line in read(path).splitlines() if ":" in line) if os.path.exists(path) else {}

@@ -1,0 +1,100 @@
+"""The one booted host that all tests of this folder share."""
+
+import atexit
+import contextlib
+import json
+import os
+import pathlib
+import re
+import time
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[3]
+
+import testhost  # noqa: E402  (its folder is known only now)
+from signed_requests import close_at_the_service  # noqa: F401
+from testhost import (  # noqa: F401
+    CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
+
+_host = None
+_refusal = None
+
+
+def shared_host():
+    """Boots at the first call. Raises SkipTest where no host can be booted."""
+    global _host, _refusal
+    if _host is None and _refusal is None:
+        built = os.environ.get("IAMPASS_BIN", str(PROJECT / ".build" / "release"))
+        stack = contextlib.ExitStack()
+        atexit.register(stack.close)
+        try:
+            _host = stack.enter_context(testhost.Host(built))
+        except testhost.CannotBoot as error:
+            _refusal = unittest.SkipTest(str(error))
+        except Exception as error:  # once, and not anew for each class
+            _refusal = error
+    if _refusal:
+        raise _refusal
+    return _host
+
+
+class HostTestCase(unittest.TestCase):
+    """Each test starts with no unanswered requests remembered."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.host = shared_host()
+
+    def setUp(self):
+        self.host.forget_attempts()
+        self.began = time.time()
+        # Lines of the same second belong to the test before.
+        self.mark = f"mark of {self.id()}"
+        self.host.run("logger", "--priority", "authpriv.info", "--tag", "test-host", self.mark)
+
+    # Commands at a terminal
+
+    def sudo(self, words="id -un", user="alice", **more):
+        return self.host.terminal(f"sudo {words}", user=user, **more)
+
+    def ssh(self, name="alice", options="", command="id -un", **more):
+        return self.host.terminal(f"ssh {options} {name}@localhost {command}", user="visitor", **more)
+
+    def phone(self, answer, after=None):
+        return Phone(self.host, answer, after)
+
+    # What was said and done
+
+    def journal(self):
+        """The host's log since this test began."""
+        return self.host.journal(int(self.began) - 1).split(self.mark, 1)[-1]
+
+    def module_lines(self):
+        return [line for line in self.journal().splitlines() if "pam_iampass" in line]
+
+    def requests_at_the_service(self):
+        """Started sessions in the service's own log."""
+        return len(re.findall(r"session started", self.journal()))
+
+    def press_enter_for_the_phone(self, child):
+        """Answers the choice with Enter, and the prompt that shows a code, where there is one."""
+        child.expect_exact(CHOOSE_PROMPT)
+        child.sendline("")
+        self.pass_code_prompt(child)
+
+    def pass_code_prompt(self, child):
+        if child.expect([CODE_PROMPT, r"\n"]) == 0:
+            child.sendline("")
+
+    def assert_eventually(self, claim, check, patience=30):
+        """`check` becomes true; what happens after a command's end has no other sign."""
+        deadline = time.monotonic() + patience
+        while not check():
+            if time.monotonic() > deadline:
+                self.fail(f"{claim}; the host's log:\n{self.journal()[-6_000:]}")
+            time.sleep(0.05)
+
+    def live_sessions(self):
+        """What the service calls alice's live sessions."""
+        text = self.host.run("iampass-phone", "status", "--json", "--state", testhost.PHONE_STATE, user="phone")
+        return json.loads(text)["sessions"]
