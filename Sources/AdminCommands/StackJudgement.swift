@@ -1,10 +1,8 @@
+import HostState
+
 /// What is wrong with the stacks of a service that has the module.
 public struct StackJudgement {
   static let module = "pam_iampass"
-  /// Sessions of these are opened for another user, or have no logind session: nobody watches them.
-  static let unwatched: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
-
-  public static func isUnwatched(_ service: String) -> Bool { unwatched.contains(service) }
 
   public let service: String
   public let auth: [PAMEntry]
@@ -157,7 +155,7 @@ extension StackJudgement {
   }
 
   private func sessions() -> [Finding] {
-    guard !Self.unwatched.contains(service) else { return [] }
+    guard !UnwatchedServices.contains(service) else { return [] }
     let lines = session.flatMap(\.lines)
     guard let own = lines.firstIndex(where: { $0.moduleName == Self.module }) else {
       return [

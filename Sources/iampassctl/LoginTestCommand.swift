@@ -48,7 +48,7 @@ enum OwnUnit {
   private static let systemdRun = "/usr/bin/systemd-run"
 
   static func isNeeded(for service: String) -> Bool {
-    guard !StackJudgement.isUnwatched(service), access("/run/systemd/system", F_OK) == 0, Program.exists(systemdRun)
+    guard !UnwatchedServices.contains(service), access("/run/systemd/system", F_OK) == 0, Program.exists(systemdRun)
     else { return false }
     let group = String(decoding: ProcessFile.read("/proc/self/cgroup", limit: 4_096) ?? [], as: UTF8.self)
     return group.contains(".scope") || group.contains("user@")

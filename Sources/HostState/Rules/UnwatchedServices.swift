@@ -1,7 +1,11 @@
-/// Which PAM services' sessions are never watched: they authenticate one user and open for another, and have no logind
-/// session of their own.
+/// The PAM services whose sessions nobody watches: they authenticate one user and open for another, and have no session
+/// of their own at logind.
+///
+/// The module, the helper and `iampassctl check` all ask here: a service that one of them watched and another did not
+/// would have a session that nobody ends.
 public enum UnwatchedServices {
   private static let names: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
 
+  /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func contains(_ service: String) -> Bool { names.contains(service) }
 }
