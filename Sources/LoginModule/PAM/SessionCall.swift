@@ -42,12 +42,12 @@ struct SessionCall {
         let claimer = ProcessIdentity.current()
       else { return fail("no user", kept) }
       let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
-      guard let session = LogindSession(id: host.environment("XDG_SESSION_ID") ?? ""),
-        session.leader == claimer.pid, session.uid == record.uid
+      let binding = SessionRecord.Binding(logindSession: host.environment("XDG_SESSION_ID") ?? "", leader: claimer)
+      guard let session = LogindSession(id: binding.logindSession),
+        binding.matches(session, of: record.uid, leader: .mustRun)
       else {
         return fail("logind has no session of this process (is the line after pam_systemd's?)", kept, record, setup)
       }
-      let binding = SessionRecord.Binding(logindSession: session.id, leader: claimer)
       try setup.ledger.bind(id, to: binding)
       return keep(record, kept, setup, session.id)
     } catch let error as Misconfiguration { return fail(error.explanation, kept) } catch let error as LedgerError {

@@ -101,7 +101,7 @@ final class Departure {
     // It was not ended yet: its record is there, and the service is asked anew.
     case .there where isOurs(sight): finish()
     // Its leader has ended, and something of it is left.
-    case .there(let found) where found.leader == binding.leader.pid && found.uid == session.uid:
+    case .there(let found) where binding.matches(found, of: session.uid, leader: .mayHaveEnded):
       phase = .emptying(kills: 0)
       empty(0, logind, seat, log, now)
     case .unclear(.forgotten):
@@ -132,7 +132,7 @@ final class Departure {
   /// A session id or a process number that was given anew belongs to a stranger.
   private func isOurs(_ sight: SessionSight) -> Bool {
     guard case .there(let found) = sight else { return false }
-    return found.leader == binding.leader.pid && found.uid == session.uid && binding.leader.isAlive
+    return binding.matches(found, of: session.uid, leader: .mustRun)
   }
 
   /// The scope of that id is ours by the leader in it, whatever logind knows.

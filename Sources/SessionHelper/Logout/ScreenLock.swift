@@ -47,7 +47,7 @@ final class ScreenLock {
     case .gone: return .gone
     case .unclear: break
     case .there(let found):
-      guard found.leader == binding.leader.pid, found.uid == uid, binding.leader.isAlive else { return .gone }
+      guard binding.matches(found, of: uid, leader: .mustRun) else { return .gone }
       if (try? logind.lockSession(found.id)) != nil { askedAt = now }
     }
     return now < end ? .underWay : .failed

@@ -74,7 +74,7 @@ extension Supervisor {
   /// The record's session, where it is still that one.
   private func ownSession(of record: SessionRecord) -> LogindSession? {
     guard let binding = record.binding, case .there(let session) = logind.session(binding.logindSession),
-      session.leader == binding.leader.pid, session.uid == record.uid, binding.leader.isAlive
+      binding.matches(session, of: record.uid, leader: .mustRun)
     else { return nil }
     return session
   }

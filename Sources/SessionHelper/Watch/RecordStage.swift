@@ -57,8 +57,8 @@ public enum RecordStage: Sendable, Equatable {
     // Who cannot be asked is not gone.
     case .unclear: return .watched
     case .there(let session):
-      let isOurs = session.leader == binding.leader.pid && session.uid == record.uid
-      return isOurs ? .watched : .closing(.notOurs)
+      // The leader was judged above: one that cannot be looked at counts as alive here, where nothing is done to it.
+      return binding.matches(session, of: record.uid, leader: .mayHaveEnded) ? .watched : .closing(.notOurs)
     }
   }
 }
