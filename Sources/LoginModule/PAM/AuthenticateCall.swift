@@ -122,10 +122,8 @@ struct AuthenticateCall {
 
   /// One line an ending: who, through what, from where, how, and which record.
   private func log(_ priority: Int32, _ outcome: String, user: String?, _ detail: String) {
-    let fields = [("user", user), ("service", host.service), ("rhost", host.item(PAM_RHOST))]
-    // A space in a name must not begin another field.
-    let words = fields.map { "\($0)=" + ($1 ?? "-").replacingSpaces }
-    host.log(priority, "\(outcome) \(words.joined(separator: " ")) \(detail)")
+    let whose = LogField.signIn(user: user, service: host.service, remoteHost: host.item(PAM_RHOST))
+    host.log(priority, "\(outcome) \(whose) \(detail)")
   }
 
   private func debug(_ arguments: ModuleArguments, _ text: String) {
@@ -224,13 +222,6 @@ struct Attempt {
     case .no: false
     case .auto: setup.configuration.requiresSignedReplies
     }
-  }
-}
-
-extension String {
-  /// By scalars: with a mark behind it, or certain ones before it, a space is part of another character.
-  var replacingSpaces: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.isWhitespace ? "?" : $0 }))
   }
 }
 

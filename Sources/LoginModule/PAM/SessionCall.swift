@@ -61,7 +61,8 @@ struct SessionCall {
         return fail("record \(record.id) cannot be kept", kept, record, setup)
       }
     }
-    host.log(LOG_INFO, "session opened user=\(record.user) record=\(record.id) logind_session=\(session)")
+    let user = LogField.text("user", record.user.text)
+    host.log(LOG_INFO, "session opened \(user) record=\(record.id) logind_session=\(session)")
     return PAM_SUCCESS
   }
 

@@ -262,7 +262,6 @@ extension NamedSession {
 
   /// Whose record, for the log.
   var logName: String {
-    let host = remoteHost.map { $0.isEmpty ? "-" : String($0.map { $0 == " " ? "?" : $0 }) } ?? "-"
-    return "user=\(user) service=\(service) rhost=\(host) record=\(id)"
+    "\(LogField.signIn(user: user.text, service: service, remoteHost: remoteHost)) record=\(id)"
   }
 }

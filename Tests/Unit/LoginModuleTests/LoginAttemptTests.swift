@@ -47,15 +47,6 @@ struct Scene {
 }
 
 @Suite struct NameTests {
-  @Test(arguments: [
-    ("a b", "a?b"), ("a\u{600} b", "a\u{600}?b"), ("a \u{301}b", "a?\u{301}b"),
-    ("a\u{A0}b\u{2003}c\u{3000}d", "a?b?c?d"),
-    ("alice", "alice"),
-  ])
-  func noBlankBeginsAnotherFieldOfTheLog(_ name: String, _ shown: String) {
-    #expect(Array(name.replacingSpaces.unicodeScalars) == Array(shown.unicodeScalars))
-  }
-
   @Test func anotherSpellingIsAnotherUsersTerminal() throws {
     let target = try #require(UnixUsername(validating: "jos\u{E9}"))
     func request(_ remote: String) -> LoginRequest {
