@@ -70,6 +70,7 @@ class Plan:
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 120, "light")
         self.add("layers", [TESTS / "check-layers"], 60, "light")
+        self.add("words", [TESTS / "check-words"], 60, "light")
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
         for release in ("12", "13"):
             self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")
