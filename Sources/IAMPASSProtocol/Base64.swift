@@ -1,5 +1,5 @@
-/// Base64 (RFC 4648 §4), strict: padding is needed, nothing beside the alphabet is taken, and of the spellings of the
-/// same bytes the canonical one alone.
+/// Strict Base64 (RFC 4648 §4). Decoding requires padding and the canonical spelling, and refuses every other
+/// character.
 public enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let padding = UInt8(ascii: "=")
@@ -17,7 +17,7 @@ public enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes, or nil where `text` is not the encoding of any.
+  /// The bytes; nil if `text` does not encode any.
   public static func decode(_ text: String) -> [UInt8]? {
     let source = Array(text.utf8)
     guard source.count % 4 == 0 else { return nil }
@@ -28,11 +28,11 @@ public enum Base64 {
     for (place, letter) in digits.enumerated() {
       guard let digit = value(of: letter) else { return nil }
       bits = bits << 6 | digit
-      // Of the first digit of four no whole byte comes.
+      // One digit of four is not enough for a byte.
       let left = UInt32(6 - place % 4 * 2)
       if place % 4 > 0 { bytes.append(UInt8(truncatingIfNeeded: bits >> left)) }
     }
-    // Padding before the last digit, a digit too few, and bits left over are all seen so.
+    // This catches early padding, a missing digit, and leftover bits.
     return encode(bytes) == text ? bytes : nil
   }
 

@@ -1,4 +1,4 @@
-/// Whose header names are spoken. The two services are one product under two names.
+/// Whose header names a client speaks. The two services are one product under two names.
 public enum Dialect: String, Sendable, CaseIterable {
   case iampass
   case activeconnect
@@ -6,8 +6,8 @@ public enum Dialect: String, Sendable, CaseIterable {
   /// The protocol version that these requests follow.
   public static let protocolVersion = "1"
 
-  /// Headers that carry the Unix time in seconds. The documentation's spelling stands first (its typing errors are
-  /// part of the wire format), the published client's second; a client sends both.
+  /// Headers that carry the Unix time in seconds. A client sends both spellings. The documentation's comes first, with
+  /// its typing errors, which are part of the wire format. The published client's comes second.
   public var timestampHeaders: [String] {
     switch self {
     case .iampass: ["X-IAMPASS-Authentiaction-Timestamp", "X-IAMPASS-Authentication-Timestamp"]
@@ -32,7 +32,7 @@ public enum Dialect: String, Sendable, CaseIterable {
 }
 
 extension RequestSigner {
-  /// All headers that sign a request; nil where no signature is over the whole address, see ``covered(_:)``.
+  /// All headers that sign a request; nil if a signature cannot cover the whole address, see ``covered(_:)``.
   ///
   /// - Parameters:
   ///   - nonce: 64 random bits, used once.
@@ -50,14 +50,14 @@ extension RequestSigner {
   }
 }
 
-/// The `Authentication` header's parts, as received: nothing is verified yet.
+/// The parts of an `Authentication` header as received. Nothing is verified yet.
 public struct UnverifiedAuthentication: Sendable, Equatable {
   public let clientID: String
   /// 1–20 digits below 2^64.
   public let nonce: String
   public let signature: String
 
-  /// Nil where the header has another form. The client's id may itself have colons.
+  /// Nil if the header has another form. The client's id may itself contain colons.
   public init?(header: String) {
     let words = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     guard words.count == 2, words[0] == "hmac" else { return nil }
@@ -70,7 +70,7 @@ public struct UnverifiedAuthentication: Sendable, Equatable {
     guard !clientID.isEmpty else { return nil }
   }
 
-  /// Whether `signer` made this signature over these; in constant time.
+  /// Whether `signer` made this signature over these values. Compares in constant time.
   public func isMade(by signer: RequestSigner, timestamp: String, uri: String) -> Bool {
     guard let expected = signer.signature(nonce: nonce, timestamp: timestamp, uri: uri) else { return false }
     return Digest.areEqual(Array(expected.utf8), Array(signature.utf8))

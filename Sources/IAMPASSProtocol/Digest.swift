@@ -1,10 +1,10 @@
 import CLibmd
 import Glibc
 
-/// SHA-256, by libmd; HMAC-SHA-256 and comparison; random bytes, by the kernel.
+/// SHA-256 from libmd, HMAC-SHA-256 and comparison built on it, and random bytes from the kernel.
 ///
-/// Not by OpenSSL's libcrypto: of all it has no more than this is needed here, and loading it takes longer than
-/// everything else that a sudo loads for us, and two megabytes.
+/// This does not use OpenSSL's libcrypto. Loading it would take sudo two megabytes, and longer than everything else
+/// that it loads for us.
 public enum Digest {
   /// Bytes of a digest, and of a block of SHA-256 (FIPS 180-4).
   private static let size = Int(SHA256_DIGEST_LENGTH)
@@ -33,12 +33,12 @@ public enum Digest {
     return digest
   }
 
-  /// Whether both are the same bytes, in a time that does not depend on where they differ.
+  /// Whether both are the same bytes. The time does not depend on the place of a difference.
   public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.count == right.count && iampass_are_equal(left, right, left.count) != 0
   }
 
-  /// `count` bytes, 256 at most, from the kernel's generator; nil where it has none to give.
+  /// `count` bytes, 256 at most, from the kernel's generator; nil if the kernel fails.
   public static func randomBytes(_ count: Int) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     return getentropy(&bytes, count) == 0 ? bytes : nil
@@ -49,7 +49,7 @@ public enum Digest {
     randomBytes(8).map { $0.reduce(0) { $0 << 8 | UInt64($1) } }
   }
 
-  /// 128 random bits as 32 hexadecimal digits: an identifier that nobody guesses.
+  /// 128 random bits as 32 hexadecimal digits: an identifier that cannot be guessed.
   public static func randomIdentifier() -> String? {
     randomBytes(16).map(hexadecimal)
   }

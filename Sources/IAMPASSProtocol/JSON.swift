@@ -2,8 +2,8 @@ import CJSON
 
 /// A JSON value (RFC 8259), read strictly by json-c and written compactly.
 ///
-/// Reading refuses what two readers could understand differently: a member named twice, a NUL in a string, invalid
-/// UTF-8, half a surrogate pair, text after the value, numbers of another form or out of range, NaN and infinities.
+/// Reading refuses what two readers could understand differently. That is a repeated member, a NUL in a string, invalid
+/// UTF-8, half a surrogate pair, text after the value, a malformed number, or a number out of range.
 public enum JSON: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -11,7 +11,7 @@ public enum JSON: Sendable, Equatable {
   case number(Double)
   case string(String)
   case array([JSON])
-  /// Members in the order of the text; no name stands twice.
+  /// Members in the order of the text. Names do not repeat.
   case object([Member])
 
   public struct Member: Sendable, Equatable {
@@ -24,10 +24,10 @@ public enum JSON: Sendable, Equatable {
     }
   }
 
-  /// Nesting past this is refused; no message of the service needs a quarter of it.
+  /// Deeper nesting is refused. The service's messages need less than a quarter of it.
   public static let greatestDepth: Int32 = 16
 
-  /// The members, unless nil: for building messages whose parts are optional.
+  /// An object of the members that are not nil, for messages with optional parts.
   public static func object(_ members: KeyValuePairs<String, JSON?>) -> JSON {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })
   }
@@ -43,7 +43,7 @@ public enum JSON: Sendable, Equatable {
   public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
 }
 
-/// Why a text is not taken as JSON.
+/// Why a text is refused as JSON.
 public enum JSONError: Error, Equatable, Sendable {
   case notJSON
   case memberNamedTwice
@@ -59,12 +59,12 @@ extension JSON {
     guard !text.isEmpty, text.count < Int(Int32.max),
       let reader = iampass_json_reader(JSON.greatestDepth, Int32(text.count))
     else { throw .notJSON }
-    // What json-c read may be secrets, which it would leave in the heap.
+    // json-c would leave its copies in the heap, and they may be secrets.
     defer { iampass_json_reader_free(reader) }
     json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8)
-    // A number at the end is complete only when the reader sees what follows; the NUL says that nothing does.
+    // A reader knows that a final number is complete only when another byte follows it. The NUL is that byte.
     let terminated = text + [0]
-    // SAFETY: the array lives through the call, which copies what it keeps.
+    // SAFETY: the array outlives the call, and json-c copies what it keeps.
     let parsed = terminated.withUnsafeBytes {
       json_tokener_parse_ex(reader, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(terminated.count))
     }
@@ -73,7 +73,7 @@ extension JSON {
       json_tokener_get_parse_end(reader) >= text.count
     else { throw .notJSON }
     self = try JSON.value(parsed)
-    // json-c keeps the last of two members with one name, and says nothing.
+    // json-c silently keeps the last of two members with one name.
     guard memberCount == outline.memberCount else { throw .memberNamedTwice }
   }
 
@@ -117,7 +117,7 @@ extension JSON {
   private static func string(_ object: OpaquePointer) -> String {
     let count = Int(json_object_get_string_len(object))
     guard count > 0, let start = json_object_get_string(object) else { return "" }
-    // SAFETY: json-c keeps `count` bytes at `start` while the object lives, which the caller holds.
+    // SAFETY: json-c keeps `count` bytes at `start` while the object lives, and the caller holds the object.
     return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
   }
 }
@@ -125,18 +125,18 @@ extension JSON {
 extension JSON {
   /// The value as compact text.
   ///
-  /// Not by json-c, which frees its room as it is: there are secrets in records and requests.
+  /// This does not use json-c, which frees its buffers without clearing them. Records and requests contain secrets.
   public func encoded() -> [UInt8] {
     var text: [UInt8] = []
     write(to: &text)
     return text
   }
 
-  /// As ``encoded()``, for a terminal or a file that people read: what prints nothing or moves its neighbours is escaped,
-  /// which every reader of JSON undoes (RFC 8259 §7).
+  /// As ``encoded()``, for a terminal or a file that people read. Characters that are invisible or move their
+  /// neighbours are escaped. Every reader of JSON undoes the escapes (RFC 8259 §7).
   public func printed() -> String {
     var text = ""
-    // Such characters stand in strings alone: all others of the text are ASCII.
+    // Such characters occur in strings only. All other text is ASCII.
     for scalar in String(decoding: encoded(), as: UTF8.self).unicodeScalars {
       if DisplayText.isPlain(scalar) {
         text.unicodeScalars.append(scalar)
@@ -150,8 +150,8 @@ extension JSON {
     return text
   }
 
-  /// The value as canonical text: members sorted by name. With ASCII names and no numbers but small integers this is
-  /// RFC 8785's form, which a browser makes with `JSON.stringify` over sorted names.
+  /// The value as canonical text, with members sorted by name. For ASCII names and small integers this is RFC 8785's
+  /// form. A browser makes the same text with `JSON.stringify` over sorted names.
   public func canonicallyEncoded() -> [UInt8] { sorted.encoded() }
 
   private var sorted: JSON {
@@ -193,7 +193,7 @@ extension JSON {
     text.append(brackets.utf8Start[1])
   }
 
-  /// RFC 8259 §7: quotes, backslashes and control characters are escaped, and nothing else.
+  /// Escapes quotes, backslashes and control characters, and nothing else (RFC 8259 §7).
   private static func write(_ string: String, to text: inout [UInt8]) {
     let digits = Array("0123456789abcdef".utf8)
     text.append(UInt8(ascii: "\""))
@@ -212,7 +212,7 @@ extension JSON {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// Seventeen digits tell every number from its neighbours; json-c writes them.
+  /// Seventeen digits distinguish every number. json-c writes them.
   private static func write(_ number: Double, to text: inout [UInt8]) {
     let object = json_object_new_double(number)
     defer { json_object_put(object) }

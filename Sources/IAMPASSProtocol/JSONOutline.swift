@@ -1,14 +1,14 @@
-/// What can be told of a text without understanding it: rules of RFC 8259 that json-c passes over even when strict, how
-/// many members there are, and the characters that json-c would not read.
+/// Checks a text against the rules of RFC 8259 that json-c ignores even when strict. Also counts the members, and
+/// rewrites the characters that json-c would misread.
 struct JSONOutline {
-  /// How many members the text has if it is JSON.
+  /// The number of members, if the text is JSON.
   private(set) var memberCount = 0
   private let text: [UInt8]
   private var index = 0
   private var pairs: [(place: Range<Int>, character: String)] = []
 
-  /// The text with the character itself in each surrogate pair's place: json-c looks for surrogates once more in the
-  /// last sixteen bits of what a pair says, and makes U+FFFD of U+1D800 and of what else ends like one.
+  /// The text with each surrogate pair replaced by its character. json-c looks for surrogates again in the last sixteen
+  /// bits of a pair's value. It therefore turns U+1D800 and similar characters into U+FFFD.
   var textWithoutPairs: [UInt8] {
     if pairs.isEmpty { return text }
     var plain: [UInt8] = []
@@ -21,7 +21,7 @@ struct JSONOutline {
   }
 
   init(of text: [UInt8]) throws(JSONError) {
-    // json-c takes overlong forms and surrogates for UTF-8.
+    // json-c accepts overlong forms and surrogates as UTF-8.
     guard String(validating: text, as: UTF8.self) != nil else { throw .notJSON }
     self.text = text
     while let byte = next {
@@ -29,7 +29,7 @@ struct JSONOutline {
       case 0: throw .nulInString
       case UInt8(ascii: "\""): try passString()
       case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try passNumber()
-      // json-c takes 'text' for a string.
+      // json-c accepts 'text' as a string.
       case UInt8(ascii: "'"): throw .notJSON
       case UInt8(ascii: ":"):
         memberCount += 1
@@ -41,7 +41,7 @@ struct JSONOutline {
 
   private var next: UInt8? { index < text.count ? text[index] : nil }
 
-  /// json-c takes control characters as they are.
+  /// json-c accepts raw control characters.
   private mutating func passString() throws(JSONError) {
     index += 1
     while let byte = next {
@@ -59,14 +59,14 @@ struct JSONOutline {
   private mutating func passEscape() throws(JSONError) {
     let start = index - 1
     guard next == UInt8(ascii: "u"), let unit = codeUnit(at: index + 1) else {
-      // Whatever it is, json-c knows these.
+      // json-c checks all other escapes itself.
       index += 1
       return
     }
     index += 5
-    // json-c ends a member's name at an escaped NUL, so that "status\u0000x" would be read as "status".
+    // json-c ends a member's name at an escaped NUL. It would read "status\u0000x" as "status".
     guard unit != 0 else { throw .nulInString }
-    // It makes U+FFFD of half a surrogate pair, as of any other half.
+    // json-c turns half a surrogate pair into U+FFFD.
     if UTF16.isTrailSurrogate(unit) { throw .notJSON }
     guard UTF16.isLeadSurrogate(unit) else { return }
     guard text[index...].starts(with: Array("\\u".utf8)), let second = codeUnit(at: index + 2),
@@ -76,16 +76,16 @@ struct JSONOutline {
     pairs.append((start..<index, String(decoding: [unit, second], as: UTF16.self)))
   }
 
-  /// The four hexadecimal digits at a place; nil where they are none.
+  /// The value of four hexadecimal digits; nil if one of them is another character.
   private func codeUnit(at place: Int) -> UInt16? {
     guard place + 4 <= text.count else { return nil }
     let digits = text[place..<place + 4]
-    // A sign would be taken, too.
+    // The conversion below would accept a sign.
     guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
     return UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 
-  /// json-c takes `1.`, `-01` and `-.5`, and for a great integer the nearest that it has room for.
+  /// json-c accepts `1.`, `-01` and `-.5`, and replaces a great integer by the nearest that fits.
   private mutating func passNumber() throws(JSONError) {
     let start = index
     pass("-")
@@ -114,7 +114,7 @@ struct JSONOutline {
     return true
   }
 
-  /// How many there were.
+  /// The number of digits passed.
   private mutating func passDigits() -> Int {
     let start = index
     while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { index += 1 }

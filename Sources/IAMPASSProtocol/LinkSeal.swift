@@ -1,19 +1,20 @@
-/// Seals a registration link for the one who asked for it: whoever carries the reply could else register a phone by it.
+/// Seals a registration link for its requester. An intermediary could otherwise use the link to register their own
+/// phone.
 ///
-/// A key stream by HMAC-SHA-256 in counter mode, then a tag by HMAC-SHA-256 over what was encrypted. Not AES: libmd has no
-/// cipher, and what sudo loads has no libcrypto.
+/// The key stream is HMAC-SHA-256 in counter mode. The tag is HMAC-SHA-256 over the encrypted text. AES is not
+/// available: libmd has no cipher, and sudo must not load libcrypto.
 public struct LinkSeal: Sendable {
-  /// Bytes of the random start of each sealed text: even a nonce that came twice gives no key stream twice.
+  /// Random bytes at the start of each sealed text. Even a repeated nonce does not repeat a key stream.
   public static let saltLength = 16
-  /// Bytes of the tag, whole.
+  /// Bytes of the untruncated tag.
   private static let tagLength = 32
 
   private let key: Secret
   private let nonce: String
 
   /// - Parameters:
-  ///   - secret: the application's.
-  ///   - nonce: of the request that asks for the link, as sent.
+  /// - secret: the application's secret.
+  /// - nonce: the nonce, as sent, of the request that asks for the link.
   public init(secret: Secret, nonce: String) {
     key = Secret(bytes: Digest.sha256(Array("sealed link".utf8) + secret.exposedBytes))
     self.nonce = nonce
@@ -27,7 +28,7 @@ public struct LinkSeal: Sendable {
     return Base64.encode(salt + encrypted + tag(encrypted, salt))
   }
 
-  /// The link; nil where `text` was sealed by another secret, for another request, or was changed.
+  /// The link; nil if another secret or request sealed `text`, or if someone changed it.
   public func opened(_ text: String) -> String? {
     guard let bytes = Base64.decode(text), bytes.count > Self.saltLength + Self.tagLength else { return nil }
     let salt = Array(bytes.prefix(Self.saltLength))
@@ -36,7 +37,7 @@ public struct LinkSeal: Sendable {
     return String(validating: exchanged(encrypted, salt), as: UTF8.self)
   }
 
-  /// Plain for encrypted, and the other way round.
+  /// Encrypts and decrypts: the operation is its own inverse.
   private func exchanged(_ text: [UInt8], _ salt: [UInt8]) -> [UInt8] {
     let key = derived("encrypt", salt)
     var stream: [UInt8] = []
@@ -52,7 +53,7 @@ public struct LinkSeal: Sendable {
     Digest.hmacSHA256(key: derived("tag", salt), encrypted)
   }
 
-  /// A key of its own for each purpose, request and salt; only the salt, of fixed length, may have a line's end in it.
+  /// Derives a key for each purpose, request and salt. Only the salt may contain a newline, and its length is fixed.
   private func derived(_ purpose: String, _ salt: [UInt8]) -> [UInt8] {
     Digest.hmacSHA256(key: key.exposedBytes, Array("\(purpose)\n\(nonce)\n".utf8) + salt)
   }

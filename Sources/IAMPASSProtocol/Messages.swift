@@ -1,20 +1,20 @@
-// The service's messages, both directions, all in this file. Reading is for clients, writing for the server.
+// All messages of the service's protocol, both directions. Clients use the parsers, the server the encoders.
 
-/// Why a reply is not understood. Never taken as an answer.
+/// Why a reply is not understood. Such a reply never counts as an answer.
 public enum MessageError: Error, Equatable, Sendable {
   case json(JSONError)
-  /// A member is missing or of another type.
+  /// A member is missing or has another type.
   case member(String)
-  /// The flat and the nested form of one reply say different things.
+  /// The flat and the nested form of one reply disagree.
   case contradiction(String)
-  /// The service says that it did not do it, and why.
+  /// The service refused, and perhaps says why.
   case refused(reason: String?)
 }
 
-/// The query's item that holds the body's digest (an addition of ours that services may ignore).
+/// The query item with the body's digest (an extension that services may ignore).
 ///
-/// A request's signature covers the query and not the body: without the digest, whoever carries the request could change
-/// what the phone shows, which users are added, or the number that a link is sent to.
+/// A request's signature covers its query but not its body. Without the digest an intermediary could change what the
+/// phone shows, which users are added, or the phone number that receives a link.
 public enum BodyDigest {
   public static let name = "body_sha256"
 
@@ -27,8 +27,8 @@ public enum BodyDigest {
 /// The body of `authenticate_user`.
 public struct StartRequest: Sendable, Equatable {
   public var context: SignInContext?
-  /// What the time since the computer's last start is called, 1–64 bytes: the service then ends what the same host
-  /// credential opened before that start.
+  /// An identifier of the computer's current boot, 1–64 bytes. The service ends sessions that the same host credential
+  /// opened before that boot.
   public var bootID: String?
 
   private static let bootIDLengths = 1...64
@@ -42,7 +42,7 @@ public struct StartRequest: Sendable, Equatable {
     JSON.object(["context": context?.json, "boot_id": bootID.map { .string($0) }]).encoded()
   }
 
-  /// An empty body is an empty request.
+  /// Reads an empty body as an empty request.
   public init(parsing body: [UInt8]) throws(MessageError) {
     if body.isEmpty {
       self.init(context: nil)
@@ -56,7 +56,7 @@ public struct StartRequest: Sendable, Equatable {
       return
     }
     let context = try SignInContext(value)
-    // Nobody sees a space at the end of a name. Refused here alone: stored contexts with such names are still read.
+    // A trailing space in a name is invisible. Only new requests are refused for it: stored contexts stay readable.
     guard !context.further.contains(where: { $0.name.hasSuffix(" ") }) else { throw .member("context") }
     self.init(context: context, bootID: bootID)
   }
@@ -72,7 +72,7 @@ public struct StartRequest: Sendable, Equatable {
 
 /// The reply to `authenticate_user`.
 public enum StartReply: Sendable, Equatable {
-  /// The phone is asked. This is not an approval, whatever `authenticated` says.
+  /// The phone was asked. This is not an approval, whatever `authenticated` says.
   case started(StartedSession)
   case notStarted(reason: String?)
 
@@ -102,7 +102,8 @@ public enum StartReply: Sendable, Equatable {
   }
 }
 
-/// What a started session is asked and ended by. The addresses are as received: nobody compared their origin yet.
+/// What a client needs to follow and end a started session. The addresses are as received: nobody has compared their
+/// origin yet.
 public struct StartedSession: Sendable, Equatable {
   public let status: SessionStatus
   public let statusURL: String
@@ -111,12 +112,12 @@ public struct StartedSession: Sendable, Equatable {
   public let secret: Secret
   /// Two digits that the terminal shows and the phone asks for.
   public let matchCode: String?
-  /// Where the phone shows the request, for a phone that nothing rings.
+  /// The page on which the user finds the request if the phone does not ring.
   public let phonePage: String?
-  /// What every later reply about this session calls it, 1–128 bytes; nil where the service gives none.
+  /// The session's name in every later reply, 1–128 bytes; nil if the service does not name sessions.
   ///
-  /// A reply's signature is over the request's nonce, and each session's owner chooses his own: without a name in the
-  /// signed text, a reply about his session could be passed on as the answer about another's.
+  /// A reply's signature covers the request's nonce, and every owner of a session chooses their own nonces. Without a
+  /// signed name an attacker could forward the reply about their session as the reply about another session.
   public let name: String?
 
   private static let nameLengths = 1...128
@@ -151,7 +152,7 @@ public struct StartedSession: Sendable, Equatable {
       matchCode = digits
     default: throw .member("match_code")
     }
-    // Only a hint: whatever it is, the sign-in goes on.
+    // This is only a hint. A malformed value does not stop the sign-in.
     phonePage = reply["phone_page"]?.string
     name = reply["session_name"]?.string.flatMap { Self.nameLengths.contains($0.utf8.count) ? $0 : nil }
   }
@@ -167,15 +168,15 @@ public struct StartedSession: Sendable, Equatable {
   }
 }
 
-/// The reply of `status_url`: flat in the documentation, nested in the published client. Both are read; where a reply
-/// has both, they must agree.
+/// The reply of `status_url`: flat in the documentation, nested in the published client. Both are read. If a reply has
+/// both, they must agree.
 public struct StatusReply: Sendable, Equatable {
   public let status: SessionStatus
   public let authenticated: Bool?
   public let reason: String?
-  /// Which session this is about, see ``StartedSession/name``.
+  /// The session's name, see ``StartedSession/name``.
   public let session: String?
-  /// Where the service stood in its history; nil if it does not tell.
+  /// The service's position in its history; nil if the service does not send it.
   public private(set) var mark: ServiceMark?
 
   public init(status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil) {
@@ -222,7 +223,7 @@ public struct StatusReply: Sendable, Equatable {
     session = nil
   }
 
-  /// Both forms at once.
+  /// Writes both forms.
   public func encoded() -> [UInt8] {
     func members() -> KeyValuePairs<String, JSON?> {
       [
@@ -236,12 +237,12 @@ public struct StatusReply: Sendable, Equatable {
   }
 }
 
-/// A reply that says no more than whether it was done: `logout_url`, `delete_users`, `send_registration_sms`, and
-/// every refusal.
+/// A reply that says only whether the service acted: `logout_url`, `delete_users`, `send_registration_sms`, and every
+/// refusal.
 public struct AcknowledgementReply: Sendable, Equatable {
   public let done: Bool
   public let reason: String?
-  /// Which session this is about, see ``StartedSession/name``.
+  /// The session's name, see ``StartedSession/name``.
   public let session: String?
 
   public init(done: Bool, reason: String? = nil, session: String? = nil) {
@@ -335,17 +336,17 @@ public struct RegistrationLinkReply: Sendable, Equatable {
   }
 }
 
-/// The same, to a client that asks for a sealed link (an addition of ours that services may ignore).
+/// The reply for a client that asks for a sealed link (an extension that services may ignore).
 public enum SealedLinkReply: Sendable, Equatable {
-  /// The query's item that asks for it. It stands in the signed address, so that nobody on the way can take it off.
+  /// The query item that asks for a sealed link. The signature covers it, so that an intermediary cannot remove it.
   public static let query = (name: "sealed", value: "1")
 
-  /// As ``LinkSeal`` makes it.
+  /// In ``LinkSeal``'s form.
   case sealed(String)
-  /// Of a service that knows no seals.
+  /// From a service that does not seal links.
   case plain(String)
 
-  /// - Throws: ``MessageError/contradiction(_:)`` for a reply that has the link both ways.
+  /// - Throws: ``MessageError/contradiction(_:)`` if the reply has both forms.
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.acknowledged(body)
     switch (json["sealed_register_url"], json["register_url"]) {
@@ -370,21 +371,21 @@ public enum SealedLinkReply: Sendable, Equatable {
   }
 }
 
-/// That `lost_user_mobile_device` ends the user's sessions, too (an addition of ours that services may ignore). It stands
-/// in the signed address; without it sessions go on, as for the published clients.
+/// The option that makes `lost_user_mobile_device` also end the user's sessions (an extension that services may
+/// ignore). The signature covers it. Without it sessions go on, as with the published clients.
 public struct LostDeviceSessions: Sendable, Equatable {
-  /// More ids are refused.
+  /// The greatest number of ids.
   public static let greatestKept = 64
-  /// The reply's member: how many sessions were ended. A service that knows nothing of this has none.
+  /// The reply's member with the number of ended sessions. Other services do not send it.
   static let endedName = "sessions_ended"
   private static let endName = "end_sessions"
   private static let keepName = "keep_sessions"
   private static let idCharacters = Set("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
 
-  /// Ids of sessions that go on: see ``StartedSession/name``.
+  /// Ids of sessions that go on, see ``StartedSession/name``.
   public let kept: [String]
 
-  /// - Parameter kept: what is no id is left out: no session has it.
+  /// - Parameter kept: ids of sessions that go on. Malformed ids are left out, since no session has them.
   public init(kept: [String]) {
     self.kept = kept.filter { !$0.isEmpty && $0.utf8.count <= 64 && $0.utf8.allSatisfy(Self.idCharacters.contains) }
   }
@@ -392,7 +393,7 @@ public struct LostDeviceSessions: Sendable, Equatable {
   public enum Asked: Sendable, Equatable {
     case no
     case yes(LostDeviceSessions)
-    /// In words that are not understood.
+    /// The option has a value that this version does not know.
     case unclear
   }
 
@@ -412,7 +413,7 @@ public struct LostDeviceSessions: Sendable, Equatable {
     [(Self.endName, "1")] + (kept.isEmpty ? [] : [(Self.keepName, kept.joined(separator: "%2C"))])
   }
 
-  /// How many sessions a reply says that were ended; nil: nothing was done about them.
+  /// The number of sessions that a reply reports as ended; nil if the service left sessions alone.
   public static func ended(in body: [UInt8]) throws(MessageError) -> Int64? {
     try JSON.acknowledged(body)[endedName]?.integer
   }
@@ -461,7 +462,7 @@ public struct RegistrationMessageRequest: Sendable, Equatable {
   }
 }
 
-/// What `GET /.well-known/iampass` announces. All false for a service that has no such page.
+/// What `GET /.well-known/iampass` announces. All false for a service without that page.
 public struct ServiceAnnouncement: Sendable, Equatable {
   public static let path = "/.well-known/iampass"
 
@@ -470,13 +471,13 @@ public struct ServiceAnnouncement: Sendable, Equatable {
   public var preferWait: Bool
   public var matchCode: Bool
   public var hostCredentials: Bool
-  /// Replies about a session name it, and a start's signed address may carry its body's digest.
+  /// Replies about a session name it. A start's signed address may carry the digest of its body.
   public var sessionNames: Bool
-  /// Replies have the signature that covers what was asked, too.
+  /// Replies also carry the signature that covers what was requested.
   public var signedTargets: Bool
-  /// On every route the signed address may carry the body's digest.
+  /// The signed address of every route may carry the body's digest.
   public var bodyDigests: Bool
-  /// Registration links are sealed for whoever asks for it.
+  /// The service seals registration links on request.
   public var sealedLinks: Bool
 
   public init(
@@ -520,7 +521,7 @@ extension JSON {
     do { return try JSON(parsing: body) } catch { throw .json(error) }
   }
 
-  /// A reply whose `status` is true.
+  /// Reads a reply and requires that its `status` is true.
   fileprivate static func acknowledged(_ body: [UInt8]) throws(MessageError) -> JSON {
     let json = try reading(body)
     guard let status = json["status"]?.bool else { throw .member("status") }

@@ -1,5 +1,5 @@
-/// What `--version` says, in all programs.
+/// The version that every program prints for `--version`.
 public enum ProductVersion {
-  /// The version of packaging/debian/changelog; packaging/build-deb refuses to build where the two differ.
+  /// The version of packaging/debian/changelog. packaging/build-deb refuses to build if the two differ.
   public static let text = "0.10.0"
 }

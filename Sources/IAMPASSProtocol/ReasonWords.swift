@@ -1,11 +1,11 @@
-/// A service's word for why it did not do something (`REQUEST_PENDING`), as people are told it.
+/// Translates a service's reason word (`REQUEST_PENDING`) for people.
 ///
-/// The words themselves are for logs: no terminal shows one. Words of the vendor's service and of ours.
+/// Only logs contain the words themselves. The table holds the words of the vendor's service and of ours.
 public enum ReasonWord {
   public static let requestPending = "REQUEST_PENDING"
 
-  /// What is shown of a reason: of a word its meaning, of prose the prose, made harmless; nil for a word that this
-  /// version does not know, and where there is no reason.
+  /// The text to show for a reason: a known word's meaning, or the service's prose made safe to show. Nil without a
+  /// reason, and for a word that this version does not know.
   public static func text(of reason: String?) -> String? {
     guard let reason, !reason.isEmpty else { return nil }
     let isWord = reason.utf8.allSatisfy {
@@ -16,38 +16,38 @@ public enum ReasonWord {
   }
 
   private static let meanings = [
-    // Not asked.
+    // Why no request was started.
     "NO_MOBILE_DEVICE": "no phone is registered for you",
-    "UNKNOWN_METHOD": "the server does not know the way to answer that is wanted here",
-    "METHOD_NOT_AVAILABLE": "your phone cannot answer in the way that is wanted here",
+    "UNKNOWN_METHOD": "the server does not support the required method",
+    "METHOD_NOT_AVAILABLE": "your phone does not support the required method",
     requestPending: "your phone has another open request; answer that first",
     "APPLICATION_DISABLED": "sign-in by phone is switched off",
-    "CONTEXT_REQUIRED": "this computer does not say who asks, see send_context",
-    "SOURCE_BLOCKED": "you said on your phone that a request from here was not yours",
+    "CONTEXT_REQUIRED": "the server requires the sign-in's details, see send_context",
+    "SOURCE_BLOCKED": "you reported on your phone that a request from here was not yours",
     "TOO_MANY_DENIALS": "denied too often, try again later",
     "TOO_MANY_REQUESTS": "too many requests in the last two minutes, try again later",
-    "BAD_DURATION": "the server does not accept how long a session may last here, see session_duration",
+    "BAD_DURATION": "the server does not accept this session_duration",
     "UNKNOWN_APPLICATION": "the server does not know this application",
     "UNKNOWN_USER": "the server does not know this user",
     "CREDENTIAL_REVOKED": "this computer's credential was revoked",
     "HOST_MAY_NOT_MANAGE": "this computer's credential may not manage users and phones",
     "BAD_USER_ID": "the server does not accept this user's token",
-    "HAS_MOBILE_DEVICE": "this user has a phone already",
-    "SMS_NOT_CONFIGURED": "the server sends no text messages",
-    "SMS_NOT_SENT": "the text message could not be sent",
+    "HAS_MOBILE_DEVICE": "this user already has a registered phone",
+    "SMS_NOT_CONFIGURED": "the server cannot send text messages",
+    "SMS_NOT_SENT": "the server could not send the text message",
     "BAD_PHONE_NUMBER": "this is not a phone number",
-    "NO_USERS": "no user was named",
-    // Ended.
+    "NO_USERS": "the request did not name a user",
+    // Why a request or session ended.
     "DENIED": "denied on your phone",
-    "NOT_ME": "you said on your phone that this was not you",
-    "WRONG_CODE": "another code was typed on your phone",
+    "NOT_ME": "you reported on your phone that this was not you",
+    "WRONG_CODE": "the wrong code was typed on your phone",
     "NOT_ANSWERED": "not answered in time",
     "NOT_COLLECTED": "the approval came too late",
-    "LOGGED_OUT": "the request was taken back",
+    "LOGGED_OUT": "the request was cancelled",
     "ENDED_ON_PHONE": "the session was ended on your phone",
-    "EXPIRED": "the session's time is over",
+    "EXPIRED": "the session has expired",
     "USER_DELETED": "this user was removed at the server",
     "PHONE_LOST": "your phone was reported as lost",
-    "PHONE_UNREGISTERED": "your phone is not registered any more",
+    "PHONE_UNREGISTERED": "your phone is no longer registered",
   ]
 }

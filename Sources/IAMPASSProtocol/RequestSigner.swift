@@ -1,8 +1,8 @@
-/// How a request's signature is made: the documentation and the published clients differ.
+/// How to sign a request: the documentation and the published clients differ.
 public enum SigningScheme: String, Sendable, CaseIterable {
-  /// As the documentation's text says.
+  /// As the documentation specifies.
   case documented
-  /// As the published Python clients do.
+  /// As the published Python clients sign.
   case client
 }
 
@@ -14,12 +14,12 @@ public enum SigningError: Error, Equatable, Sendable {
 
 /// Signs requests of protocol 1 for one identity: an application, a host credential, or a session.
 public struct RequestSigner: Sendable {
-  /// The signature's left part of SHA-256 and HMAC-SHA-256, in bytes.
+  /// The bytes of SHA-256 and HMAC-SHA-256 that a signature uses, counted from the left.
   private static let signatureLength = 16
-  /// The documented scheme's secret, in bytes.
+  /// The length of a secret in the documented scheme, in bytes.
   private static let documentedSecretLength = 24
 
-  /// A session's token is a secret, an application's id is none.
+  /// A session's token is a secret. An application's id is not, and is kept the same way.
   private let client: Secret
   public let scheme: SigningScheme
   /// The secret as the scheme puts it into the token's hash.
@@ -48,7 +48,7 @@ public struct RequestSigner: Sendable {
     signature(nonce: nonce, timestamp: timestamp, uri: uri).map { "hmac \(client.exposedValue):\(nonce):\($0)" }
   }
 
-  /// The base64 of the signature; nil where the nonce is not 1–20 digits below 2^64, or ``covered(_:)`` is nil.
+  /// The base64 of the signature; nil if the nonce is not 1–20 digits below 2^64, or if ``covered(_:)`` is nil.
   public func signature(nonce: String, timestamp: String, uri: String) -> String? {
     guard let token = token(nonce: nonce), let covered = covered(uri) else { return nil }
     let text = nonce + covered + timestamp
@@ -66,26 +66,28 @@ public struct RequestSigner: Sendable {
     return Array(Digest.sha256(head + keyMaterial.exposedBytes).prefix(Self.signatureLength))
   }
 
-  /// 1–20 decimal digits below 2^64, else nil.
+  /// The value of 1–20 decimal digits below 2^64; nil for any other text.
   public static func nonceValue(_ text: String) -> UInt64? {
     guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     return UInt64(text)
   }
 
-  /// What of an address a signature is over: the whole, or under ``SigningScheme/client`` all but its scheme.
+  /// The part of an address that a signature covers. ``SigningScheme/client`` leaves out the scheme. The documented
+  /// scheme covers everything.
   ///
-  /// Nil where `://` stands in it a second time. The published clients' `re.sub(".*://", "")` takes everything up to the
-  /// last one away: what stands before it could be exchanged under a right signature.
+  /// Nil if `://` occurs twice. The published clients' `re.sub(".*://", "")` removes everything up to the last `://`.
+  /// An attacker could exchange that part and keep the signature valid.
   public func covered(_ uri: String) -> String? {
     guard let start = Self.afterMarker(uri.utf8[...]) else { return uri }
     guard !Self.isAmbiguous(target: start) else { return nil }
     return scheme == .client ? String(Substring(start)) : uri
   }
 
-  /// Whether a request's target, path and query, has a raw `://`. An encoded one, such as `%3A%2F%2F`, moves nothing.
+  /// Whether a request's target, path and query, contains a raw `://`. An encoded one, such as `%3A%2F%2F`, is
+  /// harmless.
   public static func isAmbiguous(target: Substring.UTF8View) -> Bool { afterMarker(target) != nil }
 
-  /// What follows the first `://`; nil where there is none.
+  /// The text after the first `://`; nil without one.
   private static func afterMarker(_ text: Substring.UTF8View) -> Substring.UTF8View? {
     var rest = text
     while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
@@ -103,32 +105,32 @@ public struct RequestSigner: Sendable {
   }
 }
 
-/// The service's own signatures over a reply (an addition of `iampass-server`).
+/// The service's signatures over a reply (an extension of `iampass-server`).
 public enum ReplySignature {
   public static let header = "X-IAMPASS-Reply-Signature"
   /// The header of ``targetSignature(secret:nonce:method:address:status:body:)``.
   public static let targetHeader = "X-IAMPASS-Reply-Target-Signature"
 
   /// - Parameters:
-  ///   - secret: of the application or host credential that started the session, never the session's own.
+  /// - secret: the secret of the application or host credential that started the session, never the session's own.
   ///   - nonce: the request's nonce, as sent.
   public static func signature(secret: Secret, nonce: String, status: Int, body: [UInt8]) -> String {
     let key = Digest.sha256(Array("reply".utf8) + secret.exposedBytes)
     return Base64.encode(Digest.hmacSHA256(key: key, Array((nonce + String(status)).utf8) + body))
   }
 
-  /// The signature that also says what was asked: a reply to another question, under the same nonce, has another one.
+  /// A signature that also covers what was requested. It does not fit a reply to another request with the same nonce.
   ///
   /// - Parameters:
   ///   - secret: as for ``signature(secret:nonce:status:body:)``.
   ///   - nonce: the request's nonce, as sent.
-  ///   - method: the request's, in capitals.
-  ///   - address: what of its address the request's own signature is over, see ``RequestSigner/covered(_:)``.
+  /// - method: the request's method, in capitals.
+  /// - address: the part of its address that the request's own signature covers, see ``RequestSigner/covered(_:)``.
   public static func targetSignature(
     secret: Secret, nonce: String, method: String, address: String, status: Int, body: [UInt8]
   ) -> String {
     let key = Digest.sha256(Array("reply to target".utf8) + secret.exposedBytes)
-    // None of the four has a line's end in it, so that nothing moves from one to the next.
+    // None of the four fields can contain a newline, so that text cannot move between them.
     let head = [nonce, method, address, String(status)].map { $0 + "\n" }.joined()
     return Base64.encode(Digest.hmacSHA256(key: key, Array(head.utf8) + body))
   }

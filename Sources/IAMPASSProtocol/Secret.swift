@@ -1,14 +1,14 @@
 import Glibc
 
-/// Text that must not be shown: an application's or session's secret, a user's token.
+/// Text that must never be shown: a secret of an application or session, or a user's token.
 ///
-/// Prints as `<redacted>`; reading it needs ``exposedValue``, so that a search finds each exposure. The one copy
-/// held here is wiped when the last reference goes.
+/// Prints as `<redacted>`. Reading it needs ``exposedValue``, so that a search finds each exposure. The single copy
+/// held here is wiped with the last reference.
 public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Whether new secrets get pages that core dumps leave out. For the PAM module alone, which must not forbid its host
-  /// to leave dumps; our own programs leave none.
+  /// Whether core dumps leave out the pages of new secrets. Only the PAM module needs this, since it must not stop its
+  /// host's core dumps. Our own programs disable their dumps.
   ///
-  /// SAFETY: set to true once or more, before any secret that matters; never back.
+  /// SAFETY: set to true before the first important secret, perhaps repeatedly; never set back.
   nonisolated(unsafe) public static var staysOutOfDumps = false
 
   private let storage: Storage
@@ -17,23 +17,23 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
 
   public init(bytes: [UInt8]) { storage = Storage(bytes) }
 
-  /// Copies the bytes; the source stays the caller's to wipe.
+  /// Copies the bytes. The caller wipes the source.
   public init(copying source: UnsafeRawBufferPointer) { storage = Storage(source) }
 
   public var isEmpty: Bool { storage.bytes.isEmpty }
 
-  /// Lends the bytes, followed by a NUL, without a copy that stays behind.
+  /// Lends the bytes, followed by a NUL, and leaves no copy behind.
   public func withTerminatedBytes<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
     withUnsafeTemporaryAllocation(byteCount: storage.bytes.count + 1, alignment: 1) { copy in
       copy.copyBytes(from: storage.bytes)
       copy[storage.bytes.count] = 0
-      // SAFETY: the allocation is never empty and lives through `body`; it is wiped before it goes.
+      // SAFETY: the allocation is never empty, outlives `body`, and is wiped before it is freed.
       defer { explicit_bzero(copy.baseAddress!, copy.count) }
       return body(UnsafeRawPointer(copy.baseAddress!))
     }
   }
 
-  /// The secret's text. Copies of it are the caller's to keep short-lived.
+  /// The secret's text. The caller keeps copies short-lived.
   public var exposedValue: String { String(decoding: exposedBytes, as: UTF8.self) }
 
   /// The secret's UTF-8 bytes.
@@ -49,7 +49,7 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
 
   public func hash(into hasher: inout Hasher) { hasher.combine(exposedBytes) }
 
-  /// SAFETY: the buffer is written in `init` only, so that sharing it between threads is safe.
+  /// SAFETY: only `init` writes the buffer, so that threads may share it.
   private final class Storage: @unchecked Sendable {
     let bytes: UnsafeMutableBufferPointer<UInt8>
     private let isMapped: Bool
@@ -71,12 +71,12 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
       }
     }
 
-    /// Nil where the kernel has none to give: a secret in the heap is better than no sign-in.
+    /// Nil if the kernel has no such pages. A secret in the heap is better than a failed sign-in.
     private static func pages(_ count: Int) -> UnsafeMutableBufferPointer<UInt8>? {
       guard count > 0, let found = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
         found != MAP_FAILED
       else { return nil }
-      // Without it in old kernels or odd sandboxes; nothing else depends on it.
+      // Old kernels and some sandboxes refuse this. Everything else works without it.
       _ = madvise(found, count, MADV_DONTDUMP)
       // SAFETY: the kernel gave at least `count` bytes, aligned to a page, until munmap.
       return UnsafeMutableBufferPointer(start: found.assumingMemoryBound(to: UInt8.self), count: count)

@@ -1,18 +1,19 @@
-/// Why a text is not the address of a service, or of one of its sessions.
+/// Why a text is refused as the address of a service or of its sessions.
 public enum AddressError: Error, Equatable, Sendable {
   case notAnAddress
-  /// Plain `http` to another machine: requests and replies could be read and changed on the way.
+  /// Plain `http` to another machine. Others could read and change requests and replies on the way.
   case notHTTPS
   /// Another scheme, host or port than the configured service's.
   case foreignOrigin
 }
 
-/// The service's address: `https`, a host, perhaps a port and a path. Plain `http` only to a loopback address.
+/// The service's address: `https`, a host, perhaps a port and a path. Plain `http` is accepted for a loopback address
+/// only.
 public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
-  /// Longer addresses are refused.
+  /// In bytes. A longer address is refused.
   static let greatestLength = 2048
 
-  /// `scheme://host[:port]`, lower case, without a default port.
+  /// `scheme://host[:port]` in lower case. The default port is left out.
   public let origin: String
   /// The path without a final slash; may be empty.
   public let basePath: String
@@ -30,17 +31,17 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     basePath = path
   }
 
-  /// The address of a route. `segments` are encoded; `query` stands as it is.
+  /// The address of a route. Encodes `segments`; `query` must be encoded already.
   public func route(_ segments: [String], query: [(String, String)] = []) -> String {
     let path = ([description] + segments.map(PercentEncoding.encode)).joined(separator: "/")
     if query.isEmpty { return path }
     return path + "?" + query.map { "\($0)=\($1)" }.joined(separator: "&")
   }
 
-  /// `text` as an absolute address, if it has this service's scheme, host and port, or is a path from its root.
-  /// Anything else would carry a signature elsewhere.
+  /// `text` as an absolute address. Accepts this service's scheme, host and port, and a path from its root.
+  /// - Throws: for any other address, which would receive a signature that is not meant for it.
   public func ownAddress(_ text: String) throws(AddressError) -> String {
-    // As services write it, and as a thousand are read each second: nothing but a path follows the origin.
+    // The fast path, since a helper may read a thousand of these each second: only a path follows the origin.
     let rest = text.utf8.dropFirst(origin.utf8.count)
     if rest.first == UInt8(ascii: "/"), text.utf8.starts(with: origin.utf8) {
       guard Parts.isAddress(text), !Parts.isMisread(rest) else { throw .notAnAddress }
@@ -55,14 +56,14 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     return text
   }
 
-  /// By number only: `localhost` is a name, and names are looked up.
+  /// Literal addresses only. `localhost` is a name, and a lookup could return another machine.
   private static func isLoopback(_ host: String) -> Bool {
     if host == "[::1]" { return true }
     let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
     return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
   }
 
-  /// An absolute address in parts, taken apart narrowly: what another reader could see differently is refused.
+  /// The parts of an absolute address. Refuses what another parser could read differently.
   private struct Parts {
     let scheme: String
     let host: String
@@ -87,7 +88,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
       guard !Parts.isMisread(path.utf8[...]) else { throw .notAnAddress }
     }
 
-    /// Neither too long nor with anything in it that readers see differently.
+    /// Whether the text is short enough and unambiguous for every parser.
     static func isAddress(_ text: String) -> Bool {
       text.utf8.count <= ServerURL.greatestLength && text.utf8.allSatisfy(isAddressByte)
     }
@@ -124,15 +125,15 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
       return (String(text[..<hostEnd]), port)
     }
 
-    /// `.` and `..`, plainly and encoded.
+    /// `.` and `..`, plain and encoded.
     private static let climbing: Set = [".", "%2e", "..", ".%2e", "%2e.", "%2e%2e"]
 
-    /// Whether a path with its query is one that others take apart differently, or that no signature is wholly over.
+    /// Whether other parsers could read this path with its query differently, or a signature could not cover it.
     static func isMisread(_ target: Substring.UTF8View) -> Bool {
       climbs(target) || RequestSigner.isAmbiguous(target: target)
     }
 
-    /// Whether a segment is one of those (RFC 3986 §5.2.4).
+    /// Whether a segment is `.` or `..` (RFC 3986 §5.2.4).
     private static func climbs(_ path: Substring.UTF8View) -> Bool {
       path.prefix { $0 != UInt8(ascii: "?") }.split(separator: UInt8(ascii: "/")).contains { segment in
         guard segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%") else { return false }
@@ -144,7 +145,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
 
 /// Percent-encoding of one path segment or query value (RFC 3986 §2).
 public enum PercentEncoding {
-  /// All but the unreserved characters encoded, so that a space is `%20` and a plus `%2B`.
+  /// Encodes all but the unreserved characters: a space becomes `%20` and a plus `%2B`.
   public static func encode(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     let bytes = text.utf8.flatMap { byte -> [UInt8] in

@@ -1,8 +1,8 @@
-/// Where a service stands in its own history (an addition of `iampass-server`): the member `mark` of its signed replies.
+/// A service's position in its own history: the member `mark` of its signed replies (an extension of `iampass-server`).
 ///
-/// A service that was put back to an earlier state does not know what happened since, and must not be believed when it
-/// says that a session is over. Within an epoch the counter grows with each change of a session; a restored copy of the
-/// database begins a higher epoch.
+/// A service that was restored from a backup does not know its later sessions. A host must not believe such a service
+/// when it says that a session has ended. The counter grows within an epoch with each change of a session. A restored
+/// copy of the database begins a higher epoch.
 public struct ServiceMark: Sendable, Equatable {
   /// At least 0.
   public let epoch: Int64
@@ -16,7 +16,7 @@ public struct ServiceMark: Sendable, Equatable {
     self.counter = counter
   }
 
-  /// The mark of a reply's body; nil if it has no mark, as the replies of other services.
+  /// The mark of a reply's body; nil without one, as from other services.
   public init?(in body: [UInt8]) {
     guard let json = try? JSON(parsing: body) else { return nil }
     self.init(ofReply: json)
@@ -29,12 +29,12 @@ public struct ServiceMark: Sendable, Equatable {
     self.init(epoch: epoch, counter: counter)
   }
 
-  /// Whether a service with this mark still knows all that it knew when it had the `earlier` one.
+  /// Whether a service with this mark still knows everything that it knew at the `earlier` mark.
   ///
-  /// Replies may overtake each other: compare with the mark of a reply that came before this reply's request was sent.
+  /// Replies may overtake each other. Compare only with a mark that arrived before this reply's request was sent.
   public func continues(_ earlier: ServiceMark) -> Bool { epoch == earlier.epoch && counter >= earlier.counter }
 
-  /// A reply's body with this mark as its last member. What is no JSON object is returned as it is.
+  /// A reply's body with this mark as its last member. A body that is not a JSON object is returned unchanged.
   public func added(to body: [UInt8]) -> [UInt8] {
     guard case .object(let members) = try? JSON(parsing: body) else { return body }
     let mark: JSON = .object(["epoch": .integer(epoch), "counter": .integer(counter)])

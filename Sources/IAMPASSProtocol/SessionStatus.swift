@@ -1,18 +1,18 @@
-/// What the service says of a session, by its documentation ("Get session status").
+/// The service's status words for a session, by its documentation ("Get session status").
 public enum SessionStatus: Sendable, Equatable {
-  /// The phone was asked.
+  /// The phone has received the request.
   case pending
-  /// The phone was opened; the user is being identified.
+  /// The user has opened the request on the phone.
   case identifying
   case active
-  /// The phone left; may become `active` again.
+  /// The phone left. The session may become `active` again.
   case walkaway
   case timeout
   case closed
   case failed
   /// Denied on the phone.
   case cancelled
-  /// A word that this version does not know. Never approved, never live.
+  /// A word that this version does not know. It never counts as approved or live.
   case unknown(String)
 
   public init(word: String) {
@@ -53,7 +53,7 @@ public enum SessionStatus: Sendable, Equatable {
   }
 }
 
-/// How the phone may be asked to identify its user.
+/// How the phone must identify its user.
 public enum AuthenticationMethod: String, Sendable, CaseIterable {
   /// A tap.
   case acceptance

@@ -1,19 +1,19 @@
-/// What the phone shows of a sign-in or of a transaction (an addition of `iampass-server`): up to ten name–value pairs.
+/// What the phone shows of a sign-in or a transaction: up to ten name–value pairs (an extension of `iampass-server`).
 ///
-/// Values are kept, sent and hashed as they came; whoever shows one escapes it first (``DisplayText/escaped(_:)``).
+/// Values are stored, sent and hashed unchanged. Every display escapes them first (``DisplayText/escaped(_:)``).
 public struct SignInContext: Sendable, Equatable {
-  /// Names of a sign-in's own pairs, in the order in which they are shown.
+  /// The names of a sign-in's own pairs, in the order of display.
   public static let names = ["host", "service", "user", "tty", "remote_host", "command"] + LongCommand.names
-  /// More are refused. What is said of a long command beside its beginning does not count.
+  /// The greatest number of pairs. The three parts of a long command count as one.
   public static let greatestCount = 10
-  /// In characters. A longer command is shown by its parts; another value that is longer is refused.
+  /// The greatest length in characters. A longer command is shown in parts. Any other longer value is refused.
   public static let greatestValueLength = 1_000
-  /// In bytes, as JSON; more is refused. A phone reads the open requests in one reply of 64 KiB.
+  /// The greatest size as JSON, in bytes. A phone reads all its open requests in one reply of 64 KiB.
   public static let greatestSize = 8_192
 
-  /// A pair beyond ``names``, as an application chose it: an amount, a recipient.
+  /// A pair that an application chose itself, such as an amount or a recipient.
   public struct Pair: Sendable, Equatable {
-    /// Longer names are refused, in characters.
+    /// The greatest length of a name, in characters.
     static let greatestNameLength = 40
 
     public let name: String
@@ -24,7 +24,7 @@ public struct SignInContext: Sendable, Equatable {
       self.value = value
     }
 
-    /// A letter, then letters, digits, spaces, `_`, `-` and `.`, all ASCII: what every program sorts alike.
+    /// An ASCII letter, then ASCII letters, digits, spaces, `_`, `-` and `.`: every program sorts such names alike.
     static func isFit(_ name: String) -> Bool {
       let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
       let others = Set("0123456789 _-.".utf8)
@@ -40,12 +40,12 @@ public struct SignInContext: Sendable, Equatable {
   public var remoteHost: String?
   /// The whole command, or the beginning of a long one.
   public let command: String?
-  /// What is said of a command that is too long to be shown.
+  /// The rest of a command that is too long to show.
   public let longCommand: LongCommand?
-  /// By name.
+  /// Sorted by name.
   public let further: [Pair]
 
-  /// - Parameter command: whole, however long.
+  /// - Parameter command: the whole command, of any length.
   public init(
     host: String? = nil, service: String? = nil, user: String? = nil, tty: String? = nil, remoteHost: String? = nil,
     command: String? = nil, further: [Pair] = []
@@ -69,7 +69,7 @@ public struct SignInContext: Sendable, Equatable {
     self.further = further.sorted { $0.name < $1.name }
   }
 
-  /// An application asks for something of its own, such as a payment.
+  /// Whether an application requests something of its own, such as a payment.
   public var isTransaction: Bool { !further.isEmpty }
 
   /// The values in the order of ``names``, then the others.
@@ -79,7 +79,7 @@ public struct SignInContext: Sendable, Equatable {
       + further.map { ($0.name, $0.value) }
   }
 
-  /// Whether it may be asked with: not so many pairs, nor so long, that a phone could not show them all.
+  /// Whether a phone can show all pairs in full. Otherwise the request must not be sent.
   public var isWithinBounds: Bool {
     pairs.count - (longCommand == nil ? 0 : LongCommand.names.count) <= Self.greatestCount
       && pairs.allSatisfy { Self.isShort($0.value) } && json.encoded().count <= Self.greatestSize
@@ -89,8 +89,8 @@ public struct SignInContext: Sendable, Equatable {
 
   public var json: JSON { .object(pairs.map { JSON.Member($0.name, .string($0.value)) }) }
 
-  /// Too many pairs or characters, names that are not plain and values of another type are refused: all of a context is
-  /// shown, or there is none.
+  /// Refuses too many pairs or characters, other names, and values that are not strings. A phone shows a context in
+  /// full or not at all.
   public init(_ json: JSON) throws(MessageError) {
     guard case .object(let members) = json else { throw .member("context") }
     var known: [String: String] = [:]
@@ -113,20 +113,20 @@ public struct SignInContext: Sendable, Equatable {
   }
 }
 
-/// What is said of a command that is too long to be shown, beside its beginning.
+/// The parts of a command that is too long to show, besides its beginning.
 public struct LongCommand: Sendable, Equatable {
-  /// Characters shown of each end.
+  /// The number of characters shown of each end.
   public static let shownLength = 500
   static let names = ["command_end", "command_length", "command_sha256"]
 
   /// The last ``shownLength`` characters.
   public let end: String
-  /// Of the whole, in characters, decimal.
+  /// The length of the whole command in characters, as decimal digits.
   public let length: String
-  /// SHA-256 of the whole text as UTF-8, 64 lower-case hexadecimal digits.
+  /// SHA-256 of the whole command as UTF-8: 64 lower-case hexadecimal digits.
   public let sha256: String
 
-  /// The beginning of `command`, and what is said of the rest; nil for one that is shown whole.
+  /// The beginning of `command` and its other parts; nil for a command that is shown whole.
   static func split(_ command: String) -> (shown: String, rest: LongCommand?)? {
     guard isLong(command) else { return nil }
     let scalars = command.unicodeScalars
@@ -136,14 +136,14 @@ public struct LongCommand: Sendable, Equatable {
     return (String(scalars.prefix(shownLength)), rest)
   }
 
-  /// Whether a command has more characters than are shown.
+  /// Whether a command is too long to show whole.
   public static func isLong(_ command: String) -> Bool { !SignInContext.isShort(command) }
 
   static func values(of command: LongCommand?) -> [String?] { [command?.end, command?.length, command?.sha256] }
 }
 
 extension LongCommand {
-  /// Nil where nothing is said; a part alone, or one of another form, is refused.
+  /// Nil without such parts. Refuses an incomplete or malformed set.
   fileprivate init?(_ known: [String: String]) throws(MessageError) {
     let values = Self.names.compactMap { known[$0] }
     if values.isEmpty { return nil }

@@ -148,7 +148,7 @@ class Link(Case):
 
     def test_a_service_without_sms_says_so(self):
         done = self.enroll("--sms", "+4915112345678")
-        self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: the server sends no text messages\n"))
+        self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: the server cannot send text messages\n"))
 
 
 class Waiting(Case):

@@ -6,7 +6,7 @@ import unittest
 from world import *
 
 NO_METHOD = (
-    "IAMPASS: not asked: your phone cannot answer in the way that is wanted here. Use your password.")
+    "IAMPASS: not asked: your phone does not support the required method. Use your password.")
 
 
 def setUpModule():
@@ -37,7 +37,7 @@ class NotStarted(unittest.TestCase):
         blocked = world.play()
         self.assertEqual(blocked["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(blocked["texts"], [
-            "IAMPASS: not asked: you said on your phone that a request from here was not yours. Use your password."])
+            "IAMPASS: not asked: you reported on your phone that a request from here was not yours. Use your password."])
         self.assertEqual(phone.count("sign-in request"), 1)
         phone.stop()
         # The user's other ways in are not taken.
