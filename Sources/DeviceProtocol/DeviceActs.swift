@@ -1,10 +1,10 @@
 import IAMPASSProtocol
 
-// Statements that say more than who asks for what: a ``DeviceAsk`` with members of their own.
+// Statements with members of their own: each is a ``DeviceAsk`` and more.
 
 /// Ends sessions of the phone's user.
 public struct EndStatement: Sendable, Equatable {
-  /// More are refused.
+  /// The greatest number of sessions.
   public static let greatestCount = 50
 
   public let ask: DeviceAsk
@@ -28,8 +28,9 @@ public struct EndStatement: Sendable, Equatable {
   public var json: JSON { ask.json(with: ["sessions": .array(sessions.map { .string($0) })]) }
 }
 
-/// Adds or replaces the phone's credential; its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
-/// ask's nonce. Where the phone has one already, that one's assertion over this statement comes with it.
+/// Adds or replaces the phone's credential. Its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
+/// ask's nonce. If the phone has a credential already, an assertion of that credential over this statement comes with
+/// it.
 public struct CredentialStatement: Sendable, Equatable {
   public let ask: DeviceAsk
   public let credential: UnverifiedCredential
@@ -50,7 +51,7 @@ public struct CredentialStatement: Sendable, Equatable {
   public var json: JSON { ask.json(with: ["credential": credential.json]) }
 }
 
-/// Where a browser takes messages (RFC 8030) and by which keys they are sealed (RFC 8291). As received, nothing is
+/// A browser's push address (RFC 8030) and the keys that seal messages to it (RFC 8291). As received, nothing is
 /// checked.
 public struct UnverifiedPushSubscription: Sendable, Equatable {
   public let endpoint: String
@@ -75,10 +76,10 @@ public struct UnverifiedPushSubscription: Sendable, Equatable {
   }
 }
 
-/// Tells where the phone is rung while its page is closed.
+/// Tells the service how to ring the phone while its page is closed.
 public struct PushStatement: Sendable, Equatable {
   public let ask: DeviceAsk
-  /// Nil: nowhere any more.
+  /// Nil: the phone shall not be rung any more.
   public let subscription: UnverifiedPushSubscription?
 
   public init(ask: DeviceAsk, subscription: UnverifiedPushSubscription?) {
@@ -88,7 +89,7 @@ public struct PushStatement: Sendable, Equatable {
 
   public init(_ json: JSON) throws(MessageError) {
     ask = try DeviceAsk(json)
-    // Forgetting where to ring must be said, not left out.
+    // A missing member is an error: only an explicit null stops the ringing.
     guard json["subscription"] != nil else { throw .member("subscription") }
     subscription = try json.optional("subscription", UnverifiedPushSubscription.init)
   }

@@ -1,9 +1,9 @@
 import CLibcrypto
 import IAMPASSProtocol
 
-/// Why a phone's key is not taken, made or used.
+/// Why a phone's key could not be read, made or used.
 public enum DeviceKeyError: Error, Equatable, Sendable {
-  /// libcrypto gave none.
+  /// libcrypto failed.
   case notMade
   /// Not the base64 of a P-256 key's `SubjectPublicKeyInfo`, or of the private key.
   case notAKey
@@ -12,7 +12,7 @@ public enum DeviceKeyError: Error, Equatable, Sendable {
 
 /// A phone's private key: ECDSA over P-256 (FIPS 186-5), as WebCrypto's `ECDSA` with `P-256` and `SHA-256`.
 ///
-/// SAFETY of `@unchecked Sendable`: libcrypto's key is written by `init` only, and counts its references atomically.
+/// SAFETY of `@unchecked Sendable`: only `init` writes libcrypto's key, and its references are counted atomically.
 public final class DeviceKey: @unchecked Sendable {
   private let key: OpaquePointer
 
@@ -41,11 +41,11 @@ public final class DeviceKey: @unchecked Sendable {
     }
     guard let read else { throw .notAKey }
     self.init(adopting: read)
-    // Refuses a key of another kind, with which every signature would be refused later.
+    // A key of another kind would make signatures that are refused only later.
     _ = try publicKey
   }
 
-  /// The base64 of the DER form (RFC 5915): for the phone's state file and nothing else.
+  /// The base64 of the DER form (RFC 5915), for the phone's state file only.
   public func exported() throws(DeviceKeyError) -> Secret {
     Secret(Base64.encode(try Self.der { i2d_PrivateKey(key, $0) }))
   }
@@ -54,7 +54,7 @@ public final class DeviceKey: @unchecked Sendable {
     get throws(DeviceKeyError) { try DevicePublicKey(Base64.encode(try Self.der { i2d_PUBKEY(key, $0) })) }
   }
 
-  /// 64 bytes, r then s, over the SHA-256 of `message`: the form that WebCrypto makes.
+  /// 64 bytes, r then s, over the SHA-256 of `message`, as WebCrypto makes them.
   public func signature(over message: [UInt8]) throws(DeviceKeyError) -> [UInt8] {
     guard let context = EVP_MD_CTX_new() else { throw .notSigned }
     defer { EVP_MD_CTX_free(context) }
@@ -68,7 +68,7 @@ public final class DeviceKey: @unchecked Sendable {
     return raw
   }
 
-  /// 32 bytes that the owner of `other` has too: ECDH (SP 800-56A), the x coordinate as it is.
+  /// 32 bytes that the owner of `other` can compute too: the plain x coordinate of ECDH (SP 800-56A).
   public func agreement(with other: DevicePublicKey) throws(DeviceKeyError) -> [UInt8] {
     guard let context = EVP_PKEY_CTX_new(key, nil) else { throw .notMade }
     defer { EVP_PKEY_CTX_free(context) }
@@ -80,7 +80,7 @@ public final class DeviceKey: @unchecked Sendable {
     return shared
   }
 
-  /// What one of libcrypto's `i2d` functions writes.
+  /// The output of one of libcrypto's `i2d` functions.
   private static func der(
     _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
   ) throws(DeviceKeyError) -> [UInt8] {
@@ -98,9 +98,10 @@ public final class DeviceKey: @unchecked Sendable {
 
 /// A phone's public key: the base64 of its `SubjectPublicKeyInfo` (RFC 5480), as WebCrypto exports it as `spki`.
 ///
-/// SAFETY of `@unchecked Sendable`: libcrypto's key is written by `init` only.
+/// SAFETY of `@unchecked Sendable`: only `init` writes libcrypto's key.
 public final class DevicePublicKey: @unchecked Sendable {
-  /// What stands before the point in every P-256 key with a named curve and an uncompressed point: all that is taken.
+  /// The bytes before the point in each P-256 key with a named curve and an uncompressed point. Other forms are
+  /// refused.
   private static let prefix: [UInt8] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
     0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
@@ -115,7 +116,7 @@ public final class DevicePublicKey: @unchecked Sendable {
   /// The uncompressed point (SEC 1 §2.3.3): 65 bytes, the first of them 4.
   public var point: [UInt8] { Self.prefix.suffix(1) + coordinates }
 
-  /// - Parameter point: as ``point``.
+  /// - Parameter point: in the form of ``point``.
   public convenience init(point: [UInt8]) throws(DeviceKeyError) {
     guard point.first == Self.prefix.last else { throw .notAKey }
     try self.init(Base64.encode(Self.prefix.dropLast() + point))
@@ -129,7 +130,7 @@ public final class DevicePublicKey: @unchecked Sendable {
       var start = $0.baseAddress
       return d2i_PUBKEY(nil, &start, bytes.count)
     }
-    // libcrypto refuses a point that is not on the curve.
+    // libcrypto refuses a point that does not lie on the curve.
     guard let read else { throw .notAKey }
     self.text = text
     coordinates = Array(bytes.dropFirst(Self.prefix.count))
@@ -138,17 +139,17 @@ public final class DevicePublicKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// Whether `signature`, 64 bytes r then s, is this key's over the SHA-256 of `message`.
+  /// Whether `signature`, 64 bytes r then s, is this key's signature over the SHA-256 of `message`.
   public func verifies(_ signature: [UInt8], over message: [UInt8]) -> Bool {
     guard let encoded = ECDSASignature.der(raw: signature), let context = EVP_MD_CTX_new() else { return false }
     defer { EVP_MD_CTX_free(context) }
     guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1 else { return false }
-    // 0 is a wrong signature, below it is an error: only 1 counts.
+    // Only 1 is a right signature: 0 is a wrong one, and less is an error.
     return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1
   }
 }
 
-/// Between the raw form of WebCrypto and the DER form of libcrypto.
+/// Converts between the raw form of WebCrypto and the DER form of libcrypto.
 enum ECDSASignature {
   /// Bytes of r, and of s.
   private static let half = 32

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// The messages under /device/v1/, both directions. What a phone asks and answers stands in DeviceStatements.swift.
+// The messages under /device/v1/, both directions. DeviceStatements.swift has what a phone asks and answers.
 
 /// Paths of the phone's protocol, below the service's address.
 public enum DeviceRoute {
@@ -19,11 +19,12 @@ public enum DeviceRoute {
 
 /// The body of `POST /device/v1/register`.
 public struct RegisterRequest: Sendable, Equatable {
-  /// From the registration link.
+  /// The code of the registration link.
   public let code: Secret
   /// ``DevicePublicKey/text``.
   public let publicKey: String
-  /// For the method `device`; its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the code.
+  /// The credential for the method `device`. Its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
+  /// code.
   public let credential: UnverifiedCredential?
 
   public init(code: Secret, publicKey: String, credential: UnverifiedCredential? = nil) {
@@ -51,9 +52,9 @@ public struct RegisterReply: Sendable, Equatable {
   /// The phone's id from now on.
   public let device: String
   public let application: String
-  /// How the application calls the user, or "user".
+  /// The application's name for the user, or "user".
   public let user: String
-  /// What this phone can be asked for, the weakest first.
+  /// The methods that this phone supports, the weakest first.
   public let methods: [AuthenticationMethod]
 
   public init(device: String, application: String, user: String, methods: [AuthenticationMethod] = [.acceptance]) {
@@ -78,7 +79,7 @@ public struct RegisterReply: Sendable, Equatable {
   }
 }
 
-/// What `GET /register/CODE` says: whose phone the link would make.
+/// The reply to `GET /register/CODE`: the user for whom the link registers a phone.
 public struct LinkReply: Sendable, Equatable {
   public let application: String
   public let user: String
@@ -111,7 +112,7 @@ public struct LiveSession: Sendable, Equatable {
   public let status: SessionStatus
   /// Unix time in seconds of the approval.
   public let since: Int64
-  /// Unix time in seconds at which it ends by itself.
+  /// Unix time in seconds at which the session expires.
   public let expires: Int64
   public let context: SignInContext
 
@@ -144,16 +145,16 @@ public enum Presence: String, Sendable, CaseIterable {
   case away
 }
 
-/// The reply to `status`, to a change of presence, and to what else changes what the phone shows of its user.
+/// The reply to `status`, and to each change of what the phone shows of its user, such as presence.
 public struct DeviceStatusReply: Sendable, Equatable {
   public let application: String
   public let user: String
   public let presence: Presence
   public let sessions: [LiveSession]
-  /// What this phone can be asked for, the weakest first.
+  /// The methods that this phone supports, the weakest first.
   public let methods: [AuthenticationMethod]
-  /// `walkaway`: whether the sessions leave with the phone; else they stay active, whatever it says of its presence.
-  /// True where an older service does not say.
+  /// `walkaway`: whether the sessions leave with the phone. Otherwise they stay active, whatever the phone says of its
+  /// presence. True if an older service does not send it.
   public let walksAway: Bool
 
   public init(

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// What a phone asks for in its own name.
+/// What a phone asks for on its own behalf.
 public enum DevicePurpose: String, Sendable, CaseIterable {
   /// List the open requests.
   case requests
@@ -8,17 +8,17 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case leave
   /// The phone is back: its sessions are active again.
   case `return`
-  /// What this phone is registered for.
+  /// Ask which user this phone is registered for.
   case status
   /// Add or replace the credential for the method `device`: ``CredentialStatement``.
   case credential
   /// End sessions of this phone's user: ``EndStatement``.
   case end
-  /// This phone is the user's no longer.
+  /// Unregister this phone.
   case unregister
-  /// Where the phone is rung while its page is closed: ``PushStatement``.
+  /// Set how the phone is rung while its page is closed: ``PushStatement``.
   case push
-  /// A stream of what changes.
+  /// Open a stream of changes.
   case events
 }
 
@@ -26,7 +26,7 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
 public enum DeviceAnswer: String, Sendable, CaseIterable {
   case approve
   case deny
-  /// Deny, and block where the request came from for a while: it was somebody else.
+  /// Deny, and block the source of the request for a while: someone else made it.
   case notMe = "not_me"
   /// This phone cannot prove what the request asks for.
   case unable
@@ -34,10 +34,11 @@ public enum DeviceAnswer: String, Sendable, CaseIterable {
 
 /// Signed by the phone: "I, this phone, ask this service for this, now, once".
 public struct DeviceAsk: Sendable, Equatable {
-  /// Requests that the phone already shows; a listing is held while nothing else is open. At most this many are read.
+  /// The greatest number of known requests. A listing is held while only requests are open that the phone already
+  /// shows.
   public static let greatestKnownCount = 50
 
-  /// Scheme, host and port of the service, as the phone knows it: an ask for one service is worth nothing at another.
+  /// Scheme, host and port of the service, as the phone knows it. Another service refuses the ask.
   public let origin: String
   public let device: String
   public let purpose: DevicePurpose
@@ -92,11 +93,11 @@ public struct AnswerStatement: Sendable, Equatable {
   public let contextHash: String
   /// The service's own nonce for this request.
   public let nonce: String
-  /// Unix time in seconds after which the answer is worth nothing; the service's own for this request.
+  /// Unix time in seconds after which the service refuses the answer. The service chose it for this request.
   public let expires: Int64
-  /// As the request asked.
+  /// The method that the request asked for.
   public let method: AuthenticationMethod
-  /// The digits that the user typed; empty where none were asked for.
+  /// The digits that the user typed; empty if the request did not ask for digits.
   public let code: String
 
   public init(
@@ -133,13 +134,13 @@ public struct AnswerStatement: Sendable, Equatable {
     contextHash = try json.text("context_hash")
     nonce = try json.text("nonce")
     expires = try json.number("expires")
-    // Phones from before there were methods and codes say neither.
+    // Phones of versions without methods and codes send neither.
     method = try json.method("method")
     code = json["code"]?.string ?? ""
   }
 }
 
-/// What a phone shows of a sign-in, in the order received.
+/// The parts of a sign-in that a phone showed, in the order received.
 public enum ShownContext {
   /// 64 hexadecimal digits: SHA-256 of the context's canonical JSON.
   public static func hash(_ context: SignInContext) -> String {
@@ -147,15 +148,15 @@ public enum ShownContext {
   }
 }
 
-/// A body `{"statement": {...}, "signature": "..."}`: the signature is over the statement's canonical JSON. As received,
+/// A body `{"statement": {...}, "signature": "..."}`. The signature covers the statement's canonical JSON. As received,
 /// nothing is verified.
 public struct UnverifiedStatement: Sendable, Equatable {
   public let statement: JSON
   public let signature: String
-  /// With an approval by the method `device`.
+  /// Comes with an approval by the method `device`.
   public let assertion: UnverifiedAssertion?
 
-  /// The id of the phone that is said to have signed.
+  /// The id of the phone that claims to have signed.
   public var device: String? { statement["device"]?.string }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -172,7 +173,7 @@ public struct UnverifiedStatement: Sendable, Equatable {
     return key.verifies(raw, over: statement.canonicallyEncoded())
   }
 
-  /// A body with `statement`, signed.
+  /// A signed body with `statement`.
   public static func body(
     signing statement: JSON, with key: DeviceKey, assertion: UnverifiedAssertion? = nil
   ) throws(DeviceKeyError) -> [UInt8] {

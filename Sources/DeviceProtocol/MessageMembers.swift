@@ -23,20 +23,20 @@ extension JSON {
     return value
   }
 
-  /// Nil where the member is missing or null; of a wrong form it is refused.
+  /// Nil if the member is missing or null. Refuses a malformed one.
   func optional<Value>(_ name: String, _ read: (JSON) throws(MessageError) -> Value) throws(MessageError) -> Value? {
     guard let value = self[name], value != .null else { return nil }
     return try read(value)
   }
 
-  /// `acceptance` where it is missing: so it was before there were methods.
+  /// `acceptance` if it is missing, as in versions without methods.
   func method(_ name: String) throws(MessageError) -> AuthenticationMethod {
     guard let value = self[name] else { return .acceptance }
     guard let method = value.string.flatMap(AuthenticationMethod.init(rawValue:)) else { throw .member(name) }
     return method
   }
 
-  /// The member `methods`; one that this version does not know is left out.
+  /// The member `methods`. Methods that this version does not know are left out.
   var methods: [AuthenticationMethod] {
     guard let words = self["methods"]?.array else { return [.acceptance] }
     return words.compactMap { $0.string.flatMap(AuthenticationMethod.init(rawValue:)) }

@@ -3,21 +3,21 @@ import IAMPASSProtocol
 /// A sign-in that waits for this phone's answer.
 public struct OpenRequest: Sendable, Equatable {
   public let session: String
-  /// To be signed with the answer.
+  /// The answer must sign it.
   public let nonce: String
-  /// Unix time in seconds by the service's clock; to be signed with the answer.
+  /// Unix time in seconds by the service's clock. The answer must sign it.
   public let expires: Int64
-  /// For showing: the phone's clock may differ from the service's.
+  /// The time left, for display only: the phone's clock may differ from the service's.
   public let secondsLeft: Int64
   public let context: SignInContext
   /// What an approval must prove.
   public let method: AuthenticationMethod
-  /// Whether the two digits that the terminal shows must be typed; they themselves are never sent to the phone.
+  /// Whether the user must type the two digits that the terminal shows. The phone never receives the digits.
   public let asksCode: Bool
-  /// The id of the credential that must sign, base64url, where ``method`` is `device`.
+  /// If ``method`` is `device`, the id of the credential that must sign, as base64url.
   public let credential: String?
-  /// Further requests from the same source that were not started while this one was open, where the service counts
-  /// them: many are somebody's hammering.
+  /// How many more requests the same source made while this one was open; nil if the service does not count. A large
+  /// number means that someone is flooding the phone.
   public let blocked: Int64?
 
   public init(
@@ -57,7 +57,7 @@ public struct OpenRequest: Sendable, Equatable {
 
 /// The reply to a listing.
 public struct RequestsReply: Sendable, Equatable {
-  /// The oldest first.
+  /// From the oldest to the newest.
   public let requests: [OpenRequest]
 
   public init(requests: [OpenRequest]) { self.requests = requests }

@@ -3,16 +3,16 @@ import IAMPASSProtocol
 
 /// Why a message for a browser was not sealed.
 public enum PushSealingError: Error, Equatable, Sendable {
-  /// More bytes than a push service must take (RFC 8030 §7.2), sealed.
+  /// The sealed message would be longer than a push service must accept (RFC 8030 §7.2).
   case tooLong
-  /// libcrypto did not do it.
+  /// libcrypto failed.
   case notSealed
 }
 
-/// A message that only one browser can read: `aes128gcm` (RFC 8188) with the keys of RFC 8291. The push service in
-/// between learns its length.
+/// Seals a message for one browser: `aes128gcm` (RFC 8188) with the keys of RFC 8291. The push service learns only its
+/// length.
 public struct PushSealing: Sendable {
-  /// Bytes of a message: one record of 4096 with header, padding delimiter and tag.
+  /// The greatest message in bytes: one record of 4096 less header, padding delimiter and tag.
   public static let greatestLength = 3_993
   private static let recordSize: [UInt8] = [0, 0, 16, 0]
   private static let tagLength = 16
@@ -30,13 +30,13 @@ public struct PushSealing: Sendable {
     self.authentication = authentication
   }
 
-  /// The body to post, with a key and salt of its own.
+  /// The body to post, sealed with a new key and salt.
   public func seal(_ message: [UInt8]) throws -> [UInt8] {
     guard let salt = Digest.randomBytes(Self.secretLength) else { throw PushSealingError.notSealed }
     return try seal(message, by: try DeviceKey.generate(), salt: salt)
   }
 
-  /// For the example of RFC 8291; a key and salt must not be used again.
+  /// Takes a key and salt for the example of RFC 8291. Never use a key and salt twice.
   func seal(_ message: [UInt8], by sender: DeviceKey, salt: [UInt8]) throws -> [UInt8] {
     guard message.count <= Self.greatestLength else { throw PushSealingError.tooLong }
     let own = try sender.publicKey.point
@@ -47,17 +47,17 @@ public struct PushSealing: Sendable {
     let root = Digest.hmacSHA256(key: salt, input)
     let key = Self.expanded(root, Array("Content-Encoding: aes128gcm\0".utf8), length: 16)
     let nonce = Self.expanded(root, Array("Content-Encoding: nonce\0".utf8), length: 12)
-    // 2 delimits the last record, which is the only one.
+    // The delimiter 2 marks the last record. There is only one record.
     let record = try Self.encrypted(message + [2], key: key, nonce: nonce)
     return salt + Self.recordSize + [UInt8(own.count)] + own + record
   }
 
-  /// HKDF's expansion (RFC 5869) to no more than one block.
+  /// The first block of HKDF's expansion (RFC 5869), or less.
   private static func expanded(_ key: [UInt8], _ information: [UInt8], length: Int) -> [UInt8] {
     Array(Digest.hmacSHA256(key: key, information + [1]).prefix(length))
   }
 
-  /// AES-128-GCM, the tag behind.
+  /// AES-128-GCM, followed by its tag.
   private static func encrypted(_ text: [UInt8], key: [UInt8], nonce: [UInt8]) throws(PushSealingError) -> [UInt8] {
     guard let context = EVP_CIPHER_CTX_new() else { throw .notSealed }
     defer { EVP_CIPHER_CTX_free(context) }

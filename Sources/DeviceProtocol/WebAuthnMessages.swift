@@ -1,14 +1,14 @@
 import IAMPASSProtocol
 
-// What a phone's authenticator made (Web Authentication, level 2), as the phone sends it.
+// The output of a phone's authenticator (Web Authentication, level 2), as the phone sends it.
 
-/// Base64url (RFC 4648 §5) without padding, as WebAuthn writes it; strict.
+/// Strict base64url (RFC 4648 §5) without padding, as in WebAuthn.
 public enum Base64URL {
   public static func encode(_ bytes: [UInt8]) -> String {
     String(Base64.encode(bytes).compactMap { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0 })
   }
 
-  /// The bytes, or nil where `text` is not the encoding of any.
+  /// The bytes; nil if `text` does not encode any.
   public static func decode(_ text: String) -> [UInt8]? {
     guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
     let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
@@ -75,17 +75,17 @@ public struct UnverifiedAssertion: Sendable, Equatable {
   }
 }
 
-/// What an authenticator signs, beside its own data.
+/// What an authenticator signs besides its own data.
 public enum CredentialChallenge {
   /// 32 bytes for making a credential.
   ///
   /// - Parameters:
-  ///   - occasion: the link's code at registration, the statement's nonce later.
+  /// - occasion: the link's code at registration, the statement's nonce afterwards.
   ///   - publicKey: ``DevicePublicKey/text`` of the phone's own key.
   public static func bytes(for occasion: Secret, publicKey: String) -> [UInt8] {
     Digest.sha256(Array("iampass credential 1\n\(occasion.exposedValue)\n\(publicKey)".utf8))
   }
 
-  /// 32 bytes for an approval: what was signed is what was shown.
+  /// 32 bytes for an approval. They cover what the phone showed.
   public static func bytes(for statement: JSON) -> [UInt8] { Digest.sha256(statement.canonicallyEncoded()) }
 }
