@@ -1,7 +1,7 @@
-// The PAM side of pam_iampass.so: hands each call to Swift and decides nothing but that it cannot be made.
+// The PAM side of pam_iampass.so. It hands each call to Swift, and refuses a call only if memory is short.
 //
-// It also keeps variables of a setuid program's caller from what reads them all the same: SWIFT_* from the Swift
-// runtime, while it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use.
+// It also hides a setuid program's SWIFT_* variables from the Swift runtime, since the caller chose them. The runtime
+// reads them when it is loaded (SWIFT_BACKTRACE installs signal handlers) and at first use.
 
 #define PAM_SM_AUTH
 #define PAM_SM_ACCOUNT
@@ -20,17 +20,17 @@
 
 extern char **environ;
 
-/// More than anyone sets by accident. Variables past this number stay hidden for good, also from the host.
+/// More than anyone sets by accident. Any further variable stays hidden for good, also from the host.
 enum { GREATEST_HIDDEN_COUNT = 256 };
 
-/// A variable whose first letter was replaced, or, where that is 0, whose entry in `environ` was moved on by one.
+/// A hidden variable and its first letter, which was replaced. 0: its entry in `environ` was moved on by one instead.
 static struct { char *text, letter; } hidden[GREATEST_HIDDEN_COUNT];
 static size_t hidden_count;
 
-/// Where the stack began: what the kernel put there at exec, the caller's environment among it, lies above.
+/// The beginning of the stack. The kernel put the caller's environment above it at exec.
 extern void *__libc_stack_end;
 
-// From libswiftCore.a: reads every SWIFT_* variable, once. The link fails where a toolchain names them otherwise.
+// From libswiftCore.a: reads every SWIFT_* variable once. Linking fails if a toolchain changes these names.
 extern void swift_once(void *token, void (*function)(void *), void *context);
 extern char environment_token __asm__("_ZN5swift7runtime11environment15initializeTokenE");
 extern void environment_initialize(void *) __asm__("_ZN5swift7runtime11environment10initializeEPv");
@@ -40,10 +40,10 @@ static bool begins(const char *text, const char *prefix) {
   return *prefix == 0;
 }
 
-/// In place: other threads see complete strings throughout, and no memory changes hands.
+/// Changes texts in place, so that other threads always see complete strings and no memory changes hands.
 ///
-/// What came by exec changes its first letter: sudo has a list of its own of the same strings, and a getenv(3) that
-/// looks there. A host's own strings may be read-only, and are passed over by their entries.
+/// For a variable that came by exec the first letter changes. sudo has its own list of the same strings, and a
+/// getenv(3) that reads that list. A host's own strings may be read-only: their entries move on by one instead.
 static void hide_variables(void) {
   if (environ == NULL) return;
   for (char **entry = environ; *entry != NULL; entry++) {
@@ -57,8 +57,8 @@ static void hide_variables(void) {
   }
 }
 
-/// Runs after every other initializer: the runtime has read an environment without its variables, and the host gets
-/// its own back.
+/// Runs after every other initializer. The runtime has then read an environment without these variables, and the host
+/// gets them back.
 static void show_variables(void) {
   swift_once(&environment_token, environment_initialize, NULL);
   for (size_t index = 0; index < hidden_count; index++) {
@@ -73,14 +73,14 @@ static void show_variables(void) {
   hidden_count = 0;
 }
 
-// Numbered sections run in order, the runtime's own initializers count as 65536.
+// Numbered sections run in order. The runtime's own initializers count as 65536.
 __attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hide_variables;
 __attribute__((section(".init_array.99999"), used)) static void (*const last)(void) = show_variables;
 
-/// Bytes: many times what a login takes, where nobody has put a megabyte into `ca_file`.
+/// In bytes: many times what a login needs, unless `ca_file` has a megabyte.
 enum { MEMORY_OF_A_CALL = 4 << 20 };
 
-/// Swift ends the process where memory cannot be had, and a caller of su can set RLIMIT_AS low: looked at before.
+/// Swift ends the process if memory runs out, and a caller of su can set RLIMIT_AS low. This checks beforehand.
 static bool has_memory(void) {
   void *room = mmap(NULL, MEMORY_OF_A_CALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return false;
@@ -88,8 +88,7 @@ static bool has_memory(void) {
   return true;
 }
 
-/// Whether a phone has signed in on this handle: what Swift keeps by these names, in PAM's data or, for sshd, its
-/// environment.
+/// Whether a phone signed in on this handle. Swift keeps these names in PAM's data or, for sshd, in PAM's environment.
 static bool has_signed_in(pam_handle_t *handle) {
   const void *kept = NULL;
   return pam_getenv(handle, "IAMPASS_SESSION") != NULL || pam_get_data(handle, "iampass_session", &kept) == PAM_SUCCESS;
@@ -106,14 +105,14 @@ int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char *
 
 int pam_sm_open_session(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
-  // What would have to be watched is refused; a password's session is none of ours.
+  // A session that must be watched is refused. A session by password does not concern us.
   if (!has_memory()) return has_signed_in(handle) ? PAM_SESSION_ERR : PAM_SUCCESS;
   return iampass_open_session(handle, count, words);
 }
 
 int pam_sm_close_session(pam_handle_t *handle, int flags, int count, const char **words) {
   (void)flags;
-  // The helper sees by itself that a session is gone.
+  // The helper notices by itself when a session ends.
   if (!has_memory()) return PAM_SUCCESS;
   return iampass_close_session(handle, count, words);
 }

@@ -1,4 +1,4 @@
-// What Sources/LoginModule/PAM/ModuleEntry.swift gives the shim.
+// The functions of Sources/LoginModule/PAM/ModuleEntry.swift that the shim calls.
 #ifndef IAMPASS_PAM_IAMPASS_H
 #define IAMPASS_PAM_IAMPASS_H
 

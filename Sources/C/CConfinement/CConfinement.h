@@ -16,12 +16,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/// A session keyring of its own and empty (keyctl(2)); 0, or -1 with errno.
+/// Joins a new and empty session keyring (keyctl(2)); 0, or -1 with errno.
 static inline int iampass_leave_keyring(void) {
   return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 ? -1 : 0;
 }
 
-/// Whether the thread has no capability that it could use, gain or hand on; the bounding set is apart.
+/// Whether the thread has no effective, permitted or inheritable capability. Does not look at the bounding set.
 static inline int iampass_has_no_capabilities(void) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct sets[2];
@@ -30,7 +30,7 @@ static inline int iampass_has_no_capabilities(void) {
     if (sets[half].effective || sets[half].permitted || sets[half].inheritable) return 0;
   return 1;
 }
-/// Gives them all up; 0, or -1 with errno.
+/// Drops all capabilities; 0, or -1 with errno.
 static inline int iampass_drop_capabilities(void) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct sets[2];
@@ -47,24 +47,24 @@ static inline int iampass_drop_bounding_set(void) {
   return 0;
 }
 
-// landlock(7). The structures stand here as the newest kernel has them: a build's headers may be older than the kernel.
+// landlock(7). The newest kernel's structures are copied here: a build's headers may be older than the kernel.
 
-/// The kernel's version of landlock; -1 with errno.
+/// The kernel's landlock version; -1 with errno.
 static inline int iampass_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }
-/// Rules that forbid what is handled; a descriptor, or -1 with errno.
+/// Makes rules that forbid what they handle; a descriptor, or -1 with errno.
 static inline int iampass_landlock_rules(uint64_t files, uint64_t network, uint64_t scoped) {
   struct { uint64_t files, network, scoped; } handled = {files, network, scoped};
   return (int)syscall(444, &handled, sizeof handled, 0);
 }
-/// Allows `access` to the file, or beneath the folder, that `descriptor` stands for.
+/// Allows `access` to the file of `descriptor`, or beneath its folder.
 static inline int iampass_landlock_allow(int rules, int descriptor, uint64_t access) {
   struct { uint64_t access; int32_t descriptor; } __attribute__((packed)) beneath = {access, descriptor};
   return (int)syscall(445, rules, 1, &beneath, 0);
 }
-/// For this thread and all that come from it.
+/// Applies to this thread and all its descendants.
 static inline int iampass_landlock_enter(int rules) { return (int)syscall(446, rules, 0); }
 
-/// One rule: allows a system call, or answers it with `error`. Each condition: `argument & mask == value`.
+/// One rule: allows a system call, or answers it with `error`. Each condition is `argument & mask == value`.
 typedef struct {
   unsigned int argument;
   uint64_t mask, value;
@@ -78,16 +78,16 @@ static inline int iampass_filter_rule(
         conditions[index].argument, SCMP_CMP_MASKED_EQ, conditions[index].mask, conditions[index].value};
   return seccomp_rule_add_array(filter, error ? SCMP_ACT_ERRNO((uint32_t)error) : SCMP_ACT_ALLOW, call, count, compared);
 }
-/// Answers a system call with `error` where an argument is greater than `value`.
+/// Answers a system call with `error` if an argument is greater than `value`.
 static inline int iampass_filter_above(
     scmp_filter_ctx filter, int call, int error, unsigned int argument, uint64_t value) {
   struct scmp_arg_cmp compared = {argument, SCMP_CMP_GT, value, 0};
   return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO((uint32_t)error), call, 1, &compared);
 }
-/// A filter that answers ENOSYS to whatever has no rule.
+/// A filter that answers ENOSYS to every system call without a rule.
 static inline scmp_filter_ctx iampass_filter_begin(void) { return seccomp_init(SCMP_ACT_ERRNO(ENOSYS)); }
 
-/// The filter as the kernel takes it: how many bytes, or -1. At most what a pipe holds.
+/// Writes the filter in the kernel's form; its length in bytes, or -1. A filter must fit into a pipe.
 static inline ssize_t iampass_filter_export(scmp_filter_ctx filter, void *bytes, size_t room) {
   int ends[2];
   if (pipe(ends) != 0) return -1;
@@ -98,13 +98,13 @@ static inline ssize_t iampass_filter_export(scmp_filter_ctx filter, void *bytes,
   close(ends[1]);
   return count;
 }
-/// For this thread and all that come from it, for good.
+/// Applies to this thread and all its descendants, for good.
 static inline int iampass_filter_install(const void *bytes, size_t count) {
   struct sock_fprog program = {(unsigned short)(count / sizeof(struct sock_filter)), (struct sock_filter *)bytes};
   return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-// clone(2) has its flags first, except on s390.
+// clone(2) takes its flags first, except on s390.
 #if defined(__s390__)
 #define IAMPASS_CLONE_FLAGS 1
 #else
@@ -112,11 +112,11 @@ static inline int iampass_filter_install(const void *bytes, size_t count) {
 #endif
 enum {
   iampass_clone_thread = 0x00010000,
-  /// All flags that make namespaces and that clone(2) itself takes.
+  /// All flags that make namespaces and that clone(2) itself accepts.
   iampass_clone_namespaces = 0x7E020000,
 };
 
-/// One line to the system's log, or to nobody: a log that takes nothing holds nothing up.
+/// Writes one line to the system's log. Never waits: the line is lost if the log does not take it.
 static inline void iampass_note(const char *line, size_t count) {
   struct sockaddr_un log = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
   int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -1,5 +1,6 @@
-// Why this shim: curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call; one wrapper for each
-// kind of value keeps the compiler's type checks. And libcurl leaves two rules about certificates to OpenSSL's context.
+// Why this shim: curl_easy_setopt and curl_easy_getinfo are variadic, and Swift cannot call them. One wrapper for each
+// kind of value keeps the compiler's type checks. libcurl also leaves two rules about certificates to OpenSSL's
+// context.
 #ifndef IAMPASS_CCURL_H
 #define IAMPASS_CCURL_H
 #include <curl/curl.h>
@@ -41,8 +42,8 @@ static inline CURLMcode iampass_curl_multi_on_timer(CURLM *multi, void *owner, i
   CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, owner);
   return code == CURLM_OK ? curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, call) : code;
 }
-/// Runs all handles, and tells of all their sockets. The function is deprecated for its cost, with thousands of handles;
-/// no other one does both.
+/// Runs all handles and reports all their sockets. libcurl deprecates this function as slow for thousands of handles.
+/// No other function does both.
 static inline void iampass_curl_multi_drive(CURLM *multi, int *running) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -54,7 +55,7 @@ static inline CURLcode iampass_curl_bytes(CURL *easy, CURLoption option, const v
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_NOCOPY};
   return curl_easy_setopt(easy, option, &blob);
 }
-/// CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+/// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
 typedef size_t (*iampass_curl_taker)(char *bytes, size_t size, size_t count, void *owner);
 static inline CURLcode iampass_curl_on_bytes(CURL *easy, CURLoption option, iampass_curl_taker taker) {
   return curl_easy_setopt(easy, option, taker);
@@ -75,12 +76,12 @@ typedef int (*iampass_curl_ready)(void *owner, char *peer, char *own, int peer_p
 static inline CURLcode iampass_curl_on_ready(CURL *easy, iampass_curl_ready call) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, call);
 }
-/// For the CURLINFO values that are long.
+/// For CURLINFO values of type long.
 static inline long iampass_curl_info(CURL *easy, CURLINFO info) {
   long value = 0;
   return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
-/// The transfer that ended, its result in `result`, or NULL.
+/// A transfer that ended, with its result in `result`, or NULL.
 static inline CURL *iampass_curl_finished(CURLM *multi, CURLcode *result) {
   int left;
   CURLMsg *message;
@@ -92,7 +93,7 @@ static inline CURL *iampass_curl_finished(CURLM *multi, CURLcode *result) {
   return NULL;
 }
 
-/// epoll_event is packed, with a union in it, which Swift cannot read. Adds or changes.
+/// Adds or changes a descriptor. Swift cannot read epoll_event, which is packed and contains a union.
 static inline int iampass_epoll_watch(int epoll, int descriptor, uint32_t events) {
   struct epoll_event event = {events, {.fd = descriptor}};
   return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0 ? 0
@@ -103,7 +104,7 @@ typedef struct {
   uint32_t events;
 } iampass_epoll_news;
 #define IAMPASS_EPOLL_MOST 32
-/// Waits; fills in up to IAMPASS_EPOLL_MOST and says how many, or -1.
+/// Waits. Fills in up to IAMPASS_EPOLL_MOST events and returns their number, or -1.
 static inline int iampass_epoll_take(int epoll, int milliseconds, iampass_epoll_news *news) {
   struct epoll_event events[IAMPASS_EPOLL_MOST];
   int count = epoll_wait(epoll, events, IAMPASS_EPOLL_MOST, milliseconds);
@@ -112,16 +113,17 @@ static inline int iampass_epoll_take(int epoll, int milliseconds, iampass_epoll_
   return count;
 }
 
-/// libcurl takes the subject's CN where a certificate has no alternative names (RFC 9110 §4.3.4 forbids it), and the
-/// system's openssl.cnf may lower the security level. True if the context now has neither.
+/// Makes two rules strict, and returns true if both hold. Without alternative names in a certificate, libcurl would
+/// accept the subject's CN, which RFC 9110 §4.3.4 forbids. The system's openssl.cnf may lower the security level.
 static inline int iampass_tls_restrict(void *context, const char *host, int is_address) {
   X509_VERIFY_PARAM *checks = SSL_CTX_get0_param((SSL_CTX *)context);
   X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   if (SSL_CTX_get_security_level((SSL_CTX *)context) < 2) SSL_CTX_set_security_level((SSL_CTX *)context, 2);
   return is_address ? X509_VERIFY_PARAM_set1_ip_asc(checks, host) : X509_VERIFY_PARAM_set1_host(checks, host, 0);
 }
-/// A client's first message to nobody: OpenSSL then has looked up its algorithms, which takes as long as the rest of a
-/// connection, and a process that is forked afterwards has them. What fails here fails again, and is said, where it counts.
+/// Begins a handshake without a peer. OpenSSL looks up its algorithms then, which takes as long as the rest of a
+/// connection. Processes that are forked afterwards do not repeat it. An error here occurs again in a real connection,
+/// which reports it.
 static inline void iampass_tls_warm_up(void) {
   SSL_CTX *context = SSL_CTX_new(TLS_client_method());
   SSL *connection = context ? SSL_new(context) : NULL;

@@ -1,8 +1,8 @@
-// Why this shim: variadic calls (open, fcntl, prctl), macros and GNU extensions that Swift's Glibc module leaves out.
+// Why this shim: Swift's Glibc module leaves out variadic calls (open, fcntl, prctl), macros and GNU extensions.
 #ifndef IAMPASS_CHOST_H
 #define IAMPASS_CHOST_H
-// Without _GNU_SOURCE, with which glibc names fields differently than in Swift's Glibc module and no file could import
-// both; the few GNU extensions stand here by hand, as the Linux ABI has them.
+// This header does not define _GNU_SOURCE. glibc would then name fields differently than in Swift's Glibc module, and
+// no file could import both. The few GNU extensions are declared by hand, from the Linux ABI.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -48,22 +48,22 @@ static inline const void *iampass_find(const void *bytes, size_t count, const vo
   return memmem(bytes, count, key, length);
 }
 
-/// Whether the process ignores a signal; SIG_IGN is a macro, and sa_handler a member of a union.
+/// Whether the process ignores a signal. SIG_IGN is a macro, and sa_handler belongs to a union.
 static inline int iampass_ignores(int signal) {
   struct sigaction now;
   return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 static inline int iampass_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
-/// openat2(2) of one part of a path, whose links are not followed; the structure is the kernel's `open_how`.
+/// Opens one part of a path by openat2(2), without following links. The structure is the kernel's `open_how`.
 ///
-/// Where a filter refuses the system call (ENOSYS, EPERM), openat(2) does the same: systemd's RestrictSUIDSGID= does, since
-/// a filter cannot look into the structure. A single part leads nowhere but into its folder, O_NOFOLLOW looks at no link,
-/// and `..` is told by its name.
+/// If a filter refuses openat2(2) (ENOSYS, EPERM), openat(2) does the same. systemd's RestrictSUIDSGID= refuses it,
+/// since a filter cannot inspect the structure. A single part cannot lead outside its folder, O_NOFOLLOW refuses links,
+/// and the name tells `..`.
 ///
-/// @param flags with O_NOFOLLOW.
-/// @param stays refuses what leads out of the folder.
+/// @param flags must contain O_NOFOLLOW.
+/// @param stays refuses a path that leads out of the folder.
 static inline int iampass_open_beneath(int folder, const char *name, int flags, int stays) {
-  // RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH.
+  // The flags are RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH.
   struct { unsigned long long flags, mode, resolve; } how = {(unsigned)flags, 0, 0x02 | 0x04 | (stays ? 0x08 : 0)};
   int opened = (int)syscall(437, folder, name, &how, sizeof how);
   if (opened >= 0 || (errno != ENOSYS && errno != EPERM)) return opened;
@@ -74,7 +74,8 @@ static inline int iampass_open_beneath(int folder, const char *name, int flags, 
   }
   return openat(folder, name, flags);
 }
-/// write(2) without SIGXFSZ, which would end a host whose caller has set RLIMIT_FSIZE low: EFBIG alone says so.
+/// write(2) without SIGXFSZ, which would kill the host if its caller set a low RLIMIT_FSIZE. The result is EFBIG
+/// instead.
 static inline ssize_t iampass_write(int descriptor, const void *bytes, size_t count) {
   sigset_t only, before, pending;
   sigemptyset(&only);
@@ -84,20 +85,20 @@ static inline ssize_t iampass_write(int descriptor, const void *bytes, size_t co
   pthread_sigmask(SIG_BLOCK, &only, &before);
   ssize_t written = write(descriptor, bytes, count);
   int failure = errno;
-  // One that was pending before is the host's.
+  // The host's own SIGXFSZ may have been pending before.
   struct timespec none = {0, 0};
   if (written < 0 && failure == EFBIG && sigismember(&pending, SIGXFSZ) == 0) sigtimedwait(&only, NULL, &none);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   errno = failure;
   return written;
 }
-/// Locks of open files (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which need _GNU_SOURCE): the second only looks, so that
-/// whoever looks keeps nobody from locking.
+/// Locks of open files (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which need _GNU_SOURCE). The second call only looks, so
+/// that a look does not keep others from locking.
 static inline int iampass_hold_whole(int descriptor) {
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return fcntl(descriptor, 37, &whole);
 }
-/// 1: another open file holds it; 0: none does; -1: cannot be known.
+/// 1: another open file holds the lock; 0: the file is not locked; -1: unknown.
 static inline int iampass_is_held(int descriptor) {
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(descriptor, 36, &whole) != 0) return -1;
@@ -107,7 +108,7 @@ static inline int iampass_duplicate_above(int descriptor, int least) {
   return fcntl(descriptor, F_DUPFD_CLOEXEC, least);
 }
 static inline int iampass_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
-/// What tools call the process (PR_SET_NAME); 15 bytes.
+/// The process's name in tools (PR_SET_NAME), up to 15 bytes.
 static inline int iampass_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 static inline int iampass_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 static inline int iampass_pidfd_kill(int pidfd, int signal) {
@@ -123,22 +124,23 @@ static inline int iampass_spawn_chdir(posix_spawn_file_actions_t *actions, const
 static inline int iampass_spawn_closefrom(posix_spawn_file_actions_t *actions, int from) {
   return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
-/// epoll_event is packed, with a union in it.
+/// epoll_event is packed and contains a union.
 static inline int iampass_epoll_add(int epoll, int descriptor) {
   struct epoll_event event = {EPOLLIN, {.fd = descriptor}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
-/// A descriptor that is ready, or -1; never waits.
+/// A descriptor that is ready, or -1. Never waits.
 static inline int iampass_epoll_next(int epoll) {
   struct epoll_event event;
   return epoll_wait(epoll, &event, 1, 0) == 1 ? event.data.fd : -1;
 }
-/// P_PIDFD is in glibc 2.36 but not in every libc this builds with.
+/// glibc 2.36 has P_PIDFD, but not every libc that builds this.
 static inline int iampass_pidfd_wait(int pidfd, int options) {
   siginfo_t info;
   return waitid((idtype_t)3, (id_t)pidfd, &info, options);
 }
-/// SO_PEERCRED: who made the socket pair, or who listens or connected; as `struct ucred`, a GNU extension, has it.
+/// SO_PEERCRED: who made the socket pair, or who listens or connected. The structure is `struct ucred`, a GNU
+/// extension.
 struct iampass_peer { pid_t pid; uid_t uid; gid_t gid; };
 static inline struct iampass_peer iampass_peer(int socket) {
   struct iampass_peer peer = {-1, (uid_t)-1, (gid_t)-1}, none = peer;
@@ -158,7 +160,7 @@ static inline int iampass_accept(int socket) {
   close(descriptor);
   return -1;
 }
-/// A stream to the socket at `path`, which must be shorter than sun_path; -1: nobody listens, or too many are there.
+/// Connects to the socket at `path`, which must be shorter than sun_path; -1 without a listener or with a full backlog.
 static inline int iampass_connect(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return errno = ENAMETOOLONG, -1;
@@ -170,11 +172,11 @@ static inline int iampass_connect(const char *path) {
   errno = failure;
   return -1;
 }
-/// SOCK_STREAM and the resources are enumerations in glibc, which Swift imports as types of their own.
+/// SOCK_STREAM and the resources are enumerations in glibc. Swift imports them as types of their own.
 static inline int iampass_socket_pair(int ends[2]) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
 }
-/// Lowers a limit to `value`; a hard limit that is lower already stays, since only root could raise it.
+/// Lowers a limit to `value`. A lower hard limit stays, since only root could raise it.
 static inline int iampass_limit(int resource, unsigned long value) {
   struct rlimit limit;
   if (getrlimit(resource, &limit) != 0) return -1;
@@ -182,7 +184,7 @@ static inline int iampass_limit(int resource, unsigned long value) {
   limit.rlim_cur = limit.rlim_max = value;
   return setrlimit(resource, &limit);
 }
-/// Takes a signal that is pending and blocked, with who sent it; 0: none is.
+/// Takes a signal that is pending and blocked, and its sender; 0 without one.
 static inline int iampass_take_signal(int signal, siginfo_t *info) {
   sigset_t only;
   struct timespec none = {0, 0};
@@ -190,13 +192,13 @@ static inline int iampass_take_signal(int signal, siginfo_t *info) {
   sigaddset(&only, signal);
   return sigtimedwait(&only, info, &none) == signal;
 }
-/// Whether the kernel sent it by itself, as the terminal's driver does at the interrupt character.
+/// Whether the kernel sent the signal itself, as the terminal's driver does for the interrupt character.
 static inline int iampass_is_kernels(const siginfo_t *info) { return info->si_code == SI_KERNEL; }
-/// Makes a signal that was taken pending again, as it was.
+/// Makes a taken signal pending again, unchanged.
 static inline int iampass_put_back_signal(int signal, siginfo_t *info) {
   return (int)syscall(SYS_rt_sigqueueinfo, getpid(), signal, info);
 }
-/// Swift hides fork; tests need a process of their own to change what belongs to a whole process.
+/// Swift hides fork. Tests need a process of their own to change what belongs to a whole process.
 static inline pid_t iampass_fork(void) { return fork(); }
 static inline void iampass_wipe(void *bytes, size_t count) { explicit_bzero(bytes, count); }
 #endif

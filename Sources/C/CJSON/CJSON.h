@@ -1,5 +1,5 @@
-// Why this shim: json-c walks an object by a macro over its hash table, which Swift does not see; and it frees what it
-// read as it is, secrets too.
+// Why this shim: json-c walks an object by a macro over its hash table, which Swift does not see. json-c also frees
+// what it read without clearing it, secrets too.
 #ifndef IAMPASS_CJSON_H
 #define IAMPASS_CJSON_H
 #include <json-c/json.h>
@@ -17,7 +17,8 @@ static inline struct json_object *iampass_json_value(struct lh_entry *entry) {
   return (struct json_object *)lh_entry_v(entry);
 }
 
-/// A reader whose room for a string never has to grow, which would leave a copy behind; NULL where memory ends.
+/// A reader with enough room for the longest string; NULL without memory. A buffer that grows would leave a copy
+/// behind.
 static inline struct json_tokener *iampass_json_reader(int depth, int greatest_string) {
   struct json_tokener *reader = json_tokener_new_ex(depth);
   if (reader == NULL) return NULL;
@@ -25,11 +26,11 @@ static inline struct json_tokener *iampass_json_reader(int depth, int greatest_s
   printbuf_reset(reader->pb);
   return reader;
 }
-/// Clears the texts among the values that the reader made; not names, nor what a second member of a name replaced.
+/// Clears the texts in the reader's values. Does not clear names, or a value that a repeated member replaced.
 static inline void iampass_json_clear(struct json_object *object) {
   switch (json_object_get_type(object)) {
   case json_type_string:
-    // SAFETY: the text stands in the object's own memory, which nobody else has.
+    // SAFETY: the object owns its text and shares it with nobody.
     explicit_bzero((char *)(uintptr_t)json_object_get_string(object), (size_t)json_object_get_string_len(object));
     break;
   case json_type_array:
@@ -43,7 +44,7 @@ static inline void iampass_json_clear(struct json_object *object) {
   default: break;
   }
 }
-/// A text that broke off left values half read.
+/// Frees values that a broken text left half read.
 static inline void iampass_json_reader_free(struct json_tokener *reader) {
   for (int level = 0; level <= reader->depth; level++) iampass_json_clear(reader->stack[level].current);
   explicit_bzero(reader->pb->buf, (size_t)reader->pb->size);

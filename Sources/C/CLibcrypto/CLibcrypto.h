@@ -1,4 +1,4 @@
-// Why this shim: OpenSSL spells several calls as macros, which Swift does not see.
+// Why this shim: several OpenSSL calls are macros, which Swift does not see.
 #ifndef IAMPASS_CLIBCRYPTO_H
 #define IAMPASS_CLIBCRYPTO_H
 #include <openssl/bn.h>
@@ -15,8 +15,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/// Starts libcrypto without openssl.cnf: what it names is not for a process that decides who gets in, and reading it
-/// takes a millisecond. Whoever uses libcrypto calls this first.
+/// Starts libcrypto without openssl.cnf. Call this before any other libcrypto function. That file must not influence a
+/// process that decides about sign-ins, and reading the file takes a millisecond.
 static inline int iampass_crypto_start(void) {
   return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 }

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <syslog.h>
 
-/// One line to the authpriv facility. `text` is never a format.
+/// Logs one line to the authpriv facility. `text` is never used as a format.
 static inline void iampass_pam_log(const pam_handle_t *handle, int priority, const char *text) {
   pam_syslog(handle, LOG_AUTHPRIV | priority, "%s", text);
 }
 
-/// Shows one line, whatever PAM_SILENT says. `text` is never a format.
+/// Shows one line, even with PAM_SILENT. `text` is never used as a format.
 static inline int iampass_pam_say(pam_handle_t *handle, int style, const char *text) {
   return pam_prompt(handle, style, NULL, "%s", text);
 }
 
-/// Asks for one answer; `*answer` is NULL or the caller's to wipe and free.
+/// Asks for one answer. `*answer` is NULL, or the caller wipes and frees it.
 static inline int iampass_pam_ask(pam_handle_t *handle, const char *text, char **answer) {
   return pam_prompt(handle, PAM_PROMPT_ECHO_OFF, answer, "%s", text);
 }

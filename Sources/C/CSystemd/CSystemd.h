@@ -1,5 +1,5 @@
-// Why this shim: SwiftPM imports C libraries by a header of ours. The bus is used without its variadic calls, which Swift
-// cannot make: sd_bus_message_append_basic and sd_bus_message_read_basic do for the few arguments there are.
+// Why this shim: SwiftPM imports a C library by a header of ours. Swift cannot make the bus's variadic calls.
+// sd_bus_message_append_basic and sd_bus_message_read_basic are enough for our few arguments.
 #ifndef IAMPASS_CSYSTEMD_H
 #define IAMPASS_CSYSTEMD_H
 #include <systemd/sd-bus.h>

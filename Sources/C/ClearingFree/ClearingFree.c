@@ -1,7 +1,9 @@
-// Why this: Swift copies texts and arrays as it likes, and frees them as they are, so that a secret's copies outlive
-// it in the heap of a host that runs for days. Linked with --wrap=free and --wrap=realloc, all that this file is linked
-// with, the Swift runtime inside it included, frees through here. What a shared library allocates for itself is its own.
-// An allocator of the host's own has to have malloc_usable_size(3), as Swift's arrays ask it too.
+// Why this file: Swift copies texts and arrays freely, and frees them without clearing them. A secret's copies would
+// stay in the heap of a host that runs for days.
+//
+// The linker options --wrap=free and --wrap=realloc send every free of the linked code through here, the Swift runtime
+// included. Shared libraries keep their own free. A host's own allocator must have malloc_usable_size(3), which Swift's
+// arrays also call.
 
 #include "ClearingFree.h"
 
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The C library's own, as ld's --wrap names it.
+// The C library's own functions, by the names that ld's --wrap gives them.
 void __real_free(void *memory);
 
 void __wrap_free(void *memory) {
@@ -18,7 +20,7 @@ void __wrap_free(void *memory) {
   __real_free(memory);
 }
 
-/// Never in place: growing by the C library could move the memory and leave a copy behind.
+/// Never grows in place: the C library could move the memory and leave a copy behind.
 void *__wrap_realloc(void *memory, size_t size) {
   if (memory == NULL) return malloc(size);
   if (size == 0) return __wrap_free(memory), NULL;

@@ -1,6 +1,6 @@
-// An HTTP/2 reply ends with END_STREAM (RFC 9113 §8.1). libcurl 7.88 also takes a RST_STREAM with NO_ERROR for a good end,
-// so that a reply without a length could be cut short unseen. It sets one function of its own to hear of a stream's end;
-// that call comes here, since a program's own symbols come before those of its libraries.
+// An HTTP/2 reply ends with END_STREAM (RFC 9113 §8.1). libcurl 7.88 also accepts a RST_STREAM with NO_ERROR. An
+// attacker could cut a reply without a length, unnoticed. libcurl registers a callback for the end of a stream, and
+// this file intercepts that call: a program's symbols come before those of its libraries.
 #define _GNU_SOURCE
 #include "WholeStreams.h"
 
@@ -18,20 +18,20 @@ typedef struct {
 typedef int (*on_close)(nghttp2_session *session, int32_t stream, uint32_t error, void *owner);
 typedef int (*on_begin)(nghttp2_session *session, const frame_head *head, void *owner);
 
-/// RFC 9113 §6.4 and §7.
+/// Constants of RFC 9113 §6.4 and §7.
 enum { RST_STREAM = 3, NO_ERROR = 0, INTERNAL_ERROR = 2 };
 
 static on_close libcurls;
 static int (*has_peer_ended)(nghttp2_session *session, int32_t stream);
 
-/// Streams that are being taken back before they ended: at most one for each connection, of which there are eight.
+/// Streams that are reset before their end: at most one for each of eight connections.
 static struct {
   nghttp2_session *session;
   int32_t stream;
 } cut[32];
 static unsigned int count;
 
-/// When the frame itself is taken the stream counts as ended already.
+/// Called before nghttp2 handles the frame, which would then count the stream as ended.
 static int began(nghttp2_session *session, const frame_head *head, void *owner) {
   (void)owner;
   if (head->type == RST_STREAM && has_peer_ended(session, head->stream) != 1) {
@@ -57,7 +57,7 @@ void nghttp2_session_callbacks_set_on_stream_close_callback(nghttp2_session_call
   void (*set_begin)(nghttp2_session_callbacks *, on_begin) =
       dlsym(RTLD_DEFAULT, "nghttp2_session_callbacks_set_on_begin_frame_callback");
   has_peer_ended = dlsym(RTLD_DEFAULT, "nghttp2_session_get_stream_remote_close");
-  // Without them there is no HTTP/2 that could be trusted.
+  // HTTP/2 cannot be trusted without these functions.
   if (!set_close || !set_begin || !has_peer_ended) abort();
   libcurls = call;
   set_close(callbacks, closed);

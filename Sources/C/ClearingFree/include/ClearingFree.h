@@ -1,4 +1,4 @@
-// What ld's --wrap=free and --wrap=realloc call instead of the C library's own; ClearingFree.c says why.
+// Called instead of the C library's functions, by ld's --wrap=free and --wrap=realloc. ClearingFree.c explains why.
 #ifndef IAMPASS_CLEARING_FREE_H
 #define IAMPASS_CLEARING_FREE_H
 
