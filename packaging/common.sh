@@ -1,4 +1,4 @@
-# Sourced by the scripts of this folder. Sets `project`, and `cache` for what is kept between runs.
+# The scripts of this folder source this file. It sets `project`, and `cache` for files that are kept between runs.
 # shellcheck shell=bash disable=SC2034  # the variables are read by the scripts that source this file
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,10 +14,10 @@ fail() {
 
 need_root() { [[ $(id -u) -eq 0 ]] || fail "only root can do this" "sudo $0"; }
 
-# The text of a script's own head, from its second line up to the first line that is no comment.
+# Prints the comment at the head of a script, from its second line to the first line without `#`.
 print_own_help() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
-# What only a 40-second debootstrap or an apt run can bring is brought once.
+# Whatever needs debootstrap (40 seconds) or apt is fetched only once.
 install_packages() {
     local missing=() name
     for name in "$@"; do
@@ -28,7 +28,7 @@ install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     local log
     log=$(mktemp)
-    # The lists may be stale or absent on a fresh machine; another run of apt may hold the lock for a while.
+    # A fresh machine may have no package lists, or old ones. Another apt may hold the lock for a while.
     if ! { apt-get update -q && apt-get install -q -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${missing[@]}"; } </dev/null >"$log" 2>&1; then
         tail -n 20 "$log" >&2

@@ -184,7 +184,7 @@ class Life(unittest.TestCase):
             self.assertNotEqual(run("systemctl", "restart", "iampass-server", check=False)[0], 0)
             run("journalctl", "--sync")
             said = run("journalctl", "--no-pager").split(mark, 1)[1]
-            self.assertRegex(said, "of /etc/iampass-server/cert.pem and /etc/iampass-server/key.pem only one is there")
+            self.assertRegex(said, "only one of /etc/iampass-server/cert.pem and /etc/iampass-server/key.pem exists")
             self.assertFalse(os.path.exists(leftover))
             self.assertFalse(os.path.exists("/etc/iampass-server/key.pem"), "another certificate's key was made")
         run("systemctl", "reset-failed", "iampass-server")
