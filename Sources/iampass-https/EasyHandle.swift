@@ -1,10 +1,10 @@
 import CCurl
 import IAMPASSClient
 
-/// One of libcurl's handles, told everything but the request.
+/// One of libcurl's handles with all options except the request.
 final class EasyHandle {
   let easy: UnsafeMutableRawPointer
-  /// libcurl writes what went wrong here (CURLOPT_ERRORBUFFER).
+  /// libcurl writes its error message here (CURLOPT_ERRORBUFFER).
   let message: UnsafeMutablePointer<CChar>
 
   init(_ target: Target) throws(TransportError) {
@@ -20,9 +20,9 @@ final class EasyHandle {
     try options.mustHaveWorked()
   }
 
-  /// What libcurl said of a failure.
+  /// libcurl's message for a failure.
   var detail: String {
-    // SAFETY: the buffer was zeroed, and libcurl ends what it writes there with a zero.
+    // SAFETY: the buffer was zeroed, and libcurl ends its message with a zero.
     String(cString: message)
   }
 
@@ -32,12 +32,12 @@ final class EasyHandle {
   }
 }
 
-/// Handles whose last request went well, for the next: making one costs more than a small request does.
+/// Handles whose last request succeeded, for reuse: a new handle costs more than a small request.
 final class HandlePool {
   private let target: Target
   private var handles: [EasyHandle] = []
 
-  /// Two hundred polls a second have fewer under way; held requests need none for a minute.
+  /// Two hundred polls a second use fewer at a time. Held requests need a handle only once a minute.
   private static let most = 32
 
   init(_ target: Target) { self.target = target }

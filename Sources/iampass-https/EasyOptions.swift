@@ -1,13 +1,13 @@
 import CCurl
 import IAMPASSClient
 
-/// Everything libcurl is told, of the service and of a request. What is not asked for here is off: libcurl's defaults read files,
-/// follow the environment and add headers.
+/// All options that libcurl gets for the service and for a request. Everything else is switched off: libcurl's defaults
+/// read files, follow the environment and add headers.
 struct EasyOptions {
   let easy: UnsafeMutableRawPointer
-  /// The first refusal; an option that libcurl does not know must not be lost in silence.
+  /// The first error. An option that libcurl does not know must not be ignored silently.
   private(set) var result = CURLE_OK
-  /// Belongs to whoever frees the handle.
+  /// The owner of the handle frees it.
   private(set) var headers: UnsafeMutablePointer<curl_slist>?
 
   init(easy: UnsafeMutableRawPointer) { self.easy = easy }
@@ -30,14 +30,14 @@ struct EasyOptions {
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_USERAGENT, target.settings.userAgent)
     set(CURLOPT_MAXFILESIZE, Transfer.greatestBody)
-    // An empty text, unlike none, means: whatever the environment says.
+    // An empty text overrides the environment. A missing one does not.
     set(CURLOPT_PROXY, target.settings.proxy)
     set(CURLOPT_PROXYTYPE, Int(CURLPROXY_HTTP.rawValue))
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // A thread of the resolver would otherwise be waited for when its request is given up.
+    // Giving up a request would otherwise wait for its thread of the resolver.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_NOSIGNAL, 1)
-    // Each connection begins with a lookup, since that is where its time begins (`Transfer.beganLookup`).
+    // Each connection begins with a lookup, since its time begins there (`Transfer.beganLookup`).
     set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
   }
 
@@ -46,8 +46,8 @@ struct EasyOptions {
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     set(CURLOPT_SSL_CIPHER_LIST, "HIGH:!aNULL:!eNULL:!MD5:!3DES")
-    // A file of all certificates takes 16 ms to read; the folder is read by name. With certificates of its own the
-    // folder must go, else those of the system count too.
+    // Reading a file of all certificates takes 16 ms, so that the system's folder is used, by name. If the service has
+    // certificates of its own, the folder must go: otherwise the system's certificates would also count.
     set(CURLOPT_CAINFO, nil)
     let own = target.authorities
     set(CURLOPT_CAPATH, own.isEmpty ? "/etc/ssl/certs" : nil)
@@ -55,47 +55,47 @@ struct EasyOptions {
   }
 
   mutating func keepConnection() {
-    // Rather another stream of a connection that is being made than another connection.
+    // Rather wait for a connection that is being made, and use another of its streams, than make a second connection.
     set(CURLOPT_PIPEWAIT, 1)
     set(CURLOPT_TCP_NODELAY, 1)
     set(CURLOPT_TCP_KEEPALIVE, 1)
-    // Under the 60 s after which home routers forget a connection.
+    // Less than the 60 s after which home routers forget a connection.
     set(CURLOPT_TCP_KEEPIDLE, 30)
     set(CURLOPT_TCP_KEEPINTVL, 30)
-    // A session that is taken up again was verified by an earlier connection; certificates end.
+    // A resumed session is not verified again, and its certificate may have expired.
     set(CURLOPT_SSL_SESSIONID_CACHE, 0)
-    // Each request under way has these two to itself. A status and its headers fit into the first; libcurl's least
-    // for the second, through which every request goes, is a quarter of what it would take. Bytes.
+    // In bytes. Each request under way has these two buffers. The first holds a status and its headers. All requests go
+    // through the second, of which libcurl would take four times this least size.
     set(CURLOPT_BUFFERSIZE, 4096)
     set(CURLOPT_UPLOAD_BUFFERSIZE, 16384)
   }
 
-  /// How long libcurl may take to connect, from where it set out for a connection; it shares that out among the host's
-  /// addresses. What waits for another request's connection is not to be given up by it, so it is set on the way only.
+  /// Sets the time that libcurl may take to connect, shared among the host's addresses. A request that waits for
+  /// another request's connection must not run out of it. It is therefore set only while libcurl connects.
   func allow(milliseconds: Int64) {
     _ = iampass_curl_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
   }
 
-  /// Zero is libcurl's 300 s, beyond all bounds of this program.
+  /// Zero stands for libcurl's 300 s, longer than any limit of this program.
   func allowAnyTime() { _ = iampass_curl_number(easy, CURLOPT_CONNECTTIMEOUT_MS, 0) }
 
   mutating func send(_ request: HTTPRequest, to url: String) {
     set(CURLOPT_URL, url)
     allowAnyTime()
-    // A POST is not repeated on a fresh connection, so it does not gamble on one that has long been idle. Seconds.
+    // In seconds. A POST is not repeated on a new connection, so that it must not use one that has long been idle.
     set(CURLOPT_MAXAGE_CONN, request.method == .get ? 90 : 20)
     switch request.method {
     case .get: set(CURLOPT_HTTPGET, 1)
     case .post:
       set(CURLOPT_POST, 1)
       check(iampass_curl_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, Int64(request.body.count)))
-      // libcurl copies the size set before.
+      // libcurl copies as many bytes as the size that was set before.
       request.body.withUnsafeBytes {
         check(iampass_curl_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress)))
       }
     }
     let given = Set(request.headers.map { $0.name.lowercased() })
-    // "Name:" takes libcurl's own header away, "Name;" sends an empty one.
+    // "Name:" removes libcurl's own header, "Name;" sends an empty one.
     for name in ["Accept", "Content-Type", "Expect"] where !given.contains(name.lowercased()) { append("\(name):") }
     for header in request.headers {
       guard isHeader(header) else { return check(CURLE_BAD_FUNCTION_ARGUMENT) }
@@ -109,19 +109,19 @@ struct EasyOptions {
     headers = longer
   }
 
-  /// A line break in a header would start another (RFC 9112 §5).
+  /// A line break in a header would start another header (RFC 9112 §5).
   private func isHeader(_ header: (name: String, value: String)) -> Bool {
     !header.name.isEmpty && header.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3A && $0 != 0x3B }
       && header.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
   }
 
-  /// Nothing points to the request any more.
+  /// Removes all pointers to the request.
   func forgetRequest() {
     _ = iampass_curl_list(easy, CURLOPT_HTTPHEADER, nil)
     for option in Self.owners { _ = iampass_curl_pointer(easy, option, nil) }
   }
 
-  /// Whom the callbacks are about.
+  /// The object that the callbacks receive.
   mutating func report(to transfer: UnsafeMutableRawPointer) {
     for option in Self.owners { check(iampass_curl_pointer(easy, option, transfer)) }
   }
@@ -164,6 +164,6 @@ struct EasyOptions {
 }
 
 private func transferOf(_ owner: UnsafeMutableRawPointer?) -> Transfer {
-  // SAFETY: the owner of a handle's callbacks is the transfer that frees the handle, so it is alive in each of them.
+  // SAFETY: the callbacks' owner is the transfer, which also frees the handle. It is alive during each callback.
   Unmanaged<Transfer>.fromOpaque(owner!).takeUnretainedValue()
 }

@@ -2,9 +2,10 @@ import CConfinement
 import CHost
 import Glibc
 
-/// What a worker may open: certificates, what name lookups read and load, and nothing for writing (landlock(7)).
+/// The files that a worker may open: certificates, and the files that name lookups read and load. It may not write any
+/// file (landlock(7)).
 ///
-/// Folders and not files, since files such as resolv.conf are replaced while the helper's worker lives.
+/// The rules name folders, since files such as resolv.conf are replaced while the helper's worker lives.
 enum FileAccess {
   private static let execute: UInt64 = 1 << 0
   private static let writeFile: UInt64 = 1 << 1
@@ -17,22 +18,22 @@ enum FileAccess {
   private static let folders = [
     "/etc", "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib",
     "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
-    // What resolvconf, NetworkManager, systemd-resolved and others write: their folders may come after this worker began,
-    // and a rule is for a folder that is there.
+    // resolvconf, NetworkManager, systemd-resolved and others write below this folder. Their own folders may be made
+    // later, and a rule needs an existing folder.
     "/run",
     // The caches of nscd and sssd.
     "/var/cache/nscd", "/var/lib/sss",
-    // Which files are loaded; of this process alone.
+    // The list of loaded files, of this process only.
     "/proc/self",
   ]
-  /// What may stand elsewhere: the file that a link leads to counts.
+  /// Files that may lie in other places. A link counts as the file that it leads to.
   private static let links = [
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf", "/etc/ssl/certs",
   ]
 
-  /// For this process and all that come from it, for good.
+  /// Applies to this process and all its descendants, for good.
   ///
-  /// - Returns: 0, or why the kernel has no landlock for this process: ENOSYS, EOPNOTSUPP or EPERM.
+  /// - Returns: 0, or ENOSYS, EOPNOTSUPP or EPERM if the kernel refuses landlock to this process.
   static func limit() throws(Confinement.Failure) -> Int32 {
     let version = iampass_landlock_version()
     guard version > 0 else { return try missing(errno) }
@@ -48,7 +49,7 @@ enum FileAccess {
     return 0
   }
 
-  /// All that the version knows: what is not handled is not forbidden.
+  /// All rights that this version knows. The kernel allows every right that a rule set does not handle.
   private static func handled(by version: Int32) -> UInt64 {
     switch version {
     case 1: (1 << 13) - 1
@@ -60,12 +61,12 @@ enum FileAccess {
 
   private static func allow(_ path: String, _ access: UInt64, _ rules: Int32) throws(Confinement.Failure) {
     let descriptor = iampass_open(path, O_PATH | O_CLOEXEC, 0)
-    // What is not there, or is closed to this user, needs no rule.
+    // A missing file, or one closed to this user, needs no rule.
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var found = stat()
     guard fstat(descriptor, &found) == 0 else { throw .notConfined }
-    // The kernel refuses rights of folders for a file.
+    // The kernel refuses a folder's rights for a file.
     let possible = found.st_mode & S_IFMT == S_IFDIR ? access : access & (readFile | writeFile | execute)
     guard iampass_landlock_allow(rules, descriptor, possible) == 0 else { throw .notConfined }
   }

@@ -2,16 +2,16 @@ import CHost
 import Glibc
 import IAMPASSClient
 
-/// The workers that were forked, and not buried yet.
+/// The forked workers that have not been waited for.
 final class ForkedWorkers {
-  /// Readable when one has ended.
+  /// Readable when a worker has ended.
   let descriptor: Int32
-  /// When each is killed that has not ended by itself.
+  /// The time at which each worker is killed.
   private var ends: [pid_t: MonotonicInstant] = [:]
 
-  /// Beyond its own time, in ms.
+  /// Milliseconds beyond the worker's own time.
   private static let grace: Int64 = 10_000
-  /// Signals by which a worker ends that did nothing wrong: this one's, somebody else's, or the limit of a login's time.
+  /// Signals that end a faultless worker: from this process, from someone else, or at a login's time limit.
   private static let harmless = [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGXCPU]
 
   init() throws(Confinement.Failure) {
@@ -23,7 +23,7 @@ final class ForkedWorkers {
 
   var count: Int { ends.count }
 
-  /// Until one must be killed; -1: none is there.
+  /// The time until a worker must be killed; -1 without workers.
   var milliseconds: Int32 {
     guard let next = ends.values.min() else { return -1 }
     return Int32(clamping: max(0, next.milliseconds(since: .now())))
@@ -36,7 +36,7 @@ final class ForkedWorkers {
     return set
   }
 
-  /// - Returns: true in the child; false in the parent, whether there is one or not.
+  /// - Returns: true in the child; false in the parent, even if the fork failed.
   func fork() throws(Confinement.Failure) -> Bool {
     let child = iampass_fork()
     if child > 0 {
@@ -45,7 +45,7 @@ final class ForkedWorkers {
     }
     guard child == 0 else { return false }
     close(descriptor)
-    // What this process says goes to the log; what speaks to the network says nothing there.
+    // This process writes to the log. A worker, which speaks to the network, must not.
     let nowhere = iampass_open("/dev/null", O_RDWR | O_CLOEXEC, 0)
     var ended = Self.ended
     guard nowhere >= 0, (0...2).allSatisfy({ dup2(nowhere, $0) == $0 }), sigprocmask(SIG_UNBLOCK, &ended, nil) == 0
@@ -54,15 +54,15 @@ final class ForkedWorkers {
     return true
   }
 
-  /// Waits for those that have ended, and ends those that should have.
+  /// Waits for ended workers, and kills overdue ones.
   func bury() throws(Confinement.Failure) {
     var told = signalfd_siginfo()
     while read(descriptor, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
     let now = MonotonicInstant.now()
-    // Not waited for yet: the number is still theirs.
+    // This worker has not been waited for, so that its number is still its own.
     for (child, end) in ends where now >= end {
       kill(child, SIGKILL)
-      // One that the kernel holds is looked at again, not at once.
+      // A worker stuck in the kernel is looked at later, not at once.
       ends[child] = now.advanced(milliseconds: Self.grace)
     }
     var status: Int32 = 0

@@ -2,11 +2,11 @@ import CCurl
 import CHost
 import IAMPASSClient
 
-/// How a transfer ended, in the words that the module knows.
+/// How a transfer ended, in the module's terms.
 extension Transfer {
-  /// The complete reply, or why there is none.
+  /// The complete reply, or why it is missing.
   ///
-  /// - Parameter streams: requests that a connection of HTTP/2 carries at once.
+  /// - Parameter streams: the number of requests that an HTTP/2 connection carries at once.
   func reply(_ result: CURLcode, streams: Int) throws(TransportError) -> HTTPReply {
     guard result == CURLE_OK else { throw TransportError(code(of: result), detail: handle.detail) }
     let status = iampass_curl_info(handle.easy, CURLINFO_RESPONSE_CODE)
@@ -17,7 +17,7 @@ extension Transfer {
     case .length(let length) where length != body.count:
       throw TransportError(.connectionLost, detail: "\(body.count) bytes of \(length) came")
     case .ambiguous: throw TransportError(.notHTTP, detail: "the reply's length is ambiguous")
-    // A proxy's refusal comes like that, and matters by its status; of its words the end may be missing.
+    // A proxy refuses like this. Its status matters, and the end of its text may be missing.
     case .none where status >= 300: body = []
     case .none: throw TransportError(.connectionLost, detail: "the reply has no length")
     case .length, .marked: break
@@ -27,7 +27,7 @@ extension Transfer {
 
   private var isMultiplexed: Bool { iampass_curl_info(handle.easy, CURLINFO_HTTP_VERSION) > Int(CURL_HTTP_VERSION_1_1) }
 
-  /// The time for what is going on is over.
+  /// The current phase has used up its time.
   var overdue: TransportError {
     switch phase {
     case .queue: TransportError(.silent, detail: "no connection was free")
@@ -38,7 +38,7 @@ extension Transfer {
     }
   }
 
-  /// Of the final reply only: libcurl keeps trailers and interim replies apart.
+  /// The headers of the final reply only. libcurl keeps trailers and interim replies apart.
   private func replyHeaders() -> [(name: String, value: String)] {
     var headers: [(name: String, value: String)] = []
     var last: UnsafeMutablePointer<curl_header>?
@@ -53,21 +53,22 @@ extension Transfer {
   private func code(of result: CURLcode) -> TransportError.Code {
     if isTooLarge { return .replyTooLarge }
     switch result {
-    // No thread for the lookup is this computer's own limit, which a caller of sudo can bring about: no outage.
+    // A missing thread for the lookup is a limit of this computer. A caller of sudo can cause that, so that it is not
+    // an outage.
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
       return strstr(handle.message, "thread failed to start") == nil ? .nameNotFound : .workerFailed
     case CURLE_COULDNT_CONNECT: return refusal(errno: Int32(iampass_curl_info(handle.easy, CURLINFO_OS_ERRNO)))
     case CURLE_PEER_FAILED_VERIFICATION: return certificateFault()
     case CURLE_FILESIZE_EXCEEDED: return .replyTooLarge
-    // A single header line beyond libcurl's own bound.
+    // A single header line was longer than libcurl allows.
     case CURLE_OUT_OF_MEMORY where phase == .exchange: return .replyTooLarge
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: return phase == .exchange ? .notHTTP : .workerFailed
     case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
       CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_ABORTED_BY_CALLBACK, CURLE_PROXY:
       return lost()
-    // By the time that libcurl has for the host's addresses.
+    // libcurl ran out of time for the host's addresses.
     case CURLE_OPERATION_TIMEDOUT: return overdue.code
-    // The worker's own settings, certificates or memory.
+    // The worker's own settings, certificates or memory failed.
     default: return .workerFailed
     }
   }
@@ -76,7 +77,7 @@ extension Transfer {
     switch phase {
     case .queue: .connectionLost
     case .lookup: .nameLookupTimedOut
-    // A proxy that does not let this through.
+    // A proxy refused the connection.
     case .connect: .connectionRefused
     case .handshake: isTooOld() ? .tlsTooOld : .tlsRefused
     case .exchange: .connectionLost
@@ -88,13 +89,13 @@ extension Transfer {
     case ECONNREFUSED, ECONNRESET: .connectionRefused
     case ETIMEDOUT: .connectTimedOut
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN: .networkUnreachable
-    // Nothing was tried: no descriptor, no port, no memory.
+    // Nothing was sent: a descriptor, a port or memory was missing.
     default: .workerFailed
     }
   }
 
-  /// OpenSSL's own refusal of an old peer, and the alerts of one that offers only what is refused here. libcurl passes
-  /// on no code for these, only OpenSSL's text.
+  /// OpenSSL's refusal of an outdated peer, and the alerts of a peer that offers only refused versions. libcurl reports
+  /// no code for these, only OpenSSL's text.
   private func isTooOld() -> Bool {
     let signs = [
       "unsupported protocol", "protocol version", "handshake failure", "insufficient security", "dh key too small",
@@ -102,7 +103,7 @@ extension Transfer {
     return signs.contains { sign in strstr(handle.message, sign) != nil }
   }
 
-  /// Codes of X509_V_ERR, x509_vfy.h.
+  /// Codes of X509_V_ERR in x509_vfy.h.
   private func certificateFault() -> TransportError.Code {
     switch Int32(iampass_curl_info(handle.easy, CURLINFO_SSL_VERIFYRESULT)) {
     case X509_V_ERR_CERT_HAS_EXPIRED: .certificateExpired

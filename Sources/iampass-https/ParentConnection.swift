@@ -7,7 +7,7 @@ final class ParentConnection {
   let descriptor: Int32
   private var incoming = FrameBuffer(greatest: FrameBuffer.greatestRequest)
   private var outgoing: ArraySlice<UInt8> = []
-  /// The parent has left, or writes what is no frame.
+  /// The parent has left, or its bytes are not a frame.
   private(set) var isOver = false
 
   init(descriptor: Int32) { self.descriptor = descriptor }
@@ -31,7 +31,7 @@ final class ParentConnection {
     }
   }
 
-  /// The next frame that was received whole; nil where there is none.
+  /// The next frame that has arrived completely; nil without one.
   func next() -> WorkerFrame? {
     guard !isOver else { return nil }
     do { return try incoming.next() } catch {
@@ -40,10 +40,10 @@ final class ParentConnection {
     }
   }
 
-  /// Takes what has come; what is more than fits is there to be waited for again.
+  /// Takes the bytes that have arrived. If more are left than fit, the next wait returns at once.
   func receive() {
     withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { chunk in
-      // SAFETY: recv writes at most the chunk's size and says how much it wrote.
+      // SAFETY: recv writes at most the chunk's size and returns the number of bytes.
       let count = recv(descriptor, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
       if count > 0 { return incoming.append(chunk[..<count]) }
       isOver = count == 0 || errno != EAGAIN && errno != EINTR

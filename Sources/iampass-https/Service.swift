@@ -16,35 +16,35 @@ final class Service {
   private var transfers: [UInt32: Transfer] = [:]
   private var idsByHandle: [UnsafeMutableRawPointer: UInt32] = [:]
   private var end: MonotonicInstant?
-  /// What each connection was last seen to carry, and when to look again.
+  /// Each connection's load at the last count, and the time of the next count.
   private var streams = 1
-  /// Connections before what the last wait brought: libcurl lets go of one whose replies have all come.
+  /// The connections before the last wait's events. libcurl forgets a connection whose replies have all arrived.
   private var connections = 1
-  /// The last reply came over HTTP/2.
+  /// Whether the last reply came over HTTP/2.
   private var carriesMany = false
   private var nextCount = MonotonicInstant(nanoseconds: 0)
   private var nextDrive = MonotonicInstant(nanoseconds: 0)
 
-  /// Nothing is under way: the parent's next frame, or its end, wakes the loop. In ms.
+  /// In ms, without requests under way. The parent's next frame, or its end, wakes the loop.
   private static let idle: Int64 = 60_000
 
-  /// Of a worker for one login, in s. One that uses more than a few hundredths is looping.
+  /// In seconds of CPU time, for a worker for one login. Normal is a few hundredths: one that uses more is looping.
   private static let processorTime: UInt = 10
 
-  /// A service is not to see a host as a crowd.
+  /// A service must not mistake a host for a crowd of clients.
   private static let mostConnections = 8
-  /// With so many requests at once over HTTP/2, what comes is taken together, at most this often, in ms. Over HTTP/1.1
-  /// connections would stand idle meanwhile.
+  /// In ms. With this many requests at once over HTTP/2, events are handled together, at most this often. Over
+  /// HTTP/1.1, connections would be idle in the meantime.
   private static let crowd = 8
   private static let crowdsPause: Int64 = 10
-  /// Held requests on one connection of HTTP/2, where the service allows as many.
+  /// Held requests on one HTTP/2 connection, if the service allows as many.
   private static let mostStreams = 250
-  /// Between two counts of what connections carry, in ms: with a thousand requests it is not done at each reply.
+  /// In ms, between two counts of the connections' load. A count at each of a thousand replies would be too slow.
   private static let countTime: Int64 = 1_000
 
-  /// Nil where libcurl or its TLS library cannot start.
+  /// Nil if libcurl or its TLS library cannot start.
   ///
-  /// - Parameter end: when the worker leaves at the latest, if the settings do not say something earlier.
+  /// - Parameter end: the latest time at which the worker leaves. The settings may name an earlier one.
   init?(parent: ParentConnection, end: MonotonicInstant?) {
     guard Self.loadLibraries(), let multi = curl_multi_init(),
       iampass_curl_multi_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.mostConnections) == CURLM_OK,
@@ -57,13 +57,13 @@ final class Service {
     self.events = events
   }
 
-  /// Once for a process and those that are forked from it; false where they cannot start.
+  /// Once for a process and all its forks; false if libcurl or OpenSSL cannot start.
   static func loadLibraries() -> Bool {
-    // Before libcurl starts OpenSSL with openssl.cnf.
+    // This comes before libcurl, which would start OpenSSL with openssl.cnf.
     iampass_crypto_start() == 1 && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
   }
 
-  /// Serves until the parent leaves or the worker's time is over.
+  /// Serves until the parent leaves or the worker's time has expired.
   func run() {
     var lastTurn = MonotonicInstant.now()
     while true {
@@ -87,12 +87,12 @@ final class Service {
     }
   }
 
-  /// While a connection is being made.
+  /// Drives libcurl while a connection is being made.
   ///
-  /// - Returns: when to do it again; nil: no connection is being made.
+  /// - Returns: when to call this again; nil if no connection is being made.
   private func drive() -> MonotonicInstant? {
     let now = MonotonicInstant.now()
-    // Held requests by the thousand are on no way; a new one notes it here.
+    // Thousands of held requests are not connecting. A new request sets this again.
     guard agenda.mayConnect else { return nil }
     guard now >= nextDrive else { return nextDrive }
     let underWay = transfers.values.filter { $0.phase.isUnderWay }
@@ -107,7 +107,7 @@ final class Service {
   private func take(_ frame: WorkerFrame) {
     switch frame {
     case .settings(let origin):
-      // Once: connections and handles are of one service.
+      // Only once: all connections and handles belong to one service.
       guard target == nil else { return }
       target = Target(origin)
       handles = target.map(HandlePool.init)
@@ -117,7 +117,7 @@ final class Service {
       _ = iampass_limit(Int32(RLIMIT_CPU.rawValue), Self.processorTime)
     case .request(let id, let deadline, let request): start(id, deadline, request)
     case .cancel(let id): drop(id)
-    // Only workers write these.
+    // Only workers send these frames.
     case .reply, .failure, .greeting: break
     }
   }
@@ -127,7 +127,7 @@ final class Service {
       return fail(id, TransportError(.workerFailed, detail: "request before settings"))
     }
     guard transfers[id] == nil else { return }
-    // Nothing was tried, so nothing may be said of the network.
+    // Nothing was sent, so that this must not look like a network failure.
     guard MonotonicInstant.now() < deadline else {
       return fail(id, TransportError(.workerFailed, detail: "the worker had no time left"))
     }
@@ -161,7 +161,7 @@ final class Service {
         carriesMany = reply.isMultiplexed
         parent.send(.reply(id: id, reply))
         drop(id)
-        // A request that must not be repeated leaves nothing to the next.
+        // A failed request leaves no handle to the next one.
         if transfer.isIdempotent { handles?.giveBack(transfer.handle) }
       } catch {
         fail(id, error)
@@ -170,7 +170,7 @@ final class Service {
     }
   }
 
-  /// A login's worker has one connection, and a module in memory may be older than this program: it knows 1 alone.
+  /// A login's worker has one connection. A module in memory may be older than this program, and knows only 1.
   private func countStreams() {
     let now = MonotonicInstant.now()
     guard end == nil, now >= nextCount else { return }
@@ -193,27 +193,28 @@ final class Service {
   }
 }
 
-/// When to look at the bounds of all requests: at the first of them, or earlier, since a request that ended or went on
-/// leaves its own behind until then.
+/// The time of the next look at all requests' limits: the earliest limit, or sooner. A request that ended or went on
+/// leaves its earlier limit here.
 final class Agenda {
   var next: MonotonicInstant?
-  /// A connection is being made, or was when this was looked at last.
+  /// Whether a connection was being made at the last look.
   var mayConnect = false
 
   func note(_ bound: MonotonicInstant) { next = min(next ?? bound, bound) }
 }
 
-/// The only service the worker talks to.
+/// The only service to which the worker connects.
 struct Target {
   let server: ServerURL
-  /// As certificates name it: without brackets, port or final dot.
+  /// The name in the certificate: without brackets, port or final dot.
   let host: String
   let isAddress: Bool
   let settings: WorkerOrigin
-  /// The settings' certificates where libcurl reads them, never freed: each handle would take a copy otherwise.
+  /// The settings' certificates in memory that libcurl reads and that is never freed. Otherwise each handle would copy
+  /// them.
   let authorities: UnsafeMutableRawBufferPointer
 
-  /// Nil where `origin` is no address; the requests are then refused.
+  /// Nil if `origin` is not an address. Its requests are then refused.
   init?(_ settings: WorkerOrigin) {
     guard let server = try? ServerURL(settings.origin) else { return nil }
     self.server = server

@@ -2,23 +2,23 @@ import CCurl
 import Glibc
 import IAMPASSClient
 
-/// What libcurl waits for, and the parent, in one epoll(7).
+/// Waits for libcurl's sockets and for the parent, in one epoll(7).
 ///
-/// curl_multi_poll gives poll(2) an entry for each request, not for each socket; with more entries than RLIMIT_NOFILE
-/// poll refuses, and where nothing waits the loop spins.
+/// curl_multi_poll gives poll(2) an entry for each request, not for each socket. poll refuses more entries than
+/// RLIMIT_NOFILE, and the loop would then spin.
 final class SocketEvents {
   private let multi: UnsafeMutableRawPointer
   private let parent: Int32
   private let epoll: Int32
-  /// When libcurl wants to be called without any event.
+  /// When libcurl wants a call, even without events.
   private var timer: MonotonicInstant?
   private var heedsParentsRoom = false
   private var running: Int32 = 0
   private var sockets: Set<Int32> = []
-  /// With requests under way, or being made.
+  /// The number of sockets with requests under way or connecting.
   var connectionCount: Int { sockets.count }
 
-  /// Nil where the kernel or libcurl refuses.
+  /// Nil if the kernel or libcurl refuses.
   init?(multi: UnsafeMutableRawPointer, parent: Int32) {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     self.multi = multi
@@ -36,9 +36,9 @@ final class SocketEvents {
     guard onSocket == CURLM_OK, onTimer == CURLM_OK else { return nil }
   }
 
-  /// Waits for events until `end`, and lets libcurl act on those that are its own.
+  /// Waits for events until `end`, and passes libcurl its own.
   ///
-  /// - Returns: whether there is news from the parent.
+  /// - Returns: whether the parent has sent something.
   func take(until end: MonotonicInstant, sendsToParent: Bool) -> Bool {
     if sendsToParent != heedsParentsRoom, watch(parent, reading: true, writing: sendsToParent) {
       heedsParentsRoom = sendsToParent
@@ -47,7 +47,7 @@ final class SocketEvents {
     let left = max(0, min(end, timer ?? end).milliseconds(since: now))
     var parentSpoke = false
     withUnsafeTemporaryAllocation(of: iampass_epoll_news.self, capacity: Int(IAMPASS_EPOLL_MOST)) { news in
-      // SAFETY: the shim writes at most as many as there is room for, and says how many it wrote.
+      // SAFETY: the shim writes at most as many as fit, and returns their number.
       let count = iampass_epoll_take(epoll, Int32(clamping: left), news.baseAddress)
       for one in news.prefix(max(0, Int(count))) {
         if one.descriptor == parent { parentSpoke = true } else { act(on: one) }
@@ -56,19 +56,19 @@ final class SocketEvents {
     return parentSpoke
   }
 
-  /// Lets libcurl do what is due by its clock, a request just added included.
+  /// Lets libcurl act on its clock, and on a request that was just added.
   func serveTimer() {
     guard let due = timer, due <= .now() else { return }
     timer = nil
     curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
   }
 
-  /// Lets libcurl look at everything, and tell which sockets it waits for: where addresses refuse one after the other,
-  /// libcurl 7.88 sets up the next one and waits for neither its socket nor a time.
+  /// Lets libcurl check everything and tell which sockets it waits for. If addresses refuse one after the other,
+  /// libcurl 7.88 prepares the next and waits for neither its socket nor a time.
   func drive() { iampass_curl_multi_drive(multi, &running) }
 
   private func act(on event: iampass_epoll_news) {
-    // After an error or an end reading and writing tell which.
+    // After an error or an end, reading and writing tell which it was.
     let both = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
     var action: Int32 = 0
     if both || event.events & EPOLLIN.rawValue != 0 { action |= CURL_CSELECT_IN }
@@ -79,7 +79,7 @@ final class SocketEvents {
   private func libcurlWants(_ interest: Int32, of socket: Int32) -> Int32 {
     if interest == CURL_POLL_REMOVE {
       sockets.remove(socket)
-      // May be closed already, and so be gone here too.
+      // The socket may already be closed, and then epoll has forgotten it.
       _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
       return 0
     }
@@ -98,6 +98,6 @@ final class SocketEvents {
 }
 
 private func eventsOf(_ owner: UnsafeMutableRawPointer?) -> SocketEvents {
-  // SAFETY: libcurl is handed the object by its own initializer; see there.
+  // SAFETY: libcurl received the object from its own initializer, see there.
   Unmanaged<SocketEvents>.fromOpaque(owner!).takeUnretainedValue()
 }

@@ -3,21 +3,21 @@ import CHost
 import Glibc
 import IAMPASSClient
 
-/// Waits for logins with everything loaded, which is most of what a worker costs, and forks a worker for each.
+/// Waits for logins with everything loaded, which is most of a worker's cost, and forks a worker for each.
 ///
-/// What forked workers share with each other is the layout of their memory. When one crashes, none is forked any more:
-/// systemd starts another program for the next login, laid out anew.
+/// Forked workers share the layout of their memory. After one crashes, this process forks no more. For the next login
+/// systemd starts a new program with another layout.
 enum Standby {
-  /// Logins at one time; each more starts a worker of its own.
+  /// The greatest number of logins at one time. Each further login starts its own worker.
   private static let mostWorkers = 64
-  /// No descriptor, process or memory for another worker: the login starts its own meanwhile. Microseconds.
+  /// In microseconds, after a descriptor, process or memory was missing for a worker. Meanwhile logins start their own.
   private static let pause: UInt32 = 50_000
 
   /// - Parameters:
-  ///   - user: the name of the user that this process has become.
-  ///   - speaking: what a worker is confined by before it hears anything.
-  /// - Returns: in each worker, its login's socket. The process that waits ends by a signal, with
-  ///   ``Confinement/Failure/workerCrashed``, or in peace once a file that it has loaded was replaced.
+  /// - user: the name of the user to which this process has changed.
+  /// - speaking: confines a worker before it reads anything.
+  /// - Returns: in each worker, its login's socket. The waiting process ends by a signal, with
+  ///   ``Confinement/Failure/workerCrashed``, or normally after one of its loaded files was replaced.
   static func awaitLogin(
     at listening: Int32, as user: String, confining speaking: SystemCallFilter
   ) throws(Confinement.Failure) -> Int32 {
@@ -36,9 +36,10 @@ enum Standby {
         if errno != EAGAIN, errno != ECONNABORTED, errno != EINTR { usleep(pause) }
         continue
       }
-      // An update of a library must reach the next login, which starts its own worker; the one after has a new program.
+      // A library's update must reach the next login, which starts its own worker. The login after that has a new
+      // program.
       if !files.areStill { _exit(0) }
-      // The socket's mode says the same.
+      // The socket's mode requires the same.
       guard iampass_peer(login).uid == 0, children.count < mostWorkers, try children.fork() else {
         close(login)
         continue
@@ -52,22 +53,22 @@ enum Standby {
 
   private static func greet(_ login: Int32, from place: WorkerPlace) {
     let greeting = WorkerFrame.greeting(WorkerGreeting(place: place, now: .now())).encoded()
-    // A socket that was made a moment ago has room for it. A login that has left shows at the first look.
+    // A new socket has room for this. If the login has left, the worker notices at its first read.
     greeting.withUnsafeBytes { _ = send(login, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
   }
 }
 
-/// The program and libraries as they were when they were loaded.
+/// The program and the libraries as they were when they were loaded.
 private struct LoadedFiles {
   private let found: [String: FileIdentity?]
 
-  /// A file that was replaced between its loading and this look is called "PATH (deleted)" there, and is not found.
+  /// If a file was replaced between its loading and this look, its name here is "PATH (deleted)", and it is not found.
   init() {
     var paths: Set<String> = []
     if let maps = fopen("/proc/self/maps", "re") {
       defer { fclose(maps) }
       withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4_400) { line in
-        // SAFETY: fgets ends what it writes with a zero, within the buffer.
+        // SAFETY: fgets ends its text with a zero, within the buffer.
         while fgets(line.baseAddress!, Int32(line.count), maps) != nil {
           guard let path = strchr(line.baseAddress!, Int32(UInt8(ascii: "/"))) else { continue }
           path[strcspn(path, "\n")] = 0
@@ -78,7 +79,7 @@ private struct LoadedFiles {
     found = Dictionary(uniqueKeysWithValues: paths.map { ($0, FileIdentity(following: $0)) })
   }
 
-  /// Of what was not found, or without a list, nothing is known to have stayed.
+  /// Whether the file is unchanged. A file that was not found, or a missing list, does not count as unchanged.
   var areStill: Bool {
     !found.isEmpty && found.allSatisfy { $0.value != nil && FileIdentity(following: $0.key) == $0.value }
   }

@@ -1,17 +1,17 @@
 import CConfinement
 import Glibc
 
-/// The system calls that a worker needs; any other is answered as if the kernel did not have it (seccomp(2)).
+/// The system calls that a worker needs. The kernel answers all others as unknown (seccomp(2)).
 ///
-/// ENOSYS and not EPERM: a C library newer than this list then falls back to what it did before.
+/// ENOSYS, not EPERM: a C library newer than this list then falls back to an older call.
 struct SystemCallFilter {
-  /// What is confined: the process that waits forks, and what speaks to the network does not.
+  /// What is confined. The waiting process forks; the worker, which speaks to the network, does not.
   enum Role { case waiting, speaking }
 
-  /// As the kernel takes it.
+  /// In the kernel's form.
   private let program: [UInt8]
 
-  /// Compiles the filter; nothing is confined yet.
+  /// Compiles the filter, without confining anything yet.
   init(_ role: Role) throws(Confinement.Failure) {
     guard let filter = iampass_filter_begin() else { throw .notConfined }
     defer { seccomp_release(filter) }
@@ -27,25 +27,25 @@ struct SystemCallFilter {
     guard rules.areComplete else { throw .notConfined }
     var count = 0
     program = [UInt8](unsafeUninitializedCapacity: Self.greatestProgram) { buffer, filled in
-      // SAFETY: the shim writes at most as much as there is room for, and says how much it wrote.
+      // SAFETY: the shim writes at most as much as fits, and returns the length.
       count = iampass_filter_export(filter, buffer.baseAddress, buffer.count)
       filled = max(0, count)
     }
     guard count > 0, count < Self.greatestProgram else { throw .notConfined }
   }
 
-  /// Confines this thread and all that come from it, for good. Further filters only take away.
+  /// Confines this thread and all its descendants, for good. More filters can only forbid more.
   func enter() throws(Confinement.Failure) {
     guard program.withUnsafeBytes({ iampass_filter_install($0.baseAddress, $0.count) }) == 0 else {
       throw .notConfined
     }
   }
 
-  /// The kernel takes 4096 instructions of 8 bytes.
+  /// In bytes: the kernel accepts 4096 instructions of 8 bytes.
   private static let greatestProgram = 32 * 1024
 
-  /// Of libcurl, OpenSSL, and the C library's name lookups with their modules and daemons, in Debian 12 and 13. A name
-  /// that the architecture does not have is passed over.
+  /// The calls of libcurl, OpenSSL, and the C library's name lookups with their modules and daemons, in Debian 12 and
+  /// 13. Names that the architecture does not have are left out.
   private static let usual = [
     // Memory.
     "brk", "munmap", "mremap", "madvise", "membarrier",
@@ -54,7 +54,7 @@ struct SystemCallFilter {
     "dup2", "dup3", "fcntl", "fcntl64", "open", "openat", "openat2", "stat", "stat64", "lstat", "lstat64", "fstat",
     "fstat64", "newfstatat", "fstatat64", "statx", "fstatfs", "fstatfs64", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "getcwd", "getdents", "getdents64", "pipe", "pipe2", "eventfd2",
-    // Sockets, apart from making them.
+    // Sockets, except making them.
     "connect", "getsockname", "getpeername", "getsockopt", "setsockopt", "send", "sendto", "sendmsg", "sendmmsg",
     "recv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64", "shutdown",
     // Waiting.
@@ -63,29 +63,29 @@ struct SystemCallFilter {
     // Time.
     "clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64", "clock_nanosleep",
     "clock_nanosleep_time64", "nanosleep", "gettimeofday", "time",
-    // Threads and signals of its own.
+    // Its own threads and signals.
     "futex", "futex_time64", "futex_waitv", "set_robust_list", "get_robust_list", "rseq", "gettid", "sched_yield",
     "sched_getaffinity", "getcpu", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigreturn", "sigaltstack", "exit",
     "exit_group",
-    // What it is and where.
+    // Identity and system.
     "getpid", "getppid", "getuid", "getuid32", "geteuid", "geteuid32", "getgid", "getgid32", "getegid", "getegid32",
     "getresuid", "getresuid32", "getresgid", "getresgid32", "getgroups", "getgroups32", "uname", "sysinfo", "getrandom",
     "getrusage", "getrlimit", "ugetrlimit",
   ]
 }
 
-/// Rules as they are added to a filter of libseccomp.
+/// Adds rules to a filter of libseccomp.
 private struct FilterRules {
   let filter: scmp_filter_ctx
-  /// False once libseccomp refused a rule.
+  /// False after libseccomp refused a rule.
   private(set) var areComplete = true
 
   init(filter: scmp_filter_ctx) { self.filter = filter }
 
   mutating func allow(_ names: [String]) { for name in names { add(name) } }
 
-  /// No page can be written and run, so that what was sent cannot become code. Modules of the name lookup are mapped
-  /// from files, readable and executable.
+  /// Refuses pages that are both writable and executable, so that received data cannot become code. Modules of the name
+  /// lookup are mapped from files, readable and executable.
   mutating func allowMemory() {
     let both = UInt64(PROT_WRITE | PROT_EXEC)
     for name in ["mmap", "mmap2"] {
@@ -94,11 +94,11 @@ private struct FilterRules {
     add("mprotect", when: [(2, UInt64(PROT_EXEC), 0)])
   }
 
-  /// The service's addresses, name servers, and the daemons of the name lookup; any other family is unknown here.
+  /// Allows the families of the service's addresses, name servers and the daemons of the name lookup.
   mutating func allowSockets() {
     let known = [AF_INET, AF_INET6, AF_UNIX].map(UInt64.init)
     for family in known { add("socket", when: [(0, Self.all, family)]) }
-    // libseccomp has one answer for what no rule takes, and that is another one.
+    // libseccomp has one default answer for calls without a rule. This call needs a different answer.
     for family in 0..<Self.lastFamily where !known.contains(family) {
       add("socket", when: [(0, Self.all, family)], error: EAFNOSUPPORT)
     }
@@ -106,7 +106,7 @@ private struct FilterRules {
     add("socketpair", when: [(0, Self.all, UInt64(AF_UNIX))])
   }
 
-  /// Numbers and texts that belong to a descriptor or an interface, names of threads, its own limits.
+  /// Allows numbers and texts of a descriptor or interface, names of threads, and its own limits.
   mutating func allowOwnLimits() {
     for request in [Self.bytesToRead, Self.nonBlocking, Self.interfaceIndex, Self.interfaceName] {
       add("ioctl", when: [(1, Self.all, request)])
@@ -116,14 +116,14 @@ private struct FilterRules {
     add("setrlimit")
   }
 
-  /// Threads and no processes. What clone3(2) is asked for stands in memory, where no filter looks.
+  /// Allows threads and forbids processes. clone3(2) takes its flags in memory, which a filter cannot read.
   mutating func allowThreads() {
     let thread = UInt64(iampass_clone_thread)
     let mask = thread | UInt64(iampass_clone_namespaces)
     add("clone", when: [(Self.cloneFlags, mask, thread)])
   }
 
-  /// What the process that waits does besides: it takes logins up, forks workers, confines them further, buries them.
+  /// More calls of the waiting process: it accepts logins, and forks, confines and waits for workers.
   mutating func allowProcesses() {
     add("clone", when: [(Self.cloneFlags, UInt64(iampass_clone_namespaces), 0)])
     allow(["accept", "accept4", "fork", "vfork", "wait4", "waitid", "waitpid", "signalfd", "signalfd4", "kill"])
@@ -132,12 +132,12 @@ private struct FilterRules {
 
   private mutating func add(_ name: String, when conditions: [(UInt32, UInt64, UInt64)] = [], error: Int32 = 0) {
     let call = seccomp_syscall_resolve_name(name)
-    // Not of this architecture, or younger than this libseccomp. A negative number stands for a call that the
-    // architecture has inside another, as i386's sockets.
+    // Unknown to this architecture or to this libseccomp. A negative number stands for a call inside another one, such
+    // as i386's socket calls.
     guard call != __NR_SCMP_ERROR else { return }
     let compared = conditions.map { iampass_condition(argument: $0.0, mask: $0.1, value: $0.2) }
     let code = iampass_filter_rule(filter, call, error, compared, UInt32(compared.count))
-    // EDOM: the architecture does not have it in any way.
+    // EDOM: the architecture does not have this call in any form.
     if code != 0, code != -EDOM { areComplete = false }
   }
 
@@ -147,11 +147,11 @@ private struct FilterRules {
   }
 
   private static let all: UInt64 = 0xFFFF_FFFF
-  /// The greatest number of those that are known.
+  /// The greatest number among the known calls.
   private static let lastFamily = UInt64(AF_INET6)
   private static let cloneFlags = UInt32(IAMPASS_CLONE_FLAGS)
-  /// ioctl(2): FIONREAD, FIONBIO, SIOCGIFINDEX and SIOCGIFNAME, as most architectures have them; with others the name
-  /// lookup goes on without.
+  /// ioctl(2): FIONREAD, FIONBIO, SIOCGIFINDEX and SIOCGIFNAME, with the numbers of most architectures. On others the
+  /// name lookup works without them.
   private static let bytesToRead: UInt64 = 0x541B
   private static let nonBlocking: UInt64 = 0x5421
   private static let interfaceIndex: UInt64 = 0x8933

@@ -12,7 +12,7 @@ final class Transfer {
 
   private(set) var phase = Phase.queue
   private var phaseBegan = MonotonicInstant.now()
-  /// When libcurl set out for a connection, from which it counts; and for the last of the host's addresses.
+  /// When libcurl began to connect, and when it began with the last of the host's addresses.
   private var journeyBegan = MonotonicInstant.now()
   private var addressBegan = MonotonicInstant.now()
   var body: [UInt8] = []
@@ -20,23 +20,23 @@ final class Transfer {
   private var headerLines = 0
   private(set) var isTooLarge = false
 
-  /// How often libcurl set out to write the request.
+  /// How often libcurl began to write the request.
   private var writes = 0
 
   /// What libcurl is doing.
   enum Phase {
-    /// Without a connection: as many requests are under way as the service allows, or the first connection is being
-    /// made by another request.
+    /// Has no connection: the service's limit of requests is reached, or another request is making the first
+    /// connection.
     case queue
     case lookup, connect, handshake, exchange
-    /// On the way to a connection, where libcurl 7.88 may wait for nothing: it is driven then.
+    /// Is connecting. libcurl 7.88 may wait for nothing in this phase, so that the loop drives it.
     var isUnderWay: Bool { self == .lookup || self == .connect || self == .handshake }
 
-    /// In ms; nil: the request's own time. Together under the 15 s after which a login gives the service up.
+    /// In ms; nil: the request's own limit. Together less than the 15 s after which a login gives up.
     var longest: Int64? {
       switch self {
       case .lookup: 4000
-      // Of all addresses together; see `longestAddress`.
+      // For all addresses together, see `longestAddress`.
       case .connect: 5500
       case .handshake: 5000
       case .queue, .exchange: nil
@@ -63,74 +63,74 @@ final class Transfer {
     agenda.note(bound)
   }
 
-  /// When the request is to be given up, as things stand.
+  /// When the request must be given up in its present phase.
   var bound: MonotonicInstant {
     guard let longest = phase.longest else { return deadline }
     let usual = min(deadline, phaseBegan.advanced(milliseconds: longest))
     return phase == .connect ? min(usual, addressBegan.advanced(milliseconds: Self.longestAddress)) : usual
   }
 
-  /// For the last of the host's addresses, in ms: a lost packet is sent again after 1 s. libcurl gives each of the others
-  /// half of what is left of its own time, which is kept so that this is `share` at least.
+  /// In ms, for the last of the host's addresses: a lost packet is sent again after 1 s. libcurl gives each other
+  /// address half of its remaining time. The remaining time is kept so that this is at least `share`.
   private static let longestAddress: Int64 = 3_000
   private static let share: Int64 = longestAddress / 2
-  /// How often a lookup's transfer is told what time it has for connecting afterwards, at least, in ms.
+  /// In ms: a lookup's transfer is told its time for connecting at least this often.
   static let drivingPause: Int64 = 100
 
-  /// Keeps libcurl's time for connecting as it should be when the lookup ends.
+  /// Keeps libcurl's time for connecting right until the lookup ends.
   func keepTime(_ now: MonotonicInstant) {
     guard phase == .lookup else { return }
     allow(Self.longestAddress + Self.drivingPause, from: now)
   }
 
-  /// - Parameter milliseconds: what libcurl has from `now` on to connect.
+  /// - Parameter milliseconds: the time from `now` that libcurl has to connect.
   private func allow(_ milliseconds: Int64, from now: MonotonicInstant) {
     EasyOptions(easy: handle.easy).allow(milliseconds: now.milliseconds(since: journeyBegan) + milliseconds)
   }
 
   deinit {
-    // The handle may go on; what it was told of this request does not.
+    // The handle may be used again. Nothing of this request may stay in it.
     EasyOptions(easy: handle.easy).forgetRequest()
     curl_slist_free_all(headers)
   }
 }
 
-// MARK: What libcurl tells
+// MARK: libcurl's callbacks
 
 extension Transfer {
   static let greatestBody = 64 * 1024
   static let greatestHeaders = 16 * 1024
   static let mostHeaders = 100
 
-  /// Neither the cache of names nor a connection had what the request needs.
+  /// libcurl needs a lookup: it found neither a cached address nor a connection.
   func beganLookup() {
     enter(.lookup)
     journeyBegan = phaseBegan
     keepTime(phaseBegan)
   }
 
-  /// A socket to one of the host's addresses: the lookup is over.
+  /// libcurl opened a socket to one of the host's addresses: the lookup has ended.
   func beganToConnect() {
     if phase != .connect { enter(.connect) }
     addressBegan = .now()
     agenda.note(bound)
-    // The next one is begun after this one's share at the latest, and its own share is counted then.
+    // The next address begins after this one's share at the latest, and its own share counts from then.
     allow(Self.longestAddress + Self.share, from: addressBegan)
   }
 
-  /// A TCP connection is there. False: the certificate's check could not be set up.
+  /// The TCP connection is made. Returns false if the certificate's check could not be set up.
   func beganHandshake(_ context: UnsafeMutableRawPointer) -> Bool {
     enter(.handshake)
-    // From here on the phase's own bound counts.
+    // From here the phase's own limit counts.
     EasyOptions(easy: handle.easy).allowAnyTime()
     return iampass_tls_restrict(context, target.host, target.isAddress ? 1 : 0) == 1
   }
 
-  /// The request is about to be written. False: do not.
+  /// libcurl is about to write the request. Returns false to stop it.
   ///
-  /// libcurl writes a request again, up to five times, when a kept connection turns out dead; the next may be a kept
-  /// one too. The service may have seen the first: a POST is not repeated behind the caller's back, and what is
-  /// repeated without being asked for is repeated once (RFC 9110, §9.2.2).
+  /// libcurl writes a request again, up to five times, when a kept connection turns out to be dead. The service may
+  /// have seen the first copy. A POST is therefore never repeated without the caller's knowledge. Other requests are
+  /// repeated once (RFC 9110 §9.2.2).
   func beganExchange() -> Bool {
     defer { enter(.exchange) }
     EasyOptions(easy: handle.easy).allowAnyTime()

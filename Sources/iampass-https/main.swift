@@ -1,14 +1,15 @@
-// The network worker: frames in from its socket, HTTPS, frames out. It has no privileges, no environment and no
-// secrets; it never executes another program, because after that any process of its user could write its memory.
+// The network worker: it takes frames from its socket, speaks HTTPS, and returns frames. It has no privileges, no
+// environment and no secrets. It never executes another program: afterwards any process of its user could change its
+// memory.
 //
-//   iampass-https USER            one worker, for whoever made the pair of sockets of which descriptor 3 is an end
-//   iampass-https USER standby    descriptor 3 listens: a worker, forked with everything loaded, for each login
+//   iampass-https USER            one worker; descriptor 3 is its end of its parent's pair of sockets
+//   iampass-https USER standby    descriptor 3 listens: for each login it forks a worker with everything loaded
 import CHost
 import IAMPASSClient
 
-// Nobody reads what a worker prints. How it failed is its exit status, for `strace` and the packager's tests.
+// Nobody reads a worker's output. Its exit status tells how it failed, for `strace` and the packager's tests.
 let arguments = CommandLine.arguments
-// It was started by a descriptor, whose number would be the name.
+// It was started by a descriptor, whose number would otherwise be its name.
 _ = iampass_name("iampass-https")
 var parent = Confinement.givenSocket
 var end: MonotonicInstant?
@@ -28,5 +29,5 @@ guard let service = Service(parent: ParentConnection(descriptor: parent), end: e
   _exit(Confinement.Failure.noNetworkLibrary.rawValue)
 }
 service.run()
-// Without destructors: a thread that still waits for a name server must not hold the exit.
+// Skips destructors: a thread that still waits for a name server must not delay the exit.
 _exit(0)

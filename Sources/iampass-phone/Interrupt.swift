@@ -2,9 +2,9 @@ import CHost
 import Glibc
 import IAMPASSClient
 
-/// Ctrl-C and SIGTERM as something that waits can look at; the worker would otherwise be left in the middle.
+/// Makes Ctrl-C and SIGTERM something to wait for. Otherwise they would end the program in the middle of a request.
 final class Interrupt: Interruption {
-  /// 128 + SIGINT, as shells say it.
+  /// 128 + SIGINT, as in shells.
   static let exitCode: Int32 = 130
 
   let descriptor: Int32
@@ -16,7 +16,7 @@ final class Interrupt: Interruption {
     sigaddset(&signals, SIGTERM)
     sigprocmask(SIG_BLOCK, &signals, nil)
     descriptor = signalfd(-1, &signals, Int32(SFD_CLOEXEC))
-    // A reader of our output that goes away is no reason to leave a request half answered.
+    // A reader that closes our output must not leave a request half answered.
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -26,7 +26,7 @@ final class Interrupt: Interruption {
 
   enum Event { case timeOver, interrupted, input }
 
-  /// Waits for a signal, for input where `input` is a descriptor, or for the time.
+  /// Waits for a signal, for input if `input` is a descriptor, or for the time.
   func wait(milliseconds: Int64, input: Int32 = -1) -> Event {
     let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
     while true {

@@ -17,7 +17,7 @@ struct PhoneCommand: ParsableCommand {
       problem.report()
       exit(withError: ExitCode(problem.exitCode))
     } catch  where exitCode(for: error) == .success {
-      // Help and versions: the library would not look whether they are written.
+      // The library would print help and versions without checking that they were written.
       Terminal.say(fullMessage(for: error))
     } catch {
       exit(withError: error)
@@ -25,7 +25,7 @@ struct PhoneCommand: ParsableCommand {
   }
 }
 
-/// What every command but `register` needs.
+/// The options of every command except `register`.
 struct StateOption: ParsableArguments {
   @Option(help: ArgumentHelp("The file that holds this phone's key.", valueName: "file"), completion: .file())
   var state: String

@@ -1,11 +1,11 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What went wrong, for the person at the terminal: what, where, and what next.
+/// What failed, for the person at the terminal: what, where, and what next.
 struct PhoneProblem: Error {
   let message: String
   let hint: String
-  /// Of sysexits.h.
+  /// From sysexits.h.
   let exitCode: Int32
 
   func report() { Terminal.complain("iampass-phone: \(message)\nhint: \(hint)") }
@@ -22,19 +22,20 @@ struct PhoneProblem: Error {
 
   static func notALink(_ text: String) -> PhoneProblem {
     PhoneProblem(
-      message: "\(DisplayText.sanitized(text)) is no registration link",
-      hint: "a link looks like https://iampass.example.org/register/0123abcd…", exitCode: usage)
+      message: "\(DisplayText.sanitized(text)) is not a registration link",
+      hint: "a registration link looks like https://iampass.example.org/register/0123abcd…", exitCode: usage)
   }
 
   static func registeredAlready(_ path: String) -> PhoneProblem {
     PhoneProblem(
-      message: "\(path) holds a registered phone", hint: "name another file, or give --force to forget that phone",
+      message: "\(path) already holds a registered phone",
+      hint: "name another file, or replace that phone with --force",
       exitCode: cannotCreate)
   }
 
   static func notReadable(_ path: String, _ detail: String) -> PhoneProblem {
     PhoneProblem(
-      message: "\(path) cannot be read: \(detail)", hint: "register a phone first, and look at the file's mode",
+      message: "\(path) cannot be read: \(detail)", hint: "register a phone first, or check the file's owner and mode",
       exitCode: noInput)
   }
 
@@ -45,12 +46,12 @@ struct PhoneProblem: Error {
 
   static func notPrinted(_ detail: String) -> PhoneProblem {
     PhoneProblem(
-      message: "the output cannot be written: \(detail)", hint: "look at the space on its disk", exitCode: ioError)
+      message: "the output cannot be written: \(detail)", hint: "check the disk's free space", exitCode: ioError)
   }
 
   static func notWritable(_ path: String, _ detail: String) -> PhoneProblem {
     PhoneProblem(
-      message: "\(path) cannot be written: \(detail)", hint: "choose a directory of your own for it",
+      message: "\(path) cannot be written: \(detail)", hint: "choose a file in a directory of your own",
       exitCode: cannotCreate)
   }
 
@@ -60,28 +61,28 @@ struct PhoneProblem: Error {
 
   static func brokenState(_ path: String) -> PhoneProblem {
     PhoneProblem(
-      message: "\(path) is no state file of a phone", hint: "register again with a new link", exitCode: badInput)
+      message: "\(path) is not a phone's state file", hint: "register again with a new link", exitCode: badInput)
   }
 
   static func brokenReply(_ what: String) -> PhoneProblem {
     PhoneProblem(
-      message: "the service's reply to \(what) is not understood",
-      hint: "is this the address of an iampass-server, and of this version?", exitCode: protocolError)
+      message: "the service's reply to \(what) is invalid",
+      hint: "check that the address is an iampass-server's, and its version", exitCode: protocolError)
   }
 
-  /// The phone has left, and its sessions have not.
+  /// The phone has left, but its sessions go on.
   static func nobodyWalksAway(from application: String) -> PhoneProblem {
     PhoneProblem(
-      message: "nobody is signed out: at \(DisplayText.sanitized(application)) sessions do not leave with their phone",
-      hint: "log out at each computer; walkaway is a setting of the application", exitCode: notPermitted)
+      message: "no session ends: walkaway is off for \(DisplayText.sanitized(application))",
+      hint: "log out at each computer, or have walkaway switched on for the application", exitCode: notPermitted)
   }
 
   static let noRequestWithCode = PhoneProblem(
     message: "no open request has this code: nothing is approved",
-    hint: "look at the terminal again, or answer each request with --answer ask", exitCode: badInput)
+    hint: "check the code on the terminal, or answer each request with --answer ask", exitCode: badInput)
 
   static let noKey = PhoneProblem(
-    message: "the system makes no key", hint: "look at the kernel's log", exitCode: noRandomness)
+    message: "the system could not make a key", hint: "check the kernel's log", exitCode: noRandomness)
 
   init(_ error: TransportError) {
     let detail = DisplayText.sanitized(error.detail)
@@ -90,19 +91,19 @@ struct PhoneProblem: Error {
       hint: Self.hint(error.code), exitCode: Self.unavailable)
   }
 
-  /// A refusal with the service's reason.
+  /// A refusal, with the service's reason.
   init(status: Int, reason: String) {
     switch reason {
     case "UNKNOWN_LINK":
-      self.init(message: "the service does not know this link", hint: "ask for a new one", exitCode: Self.badInput)
+      self.init(message: "the service does not know this link", hint: "ask for a new link", exitCode: Self.badInput)
     case "LINK_USED":
-      self.init(message: "the link was used before", hint: "ask for a new one", exitCode: Self.badInput)
+      self.init(message: "the link has already been used", hint: "ask for a new link", exitCode: Self.badInput)
     case "LINK_EXPIRED":
-      self.init(message: "the link's time is over", hint: "ask for a new one", exitCode: Self.badInput)
+      self.init(message: "the link has expired", hint: "ask for a new link", exitCode: Self.badInput)
     case "HAS_MOBILE_DEVICE":
       self.init(
-        message: "this user has a phone already",
-        hint: "leave it as it is, or have it reported as lost: that gives a link that replaces it",
+        message: "this user already has a registered phone",
+        hint: "to replace that phone, ask the administrator to report it as lost",
         exitCode: Self.notPermitted)
     case "DEVICE_CUT_OFF", "UNKNOWN_DEVICE":
       self.init(
@@ -110,12 +111,13 @@ struct PhoneProblem: Error {
         exitCode: Self.notPermitted)
     case "TIMESTAMP_OUTSIDE_WINDOW":
       self.init(
-        message: "this machine's clock is more than 5 minutes off", hint: "set the clock", exitCode: Self.unavailable)
+        message: "this machine's clock is more than 5 minutes off", hint: "correct the clock",
+        exitCode: Self.unavailable)
     default:
       self.init(
         message:
-          "the service refuses: \(ReasonWord.text(of: reason) ?? "for a reason that this version does not know") (\(status))",
-        hint: "look at the service's log", exitCode: Self.protocolError)
+          "the service refused: \(ReasonWord.text(of: reason) ?? "the reason is unknown to this version") (\(status))",
+        hint: "check the service's log", exitCode: Self.protocolError)
     }
   }
 
@@ -127,9 +129,9 @@ struct PhoneProblem: Error {
 
   private static func hint(_ code: TransportError.Code) -> String {
     switch code {
-    case .certificateUntrusted: "give the authority's certificate with --ca when registering"
-    case .workerFailed, .workerDied: "is iampass-https beside this program, or in /usr/libexec/iampass?"
-    default: "look at the address and the network, and try again"
+    case .certificateUntrusted: "register again, with the authority's certificate in --ca"
+    case .workerFailed, .workerDied: "check that iampass-https is beside this program, or in /usr/libexec/iampass"
+    default: "check the address and the network, then try again"
     }
   }
 }

@@ -5,11 +5,11 @@ import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// The service, as the phone talks to it.
+/// The service, from the phone's side.
 final class PhoneService {
-  /// Milliseconds for a request that is not held.
+  /// In milliseconds, for a request that is not held.
   private static let usualTime: Int64 = 15_000
-  /// Seconds that the service may hold a listing.
+  /// In seconds: how long the service may hold a listing.
   static let holdTime: Int64 = 20
 
   private let server: ServerURL
@@ -20,11 +20,11 @@ final class PhoneService {
     self.transport = transport
   }
 
-  /// By the worker program that does the network's work.
+  /// Uses the worker program for the network.
   convenience init(server: ServerURL, authority: CertificateBundle?, worker: String?, interrupt: Interrupt) {
     let settings = WorkerSettings(
       server: server, caCertificates: authority, worker: worker ?? Self.installedWorker(),
-      // root may not be a worker.
+      // The worker refuses to run as root.
       workerUser: geteuid() == 0 ? "nobody" : nil, lifetime: 0)
     self.init(server: server, transport: WorkerTransport(settings: settings, interruption: interrupt))
   }
@@ -58,7 +58,7 @@ final class PhoneService {
     throw ServiceRefusal(status: reply.status, reason: reason)
   }
 
-  /// Beside this program, else where the package puts it.
+  /// The worker beside this program; otherwise the path where the package installs it.
   private static func installedWorker() -> String {
     var buffer = [UInt8](repeating: 0, count: 4_096)
     let count = buffer.withUnsafeMutableBytes { bytes in
@@ -74,13 +74,13 @@ final class PhoneService {
   }
 }
 
-/// The service understood, and says no.
+/// The service understood the request and refused it.
 struct ServiceRefusal: Error {
   let status: Int
   let reason: String
 }
 
-/// Something answered, but not now, or not in the service's name.
+/// The reply is an outage, or does not come from a service like ours.
 struct ServiceAway: Error {
   let status: Int
 }
@@ -119,7 +119,7 @@ struct RegisteredPhone {
   }
 }
 
-/// Runs `work` with the service's failures made fit for a person.
+/// Runs `work`, and turns the service's failures into messages for a person.
 func explaining<Value>(_ work: () throws -> Value) throws -> Value {
   do {
     return try work()
@@ -129,7 +129,7 @@ func explaining<Value>(_ work: () throws -> Value) throws -> Value {
     throw PhoneProblem(status: refusal.status, reason: refusal.reason)
   } catch let away as ServiceAway {
     throw PhoneProblem(
-      message: "the service does not answer as one (\(away.status))", hint: "try again later", exitCode: 69)
+      message: "the service is unavailable (status \(away.status))", hint: "try again later", exitCode: 69)
   } catch is MessageError {
     throw PhoneProblem.brokenReply("this")
   } catch is DeviceKeyError {

@@ -4,7 +4,7 @@ import IAMPASSProtocol
 
 struct Leave: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say that the phone leaves: its sessions walk away.")
+    abstract: "Say that the phone leaves: its sessions become walkaway.")
 
   @OptionGroup var options: StateOption
 
@@ -37,7 +37,7 @@ extension Presence {
 }
 
 extension DeviceStatusReply {
-  /// How many sessions are so, in words.
+  /// The number of sessions with a status, in words.
   fileprivate func count(_ status: SessionStatus) -> String {
     let count = sessions.count { $0.status == status }
     return "\(count) \(count == 1 ? "session is" : "sessions are") \(status.word)"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Questions at the terminal, with a bound of time.
+/// Asks at the terminal, for a limited time.
 final class Questions {
   enum Reply {
     case line(String)
@@ -10,18 +10,18 @@ final class Questions {
     case interrupted
   }
 
-  /// Read from standard input, and not yet asked for: a pipe may bring several lines at once.
+  /// Lines that were read and not yet used: a pipe may bring several at once.
   private var unread: [UInt8] = []
 
-  /// What was typed on the terminal before a question is no answer to it. A pipe's lines were written for questions to
-  /// come.
+  /// Text typed on the terminal before a question does not answer that question. Lines from a pipe do: they were
+  /// written for later questions.
   func forgetWhatWasTyped() {
     guard isatty(STDIN_FILENO) == 1 else { return }
     tcflush(STDIN_FILENO, TCIFLUSH)
     unread = []
   }
 
-  /// - Parameter wait: until standard input has something, or the time is over.
+  /// - Parameter wait: waits until standard input has data, or the time is over.
   func ask(_ question: String, wait: () throws -> Interrupt.Event) rethrows -> Reply {
     Terminal.ask(question)
     while true {
@@ -50,7 +50,7 @@ final class Questions {
 struct MatchCode: Equatable {
   let digits: String
 
-  /// Nil where the text is anything else. A slip of the finger is no wrong entry, which would deny.
+  /// Nil for any other text. A typing error must not count as a wrong code, which would deny the request.
   init?(_ text: String) {
     let trimmed = text.filter { $0 != " " && $0 != "\r" }
     guard trimmed.utf8.count == 2, trimmed.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

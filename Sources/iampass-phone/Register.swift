@@ -4,19 +4,19 @@ import IAMPASSClient
 import IAMPASSProtocol
 
 struct Register: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Make this the phone of the user whose link it is.")
+  static let configuration = CommandConfiguration(abstract: "Register this phone for the user of the link.")
 
-  @Argument(help: "The registration link, as given by the administrator.")
+  @Argument(help: "The registration link from the administrator.")
   var link: String
 
   @OptionGroup var options: StateOption
 
   @Option(
-    help: ArgumentHelp("Certificates to trust instead of the system's, in PEM.", valueName: "file"),
+    help: ArgumentHelp("PEM certificates to trust instead of the system's.", valueName: "file"),
     completion: .file())
   var ca: String?
 
-  @Flag(help: "Forget the phone that the state file holds.")
+  @Flag(help: "Replace the phone in the state file.")
   var force = false
 
   func run() throws {
@@ -25,7 +25,7 @@ struct Register: ParsableCommand {
     guard force || !file.exists else { throw PhoneProblem.registeredAlready(options.state) }
     let authority = try ca.map { (path) throws(PhoneProblem) in
       guard let bundle = CertificateBundle(pem: try FileText.read(authority: path)) else {
-        throw .authorityNotReadable(path, "there is no certificate in it")
+        throw .authorityNotReadable(path, "it does not contain a certificate")
       }
       return bundle
     }
@@ -48,7 +48,7 @@ struct Register: ParsableCommand {
   }
 }
 
-/// `https://…/register/CODE`, in parts.
+/// The parts of `https://…/register/CODE`.
 struct RegistrationLink {
   let server: ServerURL
   let code: Secret

@@ -2,14 +2,14 @@ import DeviceProtocol
 import Glibc
 import IAMPASSProtocol
 
-/// What a registered phone keeps.
+/// What a registered phone stores.
 struct PhoneState {
   let server: ServerURL
   let device: String
   let key: DeviceKey
   let application: String
   let user: String
-  /// The authority's certificates that were given when registering, in PEM.
+  /// The authority's certificates from the registration, in PEM.
   let authority: String?
 
   func encoded() throws(DeviceKeyError) -> [UInt8] {
@@ -20,7 +20,7 @@ struct PhoneState {
     ]).encoded()
   }
 
-  /// Nil where the text is no state.
+  /// Nil if the text is not a state.
   init?(parsing text: [UInt8]) {
     guard let json = try? JSON(parsing: text), let server = json["server"]?.string.flatMap({ try? ServerURL($0) }),
       let device = json["device"]?.string, let exported = json["private_key"]?.string,
@@ -41,9 +41,9 @@ struct PhoneState {
   }
 }
 
-/// The file of a phone's state: 0600, and whole or not there.
+/// The file of a phone's state: mode 0600, and always complete.
 struct StateFile {
-  /// Bytes.
+  /// The greatest size in bytes.
   private static let greatestSize = 1 << 20
 
   let path: String
@@ -62,7 +62,7 @@ struct StateFile {
     return state
   }
 
-  /// A place for a new state, made before the link is spent: a full disk must not cost the link.
+  /// Reserves a place for a new state before the link is used: a full disk must not waste the link.
   func prepare() throws(PhoneProblem) -> Draft {
     let draft = path + ".\(getpid()).new"
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -70,7 +70,7 @@ struct StateFile {
     return Draft(target: path, path: draft, descriptor: descriptor)
   }
 
-  /// A file beside the state's, which takes its place when it is whole.
+  /// A new file beside the state file, which replaces it once complete.
   struct Draft: ~Copyable {
     private let target: String
     private let path: String
@@ -84,7 +84,7 @@ struct StateFile {
 
     deinit {
       close(descriptor)
-      // After `commit` it has another name, and this finds nothing.
+      // After `commit` the file has its final name, and this finds nothing.
       unlink(path)
     }
 
@@ -96,9 +96,9 @@ struct StateFile {
   }
 }
 
-/// Whole files, of bounded size.
+/// Reads whole files of limited size.
 enum FileText {
-  /// Nil where it cannot be read, or is larger.
+  /// Nil if the file cannot be read or is larger.
   static func read(_ descriptor: Int32, atMost limit: Int) -> [UInt8]? {
     var text: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -116,7 +116,7 @@ enum FileText {
     guard descriptor >= 0 else { throw .authorityNotReadable(path, String(cString: strerror(errno))) }
     defer { close(descriptor) }
     guard let text = read(descriptor, atMost: limit) else {
-      throw .authorityNotReadable(path, "not a file of a usual size")
+      throw .authorityNotReadable(path, "the file is too large, or reading failed")
     }
     return text
   }

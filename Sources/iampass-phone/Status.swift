@@ -5,7 +5,7 @@ import IAMPASSProtocol
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show whose phone this is, and what it is signed in to.")
+    abstract: "Show this phone's user and its sessions.")
 
   @OptionGroup var options: StateOption
 

@@ -2,24 +2,24 @@ import DeviceProtocol
 import Glibc
 import IAMPASSProtocol
 
-/// What is printed: at once, also into a pipe. Where standard output takes no more, the program ends: nobody would see
-/// what is asked and answered.
+/// Prints immediately, also into a pipe. The program ends if standard output fails, since nobody would see the requests
+/// and answers.
 enum Terminal {
   static func say(_ text: String) { put(text + "\n") }
   static func complain(_ text: String) { _ = write(text + "\n", to: STDERR_FILENO) }
 
-  /// A question, whose answer stands on the same line.
+  /// Asks a question. The answer follows on the same line.
   static func ask(_ text: String) { put(text) }
 
   private static func put(_ text: String) {
-    // A reader that is gone cannot be told so.
+    // A reader that has closed the pipe cannot be told.
     guard let failure = write(text, to: STDOUT_FILENO), failure != EPIPE else { return }
     let problem = PhoneProblem.notPrinted(String(cString: strerror(failure)))
     problem.report()
     exit(problem.exitCode)
   }
 
-  /// - Returns: errno, where not all of it is written.
+  /// - Returns: errno, if the text was not written completely.
   private static func write(_ text: String, to descriptor: Int32) -> Int32? {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -27,7 +27,7 @@ enum Terminal {
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // Who has the terminal or pipe too may have made it one that does not block.
+        // Another program with the same terminal or pipe may have made it non-blocking.
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&entry, 1, -1)
       } else if errno != EINTR {
@@ -48,7 +48,7 @@ enum Terminal {
     }
   }
 
-  /// Lines of a name and a value, the values below each other, all of each.
+  /// Lines of a name and an aligned value, in full.
   static func table(_ rows: [(String, String)]) -> String {
     let width = 14
     return rows.map { name, value in
@@ -58,8 +58,7 @@ enum Terminal {
 }
 
 extension SignInContext {
-  /// As a person reads it; nothing left out. Only our own words are labels: a further pair is called by its name in
-  /// quotes, whatever that is.
+  /// All pairs, for a person to read. Only our own words are labels. Any other name is shown in quotes.
   var rows: [(String, String)] {
     pairs.map { name, value in
       switch name {
@@ -74,7 +73,7 @@ extension SignInContext {
     }
   }
 
-  /// In a few words, for one line.
+  /// A few words for one line.
   var summary: String {
     let what = service.map(DisplayText.escaped) ?? (isTransaction ? "a transaction" : "a sign-in")
     return what + (host.map { " on " + DisplayText.escaped($0) } ?? "")
@@ -83,7 +82,7 @@ extension SignInContext {
 }
 
 extension OpenRequest {
-  /// Everything that the service knows of it.
+  /// Everything that the service sent about this request.
   func description(application: String) -> String {
     let blocked = (blocked ?? 0) > 0 ? [("held back", "\(blocked ?? 0) more from there")] : []
     let code = asksCode ? [("code", "the terminal shows one")] : []

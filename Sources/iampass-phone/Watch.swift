@@ -7,7 +7,7 @@ import IAMPASSProtocol
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show sign-in requests as they come, and answer them.",
-    discussion: "Ends with Ctrl-C. While the service is away, it goes on trying.")
+    discussion: "Ends with Ctrl-C. Tries again while the service is unavailable.")
 
   enum Answer: String, ExpressibleByArgument, CaseIterable {
     case approve, deny
@@ -17,7 +17,7 @@ struct Watch: ParsableCommand {
 
   @OptionGroup var options: StateOption
 
-  @Option(help: "What to answer to every request.")
+  @Option(help: "How to answer each request.")
   var answer: Answer
 
   @Option(help: ArgumentHelp("Wait before the answer.", valueName: "seconds"))
@@ -25,7 +25,7 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The code that the terminal shows. With approve: approves the one open request that has it, or none, and ends.",
+      "The code that the terminal shows. With approve: approve only the open request with this code, and end.",
       valueName: "digits"))
   var code: String?
 
@@ -48,17 +48,17 @@ struct Watch: ParsableCommand {
 
 /// The loop: list, show, answer.
 private final class Watcher {
-  /// Milliseconds between tries while the service is away.
+  /// Milliseconds between attempts while the service is unavailable.
   private static let pauses: [Int64] = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
-  /// Milliseconds between words to the service while a request is being answered. It may take 150 s of silence for the
-  /// phone's leaving: three of them fit in, each with its time to fail.
+  /// Milliseconds between signs of life while a request is being answered. After 150 s of silence the service may
+  /// decide that the phone has left. Three signs of life fit into that time, even if each fails slowly.
   private static let beat: Int64 = 40_000
 
   private let phone: RegisteredPhone
   private let interrupt: Interrupt
   private let questions = Questions()
   private let answer: Watch.Answer
-  /// Used for one request.
+  /// For one request only.
   private var code: MatchCode?
   private let delay: Int64
   private let once: Bool
@@ -90,7 +90,7 @@ private final class Watcher {
       known = known.filter { session in requests.contains { $0.session == session } }
       for request in requests where !known.contains(request.session) {
         Terminal.say(request.description(application: phone.state.application))
-        // What could not be delivered is still open, and comes again with the next list.
+        // An answer that was not delivered leaves the request open. The next list contains it again.
         guard try settle(request) != .stillOpen else { break }
         if once { return }
         known.append(request.session)
@@ -98,13 +98,13 @@ private final class Watcher {
     }
   }
 
-  /// Approves the request that has the code. One that wants no code is left as it is: it is not the one that was meant.
-  /// The service denies each request that is tried and has another code.
+  /// Approves the request with the code. A request without a code stays open, since it cannot be the right one. The
+  /// service denies each request that is tried and has another code.
   ///
-  /// - Returns: whether that is done; not where the service is away.
-  /// - Throws: where none of them has it. Those to come have not been seen by whoever read the code.
+  /// - Returns: whether this is done; false if the service is unavailable.
+  /// - Throws: if none of the requests has the code. The reader of the code cannot have seen later requests.
   private func approveTheOne(of requests: [OpenRequest], _ code: MatchCode) throws -> Bool {
-    // The newest first: that is what somebody has just begun, and nothing before it need be denied.
+    // The newest comes first: someone has just started it, and older requests need not be denied for it.
     for request in requests.reversed() where request.asksCode && request.method == .acceptance {
       Terminal.say(request.description(application: phone.state.application))
       switch try settle(request) {
@@ -116,7 +116,7 @@ private final class Watcher {
     throw PhoneProblem.noRequestWithCode
   }
 
-  /// The open requests, once they differ from those already shown; nil while the service is away.
+  /// The open requests, once they differ from those already shown; nil while the service is unavailable.
   private func list() throws -> [OpenRequest]? {
     do {
       nextBeat = .now().advanced(milliseconds: Self.beat)
@@ -126,20 +126,20 @@ private final class Watcher {
       failures = 0
       return requests
     } catch let error as TransportError {
-      // Without its worker nothing will ever be reached.
+      // Without its worker this program can never connect.
       if error.code == .workerFailed { throw error }
       try pause("\(error.code)")
     } catch let away as ServiceAway {
       try pause("status \(away.status)")
     } catch let refusal as ServiceRefusal where refusal.reason == "NONCE_REPLAYED" {
-      // The request was sent twice since its first connection broke; the next one has another nonce.
+      // The request was sent twice, since its first connection broke. The next request has another nonce.
       try pause("the connection broke")
     }
     return nil
   }
 
   private func pause(_ why: String) throws {
-    if failures == 0 { Terminal.complain("the service is away (\(why)), trying again") }
+    if failures == 0 { Terminal.complain("the service is unavailable (\(why)), trying again") }
     let pause = Self.pauses[min(failures, Self.pauses.count - 1)]
     failures += 1
     try sleep(pause)
@@ -147,7 +147,7 @@ private final class Watcher {
 
   private enum Settlement { case over, hasAnotherCode, stillOpen }
 
-  /// Answers the request, as far as it can be.
+  /// Answers the request if possible.
   private func settle(_ request: OpenRequest) throws -> Settlement {
     guard let decision = try decision(for: request) else { return .over }
     do {
@@ -157,9 +157,9 @@ private final class Watcher {
       Terminal.say("denied: the terminal shows another code")
       return .hasAnotherCode
     } catch let refusal as ServiceRefusal where refusal.reason == "ALREADY_ANSWERED" {
-      Terminal.say("the request was answered before")
+      Terminal.say("the request has already been answered")
     } catch let refusal as ServiceRefusal where Self.overReasons.contains(refusal.reason) {
-      Terminal.say("too late: the request is over")
+      Terminal.say("too late: the request has ended")
     } catch let error as TransportError where error.code != .workerFailed {
       try pause("\(error.code)")
       return .stillOpen
@@ -175,29 +175,29 @@ private final class Watcher {
     case .approve: "approved"
     case .deny: "denied"
     case .notMe: "denied, and its source is blocked for 15 min"
-    case .unable: "not possible: the request wants an unlocked phone, which this command cannot prove"
+    case .unable: "not possible: the request requires an unlocked phone, and this command cannot prove that"
     }
   }
 
   private static let overReasons = ["TOO_LATE", "UNKNOWN_REQUEST"]
 
-  /// What is sent for a request.
+  /// What to send for a request.
   private struct Decision {
     let answer: DeviceAnswer
     var code: MatchCode?
   }
 
-  /// Nil where there is nothing to send.
+  /// Nil if nothing is to be sent.
   private func decision(for request: OpenRequest) throws -> Decision? {
     if answer != .ignore, try wait(until: .now().advanced(milliseconds: delay)) == .interrupted { throw leave() }
-    // Nobody is unlocked here: said at once, so that who asked need not wait.
+    // This command has no screen lock. It says so at once, so that the sign-in does not wait.
     guard request.method == .acceptance || [.deny, .notMe, .ignore].contains(answer) else {
       return Decision(answer: .unable)
     }
     let end = MonotonicInstant.now().advanced(milliseconds: request.secondsLeft * 1_000)
     switch answer {
     case .approve:
-      // It may have been meant for the request before.
+      // Earlier typing may have been meant for the previous request.
       questions.forgetWhatWasTyped()
       return try approval(of: request, until: end)
     case .deny: return Decision(answer: .deny)
@@ -212,7 +212,7 @@ private final class Watcher {
     }
   }
 
-  /// Nil where the request ran out first, or there is nobody to ask.
+  /// Nil if the request ran out first, or if standard input has ended.
   private func askWhetherToApprove(until end: MonotonicInstant) throws -> Bool? {
     while let line = try ask("approve? [y/n] ", until: end) {
       switch line.lowercased() {
@@ -224,11 +224,11 @@ private final class Watcher {
     return nil
   }
 
-  /// An approval with the code, where the request wants one.
+  /// An approval, with the code if the request requires it.
   private func approval(of request: OpenRequest, until end: MonotonicInstant) throws -> Decision? {
     guard request.asksCode else { return Decision(answer: .approve) }
     if let code {
-      // Whoever is asked about each request means this one by it, and no other.
+      // With `ask` the code belongs to the request that the user just approved, and to no other.
       if answer == .ask { self.code = nil }
       return Decision(answer: .approve, code: code)
     }
@@ -239,21 +239,21 @@ private final class Watcher {
     return nil
   }
 
-  /// Nil where the request ran out first, or there is nobody to ask.
+  /// Nil if the request ran out first, or if standard input has ended.
   private func ask(_ question: String, until end: MonotonicInstant) throws -> String? {
     switch try questions.ask(question, wait: { try wait(until: end, input: STDIN_FILENO) }) {
     case .line(let line): return line
     case .interrupted: throw leave()
     case .timeOver:
-      Terminal.say("\ntoo late: the request is over")
+      Terminal.say("\ntoo late: the request has ended")
       return nil
     case .nobody:
-      Terminal.say("\nnobody there to ask: ignored")
+      Terminal.say("\nignored: standard input has ended, so that nobody can be asked")
       return nil
     }
   }
 
-  /// Waits as ``Interrupt/wait(milliseconds:input:)`` does, and lets the service hear of this phone now and then.
+  /// Waits as ``Interrupt/wait(milliseconds:input:)`` does, and regularly shows the service that this phone is there.
   private func wait(until end: MonotonicInstant, input: Int32 = -1) throws -> Interrupt.Event {
     while true {
       let left = min(end, nextBeat).milliseconds(since: .now())
@@ -264,7 +264,7 @@ private final class Watcher {
     }
   }
 
-  /// By asking for the status: requests that are listed count as seen. What fails here, the next list tells.
+  /// Asks for the status, since listed requests would count as seen. The next list reports any failure.
   private func sayThatItIsThere() throws {
     do {
       _ = try phone.ask(.status, DeviceRoute.status)

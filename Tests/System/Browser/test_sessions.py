@@ -78,7 +78,7 @@ class Sessions(PhonePageTest):
         self.set_application("walkaway", 0, afterwards=1)
         done = subprocess.run([PHONE, "leave", "--state", state], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stdout), (77, ""))
-        self.assertIn("nobody is signed out: at office sessions do not leave with their phone", done.stderr)
+        self.assertIn("no session ends: walkaway is off for office", done.stderr)
 
     def test_the_command_is_heard_while_it_asks_its_user(self):
         self.set_application("silence_leaves", 1, afterwards=0)

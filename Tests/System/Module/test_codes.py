@@ -132,7 +132,7 @@ class Codes(unittest.TestCase):
         phone.wait_for("waiting for sign-ins")
         result = world.play()
         self.assertEqual(result["codes"], [AUTH_ERR])
-        phone.wait_for("nobody there to ask")
+        phone.wait_for("nobody can be asked")
 
     def test_the_phone_says_that_the_terminal_shows_a_code(self):
         phone = self.phone("deny")

@@ -92,7 +92,7 @@ class Full(DatabaseCase):
         while self.added(f"early {len(said)}"):
             said.append(f"early {len(said)}")
         # The phone answers while there is no room for it.
-        phone.wait_for("the service is away")
+        phone.wait_for("the service is unavailable")
         for _ in range(20):
             self.is_done(world.ask_status(session))
         self.assertEqual(world.get("/healthz")[0], 200)
@@ -134,7 +134,7 @@ class Locked(DatabaseCase):
                 # One after the other, each with its whole time, they would wait for minutes.
                 waiting = concurrent.futures.wait([*replies, status], timeout=60).not_done
                 self.assertEqual(world.get("/healthz")[0], 200)
-                phone.wait_for("the service is away")
+                phone.wait_for("the service is unavailable")
                 time.sleep(max(0, began + LOCKED_SECONDS - time.monotonic()))
             finally:
                 other.execute("COMMIT")
