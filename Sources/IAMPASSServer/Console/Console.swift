@@ -3,7 +3,8 @@ import IAMPASSProtocol
 
 /// The administrator's pages: forms and links, no script.
 struct Console: Sendable {
-  /// The prefix has browsers take it from this host alone, over TLS alone, for every path (RFC 6265bis §4.1.3).
+  /// The prefix makes browsers accept the cookie only from this host, only over TLS, and for every path (RFC 6265bis
+  /// §4.1.3).
   static let cookie = "__Host-iampass-console"
 
   let service: Service
@@ -11,12 +12,12 @@ struct Console: Sendable {
   let now: UnixTime
 
   var storage: Storage { service.storage }
-  /// What is stored in service time, for people.
+  /// Converts stored service time for display.
   func dated(_ time: UnixTime?) -> UnixTime? { time.map(storage.clock.unixTime) }
-  /// Where the pages are, as the browser sees it.
+  /// The address of the pages, as the browser sees it.
   var base: String { call.address.url.basePath + "/console" }
 
-  /// A browser that was let in.
+  /// A browser that has signed in.
   struct Visitor: Sendable {
     let key: Secret
     let formToken: Secret
@@ -44,7 +45,7 @@ struct Console: Sendable {
     return try await page(route, visitor)
   }
 
-  /// Whether one of our own pages sent the form. Browsers say so by themselves, and no page can make them lie.
+  /// Whether one of our own pages sent the form. The browser itself says so, and a page cannot change that.
   private var isFromHere: Bool {
     let origins = call.request.values(of: ["Origin"])
     let sites = call.request.values(of: ["Sec-Fetch-Site"])
@@ -63,7 +64,7 @@ struct Console: Sendable {
   }
 
   private var cookieValue: Secret? {
-    // By bytes, as the browser does: a Greek question mark is no semicolon.
+    // Compares bytes, as browsers do: Swift's Character treats a Greek question mark as a semicolon.
     let pairs = call.request.values(of: ["Cookie"]).flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
     let values = pairs.compactMap { pair -> Secret? in
       let sides = Substring(pair).trimming(" \t").split(separator: "=", maxSplits: 1)
@@ -72,7 +73,7 @@ struct Console: Sendable {
     return values.count == 1 ? values[0] : nil
   }
 
-  /// A field of the form that was sent; nil where it is not there once.
+  /// A field of the form; nil if the form does not have it exactly once.
   func field(_ name: String) -> String? { form?.value(name) }
 
   private var form: Target? {
@@ -80,9 +81,9 @@ struct Console: Sendable {
     return Target(Substring("/?" + text))
   }
 
-  // MARK: Letting in
+  // MARK: Signing in
 
-  /// The link itself changes nothing: mail programs and chats open links too.
+  /// Opening the link changes nothing, since mail programs and chats open links too.
   private func door(_ code: Secret) async throws -> ServiceReply {
     guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
       return refusal(404, .unknownLink)
@@ -99,7 +100,7 @@ struct Console: Sendable {
 
   private func enter() async throws -> ServiceReply {
     guard let code = field("code").map({ Secret($0) }) else { return refusal(400, .badRequest) }
-    // By reading alone: a made-up code costs nothing more.
+    // A read is enough to check, so that a guessed code does not cost a write.
     guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
       return refusal(404, .unknownLink)
     }
@@ -108,7 +109,7 @@ struct Console: Sendable {
     else {
       return refusal(404, .unknownLink)
     }
-    service.logger.notice("a browser was let into the console", metadata: ["address": "\(call.client.text)"])
+    service.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
     let attributes = "Path=/; Max-Age=\(ConsoleAccess.sessionLifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("").adding("Set-Cookie", "\(Self.cookie)=\(key.exposedValue); \(attributes)")
   }

@@ -1,17 +1,17 @@
 import GRDB
 import IAMPASSProtocol
 
-/// Who may use the console: whoever got the one-time link, in the browser that used it.
+/// Decides who may use the console: whoever received the one-time link, in the browser that used it.
 ///
-/// Codes and cookies are stored as hashes only.
+/// The database has only hashes of codes and cookies.
 enum ConsoleAccess {
-  /// Seconds that a link works.
+  /// Seconds until a link expires.
   static let linkLifetime: Int64 = 600
-  /// Seconds after which a browser must be let in anew, used or not.
+  /// Seconds until a browser must sign in again, used or not.
   static let sessionLifetime: Int64 = 12 * 3_600
-  /// Seconds without a request after which a browser must be let in anew.
+  /// Seconds without a request until a browser must sign in again.
   static let idleLifetime: Int64 = 3_600
-  /// Uses are written down once in so many seconds.
+  /// The last use is stored at most once in this many seconds.
   private static let useInterval: Int64 = 60
 
   static let schema = """
@@ -48,7 +48,7 @@ enum ConsoleAccess {
       arguments: [hash(code), now.advanced(seconds: linkLifetime).milliseconds])
   }
 
-  /// Uses the link up. Nil where it does not work, or not any more.
+  /// Uses the link. Nil if the link is unknown, used or expired.
   ///
   /// - Parameter client: for the audit.
   static func enter(
@@ -65,7 +65,7 @@ enum ConsoleAccess {
     return true
   }
 
-  /// The token that this browser's forms must carry; nil for a browser that was not let in.
+  /// The token that this browser's forms must contain; nil for a browser that has not signed in.
   static func formToken(key: Secret, at now: UnixTime, in db: Database) throws -> (token: Secret, isUseOld: Bool)? {
     let row = try Row.fetchOne(
       db, sql: "SELECT form_token, used_at FROM console_session WHERE key_hash = ? AND expires_at > ? AND used_at > ?",
@@ -98,14 +98,14 @@ enum ConsoleAccess {
 }
 
 extension Storage {
-  /// A new link's code into the console, for ten minutes, once.
+  /// The code of a new link into the console. It works once, within ten minutes.
   public func createConsoleLink(at now: UnixTime) async throws -> Secret {
     let code = Secret(try Fresh.identifier())
     try await write { try ConsoleAccess.addLink(code, at: now, in: $0) }
     return code
   }
 
-  /// Where the service was last known to be, for links; nil before its first start.
+  /// The service's last known address, for links; nil before its first start.
   public func serviceAddress() async throws -> String? {
     try await read { try String.fetchOne($0, sql: "SELECT value FROM service_fact WHERE name = 'address'") }
   }
@@ -117,7 +117,7 @@ extension Storage {
     }
   }
 
-  /// `--public-url` of the service's last start; nil where it had none.
+  /// `--public-url` of the service's last start; nil without it.
   public func publicAddress() async throws -> String? {
     try await read { try String.fetchOne($0, sql: "SELECT value FROM service_fact WHERE name = 'public address'") }
   }

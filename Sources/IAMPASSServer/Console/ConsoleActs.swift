@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-// What the console changes. Whoever comes here has signed in, and sent a form of ours.
+// What the console changes. The browser has signed in, and sent a form of ours.
 
 extension Console {
   func act(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
@@ -63,10 +63,10 @@ extension Console {
   private func storeSettings(of id: String, _ visitor: Visitor) async throws -> ServiceReply {
     guard let answerTime = field("answer_time").flatMap({ Int64($0) }),
       ApplicationSettings.answerTimes.contains(answerTime)
-    else { return try await applicationPage(id, visitor, problem: "The time for an answer is out of its bounds.") }
+    else { return try await applicationPage(id, visitor, problem: "The time for an answer is out of range.") }
     guard let duration = field("greatest_duration").flatMap({ Int64($0) }),
       SessionLifecycle.durations.contains(duration)
-    else { return try await applicationPage(id, visitor, problem: "The length of a session is out of its bounds.") }
+    else { return try await applicationPage(id, visitor, problem: "The length of a session is out of range.") }
     let hook = trimmedField("hook")
     if let problem = RegistrationHook.problem(with: hook, in: service.programs) {
       return try await applicationPage(id, visitor, problem: problem)
@@ -74,7 +74,7 @@ extension Console {
     let walkaway = field("walkaway") == "on"
     let silenceLeaves = field("silence") == "on"
     guard let matchCodes = field("match_code").flatMap(MatchCodes.init(rawValue:)) else {
-      return try await applicationPage(id, visitor, problem: "Match codes are off, on or required.")
+      return try await applicationPage(id, visitor, problem: "Match codes must be off, on or required.")
     }
     try await storage.write { db in
       var settings = try ApplicationSettings.of(id, in: db)
@@ -146,18 +146,18 @@ extension Console {
     return redirect("/sessions", done: .ended)
   }
 
-  /// Spaces around a name are nobody's wish.
+  /// Without the spaces around it, which are mistakes.
   private func trimmedField(_ name: String) -> String { String((field(name) ?? "")[...].trimming(" \t")) }
 }
 
-// Pages that are the answer to a form, since they show what is shown once.
+// Pages that answer a form directly, since they show a secret that is shown only once.
 extension Console {
   private func showOnce(_ title: String, id: String, _ secret: Secret, back: String, _ visitor: Visitor) -> ServiceReply
   {
     let lines = NewCredential(id: id, secret: secret, server: service.publicURL?.description).text
     let content: HTML = """
       <section aria-labelledby="title">
-      <p>A file for <code>iampassctl setup --secret-file</code>. The secret is shown this one time.</p>
+      <p>A file for <code>iampassctl setup --secret-file</code>. The secret is shown only once.</p>
       <pre>\(lines: lines)</pre>
       <p><a href="\(base + back)">Done</a></p>
       </section>
@@ -181,9 +181,9 @@ extension Console {
 extension ApplicationRefusal {
   fileprivate var explanation: String {
     switch self {
-    case .nameUnknown: "It is not there any more."
-    case .nameTaken: "There is an application of this name already."
-    case .nameNotFit: "A name has 1 to 100 characters, none of them a control character."
+    case .nameUnknown: "It no longer exists."
+    case .nameTaken: "An application with this name already exists."
+    case .nameNotFit: "A name must have 1 to 100 characters, without control characters."
     }
   }
 }
@@ -191,10 +191,10 @@ extension ApplicationRefusal {
 extension HostCredentialRefusal {
   fileprivate var explanation: String {
     switch self {
-    case .unknownApplication, .unknownCredential: "It is not there any more."
-    case .nameTaken: "There is a credential of this name already."
-    case .nameNotFit: "A name has 1 to 100 characters, none of them a control character."
-    case .hostNotFit: "A host has 1 to 100 characters, none of them a control character."
+    case .unknownApplication, .unknownCredential: "It no longer exists."
+    case .nameTaken: "A credential with this name already exists."
+    case .nameNotFit: "A name must have 1 to 100 characters, without control characters."
+    case .hostNotFit: "A host must have 1 to 100 characters, without control characters."
     }
   }
 }

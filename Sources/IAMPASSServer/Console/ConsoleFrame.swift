@@ -1,16 +1,16 @@
 import IAMPASSProtocol
 
-// What every page of the console has around it.
+// The frame of every page of the console.
 
 extension Console {
-  /// Nothing but our own style, pictures and forms; in nobody's frame.
+  /// Allows only our own style, pictures and forms, and forbids other pages to embed ours.
   private static let policy =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
   private static let headers = [
     ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", policy),
     ("X-Frame-Options", "DENY"), ("Cross-Origin-Opener-Policy", "same-origin"),
-    // Not no-referrer: forms would say that they come from nowhere.
+    // Not no-referrer: browsers would then send forms without their origin.
     ("Referrer-Policy", "same-origin"),
   ]
 
@@ -24,7 +24,7 @@ extension Console {
       headers: [("Content-Type", type), ("Content-Disposition", "attachment; filename=\"\(name)\"")] + Self.headers)
   }
 
-  /// - Parameter path: below the console.
+  /// - Parameter path: below the console's address.
   func redirect(_ path: String, done: ConsoleNotice? = nil) -> ServiceReply {
     let query = done.map { "?done=" + $0.rawValue } ?? ""
     return ServiceReply(303, [], headers: [("Location", base + path + query)] + Self.headers)
@@ -94,7 +94,7 @@ extension Console {
     """
   }
 
-  /// What cannot be taken back is opened before it is done.
+  /// A step that cannot be undone opens first, and then asks for confirmation.
   func careful(_ summary: String, _ path: String, _ visitor: Visitor, _ words: String, button: String) -> HTML {
     """
     <details>
@@ -105,7 +105,7 @@ extension Console {
     """
   }
 
-  /// A page for browsers, JSON for all others.
+  /// A page for browsers, JSON for other clients.
   func refusal(_ status: Int, _ reason: Reason) -> ServiceReply {
     guard call.request.values(of: ["Accept"]).contains(where: { $0.contains("text/html") }) else {
       return .refused(status, reason)
@@ -114,19 +114,19 @@ extension Console {
   }
 }
 
-/// What was just done, said on the next page.
+/// What was just done, as the next page reports it.
 enum ConsoleNotice: String {
   case settings, disabled, enabled, revoked, renamed, deleted, ended
 
   fileprivate var text: String {
     switch self {
-    case .settings: "The settings are stored; they hold for requests from now on."
-    case .disabled: "The application is disabled: it signs in nobody."
+    case .settings: "The settings are stored. They apply to new requests."
+    case .disabled: "The application is disabled. It cannot sign anyone in."
     case .enabled: "The application is enabled again."
     case .revoked: "The credential is revoked."
     case .renamed: "The credential has its new name."
-    case .deleted: "The user is deleted, and the phone cut off."
-    case .ended: "The session is ended; its computer logs it out."
+    case .deleted: "The user is deleted. The phone no longer works."
+    case .ended: "The session has ended. Its computer logs the user out."
     }
   }
 }
@@ -145,8 +145,8 @@ extension Reason {
     switch self {
     case .notSignedIn, .unknownLink:
       """
-      <p>A link into the console works once, for ten minutes. On the computer that runs the service, as its user, this prints a
-      new one:</p>
+      <p>A link into the console works once, for ten minutes. To get a new link, run this as the service's user on the
+      service's computer:</p>
       <pre>iampass-server console-link --data DIR</pre>
       """
     default: "<p>Nothing was changed. (\(rawValue))</p>"

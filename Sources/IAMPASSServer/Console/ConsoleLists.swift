@@ -1,12 +1,12 @@
 import GRDB
 import IAMPASSProtocol
 
-// A user, the live sessions, and the audit.
+// Pages of a user, of the live sessions, and of the audit.
 
 extension Console {
-  /// Entries on a page of the audit.
+  /// The number of entries on a page of the audit.
   private static let auditLength = 100
-  /// Entries in one file.
+  /// The greatest number of entries in a file.
   private static let exportLength = 50_000
 
   func userPage(_ id: Int64, of application: String, _ visitor: Visitor) async throws -> ServiceReply {
@@ -21,7 +21,7 @@ extension Console {
     let phone: HTML =
       user.phone.map { name in
         "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).</p>"
-      } ?? "<p>There is no phone.</p>"
+      } ?? "<p>No phone is registered.</p>"
     let content: HTML = """
       <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a></p>
       <section aria-labelledby="phone">
@@ -29,7 +29,7 @@ extension Console {
       \(phone)
       \(user.phone == nil ? linkForm(path + "/link", visitor, user) : .nothing)
       \(careful("Lost phone", path + "/lost", visitor,
-        "The phone stops working at once, and a link for a new one is shown. Sessions go on.", button: "Cut the phone off"))
+        "The phone stops working immediately. A link for a new phone is shown. Sessions go on.", button: "Cut the phone off"))
       </section>
       <section aria-labelledby="sessions">
       <h2 id="sessions">Live sessions</h2>
@@ -58,7 +58,7 @@ extension Console {
     let sessions = try await storage.read { try SessionSummary.live(in: $0) }
     let all: HTML =
       sessions.count == SessionSummary.greatestCount
-      ? "<p class=\"soft\">The newest \(sessions.count); users' own pages have theirs.</p>" : .nothing
+      ? "<p class=\"soft\">Only the newest \(sessions.count). A user's page lists all.</p>" : .nothing
     let content: HTML = "<section aria-labelledby=\"title\">\(table(of: sessions, visitor))\(all)</section>"
     return show("Live sessions", content, visitor: visitor)
   }
@@ -82,7 +82,7 @@ extension Console {
     return table.html(none: "Nobody is signed in.")
   }
 
-  /// As phones show it: what computers say of themselves.
+  /// Values from computers, escaped as phones show them.
   private func shown(_ values: [String?]) -> [String] { values.compactMap { $0.map(DisplayText.escaped) } }
 
   func auditPage(_ visitor: Visitor) async throws -> ServiceReply {
@@ -102,7 +102,7 @@ extension Console {
     let content: HTML = """
       <p><a href="\(base)/audit.jsonl">Download as JSON lines</a> <span class="soft">(the newest \(Self.exportLength); all of
       them: <code>iampass-server audit --json-lines</code>)</span></p>
-      <section aria-labelledby="title">\(table.html(none: "Nothing happened yet."))</section>
+      <section aria-labelledby="title">\(table.html(none: "No entries yet."))</section>
       \(older)
       """
     return show("Audit", content, visitor: visitor)

@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-// What the console shows.
+// Pages of the applications and their settings.
 
 extension Console {
   func page(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
@@ -26,11 +26,11 @@ extension Console {
       ])
     }
     let content: HTML = """
-      <section aria-labelledby="title">\(table.html(none: "There is no application yet."))</section>
+      <section aria-labelledby="title">\(table.html(none: "No applications yet."))</section>
       <section aria-labelledby="add">
       <h2 id="add">Add an application</h2>
       \(form("/applications", visitor, """
-        <label>Name <small>What phones show as the one who asks.</small>
+        <label>Name <small>Phones show it as the sender of requests.</small>
         <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
         <button>Add</button>
         """))
@@ -75,7 +75,7 @@ extension Console {
     return """
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>
-      \(table.html(none: application.users == 0 ? "There is no user yet; iampassctl user add makes them." : "No more users."))
+      \(table.html(none: application.users == 0 ? "No users yet. Add users with iampassctl user add." : "No more users."))
       \(more)
       </section>
       """
@@ -98,21 +98,22 @@ extension Console {
           """))
         </details>
         \(careful("Revoke", path + "/revoke", visitor,
-          "\(one.host) signs in nobody any more with it. This cannot be undone.", button: "Revoke \(one.name)"))
+          "\(one.host) can no longer sign anyone in with it. This cannot be undone.", button: "Revoke \(one.name)"))
         """
       table.add(["\(one.name)", "\(one.host)", dated(one.lastUsedAt).html(orElse: "never"), acts])
     }
     return """
       <section aria-labelledby="credentials">
       <h2 id="credentials">Host credentials</h2>
-      <p class="soft">For one computer each: it asks for sign-ins only, and phones are told this host.</p>
-      \(table.html(none: "There is none."))
+      <p class="soft">Give each host its own credential. It can request sign-ins but cannot register phones. Phones show
+      the credential's host.</p>
+      \(table.html(none: "No host credentials yet."))
       <details>
-      <summary>Make one</summary>
+      <summary>Add a host credential</summary>
       \(form("/application/\(id)/credentials", visitor, """
-        <label>Name <small>What administrators call it.</small>
+        <label>Name <small>For administrators.</small>
         <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
-        <label>Host <small>What phones show.</small>
+        <label>Host <small>Phones show it.</small>
         <input type="text" name="host" required maxlength="100" autocomplete="off"></label>
         <button>Make the credential</button>
         """))
@@ -130,12 +131,12 @@ extension Console {
         <label class="choice"><input type="checkbox" name="walkaway" value="on"\(settings.walkaway ? " checked" : "")>
         <span>Walkaway <small>Sessions leave with their phone.</small></span></label>
         <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
-        <span>Silence leaves <small>An <code>iampass-phone</code> that is not heard of for \(PresenceBySilence.patience)
-        seconds has left. Browsers are never taken so.</small></span></label>
-        <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: computers that do not say
-        what is signed in to, and so would show none, are refused.</small>
+        <span>Silence leaves <small>An <code>iampass-phone</code> that is silent for \(PresenceBySilence.patience)
+        seconds has left. This never applies to browsers.</small></span></label>
+        <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: the service refuses
+        computers that do not send the sign-in's details, and so cannot show the digits.</small>
         <select name="match_code">\(choices(of: settings.matchCodes))</select></label>
-        <label>Seconds that a request waits for its answer <small>\(ApplicationSettings.answerTimes.lowerBound) to
+        <label>Seconds until a request expires <small>\(ApplicationSettings.answerTimes.lowerBound) to
         \(ApplicationSettings.answerTimes.upperBound)</small>
         <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"
         max="\(ApplicationSettings.answerTimes.upperBound)" value="\(settings.answerTime)"></label>
@@ -144,8 +145,8 @@ extension Console {
         <input type="number" name="greatest_duration" required min="1" max="\(SessionLifecycle.durations.upperBound)"
         value="\(settings.greatestDuration)"></label>
         <label>Program that sends registration links <small>Its path in
-        \(service.programs), or nothing. It gets the number in the first line of its
-        standard input, and the message in what follows.</small>
+        \(service.programs), or nothing. Its standard input has the phone number in the
+        first line, and then the message.</small>
         <input type="text" name="hook" maxlength="\(ApplicationSettings.greatestHookLength)" value="\(settings.hook)"
         autocomplete="off" spellcheck="false"></label>
         <button>Store the settings</button>
@@ -167,13 +168,13 @@ extension Console {
       ? form(path + "/enable", visitor, "<button>Enable \(application.name)</button>")
       : careful(
         "Disable", path + "/disable", visitor,
-        "Nobody is signed in for it, and no user is managed, until it is enabled again. Sessions go on.",
+        "Until it is enabled again, it cannot sign anyone in or manage users. Sessions go on.",
         button: "Disable \(application.name)")
     return """
       <section aria-labelledby="status">
       <h2 id="status">Secret and status</h2>
       \(careful("New secret", path + "/secret", visitor,
-        "The old one is refused at once, on every computer that holds it. Host credentials keep theirs.",
+        "The old secret stops working immediately, on every computer that has it. Host credentials keep their secrets.",
         button: "Make a new secret"))
       \(ability)
       </section>

@@ -1,4 +1,4 @@
-/// What a path below `/console` means.
+/// The meaning of a path below `/console`.
 enum ConsoleRoute: Equatable {
   case style
   case enter(code: String?)

@@ -1,4 +1,4 @@
-/// The console's one style sheet: readable at 320 px, in light and dark, and without colours.
+/// The console's only style sheet: readable at 320 px, in light and dark, and without colours.
 enum ConsoleStyle {
   static let text = """
     :root {

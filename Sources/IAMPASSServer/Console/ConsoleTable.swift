@@ -1,14 +1,15 @@
 import IAMPASSProtocol
 
-/// A table that is a list on narrow screens; the roles say so to screen readers, which style sheets would make forget.
+/// A table that becomes a list on narrow screens. The style sheet would hide the table from screen readers, so that
+/// roles name it.
 struct ConsoleTable {
   let names: [String]
   private var rows: [HTML] = []
 
-  /// - Parameter names: of the columns; empty for the one with what can be done.
+  /// - Parameter names: the columns' headings; empty for the column of actions.
   init(_ names: [String]) { self.names = names }
 
-  /// - Parameter cells: as many as names; the first is the row's heading.
+  /// - Parameter cells: one for each column. The first is the row's heading.
   mutating func add(_ cells: [HTML]) {
     let written = zip(names, cells).enumerated().map { index, pair -> HTML in
       if index == 0 { return "<th scope=\"row\" role=\"rowheader\">\(pair.1)</th>" }
@@ -18,7 +19,7 @@ struct ConsoleTable {
     rows.append("<tr role=\"row\">\(written)</tr>")
   }
 
-  /// - Parameter none: said instead of a table without rows.
+  /// - Parameter none: the text in place of a table without rows.
   func html(none: String) -> HTML {
     guard !rows.isEmpty else { return "<p class=\"soft\">\(none)</p>" }
     let heads = names.map { name -> HTML in
@@ -37,7 +38,7 @@ struct ConsoleTable {
 }
 
 extension UnixTime {
-  /// For people and for programs.
+  /// Readable for people and for programs.
   var html: HTML { "<time datetime=\"\(text)\">\(String(text.prefix(16)).replacing("T", with: " ")) UTC</time>" }
 }
 

@@ -1,18 +1,18 @@
 import IAMPASSProtocol
 
-/// Text of a page. What is interpolated is escaped, unless it is HTML already: a stranger's name stays text.
+/// Text of a page. Interpolated values are escaped unless they are HTML, so that a stranger's name stays text.
 struct HTML: ExpressibleByStringInterpolation, Sendable {
   let text: String
 
   init(stringLiteral value: String) { text = value }
   init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
 
-  /// `parts`, one after the other.
+  /// All `parts` in a row.
   init(_ parts: [HTML]) { text = parts.map(\.text).joined(separator: "\n") }
 
   static let nothing: HTML = ""
 
-  /// Longer values are cut, in characters: a link is shorter.
+  /// The greatest length of a value in characters. Longer values are cut; a link is shorter.
   private static let greatestLength = 2_048
 
   struct StringInterpolation: StringInterpolationProtocol {
@@ -25,14 +25,15 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     mutating func appendInterpolation(_ parts: [HTML]) { text += HTML(parts).text }
     mutating func appendInterpolation(_ number: some BinaryInteger) { text += "\(number)" }
     mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
-    /// Several lines, which stay apart.
+    /// Several lines, each on its own.
     mutating func appendInterpolation(lines value: String) {
       text += value.split(separator: "\n", omittingEmptySubsequences: false).map { HTML.escaped(String($0)) }
         .joined(separator: "\n")
     }
   }
 
-  /// Fit for text and for attributes in quotation marks. Control characters and marks of direction are made visible.
+  /// Escapes text for content and for attributes in quotation marks. Makes control characters and marks of direction
+  /// visible.
   static func escaped(_ value: String) -> String {
     var text = ""
     for scalar in DisplayText.sanitized(value, limit: greatestLength).unicodeScalars {

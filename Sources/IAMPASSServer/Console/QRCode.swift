@@ -1,14 +1,14 @@
 import CQRCode
 
-/// A QR code (ISO/IEC 18004) as a picture within a page.
+/// A QR code (ISO/IEC 18004) as an inline picture.
 struct QRCode: Sendable {
-  /// Four modules, as the standard wants it around the code.
+  /// The standard requires four empty modules around the code.
   private static let quietZone = 4
 
   private let width: Int
   private let dark: [Bool]
 
-  /// Nil where the text does not fit into a code.
+  /// Nil if the text is too long for a code.
   init?(_ text: String) {
     guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_M) else { return nil }
     defer { QRcode_free(code) }
@@ -17,7 +17,7 @@ struct QRCode: Sendable {
     dark = (0..<width * width).map { [data = code.pointee.data!] in data[$0] & 1 == 1 }
   }
 
-  /// Dark on light in any colour scheme, as readers want it.
+  /// Dark on light in every colour scheme, as readers require.
   func svg(title: String) -> HTML {
     var path = ""
     for row in 0..<width {
@@ -26,7 +26,7 @@ struct QRCode: Sendable {
       }
     }
     let size = width + 2 * Self.quietZone
-    // The path is our own, and longer than what a stranger's text is cut to.
+    // The path is our own text, and longer than the limit for strangers' texts.
     return """
       <svg class="code" role="img" aria-label="\(title)" viewBox="0 0 \(size) \(size)" shape-rendering="crispEdges">
       <rect width="\(size)" height="\(size)" fill="#ffffff"/><path d="\(HTML(stringLiteral: path))" fill="#000000"/>

@@ -2,12 +2,12 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Looks up the names of push services, on threads of its own.
+/// Looks up the names of push services on its own threads.
 ///
-/// A name server that is silent holds a thread for many seconds, and phones choose the names: the threads that all other
-/// blocking work shares would soon be used up.
+/// Phones choose these names, and a silent name server holds a thread for many seconds. Such lookups would soon use up
+/// the threads that all other blocking work shares.
 final class NameLookup: Sendable {
-  /// So many names that hang at once, and others wait; each thread costs little while it sleeps.
+  /// The greatest number of lookups at once. Further lookups wait. A sleeping thread costs little.
   static let threads = 8
 
   private let pool = NIOThreadPool(numberOfThreads: threads)
@@ -15,7 +15,7 @@ final class NameLookup: Sendable {
 
   convenience init() { self.init(asking: Self.ask) }
 
-  /// - Parameter ask: blocks until it knows.
+  /// - Parameter ask: looks a name up, and may block.
   init(asking ask: @escaping @Sendable (String, Int) throws -> [SocketAddress]) {
     self.ask = ask
     pool.start()
@@ -27,7 +27,7 @@ final class NameLookup: Sendable {
     try await pool.runIfActive { [ask] in try ask(host, port) }
   }
 
-  /// The system's own. Blocks.
+  /// The system's lookup. Blocks.
   @Sendable private static func ask(_ host: String, _ port: Int) throws -> [SocketAddress] {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

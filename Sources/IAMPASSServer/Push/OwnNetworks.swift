@@ -1,16 +1,16 @@
 import Glibc
 import NIOCore
 
-/// The networks that this machine's interfaces are in. A phone must not choose whom the service speaks to there: machines
-/// beside this one often trust their neighbours, at public addresses too.
+/// The networks of this machine's interfaces. A phone must not make the service connect to them. Neighbours often trust
+/// this machine, even at public addresses.
 struct OwnNetworks: Sendable {
-  /// An interface's address, and how many of its first bits are its network's.
+  /// An interface's address, and the number of bits of its network.
   struct Network: Sendable, Equatable {
     let address: [UInt8]
     let bits: Int
 
-    /// - Parameter mask: as long as the address. One of no bits would be everybody's network, which no interface is in:
-    ///   the address alone is then this machine's own.
+    /// - Parameter mask: as long as the address. A mask of no bits would contain every address, and no interface has
+    ///   such a network. Only the address itself then counts as this machine's own.
     init(address: [UInt8], mask: [UInt8]) {
       self.address = address
       let bits = mask.reduce(0) { $0 + $1.nonzeroBitCount }
@@ -20,9 +20,9 @@ struct OwnNetworks: Sendable {
 
   let networks: [Network]
 
-  /// As the interfaces are now.
+  /// The interfaces' present networks.
   ///
-  /// - Throws: where the system does not say.
+  /// - Throws: if the system does not list them.
   static func current() throws -> OwnNetworks {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { throw PushProblem.privateAddress }
@@ -50,7 +50,7 @@ struct OwnNetworks: Sendable {
     }
   }
 
-  /// Nil for what is no address of the internet protocol.
+  /// Nil for anything but an IPv4 or IPv6 address.
   private static func bytes(_ address: UnsafeMutablePointer<sockaddr>?) -> [UInt8]? {
     // SAFETY: getifaddrs's list lives until it is freed, and each family has its own form of address.
     guard let address else { return nil }

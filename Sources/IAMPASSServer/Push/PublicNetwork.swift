@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 
 extension SocketAddress {
-  /// Whether the address is one of the internet's, and not of this computer or its own network (RFC 6890).
+  /// Whether the address belongs to the internet, not to this computer or a private network (RFC 6890).
   var isPublic: Bool {
     switch self {
     case .v4(let address):
@@ -14,9 +14,9 @@ extension SocketAddress {
   }
 }
 
-/// The addresses that anybody may speak to.
+/// The addresses to which anyone may connect.
 enum PublicNetwork {
-  /// First address and length of what is no public network.
+  /// The first address and the length of each network that is not public.
   private static let excluded: [(start: [UInt8], bits: Int)] = [
     ([0, 0, 0, 0], 8), ([10, 0, 0, 0], 8), ([100, 64, 0, 0], 10), ([127, 0, 0, 0], 8), ([169, 254, 0, 0], 16),
     ([172, 16, 0, 0], 12), ([192, 0, 0, 0], 24), ([192, 0, 2, 0], 24), ([192, 168, 0, 0], 16), ([198, 18, 0, 0], 15),
@@ -27,10 +27,10 @@ enum PublicNetwork {
     address.count == 4 && !excluded.contains { isWithin(address, $0.start, $0.bits) }
   }
 
-  /// Of IPv6 only what is given out for the internet, 2000::/3, less the ways in which an IPv4 address hides there.
+  /// The IPv6 networks of the internet, 2000::/3, without those that contain an IPv4 address.
   static func contains(v6 address: [UInt8]) -> Bool {
     guard address.count == 16, isWithin(address, [0x20], 3) else { return false }
-    // 6to4 and Teredo, and the addresses of examples.
+    // 6to4, Teredo, and the addresses for examples.
     return !isWithin(address, [0x20, 0x02], 16) && !isWithin(address, [0x20, 0x01, 0, 0], 23)
       && !isWithin(address, [0x20, 0x01, 0x0D, 0xB8], 32)
   }

@@ -3,22 +3,22 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Why a message was not handed to a push service.
+/// Why a message was not delivered to a push service.
 enum PushProblem: Error, Equatable {
   case nameNotFound(String)
-  /// A phone must not make this service speak to what only this service can reach.
+  /// A phone must not make this service connect to addresses that only this service can reach.
   case privateAddress
   case unusualPort
   case noReply
 }
 
-/// Which push services are spoken to.
+/// Decides which push services may be contacted.
 public struct PushTrust: Sendable {
-  /// The authority of a push service of one's own: this alone is trusted then, at any address and port. Nil: what
-  /// the system trusts, at port 443 of public addresses outside of this machine's own networks.
+  /// The authority of a private push service: then only this authority is trusted, at any address and port. Nil: the
+  /// system's authorities, at port 443 of public addresses outside this machine's own networks.
   let authority: [NIOSSLCertificate]?
 
-  /// The browsers' own push services.
+  /// For the browsers' own push services.
   public init() { authority = nil }
 
   public init(authority file: String?) throws(ServerError) {
@@ -31,13 +31,13 @@ public struct PushTrust: Sendable {
 
   var isOwnService: Bool { authority != nil }
 
-  /// Whether a subscription's port may be spoken to: browsers' push services are at https's own, and a phone must not
-  /// choose what else this service knocks at.
+  /// Whether a subscription's port may be contacted. Browsers' push services use https's own port. A phone must not
+  /// make this service try other ports.
   func allows(_ subscription: PushSubscription) -> Bool {
     isOwnService || subscription.port == PushSubscription.standardPort
   }
 
-  /// Whether a name with these addresses may be spoken to.
+  /// Whether a name with these addresses may be contacted.
   func allows(_ addresses: [SocketAddress], own: () throws -> OwnNetworks) rethrows -> Bool {
     if isOwnService { return true }
     let networks = try own()
@@ -45,11 +45,11 @@ public struct PushTrust: Sendable {
   }
 }
 
-/// One request to a push service: HTTP/1.1 over TLS, no redirects.
+/// One request to a push service: HTTP/1.1 over TLS, without redirects.
 struct PushClient: Sendable {
-  /// Seconds for connecting, for each address.
+  /// In seconds, for connecting to one address.
   private static let connectTime: Int64 = 5
-  /// Seconds for all of an exchange.
+  /// In seconds, for a whole exchange.
   private static let wholeTime: Int64 = 10
   private static let mostAddresses = 3
 
@@ -65,7 +65,7 @@ struct PushClient: Sendable {
     self.trust = trust
   }
 
-  /// The reply's status.
+  /// The status of the reply.
   func post(to subscription: PushSubscription, headers: HTTPHeaders, body: [UInt8]) async throws -> Int {
     let channel = try await connect(to: subscription)
     let end = channel.channel.eventLoop.scheduleTask(in: .seconds(Self.wholeTime)) {
@@ -86,9 +86,9 @@ struct PushClient: Sendable {
 
   private typealias Exchange = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
-  /// To one of the addresses that were looked at: the name is not looked up again, so that it cannot answer otherwise.
+  /// Connects to one of the checked addresses. A second lookup of the name could give another answer.
   private func connect(to subscription: PushSubscription) async throws -> Exchange {
-    // Looked at again: it may have been stored by a version that took any port.
+    // This port is checked again: an earlier version may have stored the subscription with any port.
     guard trust.allows(subscription) else { throw PushProblem.unusualPort }
     let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
     guard try trust.allows(addresses, own: OwnNetworks.current) else { throw PushProblem.privateAddress }

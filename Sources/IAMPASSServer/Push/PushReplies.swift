@@ -3,13 +3,13 @@ import GRDB
 import IAMPASSProtocol
 
 extension Service {
-  /// What a browser needs to subscribe: no secret.
+  /// The public key that a browser needs to subscribe.
   func pushKey() async throws -> ServiceReply {
     let token = try await storage.read { try PushBook.token(in: $0) }
     return ServiceReply(200, PushKeyReply(key: Base64URL.encode(try token.key.publicKey.point)).encoded())
   }
 
-  /// From now on the phone is rung there, or nowhere.
+  /// Sets how the phone is rung from now on, or that it is not rung.
   func subscribe(_ call: Call) async throws -> ServiceReply {
     let verified: VerifiedStatement
     switch try await deviceCheck.ask(in: call, purposes: [.push]) {

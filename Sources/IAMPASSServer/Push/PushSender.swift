@@ -4,11 +4,12 @@ import Logging
 import NIOHTTP1
 import Synchronization
 
-/// Rings phones whose page is closed. Nobody waits for it: a push service that is slow or away delays no sign-in.
+/// Rings phones whose page is closed. Nothing waits for it: a slow or unavailable push service does not delay a
+/// sign-in.
 final class PushSender: Sendable {
-  /// Messages on their way at once; a push service that hangs must not fill the memory.
+  /// The greatest number of messages under way. A push service that hangs must not fill the memory.
   private static let mostAtOnce = 64
-  /// Tries for a message, and seconds between them.
+  /// The number of attempts for a message, and the seconds between them.
   private static let tries = 2
   private static let pause: Int64 = 2
 
@@ -24,7 +25,7 @@ final class PushSender: Sendable {
     self.logger = logger
   }
 
-  /// Has the phone of the session's user ring, if it can be.
+  /// Rings the phone of the session's user, if the phone has a subscription.
   ///
   /// - Parameter contact: this service's address.
   func ring(for session: Session, contact: String) {
@@ -35,7 +36,7 @@ final class PushSender: Sendable {
       return false
     }
     guard !isFull else {
-      logger.warning("a phone is not rung: too many messages are on their way", metadata: ["session": "\(session.id)"])
+      logger.warning("could not ring a phone: too many messages are under way", metadata: ["session": "\(session.id)"])
       return
     }
     Task {
@@ -59,9 +60,9 @@ final class PushSender: Sendable {
           logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(origin)"])
           return
         case 404, 410:
-          // RFC 8030 §7.3: the subscription has ended.
+          // The subscription has ended (RFC 8030 §7.3).
           try await storage.write { try PushBook.forget(phone: phone, ifStill: subscription.received, in: $0) }
-          logger.info("a phone can be rung no more", metadata: ["phone": "\(phone)", "push_service": "\(origin)"])
+          logger.info("a push subscription has ended", metadata: ["phone": "\(phone)", "push_service": "\(origin)"])
           return
         case 429,
           500..<600 where attempt < Self.tries:
@@ -74,10 +75,10 @@ final class PushSender: Sendable {
     }
   }
 
-  /// Never the endpoint itself.
+  /// Never logs the endpoint itself.
   private func tell(_ problem: String, _ session: Session, _ origin: String) {
     logger.warning(
-      "a phone was not rung",
+      "could not ring a phone",
       metadata: [
         "session": "\(session.id)", "push_service": "\(origin)", "error": "\(DisplayText.sanitized(problem))",
       ])
@@ -87,7 +88,7 @@ final class PushSender: Sendable {
     _ message: [UInt8], for session: Session, to subscription: PushSubscription, _ token: PushToken, _ contact: String
   ) async throws -> Int {
     let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: storage.now()) / 1_000
-    // Nobody waits for the answer any more.
+    // The request has ended, so that the message is useless.
     guard secondsLeft > 0 else { return 204 }
     let body = try subscription.sealing.seal(message)
     let headers: HTTPHeaders = [
@@ -96,13 +97,13 @@ final class PushSender: Sendable {
         audience: subscription.origin, contact: contact, at: storage.clock.wall()),
       "Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream",
       "Content-Length": "\(body.count)", "TTL": "\(secondsLeft)", "Urgency": "high",
-      // A later message about the same request takes this one's place.
+      // A later message about the same request replaces this one.
       "Topic": session.id, "Connection": "close",
     ]
     return try await connection().post(to: subscription, headers: headers, body: body)
   }
 
-  /// Made at the first use: the system's authorities take a while to read.
+  /// Made at first use, since reading the system's authorities takes a while.
   private func connection() throws -> PushClient {
     try client.withLock { client in
       if let client { return client }

@@ -1,24 +1,24 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// Where a browser takes messages, checked: an address that may be asked for, and keys that work.
+/// A checked push subscription of a browser: a permitted address, and valid keys.
 struct PushSubscription: Sendable {
-  /// The whole address is a secret: who has it can send this browser messages, of which none can be read.
+  /// The whole address is a secret. Anyone who has it can send this browser messages, though unreadable ones.
   let endpoint: Secret
   let host: String
   let port: Int
-  /// Path and query.
+  /// The path and query.
   let target: String
   let sealing: PushSealing
-  /// As received, for storing.
+  /// As received, for storage.
   let received: UnverifiedPushSubscription
 
-  /// Scheme, host and port: what may be logged, and whom a token is for.
+  /// Scheme, host and port. These may be logged, and a token names them.
   var origin: String { "https://\(host)" + (port == Self.standardPort ? "" : ":\(port)") }
 
   static let standardPort = 443
 
-  /// Nil where it is not fit.
+  /// Nil for an invalid subscription.
   init?(_ received: UnverifiedPushSubscription) {
     let head = received.endpoint.prefix { $0 != "?" }
     let query = received.endpoint.dropFirst(head.count)
@@ -28,7 +28,7 @@ struct PushSubscription: Sendable {
       let authentication = Base64URL.decode(received.auth.exposedValue),
       authentication.count == PushSealing.secretLength
     else { return nil }
-    // By name only: a certificate for a number is no push service's.
+    // Only names are accepted. A push service does not have a certificate for an address.
     guard let host = url.hostName else { return nil }
     endpoint = Secret(received.endpoint)
     self.host = host
@@ -39,10 +39,10 @@ struct PushSubscription: Sendable {
     self.received = received
   }
 
-  /// Characters of an endpoint.
+  /// The greatest length of an endpoint, in characters.
   private static let greatestLength = 1_500
 
-  /// A query is sent as it stands: a line break in it would begin a header.
+  /// The query is sent unchanged, and a line break in it would begin a header.
   private static func isPlain(_ query: Substring) -> Bool {
     query.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
   }

@@ -1,9 +1,10 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// Who sends: a token signed with the service's own key (VAPID, RFC 8292), which the browser named when it subscribed.
+/// A token that names the sender, signed with the service's own key (VAPID, RFC 8292). The browser named that key when
+/// it subscribed.
 struct PushToken: Sendable {
-  /// Seconds; RFC 8292 allows 24 h.
+  /// In seconds. RFC 8292 allows 24 h.
   private static let lifetime: Int64 = 12 * 3_600
 
   let key: DeviceKey
@@ -12,7 +13,7 @@ struct PushToken: Sendable {
   ///
   /// - Parameters:
   ///   - audience: the push service's origin.
-  ///   - contact: an address of this service, for the push service's operators.
+  /// - contact: this service's address, for the push service's operators.
   func authorization(audience: String, contact: String, at now: UnixTime) throws -> String {
     let header: JSON = .object(["alg": .string("ES256"), "typ": .string("JWT")])
     let claims: JSON = .object([

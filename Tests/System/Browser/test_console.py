@@ -125,18 +125,18 @@ class Console(unittest.TestCase):
         self.follow("Done")
         self.unfold("Disable")
         self.press("Disable")
-        self.notice("signs in nobody")
+        self.notice("cannot sign anyone in")
         self.press("Enable")
         self.notice("enabled again")
 
     def test_a_name_that_is_taken_is_said(self):
         self.fill("name", "office")
         self.press("Add")
-        browser.sees(".problem[role=alert]", "of this name already")
+        browser.sees(".problem[role=alert]", "with this name already exists")
 
     def test_host_credentials(self):
         self.open_office()
-        self.unfold("Make one")
+        self.unfold("Add a host credential")
         self.fill("host", "laptop-7")
         browser.sees("form[action$=credentials] input[name=name]").send_keys("laptop 7")
         self.press("Make the credential")

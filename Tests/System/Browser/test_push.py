@@ -135,7 +135,7 @@ class Push(PhonePageTest):
 
     def end_subscription(self):
         """The push service has ended it, and the service has seen that."""
-        said = "can be rung no more"
+        said = "a push subscription has ended"
         before = sum(said in line for line in self.office.lines)
         self.service.status = 410
         self.office.sign_in(self.user, host="one").log_out()
