@@ -101,7 +101,7 @@ import Testing
   @Test func loginsLimitMustOutlastThePhone() {
     #expect(LoginDefinitions.timeout("# LOGIN_TIMEOUT 5\nLOGIN_TIMEOUT\t\t20\n") == 20)
     #expect(LoginDefinitions.timeout("") == 60)
-    // A carriage return and a line feed are one Character.
+    // Swift counts a carriage return and a line feed as one Character.
     #expect(LoginDefinitions.timeout("UMASK 022\r\nLOGIN_TIMEOUT 20\r\n") == 20)
     #expect(LoginDefinitions.finding(limit: 30, timeout: 30).level == .warning)
     #expect(LoginDefinitions.finding(limit: 0, timeout: 30).level == .ok)
@@ -155,13 +155,13 @@ import Testing
     #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])
   }
 
-  /// With `--force` it would forget the token here and leave it good at the service.
+  /// `--force` would forget the token here and leave it valid at the service.
   @Test func aTokenWithoutUserIsRemovedWithoutForce() {
     let findings = UserFindings(withToken: ["b"], people: [], unknown: ["b"], withoutPhone: nil).findings
     #expect(findings.last?.hint == "iampassctl user remove b")
   }
 
-  /// Equal as Strings, and two users to the kernel.
+  /// Equal as Strings, but two users to the kernel.
   @Test func aNameInAnotherSpellingIsAnotherUser() {
     let findings = UserFindings(withToken: ["ren\u{E9}"], people: ["rene\u{301}"], unknown: [], withoutPhone: [])
       .findings

@@ -33,7 +33,7 @@ import Testing
     place.own(among: records).map(\.id)
   }
 
-  /// Also in tmux, whose processes are nobody's children.
+  /// Also in tmux, whose processes are not children of the session.
   @Test func theSessionThatItsProcessesBelongToIsItsOwn() throws {
     let records = [try record("a", session: "3"), try record("b", session: "4")]
     #expect(own(place(session: "4"), records) == ["b"])

@@ -5,7 +5,7 @@ import Testing
 @Suite struct PAMFilesTests {
   private let line = "auth required pam_iampass.so\n"
 
-  /// A folder with these files, as long as `body` runs.
+  /// A folder with these files, deleted after `body`.
   private func with<Answer>(_ files: [String: String], _ body: (String) throws -> Answer) throws -> Answer {
     var template = Array("/tmp/iampass-test-XXXXXX".utf8CString)
     let folder = try #require(mkdtemp(&template).map { String(cString: $0) })

@@ -1,7 +1,7 @@
 import AdminCommands
 import Testing
 
-/// A service whose files are given as text.
+/// A PAM service whose files are given as text.
 private func stack(_ service: String, auth: String, session: String = "") throws -> StackJudgement {
   let kinds = [("auth", auth), ("session", session)]
   let text = kinds.flatMap { kind, lines in lines.split(separator: "\n").map { "\(kind) \($0)" } }.joined(
@@ -32,7 +32,7 @@ private let shipped = """
     #expect(said(open, .problem).contains { $0.contains("lets anybody in") })
   }
 
-  /// To libpam, which reads bytes, the first line is a comment, and the second has two words more.
+  /// libpam reads bytes: it sees a comment in the first line, and two more words in the second.
   @Test func marksThatCombineChangeNoLine() throws {
     let text =
       "auth required pam_deny.so\n#\u{301}auth sufficient pam_permit.so\nauth optional pam_x.so \u{301}a \u{600} b"
@@ -133,7 +133,7 @@ private let shipped = """
     )
   }
 
-  /// Nobody gets in there with the module either.
+  /// The module does not let anyone in there either.
   @Test func whatRefusesEverybodyAnywayIsNotTheModulesDoing() throws {
     #expect(
       try stack("other", auth: "required pam_iampass.so\nrequired pam_deny.so").findingsUnlisted(refusing: .problem)

@@ -6,11 +6,11 @@ import Testing
 @Suite struct CommandLineTextTests {
   @Test(arguments: [
     ("sudo\0apt\0upgrade\0", "sudo apt upgrade"),
-    // Two commands, of which the second has one argument less.
+    // Two commands. The second has one argument less.
     ("sh\0-c\0apt upgrade\0", "sh -c 'apt upgrade'"), ("sh\0-c\0apt\0upgrade\0", "sh -c apt upgrade"),
     ("rm\0\0", "rm ''"), ("rm\0", "rm"), ("a\0it's\0", #"a 'it'\''s'"#), ("a\0'b c'\0", #"a ''\''b c'\'''"#),
     ("a\0b\u{A0}c\0", "a 'b\u{A0}c'"), ("a\0\\\0", #"a '\'"#), ("a\0;\0|\0", "a ; |"),
-    // What a server writes over its arguments.
+    // Some servers overwrite their arguments.
     ("sshd: alice [priv]\0\0\0\0", "sshd: alice [priv]"),
   ])
   func twoCommandsAreNeverShownAlike(_ arguments: String, _ text: String) {

@@ -82,7 +82,7 @@ import Testing
     let editor = UserTokensEditor(path: path)
     #expect(throws: UserTokensError.tokenIsAnothers("a")) { try editor.token(of: try named("b"), orAdd: Secret("1")) }
     #expect(try UserTokens(path: path).users() == ["a"])
-    // What a comment has is nobody's.
+    // A token in a comment does not belong to a user.
     #expect(try editor.token(of: try named("b"), orAdd: Secret("2")).isNew)
   }
 
@@ -104,7 +104,7 @@ import Testing
     #expect(throws: UserTokensError.file(FileError(.missing, path: path + ".new"))) {
       try UserTokens(path: path + ".new")
     }
-    // The lock is free again.
+    // The lock is released.
     try UserTokensEditor(path: path).remove(try named("a"), token: Secret("1"))
     #expect(try UserTokens(path: path).users() == [])
   }

@@ -56,7 +56,7 @@ import Testing
     #expect(code(path) == .folderWritableByOthers)
   }
 
-  /// The mode that was found is the folder's.
+  /// The folder keeps the mode that it had.
   @Test(arguments: [(UInt32(0o777), "chmod go-w /etc/iampass"), (0o755, "chown root:root /etc/iampass")])
   func namesTheCommandThatMendsTheFolder(_ mode: UInt32, _ command: String) {
     #expect(FileError(.folderWritableByOthers, path: "/etc/iampass/users", mode: mode).hint == command)
@@ -98,7 +98,7 @@ import Testing
     ("bob:1\nalice:a b\n", .badToken(line: 2)), ("alice:a:b\n", .badToken(line: 1)),
     ("bob:1\r\nalice:2\r\n", .notText(line: 2)), ("bob:1\nalice:2\0\n", .notText(line: 2)),
     ("\u{FEFF}alice:1\n", .notText(line: 1)), ("alice:é\n", .badToken(line: 1)),
-    // The line may be hers, and without it she would count as somebody who has no token.
+    // The line may be hers. Without the line she would count as a user without a token.
     ("bob:1\nal\0ice:2\n", .notText(line: 2)), ("bob:1\ralice:2\rcarol:3\n", .notText(line: 1)),
     ("\ralice:2", .notText(line: 1)), ("alice\0:2\n", .notText(line: 1)),
     ("alice:2\nbob:1\0alice:3", .notText(line: 2)),
@@ -115,7 +115,7 @@ import Testing
     #expect(try tokenInFile("alice:last-without-newline") == "last-without-newline")
   }
 
-  /// The file is read in pieces of 64 KiB: each length moves the user's line by one byte over the border.
+  /// The file is read in pieces of 64 KiB. Each length moves the user's line by one byte across the border.
   @Test(arguments: [65_500, 131_030, 200_000], [0, 1, 2, 7, 8, 9, 10, 11, 30, 36])
   func findsTheUsersLineWhereverAPieceEnds(_ size: Int, _ more: Int) throws {
     let others = String(repeating: "someone-else:12345\n", count: size / 19) + String(repeating: "b", count: more + 1)
@@ -239,7 +239,7 @@ import Testing
     "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "services = sudo ../x",
     "long_command = cut", "services = sudo \u{30C}x", "services = sudo,\u{E9}", "send_command = true",
     "signed_replies =", "signed_targets = on",
-    // Taken for keys that were not set, these would trust other authorities, go past the proxy, or lock nobody.
+    // If these counted as unset, the host would trust other authorities, bypass the proxy, or not lock.
     "ca_file = relative.pem", "proxy = socks://a", "on_unreachable = shout",
   ])
   func aBadValueRefusesTheWholeFile(_ line: String) {
@@ -257,7 +257,7 @@ import Testing
     #expect(throws: ConfigurationError.keyValue(.badLine(1))) { try read(line) }
   }
 
-  /// A mark makes one character with the blank, the equals sign or the comment's sign before it.
+  /// A combining mark forms one character with the blank, equals sign or comment sign before it.
   @Test(arguments: [
     ("proxy =\u{301}http://a", nil), ("proxy = http://a \u{301}", "http://a \u{301}"),
     ("#\u{301} proxy = http://a", ""),

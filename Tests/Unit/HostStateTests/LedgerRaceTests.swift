@@ -8,7 +8,7 @@ import Testing
 
 @testable import HostState
 
-/// What processes that run at once, or that their user has stopped, do to each other's records.
+/// What concurrent or stopped processes do to each other's records.
 @Suite struct LedgerRaceTests {
   private let alice = UnixUsername(validating: "alice")!
 
@@ -33,7 +33,7 @@ import Testing
     try Set(FolderListing.names(in: ledger.folder())).subtracting([".", ".."])
   }
 
-  /// A stopped su of anybody's could.
+  /// Any user can run and stop su.
   @Test func whoeverHoldsTheFoldersLockKeepsNobodyOut() throws {
     let folder = try TemporaryFolder()
     let ledger = ledger(folder)
@@ -136,7 +136,7 @@ import Testing
     try ledger.release(record.id)
     let other = try self.record(ledger)
     try ledger.release(other.id)
-    // A module of the version before knows of the record only.
+    // The previous version's module knows only the record.
     #expect(unlink(try ledger.folder() + "/" + record.id) == 0)
     ledger.removeUnfinished()
     #expect(try names(ledger) == [other.id, other.id + ".released"])
@@ -167,7 +167,7 @@ import Testing
     #expect(SessionLedger.recordID(ofFileNamed: "x" + ending) == nil)
   }
 
-  /// Another source's count, which a stopped su of its user holds.
+  /// Another source's count, which its user holds by a stopped su.
   @Test func aHeldCountKeepsOnlyItsOwnSourceOut() throws {
     let folder = try TemporaryFolder()
     let limiter = AttemptLimiter(

@@ -99,7 +99,7 @@ import Testing
     try memory.remember("11", on: connection(8))
     #expect(try memory.ending(on: connection(8)) == "11")
     #expect(try memory.ending(on: connection(9)) == nil)
-    // sshd's password method: all connections have the listener for a parent.
+    // In sshd's password method all connections have the listener as parent.
     #expect(try memory.ending(on: connection(8, user: "bob")) == nil)
     #expect(try memory.ending(on: connection(8, host: "192.0.2.2")) == nil)
   }
@@ -110,7 +110,7 @@ import Testing
     let connection = SSHConnection(
       parent: ProcessIdentity(pid: 7, startTime: 8), user: "alice", remoteHost: "192.0.2.1")
     try memory.remember("11", on: connection, now: 100)
-    // As after a step of the wall clock by an hour.
+    // As after a step of the wall clock by one hour.
     let file = folder.path + "/run/attempts/connections/" + connection.fileName
     let before = timeval(tv_sec: time(nil) - 3_600, tv_usec: 0)
     #expect(utimes(file, [before, before]) == 0)
@@ -122,7 +122,7 @@ import Testing
 @Suite struct SessionLedgerTests {
   private let alice = UnixUsername(validating: "alice")!
 
-  /// A record of this very process, written down.
+  /// A record of this process.
   private func record(_ folder: TemporaryFolder, service: String = "login") throws -> (SessionLedger, SessionRecord) {
     let settings = ServiceSettings(
       server: try ServerURL("https://h"), scheme: .client, dialect: .iampass, signedReplies: false)
@@ -171,7 +171,7 @@ import Testing
     let claimed = Mutex(0)
     let user = alice
     DispatchQueue.concurrentPerform(iterations: 16) { _ in
-      // What else may be thrown here is a refusal as well.
+      // Any other error is a refusal as well.
       guard (try? ledger.claim(record.id, user: user, service: "login", by: record.process)) != nil else { return }
       claimed.withLock { $0 += 1 }
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import HostState
 
 @Suite struct LogindSessionTests {
-  /// As logind 252 writes it.
+  /// In the form of logind 252.
   private let written = """
     # This is private data. Do not parse.
     UID=1001
@@ -56,7 +56,7 @@ import Testing
     #expect(parsed(written.replacing("LEADER=223", with: line)) == nil)
   }
 
-  /// logind would take these for the caller's own session, or for the one on its screen.
+  /// logind would read these as the caller's own session, or as the one on its screen.
   @Test(arguments: ["", "self", "auto", "../148", "1 4", "148\n", "_31", String(repeating: "1", count: 65)])
   func refusesWhatNamesNoSessionOrAnyoneS(_ id: String) throws {
     let folder = try TemporaryFolder()

@@ -10,7 +10,7 @@ struct RunFolderTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// In a child: the umask is a whole process's.
+  /// Runs in a child, since the umask belongs to a whole process.
   @Test(arguments: [mode_t(0), 0o077, 0o277, 0o777]) func hasItsModeWhateverTheUmask(_ mask: mode_t) throws {
     let run = RunFolder(path: folder.path + "/run")
     let child = iampass_fork()

@@ -2,7 +2,7 @@ import HostState
 import IAMPASSProtocol
 import Testing
 
-/// Who has another's token signs in by the other's phone.
+/// A user with another user's token could sign in by the other's phone.
 @Suite struct SharedTokensTests {
   private func token(
     _ name: String, _ text: String, _ sharing: SharedTokens = .refused, roots: [String] = ["root"]

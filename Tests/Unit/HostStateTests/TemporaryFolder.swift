@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A folder of its own below /tmp, of mode 0700, gone with the test.
+/// A folder below /tmp with mode 0700, deleted after the test.
 final class TemporaryFolder {
   let path: String
 

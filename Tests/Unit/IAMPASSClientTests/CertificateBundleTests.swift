@@ -1,9 +1,9 @@
 import IAMPASSClient
 import Testing
 
-/// A file of authorities that pins nothing is no file of authorities.
+/// A file without certificates pins nothing, so that it is refused.
 @Suite struct CertificateBundleTests {
-  /// Of the form, not of a key: 0x30, a length of 5, and five bytes.
+  /// DER's form without a key: 0x30, a length of 5, and five bytes.
   private static let certificate = "-----BEGIN CERTIFICATE-----\nMAUBAgMEBQ==\n-----END CERTIFICATE-----\n"
 
   private func pins(_ text: String) -> Bool { CertificateBundle(pem: Array(text.utf8)) != nil }
@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: [
     "", "\n", " \n\n", "# the authority goes here\n", "not a certificate",
     certificate.replacing("CERTIFICATE", with: "PUBLIC KEY"), certificate.replacing("CERTIFICATE", with: "X509 CRL"),
-    // Cut short, in the text and in what it encodes.
+    // Cut short: the text, and the bytes that it encodes.
     String(certificate.dropLast(10)), certificate.replacing("MAUBAgMEBQ==", with: "MAUBAgME"),
     certificate.replacing("MAUBAgMEBQ==", with: ""), certificate.replacing("MAUBAgMEBQ==", with: "MAUBAgMEBQ="),
     certificate.replacing("MAUBAgMEBQ==", with: "MQUBAgMEBQ=="),

@@ -2,13 +2,13 @@ import CHost
 import Foundation
 import Glibc
 
-/// A program with pipes to its input and from its output, which goes with this object.
+/// A program with pipes to its input and from its output. It ends with this object.
 ///
-/// Not Foundation's Process: where many files are open, it reads past the end of a folder's list, which now and then is
-/// the end of mapped memory, too (swift-corelibs-foundation of Swift 6.3).
+/// Not Foundation's Process. With many open files it reads past the end of a folder's list, sometimes past mapped
+/// memory (swift-corelibs-foundation of Swift 6.3).
 final class Companion {
   let process: pid_t
-  /// What the program reads ends with this process.
+  /// The program's input ends with this process.
   private let input: FileHandle
   private let output: FileHandle
   private var hasEnded = false
@@ -50,12 +50,12 @@ final class Companion {
     return !hasEnded
   }
 
-  /// The first that it writes, without the line's end.
+  /// The first line of its output, without the newline.
   func line() -> String {
     String(decoding: output.availableData, as: UTF8.self).trimmingCharacters(in: .newlines)
   }
 
-  /// All that it wrote, once it has ended: by itself, having heard the end of who spoke to it.
+  /// All output, after the program ended because its input ended.
   func rest() -> String {
     for _ in 0..<1_000 where isRunning { usleep(20_000) }
     stop()

@@ -67,7 +67,7 @@ final class SafePathTests {
     #expect(fault(path) != nil)
   }
 
-  /// Another one may stand at its path by then.
+  /// Another file may be at its path by then.
   @Test func startsTheProgramThatWasOpened() throws {
     let path = folder + "/a/b/program"
     try write("first", to: path)

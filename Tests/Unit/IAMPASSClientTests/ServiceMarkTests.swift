@@ -2,7 +2,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
-/// A service that answers every request alike, with its signature or without.
+/// A service with one reply for every request, signed or unsigned.
 private final class MarkedService: HTTPTransport {
   static let credential = ServiceCredential(applicationID: "app", secret: Secret("abcdefghijklmnopqrstuvwx"))
 

@@ -2,7 +2,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
-/// Answers each request by its path, and by whether the application's secret signed it.
+/// Answers each request by its path, and by whether the application's secret signed the request.
 private final class ServiceOfWords: HTTPTransport {
   static let secret = "abcdefghijklmnopqrstuvwx"
   static let now: Int64 = 784_111_777

@@ -2,11 +2,11 @@ import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
-/// A service whose replies are signed as they should be, whatever session they are about.
+/// A service with correct signatures, about any session.
 private final class SigningService: HTTPTransport {
   static let credential = ServiceCredential(applicationID: "app", secret: Secret("abcdefghijklmnopqrstuvwx"))
 
-  /// What replies call the session that was started, and the one that was asked about.
+  /// The names in replies: of the started session, and of the session in a status reply.
   private let started: String?
   private let told: String?
   private(set) var asked: [HTTPRequest] = []
@@ -115,7 +115,7 @@ private final class SigningService: HTTPTransport {
     _ = try pending(service, context: SignInContext(host: "web-1"))
     let request = try #require(service.asked.first)
     #expect(request.url.hasSuffix("&body_sha256=" + BodyDigest.value(of: request.body)))
-    // That it shows nothing is signed too; a service that signs no replies is told no more than the contract has.
+    // The missing context is signed too. A service without signed replies receives only what the contract contains.
     let silent = SigningService(started: nil, told: nil)
     _ = try pending(silent)
     #expect(silent.asked.first?.url.hasSuffix("&body_sha256=" + BodyDigest.value(of: Array("{}".utf8))) == true)

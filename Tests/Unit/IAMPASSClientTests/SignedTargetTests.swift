@@ -2,14 +2,14 @@ import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
-/// A service that signs its replies as one of its versions did.
+/// A service that signs its replies as one of its versions does.
 private final class VersionedService: HTTPTransport {
   enum Version: Sendable, CaseIterable {
     /// Signs nothing.
     case another
-    /// Signs status and body, and ignores what it does not know in an address.
+    /// Signs status and body, and ignores unknown parts of an address.
     case older
-    /// Also signs what was asked, and seals links.
+    /// Also signs the request, and seals links.
     case current
   }
 
@@ -18,9 +18,9 @@ private final class VersionedService: HTTPTransport {
 
   let version: Version
   let scheme: SigningScheme
-  /// What becomes of a reply on its way.
+  /// How an intermediary changes a reply.
   var onTheWay: (HTTPReply) -> HTTPReply = { $0 }
-  /// What the service is asked by whoever carries the request, in its place.
+  /// The request that an intermediary sends instead.
   var asked: (HTTPRequest) -> HTTPRequest = { $0 }
   private(set) var requests: [HTTPRequest] = []
   private(set) var replies: [HTTPReply] = []
@@ -108,7 +108,7 @@ private final class VersionedService: HTTPTransport {
     let service = VersionedService(.current)
     service.onTheWay = { without(ReplySignature.targetHeader, $0) }
     #expect(throws: ServiceError.replyTargetNotSigned) { try ask(client(service, targets: true)) }
-    // It stands alone, too: a later service may leave the older one out.
+    // The new signature is enough: a later service may leave out the older one.
     service.onTheWay = { without(ReplySignature.header, $0) }
     #expect(try ask(client(service, targets: true)))
   }
@@ -165,7 +165,7 @@ private final class VersionedService: HTTPTransport {
     #expect(service.replies.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains("register/") })
   }
 
-  /// In the address that is signed, so that nobody on the way can ask for more or less.
+  /// The signature covers it, so that an intermediary cannot change it.
   @Test func whichSessionsEndWithALostPhoneStandsInTheSignedAddress() throws {
     let service = VersionedService(.current)
     let lost = try client(service).lostUserMobileDevice(
@@ -174,7 +174,7 @@ private final class VersionedService: HTTPTransport {
       service.requests.map(\.url) == [
         "https://h/management/lost_user_mobile_device/app/t?sealed=1&end_sessions=1&keep_sessions=a1%2Cc3"
       ])
-    // That service says nothing of sessions.
+    // That service does not report sessions.
     #expect(lost.endedSessions == nil)
   }
 
@@ -190,7 +190,7 @@ private final class VersionedService: HTTPTransport {
     let older = try client(VersionedService(.older))
     let link = try older.deviceRegistrationLink(token: Secret("t"), displayName: nil, deadline: deadline)
     #expect(link == VersionedService.link)
-    // A service that signs targets knows seals: the request that came to it was another one.
+    // A service that signs targets also knows seals: it must have received another request.
     let service = VersionedService(.current)
     service.asked = { request in
       let url = request.url.replacingSuffix("?sealed=1", with: "")
@@ -212,7 +212,7 @@ private final class VersionedService: HTTPTransport {
     ] {
       #expect(try acceptance(VersionedService(version)) == expected)
     }
-    // One that is wrong counts as none at all, whatever the other says.
+    // A wrong signature counts like a missing one, whatever the other signature says.
     let service = VersionedService(.current)
     service.asked = { HTTPRequest(method: $0.method, url: $0.url + "x", headers: $0.headers, body: $0.body) }
     #expect(try acceptance(service) == .unknownApplication)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import IAMPASSClient
 
-/// The worker's program where its user can look at it, as the package puts it; the folder of a build may be root's alone.
+/// The worker's program in a place that its user can read, as the package installs it. Only root may read a build's
+/// folder.
 enum StandbyProgram {
   private static let folder = "/tmp/iampass-standby-program-\(UInt64.random(in: 0...UInt64.max))"
 
@@ -19,14 +20,14 @@ enum StandbyProgram {
   }()
 }
 
-/// A folder with a socket, as the packaged unit makes them, and who listens at it.
+/// A folder with a socket, as the packaged units make it, and a listener.
 class Listener {
   let folder: String
   let socket: String
   fileprivate let companion: Companion
   private let program: String
 
-  /// Runs the Python text `actions`, after which come `words`, with the listening socket as `s`.
+  /// Runs the Python text `actions` with `words` as arguments and the listening socket as `s`.
   init(_ actions: String, _ words: [String], program: String = StandbyProgram.path) throws {
     folder = "/tmp/iampass-standby-test-\(UInt64.random(in: 0...UInt64.max))"
     socket = folder + "/worker"
@@ -48,7 +49,7 @@ class Listener {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// - Parameter patience: milliseconds that who listens has for the greeting; what is slow here is the machine.
+  /// - Parameter patience: milliseconds for the listener's greeting; only a slow machine needs more.
   func transport(at path: String? = nil, patience: Int64 = 20_000) -> WorkerTransport {
     let usual = HostileServices.shared.settings()
     var settings = WorkerSettings(
@@ -59,7 +60,7 @@ class Listener {
   }
 }
 
-/// The worker's program, waiting.
+/// The worker's program, waiting for logins.
 final class Standby: Listener {
   init(program: String = StandbyProgram.path, libraries: String = "") throws {
     try super.init(
@@ -70,7 +71,7 @@ final class Standby: Listener {
       print("ready", flush=True)
       os.execve(sys.argv[2], ["iampass-https", "nobody", "standby"], {"LD_LIBRARY_PATH": sys.argv[3]})
       """, [program, libraries], program: program)
-    // Loading must not count against a login's patience.
+    // Loading must not use up a login's time.
     let login = iampass_connect(socket)
     var greeting = pollfd(fd: login, events: Int16(POLLIN), revents: 0)
     try #require(login >= 0 && poll(&greeting, 1, 20_000) == 1)
@@ -79,10 +80,10 @@ final class Standby: Listener {
   }
 
   var process: pid_t { companion.process }
-  /// A process that has ended and was not waited for has no program.
+  /// A process that ended and was not waited for has no program.
   var isThere: Bool { FileIdentity(following: "/proc/\(process)/exe") != nil }
 
-  /// Workers that this process has started itself.
+  /// Workers that this process started itself.
   func ownWorkers() -> [pid_t] { IAMPASSClientTests.workers().filter { $0 != process } }
 
   func workers() -> [pid_t] {
@@ -103,7 +104,7 @@ final class Standby: Listener {
   }
 }
 
-/// Something else that listens, greets and then hears what it is told.
+/// Another listener, which sends a greeting and keeps what it receives.
 final class Impostor: Listener {
   init(_ greeting: String, user: uid_t = 0) throws {
     let place = try #require(WorkerPlace(running: try WorkerFile.open(StandbyProgram.path).identity, user: "nobody"))
@@ -127,6 +128,6 @@ final class Impostor: Listener {
       [greeting] + [UInt64(user), place.program.device, place.program.inode, place.network].map { String($0) })
   }
 
-  /// All that it was told; the transport must be gone.
+  /// Everything it received. The transport must be gone.
   func heard() -> String { companion.rest() }
 }

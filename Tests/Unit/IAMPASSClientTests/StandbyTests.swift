@@ -6,7 +6,7 @@ import Testing
 @testable import IAMPASSClient
 
 extension WorkerTests {
-  /// Workers that wait for root's logins, and what a login does where none does as it should.
+  /// Workers that wait for root's logins, and what a login does if none of them works.
   @Suite(.enabled(if: geteuid() == 0)) struct Standbys {
     @Test func giveALoginAWorkerOfItsOwn() throws {
       let standby = try Standby()
@@ -36,7 +36,7 @@ extension WorkerTests {
       }
     }
 
-    /// What the host forked meanwhile has the descriptor too.
+    /// A child that the host forked in the meantime also has the descriptor.
     @Test func loseTheirWorkerWithTheLoginWhateverWasForked() throws {
       let standby = try Standby()
       let transport = standby.transport()
@@ -64,14 +64,14 @@ extension WorkerTests {
       #expect(standby.isThere && standby.workers().count == 1 && standby.ownWorkers().isEmpty)
     }
 
-    /// The next are laid out anew: who tries addresses out has one try.
+    /// Later workers have another layout in memory: an attacker who guesses addresses has one attempt.
     @Test func endWhereAWorkerCrashes() throws {
       let standby = try Standby()
       let (transport, other) = (standby.transport(), standby.transport())
       for each in [transport, other] { _ = try get(each, services.url("good") + "/fault/ok") }
       kill(try #require(standby.workers().first), SIGSEGV)
       #expect(standby.comesToAnEnd())
-      // A login that is under way goes on, and the next has a worker too.
+      // A login under way goes on, and the next login also has a worker.
       #expect(try get(transport, services.url("good") + "/fault/ok").status == 200)
       #expect(try get(other, services.url("good") + "/fault/ok").status == 200)
     }
@@ -86,7 +86,7 @@ extension WorkerTests {
       #expect(standby.workers().count == 64 && standby.ownWorkers().count == 1)
     }
 
-    /// Else another process of that user could open its memory as it starts, and keep it.
+    /// Otherwise another process of that user could open its memory as it starts, and keep it open.
     @Test(arguments: [("711", "waits"), ("755", "71")])
     func startedByTheirOwnUserAreClosedToIt(_ mode: String, _ becomes: String) throws {
       let program = StandbyProgram.path + "-" + mode
@@ -153,7 +153,7 @@ extension WorkerTests {
       #expect(try get(earlier, services.url("good") + "/fault/ok").status == 200)
       #expect(standby.workers().count == 1)
       earlier.stop()
-      // As an update does.
+      // As an update does it.
       try FileManager.default.copyItem(atPath: workerPath, toPath: program + ".new")
       rename(program + ".new", program)
       let updated = standby.transport()
@@ -161,7 +161,7 @@ extension WorkerTests {
       #expect(standby.comesToAnEnd())
     }
 
-    /// As an update of libcurl or OpenSSL does.
+    /// As an update of libcurl or OpenSSL does it.
     @Test func withAnOlderLibraryAreDoneWithout() throws {
       let folder = "/tmp/iampass-library-test-\(UInt64.random(in: 0...UInt64.max))"
       mkdir(folder, 0o755)
@@ -205,7 +205,7 @@ extension WorkerTests {
       #expect(standby.workers().count == 1)
     }
 
-    /// Who listens is not root, whoever owns the file.
+    /// The listener is not root, whoever owns the file.
     @Test func ofOthersAreDoneWithout() throws {
       let impostor = try Impostor("right", user: 65534)
       #expect(try get(impostor.transport(), services.url("good") + "/fault/ok").status == 200)
@@ -226,7 +226,7 @@ extension WorkerTests {
       #expect(heard.contains(services.url("good")) && !heard.contains("canary"))
     }
 
-    /// The tests above would see a request.
+    /// This shows that the tests above would notice a request.
     @Test func thatSayTheRightThingHearTheRequest() throws {
       let impostor = try Impostor("right")
       #expect(

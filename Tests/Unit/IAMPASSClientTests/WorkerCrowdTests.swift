@@ -6,35 +6,35 @@ import Testing
 @testable import IAMPASSClient
 
 extension WorkerTests {
-  /// Many requests at once over few connections, as the helper has them.
+  /// Many requests at once over few connections, as in the helper.
   @Suite struct Crowds {
     @Test func ofHeldRequestsLetTheWorkerSleep() throws {
       let crowd = Crowd("holds_300")
       crowd.ask(300, seconds: 60)
       #expect(crowd.workerRests())
-      // One more, and the service answers all.
+      // With one more request the service answers all.
       crowd.ask(1, seconds: 60)
       #expect(crowd.outcomes(301).allSatisfy { $0 == nil })
     }
 
-    /// By which the helper knows how many requests it may leave held.
+    /// The helper learns from it how many requests it may leave held.
     @Test func areToldHowManyAConnectionCarries() throws {
       let crowd = Crowd("holds_300")
-      // libcurl learns a connection's bound when the connection is there.
+      // libcurl knows a connection's limit only after connecting.
       crowd.ask(1, seconds: 60)
       #expect(crowd.workerRests())
       crowd.ask(299, seconds: 60)
       #expect(crowd.workerRests())
       crowd.ask(1, seconds: 60)
       #expect(crowd.outcomes(301).allSatisfy { $0 == nil })
-      // Four connections would do; libcurl may make up to eight while they are being made.
+      // Four connections are enough. libcurl may make up to eight while it connects.
       let said = crowd.streams.sorted()
       #expect(said.contains { (30...76).contains($0) }, "\(said)")
     }
 
     @Test func areSilentWhenNoStreamIsFree() throws {
       let crowd = Crowd("holds_8")
-      // One after the other: libcurl learns a connection's bound when the connection is there.
+      // One after the other, since libcurl knows a connection's limit only after connecting.
       for _ in 1...8 {
         crowd.ask(1, seconds: 60)
         #expect(crowd.workerRests())
@@ -43,7 +43,7 @@ extension WorkerTests {
       #expect(crowd.outcomes(3) == [.silent, .silent, .silent])
     }
 
-    /// Where each of several idle connections turns out dead.
+    /// If several idle connections turn out to be dead.
     @Test func areRepeatedOnce() throws {
       let crowd = Crowd("good")
       crowd.ask(5, of: "/fault/slow", seconds: 20)
@@ -61,7 +61,7 @@ private final class Crowd {
   private let pipeline: WorkerPipeline
   private let url: String
   private var taken: [TransportError.Code?] = []
-  /// What the replies said that each connection carries.
+  /// Each connection's load, as the replies report it.
   private(set) var streams: Set<Int> = []
 
   init(_ service: String) {
@@ -80,14 +80,14 @@ private final class Crowd {
     }
   }
 
-  /// What has come, once it is as many; an error or nil each.
+  /// The first `count` results, each an error or nil.
   func outcomes(_ count: Int) -> [TransportError.Code?] {
     let end = MonotonicInstant.now().advanced(milliseconds: 20_000)
     while taken.count < count, MonotonicInstant.now() < end { waitForWorker(100) }
     return taken
   }
 
-  /// Whether there comes a time without any work of the worker: asleep at every look, its processor time the same.
+  /// Whether the worker comes to rest: asleep at every look, without using processor time.
   func workerRests() -> Bool {
     guard let worker = workers().last else { return false }
     let end = MonotonicInstant.now().advanced(milliseconds: 20_000)

@@ -33,9 +33,9 @@ extension WorkerTests {
         failure { () throws(TransportError) in
           try get(transport, services.url("good") + "/fault/slow")
         } == .interrupted)
-      // Sooner than the reply.
+      // This comes before the reply.
       #expect(MonotonicInstant.now().milliseconds(since: began) < 2_500)
-      // The cancellation goes out, and gets its own reply.
+      // The worker receives the cancellation and answers it.
       transport.ignoreInterruption()
       #expect(try get(transport, services.url("good") + "/fault/whole").body == Array("whole".utf8))
     }
@@ -46,7 +46,7 @@ extension WorkerTests {
         failure { () throws(TransportError) in
           try get(transport, services.url("good") + "/fault/slow", milliseconds: 2_000)
         } == .silent)
-      // Until the reply has come.
+      // Waits for the reply.
       usleep(1_500_000)
       #expect(try get(transport, services.url("good") + "/fault/whole").body == Array("whole".utf8))
     }
@@ -76,7 +76,7 @@ extension WorkerTests {
       #expect(code == .silent && workers().isEmpty)
     }
 
-    /// In a child, because these hold for a whole process; the exit status tells.
+    /// Runs in a child, since these belong to a whole process. The exit status is the result.
     @Test func mayIgnoreChildrenAndCloseDescriptors() throws {
       let settings = services.settings()
       let url = services.url("good") + "/fault/ok"
@@ -89,7 +89,7 @@ extension WorkerTests {
           guard (try? get(transport, url))?.status == 200 else { _exit(1) }
           transport.stop()
         }
-        // Neither descriptors nor children are left.
+        // No descriptors or children are left.
         let isClean = (Int32(0)...2).allSatisfy { fcntl($0, F_GETFD) == -1 } && waitpid(-1, nil, WNOHANG) == -1
         _exit(isClean ? 0 : 2)
       }

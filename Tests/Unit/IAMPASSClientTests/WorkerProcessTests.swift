@@ -5,7 +5,7 @@ import Testing
 @testable import IAMPASSClient
 
 extension WorkerTests {
-  /// What the host that starts a worker may notice of it: nothing.
+  /// A host must not notice that it starts a worker.
   @Suite struct Processes {
     @Test func haveNoPrivileges() throws {
       let transport = services.transport()
@@ -19,7 +19,7 @@ extension WorkerTests {
       #expect(getsid(worker) == worker)
       if geteuid() == 0 {
         #expect(status["Uid"] == "65534\t65534\t65534\t65534" && status["Groups"] == "")
-        // Belongs to root only where the process cannot be looked into by its own user.
+        // Root owns this file only if the process's own user cannot inspect it.
         #expect(try FileManager.default.attributesOfItem(atPath: "/proc/\(worker)/fd")[.ownerAccountID] as? Int == 0)
       }
       #expect(FileManager.default.contents(atPath: "/proc/\(worker)/environ") == Data())
@@ -67,7 +67,7 @@ extension WorkerTests {
       _ = try get(transport, services.url("good") + "/fault/ok")
       let worker = try #require(workers().first)
       kill(worker, signal)
-      // A worker seen dead beforehand is replaced; one that is stopped looks alive.
+      // A worker that is seen dead is replaced. A stopped worker looks alive.
       let code = failure { () throws(TransportError) in
         try get(transport, services.url("good") + "/fault/silent", milliseconds: 3_000)
       }
@@ -133,7 +133,7 @@ extension WorkerTests {
       }
     }
 
-    /// A program in the temporary folder; its path.
+    /// Makes a program in the temporary folder, and returns its path.
     static func file(_ text: String, mode: mode_t) throws -> String {
       let path = "/tmp/iampass-worker-test-\(UInt64.random(in: 0...UInt64.max))"
       try Data(text.utf8).write(to: URL(fileURLWithPath: path))

@@ -14,7 +14,7 @@ struct HostileServices: Decodable, Sendable {
   }
 
   static let shared = start()
-  // Its standard input ends with this process, and with it the services.
+  // Its standard input ends with this process, and then the services end.
   nonisolated(unsafe) private static var process: Companion?
 
   private static func start() -> HostileServices {
@@ -34,7 +34,7 @@ struct HostileServices: Decodable, Sendable {
   }
 
   var authorities: CertificateBundle? {
-    // Tests are read as the user that runs them; the worker gets bytes.
+    // The test's user reads the certificates, and the worker receives the bytes.
     FileManager.default.contents(atPath: certificatesFile).flatMap { CertificateBundle(pem: Array($0)) }
   }
 
@@ -65,7 +65,7 @@ func get(_ transport: WorkerTransport, _ url: String, milliseconds: Int64 = 5000
     HTTPRequest(method: .get, url: url, headers: []), deadline: .now().advanced(milliseconds: milliseconds))
 }
 
-/// What went wrong; nil: nothing did.
+/// The error; nil after success.
 func failure(_ body: () throws(TransportError) -> HTTPReply) -> TransportError.Code? {
   do throws(TransportError) {
     _ = try body()
@@ -75,7 +75,7 @@ func failure(_ body: () throws(TransportError) -> HTTPReply) -> TransportError.C
   }
 }
 
-/// What a service of this name was asked, by a connection of its own.
+/// What a service with this name was asked, over a new connection.
 struct Recorded: Decodable {
   let method: String
   let path: String
@@ -95,20 +95,20 @@ struct Recorded: Decodable {
   }
 }
 
-/// Children of this process that run the worker, and have not ended.
+/// Living children of this process that run the worker.
 func workers() -> [pid_t] {
   let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
   return tasks.flatMap { task in
     let list = (try? String(contentsOfFile: "/proc/self/task/\(task)/children", encoding: .utf8)) ?? ""
     return list.split(separator: " ").compactMap { pid_t($0) }
   }.filter {
-    // By its file: its name is a number until it has set another.
+    // Found by its file: its name is a number until it sets another.
     let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\($0)/exe")
     return program?.hasSuffix("/iampass-https") == true && processStatus($0)["State"]?.hasPrefix("Z") != true
   }
 }
 
-/// /proc/PID/status by field.
+/// The fields of /proc/PID/status.
 func processStatus(_ process: pid_t) -> [String: String] {
   let text = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
   return text.split(separator: "\n").reduce(into: [:]) { fields, line in
@@ -117,8 +117,8 @@ func processStatus(_ process: pid_t) -> [String: String] {
   }
 }
 
-/// Whether fewer than `count` sockets and processes are open now that were not `before`. Other tests open and close
-/// some at the same time; one left by each of `count` rounds would stay.
+/// Whether fewer than `count` sockets and processes are open that were not in `before`. Other tests open and close some
+/// at the same time. A leak in each of `count` rounds would stay.
 func areFewerLeft(than count: Int, since before: Set<String>) -> Bool {
   let deadline = MonotonicInstant.now().advanced(milliseconds: 30_000)
   while openDescriptors().subtracting(before).count >= count {
@@ -128,7 +128,7 @@ func areFewerLeft(than count: Int, since before: Set<String>) -> Bool {
   return true
 }
 
-/// The process's sockets, and processes by descriptor.
+/// The process's sockets, and its processes by descriptor.
 func openDescriptors() -> Set<String> {
   let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
   let ours = numbers.compactMap { number in

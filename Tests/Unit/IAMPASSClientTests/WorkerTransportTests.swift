@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAMPASSClient
 
-/// Serialized, because those of the process count children and descriptors.
+/// Serialized, since some of them count the process's children and descriptors.
 @Suite(.serialized)
 struct WorkerTests {
   @Suite struct Exchanges {
@@ -104,7 +104,7 @@ struct WorkerTests {
     func ofFramingAreNoReplies(fault: String, code: TransportError.Code) {
       let url = services.url("good") + "/fault/" + fault
       let found = failure { () throws(TransportError) in try get(services.transport(), url) }
-      // libcurl may have refused it before it was looked at.
+      // libcurl may refuse it before our own check.
       #expect(found == code || found == .notHTTP || found == .connectionLost)
     }
 
@@ -132,7 +132,7 @@ struct WorkerTests {
       #expect(failure { () throws(TransportError) in try get(services.transport(service), url) } == code)
     }
 
-    /// The reset can come before the connection is known to be there.
+    /// The reset may arrive before the connection counts as made.
     @Test func ofResetsAtAcceptAreRefusals() {
       let url = services.url("reset_at_accept") + "/fault/ok"
       let code = failure { () throws(TransportError) in try get(services.transport("reset_at_accept"), url) }

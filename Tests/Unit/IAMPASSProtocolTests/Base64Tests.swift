@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// No padding, too much or in the middle; bits left over; another alphabet; anything between or after.
+  /// Missing, excess or early padding, leftover bits, another alphabet, and other characters between or after.
   @Test(arguments: [
     "Zg", "Zg=", "Zg===", "=", "==", "====", "Z===", "Zg==Zm8=", "Zm=v", "=m9v", "Zh==", "Zm9=", "Zm9v\n", "Zm 9v",
     " Zm9v", "Zm-_", "Zm9é", "Zm9\0", "Zm9v====", "Z\u{131}==",

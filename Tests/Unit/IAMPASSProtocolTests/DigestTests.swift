@@ -31,7 +31,7 @@ import Testing
     #expect(Digest.hexadecimal(Digest.hmacSHA256(key: key, Array(message.utf8))) == expected)
   }
 
-  /// Whichever bit differs, and at whatever length.
+  /// For each differing bit, at each length.
   @Test func onlyTheSameBytesAreEqual() {
     for length in [0, 1, 7, 8, 32, 33] {
       let bytes = [UInt8](repeating: 0x5A, count: length)

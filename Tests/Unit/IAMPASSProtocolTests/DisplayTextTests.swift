@@ -2,9 +2,9 @@ import Testing
 
 @testable import IAMPASSProtocol
 
-/// What a reader decides by: everything is seen, and nothing is shown as something else.
+/// A reader who decides by a text sees all of it, and never sees one text as another.
 @Suite struct DisplayTextTests {
-  /// The phone's page is held to the same pairs (Tests/System/Browser/test_words.py).
+  /// The phone's page must give the same pairs (Tests/System/Browser/test_words.py).
   @Test(arguments: [
     ("", "‹empty›"), (" ", "‹1 space›"), ("a b", "a b"), ("a  b", "a‹2 spaces›b"), (" a", "‹1 space›a"),
     ("a ", "a‹1 space›"), ("a   ", "a‹3 spaces›"), ("a\tb\n", "a‹tab›b‹newline›"),
@@ -19,7 +19,7 @@ import Testing
     ("‹190 spaces›", "‹U+2039›190 spaces›"), ("é א 山田 🦀 \\u{202e}", "é א 山田 🦀 \\u{202e}"),
   ])
   func whatIsNotSeenIsNamed(_ text: String, _ shown: String) {
-    // By scalars: what combines compares as equal.
+    // Compares scalars: Swift's String treats different combining marks as equal.
     #expect(Array(DisplayText.escaped(text).unicodeScalars) == Array(shown.unicodeScalars))
   }
 

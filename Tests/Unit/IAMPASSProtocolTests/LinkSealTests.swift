@@ -7,7 +7,7 @@ import Testing
   private static let salt = (0..<LinkSeal.saltLength).map { UInt8($0) }
   private let seal = LinkSeal(secret: secret, nonce: "4711")
 
-  /// Made by Python's hmac and hashlib.
+  /// Computed with Python's hmac and hashlib.
   @Test func sealsAsItsVectorSays() {
     let sealed =
       "AAECAwQFBgcICQoLDA0ODxHUVIIH7Yvk6H+dRLukfumiqutCWWwabaIKmpMFOJl3P8c1pAU/oJaVirMxriifxNsgLv52/Omv2G//"

@@ -74,7 +74,7 @@ struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// Made by Python's hmac and hashlib.
+  /// Computed with Python's hmac and hashlib.
   @Test func aRepliesSignatureOverItsTargetIsAsItsVectorSays() {
     let secret = Secret("yNGfB51YbmwxAscRuzOl8G5U")
     func signature(

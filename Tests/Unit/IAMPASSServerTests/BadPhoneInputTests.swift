@@ -5,7 +5,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// What phones and those who pretend to be one must not send: a clear refusal, and nothing changed.
+/// Bad input from phones and impostors. The refusal is clear, and nothing changes.
 @Suite struct BadPhoneInputTests {
   private static let routes = [
     DeviceRoute.register, DeviceRoute.requests, DeviceRoute.answer, DeviceRoute.presence, DeviceRoute.status,
@@ -47,7 +47,7 @@ import Testing
     try await assertUnchanged(fixture, phone, session)
   }
 
-  /// What was signed is kept for 400 days.
+  /// The signed text is kept for 400 days.
   @Test func anAnswerThatIsLongerThanAnyTrueOneIsRefused() async throws {
     let (fixture, phone, session) = try await waiting()
     let request = try #require(try await phone.list().first)
@@ -114,7 +114,7 @@ import Testing
     try await assertUnchanged(fixture, phone, session)
   }
 
-  /// Also where what was signed beside it is of the wrong shape: the nonce is spent before.
+  /// Even if another part of the signed text is malformed: the nonce is used up first.
   @Test(arguments: asks) func aStatementIsTakenOnce(_ route: [String], _ purpose: DevicePurpose) async throws {
     let (fixture, phone, _) = try await waiting()
     let body = try phone.askBody(purpose)
@@ -169,7 +169,7 @@ import Testing
     fixture.clock.advance(seconds: 60)
     #expect(try await phone.answer(answer, to: request).reason == "TOO_LATE")
     #expect(try await fixture.status(of: session).status == .timeout)
-    // Late or not, nothing is blocked by an answer that was not taken.
+    // A refused answer blocks nothing, late or not.
     _ = try await fixture.started("alice")
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// Requests that manage users and phones, carried by somebody who would like others.
+/// Requests that manage users and phones, through an intermediary who wants to change them.
 @Suite struct CarriedManagementTests {
   private func query(_ body: [UInt8]) -> String { "?\(BodyDigest.name)=\(BodyDigest.value(of: body))" }
 
@@ -73,13 +73,13 @@ import Testing
     }
     let link = try #require(LinkSeal(secret: fixture.application.secret, nonce: "4711").opened(text))
     #expect(link.hasPrefix(Fixture.origin + "/register/"))
-    // It is a link that works.
+    // The link works.
     let shown = ServiceRequest(
       method: "GET", target: String(link.dropFirst(Fixture.origin.count)), authority: Fixture.authority)
     #expect(await fixture.respond(shown).status == 200)
   }
 
-  /// The published clients know no seals.
+  /// The published clients do not know sealed links.
   @Test(arguments: ["device_registration_link", "lost_user_mobile_device"])
   func aLinkIsPlainForOthers(_ call: String) async throws {
     let fixture = try await Fixture()

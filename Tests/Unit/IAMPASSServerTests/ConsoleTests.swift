@@ -5,7 +5,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A browser at the console, as far as the service sees one.
+/// A browser at the console, from the service's side.
 private struct Visitor {
   let fixture: Fixture
   var cookie: String?
@@ -26,7 +26,7 @@ private struct Visitor {
     await send("GET", path, [], origin: nil, accept: accept)
   }
 
-  /// - Parameter origin: of the page that has the form; nil: the browser does not say.
+  /// - Parameter origin: the origin of the page with the form; nil: the browser does not send it.
   func post(
     _ path: String, _ fields: [String: String], origin: String? = Fixture.origin, accept: String? = nil
   ) async -> ServiceReply {
@@ -57,7 +57,7 @@ extension ServiceReply {
     let fixture = try await Fixture()
     let code = try await fixture.service.storage.createConsoleLink(at: fixture.clock.now).exposedValue
     let visitor = Visitor(fixture: fixture)
-    // To look at it changes nothing.
+    // Opening it changes nothing.
     for _ in 0..<2 { #expect(await visitor.get("/enter/" + code).status == 200) }
     #expect(await visitor.post("/enter", ["code": code]).status == 303)
     #expect(await visitor.post("/enter", ["code": code]).reason == "UNKNOWN_LINK")
@@ -82,7 +82,7 @@ extension ServiceReply {
     }
   }
 
-  /// A Greek question mark is a semicolon to Swift, and none to the browser, in which another host has set `x`.
+  /// Swift treats a Greek question mark as a semicolon. The browser does not, and another host has set `x` in it.
   @Test func anotherCookiesTextIsNoCookie() async throws {
     var visitor = try await Visitor.admitted(to: try await Fixture())
     let own = try #require(visitor.cookie)
@@ -154,7 +154,7 @@ extension ServiceReply {
     for _ in 0..<FailureLimits.allowance(.registration).failures { _ = await visitor.get("/enter/guess") }
     #expect(await visitor.get("/enter/guess").status == 429)
     #expect(await visitor.post("/enter", ["code": "guess"]).status == 429)
-    // Whoever was sent a link has it, and is not kept out by others.
+    // A person with a link keeps it, and others cannot keep that person out.
     let code = try await fixture.service.storage.createConsoleLink(at: fixture.clock.now).exposedValue
     #expect(await visitor.post("/enter", ["code": code]).status == 303)
   }
@@ -214,7 +214,7 @@ extension ServiceReply {
     try await phone.approveOnly()
     #expect(await visitor.post(path + "/secret", [:]).text.contains("application_secret = "))
     #expect(await fixture.respond(try fixture.startRequest("alice")).status == 401)
-    // Replies about it are signed as when it started.
+    // Replies about it are signed as at its start.
     let request = try fixture.signed("GET", session.statusURL, by: session)
     let reply = await fixture.respond(request)
     #expect(reply.status == 200)
@@ -251,7 +251,7 @@ extension ServiceReply {
     wanted["answer_time"] = "20"
     wanted["greatest_duration"] = "100"
     wanted["walkaway"] = nil
-    // A tap is enough for what this is about.
+    // A tap is enough for these tests.
     wanted["match_code"] = "off"
     #expect(await visitor.post(path + "/settings", wanted).status == 303)
     let session = try await fixture.started("alice", query: "?duration_seconds=900")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// Each fault is refused for itself, and for nothing else.
+/// Each fault alone causes a refusal.
 @Suite struct CredentialCheckTests {
   private typealias Wrong = TestAuthenticator.Wrong
 
@@ -60,7 +60,7 @@ import Testing
     #expect(check.assertion(made, by: try own(counter: before), challenge: challenge) == .failure(.counter))
   }
 
-  /// All is in order but for the signature, which libfido2 checks.
+  /// Everything is right except the signature, which libfido2 checks.
   @Test func aChangedSignatureIsRefusedForThat() throws {
     let made = try authenticator.assertion(challenge: challenge)
     var signature = made.signature
@@ -70,7 +70,7 @@ import Testing
     #expect(check.assertion(changed, by: try own(), challenge: challenge) == .failure(.signature))
   }
 
-  /// The counter is signed too.
+  /// The signature covers the counter too.
   @Test func changedAuthenticatorDataAreRefusedBySignature() throws {
     let made = try authenticator.assertion(challenge: challenge, Wrong(counter: 9))
     var data = made.authenticatorData

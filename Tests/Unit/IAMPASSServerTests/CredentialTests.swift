@@ -5,7 +5,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// How a phone gets the method `device`: a credential of its authenticator's, at registration or later.
+/// How a phone gets the method `device`: it registers its authenticator's credential, at registration or later.
 @Suite struct CredentialTests {
   private let key: DeviceKey
   private let authenticator: TestAuthenticator
@@ -58,7 +58,7 @@ import Testing
     let reply = try await register(fixture, code, wrong)
     #expect(reply.status == 400)
     #expect(reply.reason == "BAD_CREDENTIAL")
-    // The link is not spent.
+    // The link can still be used.
     #expect(try await register(fixture, code).status == 200)
   }
 
@@ -129,9 +129,9 @@ import Testing
     #expect(UnverifiedAuthenticatorData([UInt8](repeating: 0xFF, count: 2_049)) == nil)
   }
 
-  // Later, on a phone that has none yet or has another.
+  // Later, on a phone without a credential or with another one.
 
-  /// - Parameter former: whose assertion agrees to be replaced.
+  /// - Parameter former: the credential whose assertion agrees to the replacement.
   private func addLater(
     _ phone: TestPhone, _ authenticator: TestAuthenticator, nonceOfChallenge: String? = nil,
     former: TestAuthenticator? = nil

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A page's stream, piece by piece.
+/// A page's stream, in pieces.
 struct TestStream {
   let source: any EventSource
 
@@ -61,7 +61,7 @@ struct DeviceEventsTests {
     #expect(try await stream.requests().map(\.blocked) == [0])
     #expect(try await fixture.start("alice") == .notStarted(reason: "REQUEST_PENDING"))
     fixture.clock.advance(seconds: 1)
-    // So that there is news in any case, and nothing is waited for.
+    // This makes sure that a change has happened, so that nothing waits.
     try await phone.change(.leave)
     #expect(try await stream.requests().map(\.blocked) == [1])
   }
@@ -101,7 +101,7 @@ struct DeviceEventsTests {
     }
     let watch = fixture.service.board.watch(.user(try #require(user)))
     _ = try await fixture.start("alice")
-    // What was said before the end is heard still.
+    // Events before the end still arrive.
     watch.abandon()
     #expect(await watch.wait(milliseconds: 0))
   }

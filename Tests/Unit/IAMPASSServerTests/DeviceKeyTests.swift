@@ -12,7 +12,7 @@ import Testing
 
   @Test func aSignatureIs64Bytes() throws {
     let key = try DeviceKey.generate()
-    // Short r or s come once in some hundred signatures.
+    // A short r or s occurs once in some hundred signatures.
     for _ in 0..<600 { #expect(try key.signature(over: message).count == 64) }
   }
 

@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Testing
 
-/// What one side writes, the other reads.
+/// Each side reads what the other writes.
 @Suite struct DeviceMessagesTests {
   private let context = SignInContext(host: "web-1", service: "sudo", user: "alice")
   private let ask = DeviceAsk(
@@ -10,7 +10,7 @@ import Testing
   private let credential = UnverifiedCredential(
     id: [1, 2, 255], publicKey: "key", authenticatorData: [3], clientData: Array("{}".utf8))
 
-  /// As it comes over the wire.
+  /// The message as transmitted.
   private func received(_ json: JSON) throws -> JSON { try JSON(parsing: json.encoded()) }
 
   @Test func aRegistrationWithACredentialIsReadAsWritten() throws {
@@ -129,7 +129,7 @@ import Testing
   @Test(arguments: ["_w==", "/w", "A", "_x", " _w", "é"])
   func base64URLIsStrict(_ text: String) { #expect(Base64URL.decode(text) == nil) }
 
-  /// The same numbers as a browser would get: they are part of the protocol.
+  /// The numbers that a browser computes too: they are part of the protocol.
   @Test func theChallengeOfACredentialIsItsText() {
     let expected = Digest.sha256(Array("iampass credential 1\nabc\nKEY".utf8))
     #expect(CredentialChallenge.bytes(for: Secret("abc"), publicKey: "KEY") == expected)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// Approvals by an unlocked phone, and which method a request gets.
+/// Approvals by an unlocked phone, and the method of each request.
 @Suite struct DeviceMethodTests {
   private struct Scene {
     let fixture: Fixture
@@ -24,7 +24,7 @@ import Testing
 
     func onlyRequest() async throws -> OpenRequest { try #require(try await phone.list().first) }
 
-    /// An approval with an assertion over it, made wrong on demand.
+    /// An approval with an assertion over it, with an error on request.
     func approve(
       _ request: OpenRequest, _ wrong: TestAuthenticator.Wrong = .init(), code: String = "",
       by other: TestAuthenticator? = nil, method: AuthenticationMethod? = nil
@@ -123,7 +123,7 @@ import Testing
     #expect(try await scene.fixture.status(of: session).status == .identifying)
   }
 
-  /// Else whoever has the phone's key alone would say that a tap was asked for.
+  /// Otherwise someone with only the phone's key could claim that a tap was enough.
   @Test func thePhoneDoesNotChooseTheMethod() async throws {
     let scene = try await Scene()
     let session = try await scene.fixture.started("alice")
@@ -206,7 +206,7 @@ import Testing
     #expect(try await scene.fixture.status(of: session).status == .cancelled)
   }
 
-  /// The kept answers, without what is null.
+  /// The stored answers, without null members.
   private func kept(_ fixture: Fixture) async throws -> [[String: String]] {
     let names = ["session", "public_key", "statement", "signature", "context", "assertion", "credential_key"]
     return try await fixture.service.storage.read { db in

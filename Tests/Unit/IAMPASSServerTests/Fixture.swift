@@ -7,7 +7,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A machine's clocks that stand still until they are moved; clients have its wall clock's time.
+/// A machine's clocks, which move only on command. Clients use the wall clock's time.
 final class TestClock: Sendable {
   private struct State {
     var boot = 1
@@ -36,7 +36,7 @@ final class TestClock: Sendable {
   /// The wall clock is set.
   func step(seconds: Int64) { state.withLock { $0.wall = $0.wall.advanced(seconds: seconds) } }
 
-  /// The machine is off for some seconds, and has been running for `running` ones since.
+  /// The machine was off for some seconds, and has been running for `running` seconds.
   func reboot(after seconds: Int64, running: Int64 = 5) {
     state.withLock {
       $0.boot += 1
@@ -46,7 +46,7 @@ final class TestClock: Sendable {
   }
 }
 
-/// A whole service on a directory of its own, without sockets.
+/// A whole service in its own directory, without sockets.
 final class Fixture: Sendable {
   static let authority = "iampass.test"
   static let origin = "https://iampass.test"
@@ -56,7 +56,7 @@ final class Fixture: Sendable {
   let service: Service
   let application: Application
 
-  /// - Parameter matchCodes: off where the code is not the subject.
+  /// - Parameter matchCodes: off unless the test is about codes.
   init(publicURL: String? = nil, matchCodes: MatchCodes = .off) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try Storage(folder: folder, clocks: clock.clocks)
@@ -66,13 +66,13 @@ final class Fixture: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// Another service on the same directory: what a restart finds.
+  /// A second service in the same directory, as after a restart.
   func restarted(publicURL: String? = nil) throws -> Service {
     Fixture.service(
       try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
-  /// Another service on a directory of its own, with a database that was put there.
+  /// A second service in its own directory, with a given database.
   func service(in folder: String) throws -> Service {
     Fixture.service(try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: nil)
   }
@@ -192,16 +192,16 @@ extension ServiceReply {
   var reason: String? { try? AcknowledgementReply(parsing: body).reason }
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-  /// Whether this is signed as the reply to `request`, by who holds `secret`.
+  /// Whether the owner of `secret` signed this as the reply to `request`.
   func isSigned(for request: ServiceRequest, by secret: Secret) throws -> Bool {
     let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
     return header(ReplySignature.header)
       == ReplySignature.signature(secret: secret, nonce: claim.nonce, status: status, body: body)
   }
 
-  /// Whether what was asked is under a signature of this, too.
+  /// Whether the reply's signature also covers the request.
   ///
-  /// - Parameter address: what of the request's address its own signature is over.
+  /// - Parameter address: the part of the request's address that the request's own signature covers.
   func isSigned(for request: ServiceRequest, at address: String, by secret: Secret) throws -> Bool {
     let claim = try #require(UnverifiedAuthentication(header: request.values(of: ["Authentication"])[0]))
     return header(ReplySignature.targetHeader)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A target in absolute form names an authority of its own, which is left out before the service sees it.
+/// A target in absolute form names its own authority. The service never sees that authority.
 @Suite struct FramingTests {
   private func isTaken(_ target: String, host: String, publicURL: String? = nil) throws -> Bool {
     let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: ["Host": host])

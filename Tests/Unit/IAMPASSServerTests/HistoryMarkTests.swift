@@ -62,7 +62,7 @@ import Testing
     let fixture = try await Fixture()
     _ = try await TestPhone.registered(in: fixture)
     let copy = fixture.folder + "/copy"
-    // Not by `backup`: as a machine that is set back, or a file system's snapshot.
+    // Not by `backup`, but like a machine that was reset, or a file system's snapshot.
     try await fixture.service.storage.copyAll(to: copy)
     _ = try await fixture.started("alice")
     let later = try await mark(fixture)
@@ -80,7 +80,7 @@ import Testing
       fixture.clock.advance(seconds: 60)
       let restored = try await putBack(copy, in: fixture)
       #expect(try await restored.storage.beginWithCopy())
-      // What was signed before is refused, as ever.
+      // A request that was signed earlier is refused as usual.
       fixture.clock.advance(seconds: 1)
       let now = try await mark(fixture, restored)
       #expect(now.epoch > last.epoch)
@@ -90,7 +90,7 @@ import Testing
     #expect(before.epoch > 0)
   }
 
-  /// A service on a folder of its own, with a copy of the database.
+  /// A service in its own folder, with a copy of the database.
   private func putBack(_ copy: String, in fixture: Fixture) async throws -> Service {
     let folder = fixture.folder + "/restored-" + (try #require(Digest.randomIdentifier()))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -20,8 +20,8 @@ import Testing
     /// A session that alice has approved.
     ///
     /// - Parameters:
-    ///   - boot: nil as an older module, which tells none.
-    ///   - isSigned: the signed address has the body's digest.
+    /// - boot: nil as from an older module, which does not send it.
+    /// - isSigned: whether the signed address has the body's digest.
     func signedIn(
       boot: String?, by credential: HostCredential? = nil, isSigned: Bool = true, service: String = "sshd"
     ) async throws -> StartedSession {
@@ -94,7 +94,7 @@ import Testing
     #expect(try await office.ending(of: first) == nil)
   }
 
-  /// Two computers with one credential, or a request that somebody held back.
+  /// Two computers share a credential, or someone delayed a request.
   @Test func aBootThatComesBackEndsNothing() async throws {
     let office = try await Office()
     _ = try await office.signedIn(boot: "b1")
@@ -103,7 +103,7 @@ import Testing
     #expect(try await office.ending(of: second) == nil)
   }
 
-  /// Several computers may share it: each ends its own.
+  /// Several computers may share it, and each ends its own sessions.
   @Test func theApplicationsOwnCredentialEndsNothing() async throws {
     let office = try await Office()
     let fixture = office.fixture

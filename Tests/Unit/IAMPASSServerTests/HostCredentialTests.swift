@@ -49,7 +49,7 @@ import Testing
     #expect(try await phone.list().map(\.context) == [SignInContext(host: "laptop-7", service: "sshd")])
   }
 
-  /// One unanswered request a source, and another host's name is no other source.
+  /// A source may have one unanswered request. Another host name does not make another source.
   @Test func anotherHostsNameIsNoOtherSource() async throws {
     let (fixture, _, credential) = try await office()
     _ = try await started(fixture, credential)
@@ -75,7 +75,7 @@ import Testing
     #expect(try await fixture.start("alice") != .notStarted(reason: "NO_MOBILE_DEVICE"))
   }
 
-  /// iampassctl tells a host's credential from a wrong one by this.
+  /// iampassctl distinguishes a host's credential from a wrong one by this.
   @Test func theRefusalToManageIsSignedAndHasItsReason() async throws {
     let (fixture, _, credential) = try await office()
     let request = try fixture.signed(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// Whoever holds one host's credential chooses service and remote host, and so the source.
+/// The owner of one host's credential chooses service and remote host, and so the source.
 @Suite struct HostHammeringTests {
   private func office() async throws -> (Fixture, TestPhone, HostCredential) {
     let fixture = try await Fixture()
@@ -17,7 +17,7 @@ import Testing
       named: host, host: host, of: "shop", at: fixture.clock.now)
   }
 
-  /// As from a source that was never heard of.
+  /// As from a new source.
   private func start(
     _ fixture: Fixture, _ credential: HostCredential, from source: Int
   ) async throws -> StartReply {
@@ -44,7 +44,7 @@ import Testing
     #expect(try await start(fixture, credential, from: 100) != .notStarted(reason: "TOO_MANY_DENIALS"))
   }
 
-  /// Bots at the door of ssh are denied, each from its own address: the owner's sudo on that host goes on.
+  /// Bots at ssh's port are denied, each from its own address. The owner's sudo on that host still works.
   @Test func fewerDenialsLeaveTheHostsOtherSourcesAlone() async throws {
     let (fixture, phone, credential) = try await office()
     try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost - 1, answer: .deny)
@@ -68,11 +68,11 @@ import Testing
     #expect(try await start(fixture, credential, from: 100) == .notStarted(reason: "REQUEST_PENDING"))
     let other = try await self.credential(in: fixture, host: "laptop-8")
     guard case .started = try await start(fixture, other, from: 0) else { throw Fixture.NotStarted() }
-    // What was held back is shown with the oldest.
+    // The oldest request shows how many more were blocked.
     #expect(try await phone.list().compactMap(\.blocked).max() == 26)
   }
 
-  /// Nine strangers at the host's sshd are denied: the owner at its keyboard is asked all the same.
+  /// Nine strangers at the host's sshd are denied. The owner at its keyboard is still asked.
   @Test(arguments: [DeviceAnswer.deny, .notMe])
   func deniedStrangersDoNotBlockTheUserAtTheKeyboard(_ answer: DeviceAnswer) async throws {
     let (fixture, phone, credential) = try await office()
@@ -96,7 +96,7 @@ import Testing
     guard case .started = try await start(fixture, credential, from: 0) else { throw Fixture.NotStarted() }
   }
 
-  /// Of several hosts, or with the application's own credential, they are more than one host may have.
+  /// Requests of several hosts, or with the application's own credential, may exceed one host's limit.
   @Test func strangersEverywhereLeaveTheUserAtAKeyboardAPlace() async throws {
     let fixture = try await Fixture()
     _ = try await TestPhone.registered(in: fixture)

@@ -60,7 +60,7 @@ import Testing
     #expect(client([proxy]) == "192.0.2.7")
   }
 
-  /// U+0600 makes one character with the comma behind it.
+  /// U+0600 forms one character with the comma after it.
   @Test func aForwardedAddressIsFoundBehindWhateverTheClientSent() throws {
     let proxy = try #require(PeerAddress("127.0.0.1"))
     for sent in ["\u{600}", "x\u{301}", "x,\u{301}"] {
@@ -92,7 +92,7 @@ import Testing
 @Suite struct LimitTests {
   private static let failures = FailureLimits.allowance(.signature(client: "")).failures
 
-  /// A service to which wrong signatures under the application's id came, as many as it counts.
+  /// A service that has counted as many wrong signatures under the application's id as it counts.
   private func hammered() async throws -> (Fixture, target: String) {
     let fixture = try await Fixture()
     let target = "/management/has_registered_mobile_device/\(fixture.application.id)/alice"
@@ -113,7 +113,7 @@ import Testing
     #expect(await fixture.respond(try fixture.signed("GET", target, origin: "https://elsewhere.test")).status == 401)
   }
 
-  /// Whoever is behind the same address knows the id, and must not make the right ones unavailable.
+  /// Someone behind the same address knows the id, and must not block the right clients.
   @Test func aRightSignatureIsTakenAfterAnyNumberOfWrongOnes() async throws {
     let (fixture, target) = try await hammered()
     for _ in 0..<3 {
@@ -148,7 +148,7 @@ import Testing
     #expect(try await TestPhone.register(in: fixture, code: Secret("guess")).status == 404)
   }
 
-  /// Else one who makes codes up keeps everybody behind a proxy from registering.
+  /// Otherwise someone who guesses codes keeps everyone behind a proxy from registering.
   @Test func aRightLinkIsTakenAfterAnyNumberOfGuesses() async throws {
     let fixture = try await Fixture()
     try await fixture.addUser("alice")
@@ -177,7 +177,7 @@ import Testing
     #expect(try await phone.answer(.approve, to: open).status == 200)
   }
 
-  /// Whoever knows a phone's id needs no key for a wrong signature.
+  /// A wrong signature needs only a phone's id, not its key.
   @Test func wrongSignaturesInAPhonesNameDoNotShutItOut() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
@@ -229,7 +229,7 @@ import Testing
     #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "TOO_MANY_DENIALS"))
   }
 
-  /// Who guesses codes is no better than who is denied.
+  /// A wrong code counts like a denial.
   @Test func wrongCodesAreDenials() async throws {
     let fixture = try await Fixture(matchCodes: .on)
     let phone = try await TestPhone.registered(in: fixture)
@@ -248,7 +248,7 @@ import Testing
     _ = try await fixture.started("alice", context: SignInContext(host: "web-1", remoteHost: "192.0.2.9"))
   }
 
-  /// Computers that say nothing of themselves are told apart by their address.
+  /// Computers that do not name themselves are distinguished by their address.
   @Test func anotherComputerWithoutContextGoesOn() async throws {
     let (fixture, phone) = try await office()
     func start(from peer: String) async throws -> StartReply {

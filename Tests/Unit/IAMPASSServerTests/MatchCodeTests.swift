@@ -13,7 +13,7 @@ import Testing
     return (fixture, phone, session, try #require(session.matchCode))
   }
 
-  /// Another code than this, of the same form.
+  /// Another code in the same form.
   private func other(than code: String) -> String { code == "00" ? "01" : "00" }
 
   private func approve(_ phone: TestPhone, code: String) async throws -> ServiceReply {
@@ -27,7 +27,7 @@ import Testing
     #expect(settings.matchCodes == .on)
   }
 
-  /// Older than match codes: they are on there too.
+  /// This setting is older than match codes. They are on there too.
   @Test func anApplicationOfAnOldDatabaseHasMatchCodes() throws {
     let database = try DatabaseQueue()
     try Schema.migrator.migrate(database, upTo: "source blocks")
@@ -70,7 +70,7 @@ import Testing
     #expect(try await fixture.status(of: session).status == .cancelled)
   }
 
-  /// As a phone does that knows nothing of codes.
+  /// Like a phone that does not know codes.
   @Test func anApprovalWithoutACodeChangesNothing() async throws {
     let (fixture, phone, session, code) = try await waiting()
     let reply = try await approve(phone, code: "")
@@ -101,7 +101,7 @@ import Testing
       TestPhone.request(DeviceRoute.requests, try phone.askBody(.requests)))
     let item = try #require(try JSON(parsing: reply.body)["requests"]?.array?.first)
     #expect(item["match_code"] == .bool(true))
-    // Not among the values: digits of identifiers and times may be the same.
+    // Values are left out: digits of identifiers and times may be the same.
     guard case .object(let members) = item else { throw Fixture.NotStarted() }
     #expect(members.allSatisfy { $0.value != .string(code) && $0.value != .integer(Int64(code) ?? -1) })
     #expect(
@@ -118,7 +118,7 @@ import Testing
     #expect(await restarted.respond(to: TestPhone.request(DeviceRoute.answer, wrong)).reason == "WRONG_CODE")
   }
 
-  /// The published clients send no context and show no code.
+  /// The published clients do not send a context or show a code.
   @Test func aClientThatSendsNoContextGetsNoCode() async throws {
     let fixture = try await Fixture(matchCodes: .on)
     let phone = try await TestPhone.registered(in: fixture)
@@ -129,7 +129,7 @@ import Testing
     try await phone.approveOnly()
   }
 
-  /// Else a computer that says nothing of itself gets round the codes.
+  /// Otherwise a computer could avoid the codes by not naming itself.
   @Test func whereCodesAreRequiredAStartWithoutAContextIsRefused() async throws {
     let fixture = try await Fixture(matchCodes: .required)
     let phone = try await TestPhone.registered(in: fixture)
@@ -147,7 +147,7 @@ import Testing
     #expect(try await phone.list().map(\.asksCode) == [true])
   }
 
-  /// Of a later version, before a step back.
+  /// A value from a later version, before a downgrade.
   @Test func anUnknownSettingIsTakenForTheStrictest() { #expect(MatchCodes(stored: 7) == .required) }
 
   @Test func withoutTheSettingThereIsNoCode() async throws {
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  // Two requests with one code would let a stranger in with what the owner's own terminal shows.
+  // If two requests had one code, the code on the owner's terminal could let a stranger in.
 
   @Test func openRequestsOfAUserHaveCodesOfTheirOwn() async throws {
     let fixture = try await Fixture(matchCodes: .on)
@@ -187,7 +187,7 @@ import Testing
     #expect(Set(codes).count == 2 * RequestPlaces.greatestOfUser)
   }
 
-  /// As many as there are, by whatever way they end; then nobody is asked until one of them is old.
+  /// All codes are in use, however their requests ended. No request starts until one of the codes is old.
   @Test(arguments: ["approved", "denied", "given up"])
   func aCodeRestsForTwoMinutesAfterItsRequest(_ end: String) async throws {
     let fixture = try await Fixture(matchCodes: .on)
@@ -212,7 +212,7 @@ import Testing
     #expect(try await fixture.started("alice", context: another).matchCode != nil)
   }
 
-  /// They begin requests and give them up at once, which nobody denies.
+  /// They start requests and cancel them immediately, so that nobody denies them.
   @Test func strangersLeaveTheUserAtTheKeyboardCodes() async throws {
     let fixture = try await Fixture(matchCodes: .on)
     _ = try await TestPhone.registered(in: fixture)
@@ -235,7 +235,7 @@ import Testing
     #expect(try await fixture.started("bob").matchCode != nil)
   }
 
-  /// The owner's code, typed at the stranger's request: it lets in nobody, and the owner's own waits on.
+  /// The owner's code, typed at the stranger's request, lets nobody in. The owner's own request goes on.
   @Test func aCodeIsTakenForItsOwnRequestOnly() async throws {
     let fixture = try await Fixture(matchCodes: .on)
     let phone = try await TestPhone.registered(in: fixture)
@@ -254,7 +254,7 @@ import Testing
     var seen: Set<Int> = []
     for _ in 0..<500 { seen.insert(try Fresh.number(below: 100)) }
     #expect(seen.isSubset(of: Set(0..<100)))
-    // 500 draws of 100 leave out one or two; a third of them never by chance.
+    // 500 draws of 100 miss one or two by chance, and never a third.
     #expect(seen.count > 66)
     #expect(try Fresh.number(below: 1) == 0)
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A name server that is silent until it is told otherwise.
+/// A name server that does not answer until it is told to.
 private final class SilentNames: Sendable {
   private let state = Mutex((isSilent: true, asked: 0, most: 0))
 
@@ -25,7 +25,7 @@ private final class SilentNames: Sendable {
 }
 
 @Suite struct NameLookupTests {
-  /// Everything else that blocks shares a few threads: files, and whatever a library brings.
+  /// All other blocking work shares a few threads: files, and whatever a library does.
   @Test(.timeLimit(.minutes(2))) func namesThatHangHoldNoOthersThreads() async throws {
     let names = SilentNames()
     let lookup = NameLookup { _, _ in
@@ -33,7 +33,7 @@ private final class SilentNames: Sendable {
       return []
     }
     try await withThrowingTaskGroup { group in
-      // Also where this fails: else they would hang for ever.
+      // This also runs after a failure. Otherwise the lookups would hang for ever.
       defer { names.speak() }
       for number in 0..<(4 * NameLookup.threads) {
         group.addTask { _ = try await lookup.addresses(of: "\(number).test", port: 443) }

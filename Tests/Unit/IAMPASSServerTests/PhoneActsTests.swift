@@ -5,7 +5,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// What a phone can say beside yes and no.
+/// What a phone can answer besides yes and no.
 @Suite struct PhoneActsTests {
   private func waiting() async throws -> (Fixture, TestPhone, StartedSession) {
     let fixture = try await Fixture()
@@ -142,7 +142,7 @@ import Testing
     #expect(try await phone.send(DeviceRoute.end, statement).status == 400)
   }
 
-  /// A session that was left, and one that was approved since.
+  /// A session that the phone left, and a session approved since.
   private func approvedWhileAway() async throws -> (Fixture, TestPhone, far: StartedSession, near: StartedSession) {
     let (fixture, phone, far, _) = try await approved()
     try await phone.change(.leave)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// A page that nothing rings is to be opened by hand: the terminal says where it is.
+/// If nothing rings the page, the user must open it by hand: the terminal shows its address.
 @Suite struct PhonePageAddressTests {
   private func office() async throws -> (Fixture, TestPhone) {
     let fixture = try await Fixture()
@@ -19,7 +19,7 @@ import Testing
     #expect(try await fixture.started("alice").phonePage == "https://iampass.test/phone/")
   }
 
-  /// `iampass-phone` asks for no stream, and waits by itself.
+  /// `iampass-phone` does not open a stream. It polls.
   @Test func aPhoneThatIsNoPageIsNot() async throws {
     let (fixture, phone) = try await office()
     _ = try await phone.list()
@@ -54,7 +54,7 @@ import Testing
     #expect(session.phonePage == "https://iampass.test/iam/phone/")
   }
 
-  /// What the terminal shows is the service's own word.
+  /// The terminal shows the service's text.
   @Test func theReplyThatNamesItIsSigned() async throws {
     let (fixture, phone) = try await office()
     try await open(phone)

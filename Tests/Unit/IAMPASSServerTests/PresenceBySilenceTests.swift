@@ -5,7 +5,7 @@ import Testing
 @testable import IAMPASSServer
 
 @Suite struct PresenceBySilenceTests {
-  /// A session that was approved by a phone that asks for requests, as iampass-phone does.
+  /// A session approved by a phone that polls for requests, as iampass-phone does.
   private func signedIn(silenceLeaves: Bool = true) async throws -> (Fixture, TestPhone, StartedSession) {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// Time passes, and housekeeping looks every 20 seconds.
+  /// Time passes, and housekeeping runs every 20 seconds.
   private func pass(_ seconds: Int64, in fixture: Fixture, at service: Service? = nil) async throws {
     for end in stride(from: seconds, to: 0, by: -20) {
       fixture.clock.advance(seconds: min(end, 20))
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Silence begins to count now, but for what was `counted` before.
+  /// Silence counts from now, in addition to `counted`.
   private func expectToCount(
     _ session: StartedSession, in fixture: Fixture, at service: Service? = nil, counted: Int64 = 0
   ) async throws {

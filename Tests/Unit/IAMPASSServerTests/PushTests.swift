@@ -10,7 +10,7 @@ struct PushTests {
   private let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
   private let secret = "BTBZMqHH6r4Tts7J_aSIgg"
 
-  /// Where nobody is asked: this computer itself is no push service.
+  /// An address where nobody listens: this computer itself is not a push service.
   static var subscription: UnverifiedPushSubscription {
     UnverifiedPushSubscription(
       endpoint: "https://localhost/a", p256dh: PushTests().point, auth: Secret(PushTests().secret))
@@ -67,7 +67,7 @@ struct PushTests {
   @Test func takesOnlyKeysThatWork() {
     #expect(subscription("https://push.test/a", secret: "BTBZMqHH6r4Tts7J") == nil)
     #expect(subscription("https://push.test/a", point: secret) == nil)
-    // Of the right length, and on no curve.
+    // The right length, but not on the curve.
     let wrong = [4] + [UInt8](repeating: 1, count: 64)
     #expect(subscription("https://push.test/a", point: Base64URL.encode(wrong)) == nil)
   }
@@ -94,7 +94,7 @@ struct PushTests {
     #expect(PublicNetwork.contains(v6: start + middle + end) == isPublic)
   }
 
-  /// A phone must not choose what else this service knocks at.
+  /// A phone must not make this service try other ports.
   @Test func refusesASubscriptionAtAnotherPort() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
@@ -104,7 +104,7 @@ struct PushTests {
     #expect(try await phone.subscribe(usual).status == 200)
   }
 
-  /// Stored by a version that took any port.
+  /// An earlier version, which accepted any port, stored this subscription.
   @Test func doesNotRingAtAnotherPort() async throws {
     let stored = try #require(subscription("https://localhost:1/a"))
     await #expect(throws: PushProblem.unusualPort) {
@@ -121,7 +121,7 @@ struct PushTests {
   func ringsAtNoAddressOfThisMachinesOwnNetworks(_ address: String, isTaken: Bool) throws {
     let own = OwnNetworks(networks: [
       .init(address: [141, 5, 7, 1], mask: [255, 255, 255, 0]),
-      // Everybody's network is none of this machine's own.
+      // A network of all addresses does not count as this machine's own.
       .init(address: [9, 9, 9, 9], mask: [0, 0, 0, 0]),
       .init(
         address: [0x2A, 0x01, 0x04, 0xF8, 0, 1, 0, 2] + [UInt8](repeating: 0, count: 8),

@@ -6,7 +6,7 @@ import Testing
 @testable import IAMPASSServer
 
 @Suite struct RegistrationHookTests {
-  /// A program that keeps what it was given.
+  /// A program that keeps its input.
   private func program(_ script: String, in fixture: Fixture) throws -> String {
     let path = fixture.folder + "/hook"
     try write("#!/bin/sh\n" + script + "\n", to: path)
@@ -52,7 +52,7 @@ import Testing
     #expect(text.firstMatch(of: /^\+4915112345678\nHello; https:\/\/iampass\.test\/register\/[0-9a-f]{32}\n$/) != nil)
   }
 
-  /// Else who has the console has a shell, and with it every secret.
+  /// Otherwise anyone with the console would have a shell, and with it every secret.
   @Test func onlyRootsOwnProgramsOfTheFolderAreRun() async throws {
     let fixture = try await office("exit 0")
     let folder = fixture.folder
@@ -65,7 +65,7 @@ import Testing
     #expect(problem(folder + "/link") != nil)
     chmod(folder + "/hook", 0o722)
     #expect(problem(folder + "/hook") != nil)
-    // It was stored before.
+    // The program was stored earlier.
     #expect(try await send(fixture).reason == "SMS_NOT_SENT")
     chmod(folder + "/hook", 0o700)
     chown(folder + "/hook", 65_534, 65_534)

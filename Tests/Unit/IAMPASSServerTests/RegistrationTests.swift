@@ -141,7 +141,7 @@ import Testing
     #expect(try await fixture.status(of: session).status == .active)
   }
 
-  /// Reports the phone as lost; the service's reply.
+  /// Reports the phone as lost, and returns the service's reply.
   private func lose(_ fixture: Fixture, _ query: String = "") async throws -> ServiceReply {
     let target = "/management/lost_user_mobile_device/\(fixture.application.id)/alice\(query)"
     return await fixture.respond(try fixture.signed("GET", target))
@@ -152,7 +152,7 @@ import Testing
     return Secret(String(link.dropFirst(Fixture.origin.count + "/register/".count)))
   }
 
-  /// An older one may be in somebody else's hands.
+  /// Someone else may have an older link.
   @Test(arguments: [false, true])
   func aNewLinkTakesTheOlderUnusedOnesBack(isLost: Bool) async throws {
     let fixture = try await fixtureWithUser()
@@ -197,7 +197,7 @@ import Testing
     let own = try #require(sessions[1].name)
     let reply = try await lose(fixture, "?end_sessions=1&keep_sessions=\(own)%2Canother")
     #expect(reply.status == 200)
-    // The open request was no session yet.
+    // The open request had not become a session yet.
     #expect(try LostDeviceSessions.ended(in: reply.body) == 2)
     for session in [sessions[0], sessions[2], open] {
       #expect(
@@ -216,7 +216,7 @@ import Testing
     #expect(try await fixture.status(of: session).status == .active)
   }
 
-  /// As the published clients ask; the service says nothing of sessions then.
+  /// As the published clients ask. The service does not report sessions then.
   @Test func aLossThatSaysNothingOfSessionsIsAnsweredAsBefore() async throws {
     let fixture = try await fixtureWithUser()
     #expect(try LostDeviceSessions.ended(in: try await lose(fixture).body) == nil)
@@ -239,7 +239,7 @@ import Testing
 
   @Test func aNameThatStandsTwiceIsAddedAndListedOnce() async throws {
     let fixture = try await fixtureWithUser()
-    // The last two look alike, and are two users.
+    // The last two look alike but are two users.
     let names = ["bob", "alice", "bob", "alice", "\u{E9}", "e\u{301}"]
     let reply = await fixture.respond(
       try fixture.signed(

@@ -49,7 +49,7 @@ import Testing
     try String.fetchSet(db, sql: "SELECT type || ' ' || name || ': ' || sql FROM sqlite_master WHERE sql IS NOT NULL")
   }
 
-  /// In a new database and in one that was brought up to date alike, since both have it from the same migrations.
+  /// The same in a new database and in an upgraded one, since both run the same migrations.
   @Test func everySettingIsAudited() throws {
     let database = try DatabaseQueue()
     try Schema.migrator.migrate(database)

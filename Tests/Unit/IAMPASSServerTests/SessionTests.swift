@@ -60,7 +60,7 @@ import Testing
     let wanted = try await fixture.started("root", context: SignInContext(host: "web-1", user: "root"))
     let own = try await fixture.started("mallory", context: SignInContext(host: "web-1", user: "mallory"))
     try await phone.approveOnly()
-    // Whoever carries the question about the one asks about the other with the same nonce.
+    // An intermediary asks about the other session with the same nonce.
     let reply = await fixture.respond(try fixture.signed("GET", own.statusURL, by: own, nonce: 4_711))
     let signature = reply.headers.first { $0.name == ReplySignature.header }?.value
     #expect(
@@ -147,7 +147,7 @@ import Testing
         == .notStarted(reason: "REQUEST_PENDING"))
   }
 
-  /// The reply with the change may have been lost on the way.
+  /// The reply with the change may have been lost.
   @Test func whoAsksAgainRightAfterAChangeIsHeldForASecondAtMost() async throws {
     let (fixture, phone, session) = try await waiting()
     try await phone.approveOnly()
@@ -159,7 +159,7 @@ import Testing
     #expect(try #require(stored).holdEnd(arrival: later, wait: 20) == later.advanced(seconds: 20))
   }
 
-  /// So that a thousand of them do not end at a thousand times.
+  /// Otherwise a thousand of them would end at a thousand different times.
   @Test func longHoldsOfOneSecondEndTogether() async throws {
     let (fixture, _, session) = try await waiting()
     let stored = try await fixture.service.storage.read { try Session.find(token: session.token.exposedValue, in: $0) }

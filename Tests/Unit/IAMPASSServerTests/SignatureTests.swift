@@ -78,8 +78,8 @@ import Testing
     #expect(await fixture.respond(request).reason == "NONCE_REPLAYED")
   }
 
-  /// What the published clients leave out of the signed text ends with the last `://`: everything before it could be
-  /// exchanged.
+  /// The published clients leave out everything up to the last `://` from the signed text. An attacker could exchange
+  /// that part.
   @Test(arguments: SigningScheme.allCases)
   func refusesAnAddressWithASecondMarker(_ scheme: SigningScheme) async throws {
     let fixture = try await Fixture()
@@ -112,7 +112,7 @@ import Testing
     #expect(await fixture.respond(try fixture.signed("GET", target, scheme: scheme)).status == 200)
   }
 
-  /// In the signed text nothing stands between address and time stamp.
+  /// The signed text has no separator between address and time stamp.
   @Test(arguments: SigningScheme.allCases)
   func takesATimestampInItsOneSpellingAlone(_ scheme: SigningScheme) async throws {
     let fixture = try await Fixture()
@@ -215,7 +215,7 @@ import Testing
   func theSecondSignatureIsOverWhatWasAsked(_ scheme: SigningScheme) async throws {
     let fixture = try await Fixture()
     try await fixture.addUser("alice")
-    // With the port that some clients sign and others leave out: each checks what it has signed.
+    // Some clients sign the port and others leave it out. Each checks what it signed itself.
     for origin in [Fixture.origin, Fixture.origin + ":443"] {
       for user in ["alice", "nobody"] {
         let target = "/management/has_registered_mobile_device/\(fixture.application.id)/" + user
@@ -224,7 +224,7 @@ import Testing
         let address = (scheme == .client ? String(origin.dropFirst("https://".count)) : origin) + target
         #expect(try reply.isSigned(for: request, at: address, by: fixture.application.secret))
         #expect(try !reply.isSigned(for: request, at: address + "x", by: fixture.application.secret))
-        // What clients of older versions look at is there as it was.
+        // Members that older clients read are unchanged.
         #expect(try reply.isSigned(for: request, by: fixture.application.secret))
       }
     }
@@ -259,7 +259,7 @@ import Testing
 
   @Test(arguments: [
     ("https://public.test", "https://public.test", ""),
-    // The proxy passes the path on, or takes its own part of it away.
+    // The proxy passes the path on, or removes its own part.
     ("https://public.test/iam", "https://public.test", "/iam"),
     ("https://public.test/iam", "https://public.test/iam", ""), ("https://public.test", "https://public.test:443", ""),
   ])

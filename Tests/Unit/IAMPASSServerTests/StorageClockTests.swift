@@ -109,7 +109,7 @@ import Testing
 
   // MARK: - Nonces
 
-  /// Whether a request that was taken is taken once more.
+  /// Whether an accepted request is accepted again.
   private func isTakenAgain(_ request: ServiceRequest, _ fixture: Fixture) async -> Bool {
     let reply = await fixture.respond(request)
     #expect(reply.status == 200 || reply.reason == "NONCE_REPLAYED")
@@ -146,7 +146,7 @@ import Testing
 
   @Test func nobodyIsKeptOutByAClockThatWasWrong() async throws {
     let fixture = try await Fixture()
-    // Hours behind what was taken already, and a month.
+    // Hours before the newest accepted request, and a month.
     for step in [2 * Self.hour, 30 * 24 * Self.hour] {
       fixture.clock.step(seconds: step)
       for _ in 0..<4 {
@@ -169,7 +169,7 @@ import Testing
     let restarted = try office.fixture.restarted()
     try await restarted.tidy()
     #expect(try await office.status(of: live, by: restarted).status == .active)
-    // The hour that the machine was off counts.
+    // The hour in which the machine was off counts.
     office.clock.advance(seconds: 11 * Self.hour - 1)
     #expect(try await office.status(of: live, by: restarted).status == .active)
     office.clock.advance(seconds: 1)
@@ -188,7 +188,7 @@ import Testing
     try await restarted.tidy()
     office.clock.advance(seconds: 30)
     try await restarted.tidy()
-    // A computer whose clock is right is refused, and confirms nothing.
+    // A computer with a right clock is refused, and confirms nothing.
     office.clock.step(seconds: -error)
     let question = try office.fixture.signed("GET", live.statusURL, by: live)
     office.clock.step(seconds: error)
@@ -218,7 +218,7 @@ import Testing
     let live = try await office.signedIn()
     let copy = office.fixture.folder + "/copy"
     try await office.fixture.service.storage.copyAll(to: copy)
-    // A machine that runs for a year.
+    // A machine that has been running for a year.
     office.clock.reboot(after: Self.hour, running: 365 * 24 * Self.hour)
     let folder = office.fixture.folder + "/moved"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

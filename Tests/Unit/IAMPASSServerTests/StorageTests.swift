@@ -4,7 +4,7 @@ import Testing
 @testable import IAMPASSServer
 
 @Suite struct StorageTests {
-  /// SQLite's numbers of NORMAL and FULL.
+  /// SQLite's values of NORMAL and FULL.
   private static let normal = 1
   private static let full = 2
 
@@ -34,7 +34,7 @@ import Testing
   @Test func theIDsOfAnOlderDatabaseAreNotGivenAgain() async throws {
     let fixture = try await Fixture()
     try await fixture.addUser("alice")
-    // As before users' ids were kept, with one deleted whom the audit remembers.
+    // As before users' ids were kept: one user was deleted, and the audit still names them.
     try await fixture.service.storage.write { db in
       try db.execute(
         sql: """

@@ -16,7 +16,7 @@ private final class CertificateFolder {
 
   func makePair(certificate: String? = nil, key: String? = nil) throws {
     let words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-    // Not Foundation's Process, which now and then fails where many files are open.
+    // Not Foundation's Process, which sometimes fails with many open files.
     try #require(system("\(words) -keyout \(key ?? self.key) -out \(certificate ?? self.certificate) 2>/dev/null") == 0)
   }
 }

@@ -1,9 +1,9 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// An authenticator of the tests' own, in software: makes credentials and assertions, and each of them wrong on demand.
+/// A software authenticator for tests. It makes credentials and assertions, and errors in them on request.
 struct TestAuthenticator {
-  /// What can be made otherwise than it must be.
+  /// The parts that can be wrong.
   struct Wrong {
     var type: String?
     var challenge: [UInt8]?
@@ -14,7 +14,7 @@ struct TestAuthenticator {
     var flags: UInt8 = 0x05
     var counter: UInt32 = 0
     var algorithm: UInt8 = 0x26
-    /// The length of the id that is announced.
+    /// The announced length of the id.
     var announcedLength: Int?
     var more: [UInt8] = []
   }

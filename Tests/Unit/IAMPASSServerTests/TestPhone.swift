@@ -10,7 +10,7 @@ struct TestPhone {
   let key: DeviceKey
   let device: String
 
-  /// Registers a phone for `user`, who is added first.
+  /// Adds `user`, and registers a phone for them.
   static func registered(in fixture: Fixture, user: String = "alice", lost: Bool = false) async throws -> TestPhone {
     try await fixture.addUserIfNew(user)
     let key = try DeviceKey.generate()
@@ -49,7 +49,7 @@ struct TestPhone {
     return try RequestsReply(parsing: reply.body).requests
   }
 
-  /// What the phone signs as its answer.
+  /// The statement that the phone signs as its answer.
   func statement(
     _ answer: DeviceAnswer, to request: OpenRequest, origin: String = Fixture.origin, nonce: String? = nil,
     contextHash: String? = nil, code: String = "", method: AuthenticationMethod? = nil
@@ -74,7 +74,7 @@ struct TestPhone {
     await fixture.respond(Self.request(DeviceRoute.answer, try answerBody(answer, to: request, code: code)))
   }
 
-  /// What stands in each statement of this phone's.
+  /// The members of every statement from this phone.
   func ask(_ purpose: DevicePurpose, nonce: String? = nil) throws -> DeviceAsk {
     let random = try #require(Digest.randomIdentifier())
     return DeviceAsk(

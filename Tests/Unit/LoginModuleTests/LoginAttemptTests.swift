@@ -6,7 +6,7 @@ import Testing
 
 @testable import LoginModule
 
-/// One attempt over scripts, with the sudo of a user for himself as the usual case.
+/// One attempt over scripts. The usual case is a user's sudo for themselves.
 struct Scene {
   let clock = ScriptedClock()
   let transport: ScriptedTransport
@@ -26,7 +26,7 @@ struct Scene {
       callingUID: 1_000)
   }
 
-  /// Runs to the end, with every step of the scripts used up.
+  /// Runs to the end and uses every step of the scripts.
   func run() throws -> LoginOutcome {
     let attempt = LoginAttempt(
       request: request, policy: policy, tokens: tokens, service: try ScriptedService(transport),

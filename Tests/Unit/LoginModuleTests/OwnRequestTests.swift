@@ -46,11 +46,11 @@ import Testing
     let scene = try Scene([busy, busy])
     scene.clock.interruptedPause = 2
     #expect(try scene.refusal() == .interrupted)
-    // No phone rang for it.
+    // The phone did not ring for it.
     #expect(scene.limit.count == 0)
   }
 
-  /// A stranger's request must not ring as soon as the phone is free.
+  /// A stranger's request must not ring as soon as the phone is free again.
   @Test(arguments: ["tty", "remoteUser", "remoteHost"])
   func nobodyElsesRequestWaits(_ missing: String) throws {
     var scene = try Scene([busy])
@@ -64,7 +64,7 @@ import Testing
   }
 }
 
-/// What the terminal says: plain words, each for one kind of fault.
+/// What the terminal says: plain words for each kind of fault.
 @Suite struct MessageTests {
   private func message(_ error: ServiceError) -> String { Refusal.unavailable(error).message ?? "" }
 
@@ -87,7 +87,7 @@ import Testing
     #expect(Refusal.unavailable(.badReply(.refused(reason: "A_WORD"))).explanation.contains("A_WORD"))
   }
 
-  /// A wrong secret, a clock and a broken worker are mended by somebody else than a network.
+  /// Different people mend a wrong secret, a wrong clock, a broken worker and a network.
   @Test func onlyTheNetworkIsNotReachable() {
     let others: [ServiceError] = [
       .notAccepted(status: 401), .clockDiffers(minutes: 7), .notFound, .tooManyRequests(retryAfter: nil),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoginModule
 
-/// Where the phone's page is to be opened by hand, the terminal says where it is.
+/// If the user must open the phone's page by hand, the terminal shows its address.
 @Suite struct PhonePageLineTests {
   private func scene(page: String, code: String? = nil, answers: [String?] = []) throws -> Scene {
     let more = #""phone_page":\#(page),"# + (code.map { #""match_code":"\#($0)","# } ?? "")
@@ -31,7 +31,7 @@ import Testing
       scene.terminal.asked == ["Code 47: approve on your phone (https://iam.example/phone/), then press Enter: "])
   }
 
-  /// The sign-in goes on, and nothing of it is shown.
+  /// The sign-in goes on without showing it.
   @Test(arguments: [
     #""https://elsewhere.example/phone/""#, #""http://iam.example/phone/""#, #""https://iam.example:8443/phone/""#,
     #""https://iam.example@elsewhere.example/""#, #""//elsewhere.example/""#, #""https://iam.example/\u001b[2J""#,

@@ -22,13 +22,12 @@ final class ScriptedClock: LoginClock {
   }
 }
 
-/// A service whose answers are written down beforehand. An unexpected request fails the test, and so does a step that
-/// was not reached.
+/// A service with prepared answers. An unexpected request fails the test, and so does an unused answer.
 final class ScriptedTransport: HTTPTransport {
   enum Step {
     case start(Int, String)
     case status(Int, String)
-    /// A status reply that the service held for so long.
+    /// A status reply that the service held for this long.
     case heldStatus(milliseconds: Int64, String)
     case logout
     case failure(TransportError.Code)
@@ -117,15 +116,15 @@ struct ScriptedService: AuthenticationService {
   }
 }
 
-/// A terminal whose user types what was written down beforehand.
+/// A terminal whose user types prepared answers.
 final class ScriptedTerminal: Conversation {
-  /// What is typed at each prompt; nil is an answer of nothing.
+  /// What the user types at each prompt; nil for no answer.
   var answers: [String?]
   private(set) var shown: [String] = []
   private(set) var asked: [String] = []
   private(set) var password: Secret?
   var isGone = false
-  /// How long each answer takes, in milliseconds; the last one repeats. A person reads before typing.
+  /// The time for each answer in milliseconds. The last one repeats. A person reads before typing.
   var paces: [Int64] = [1_500]
   private let clock: ScriptedClock
 

@@ -2,9 +2,9 @@ import Testing
 
 @testable import SessionHelper
 
-/// When the service is asked about many sessions.
+/// When the helper asks the service about many sessions.
 @Suite struct AskingPaceTests {
-  /// A wake-up for each would cost a machine with a thousand sessions more than the questions do.
+  /// A thousand wake-ups for a thousand sessions would cost more than the requests themselves.
   @Test func questionsAreAskedTogetherAndSpreadOverTheInterval() throws {
     let office = try Office()
     office.supervisor.pace.dice = { Int64.random(in: -200...200) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionHelper
 
-/// What becomes of the processes that a logout leaves, and of the user's manager.
+/// What happens to processes that survive a logout, and to the user's manager.
 @Suite struct DepartureTests {
   @Test func killsWhatIsLeftAfterFiveSeconds() throws {
     let office = try Office()
@@ -52,7 +52,7 @@ import Testing
 
   // MARK: over a restart of the helper
 
-  /// Its host has closed the record meanwhile: nothing else tells the next helper.
+  /// Its host has closed the record in the meantime. Only this note tells the next helper.
   @Test func whatIsLeftOfALogoutIsKilledByTheNextHelper() throws {
     let (office, id) = try officeAfterALogout()
     try office.ledger.remove(id)
@@ -102,7 +102,7 @@ import Testing
     #expect(try LeavingSessions(run: office.run).ids() == [id])
   }
 
-  /// Logged out, with processes that do not go.
+  /// Logged out, with processes that do not end.
   private func officeAfterALogout() throws -> (Office, id: String) {
     let office = try Office()
     let id = try office.signIn()

@@ -6,7 +6,7 @@ import Testing
 @testable import HostState
 @testable import SessionHelper
 
-/// What is left at the service when a computer goes down.
+/// Sessions that are left at the service when a computer stops.
 @Suite struct EarlierSessionTests {
   @Test func whatWasOpenIsEndedAfterTheNextStartAndNothingElse() throws {
     let office = try Office()
@@ -35,7 +35,7 @@ import Testing
     #expect(try office.open.ids() == [id])
   }
 
-  /// The disk was copied while the other one ran.
+  /// The disk was copied while the other computer ran.
   @Test func aCopyOfTheComputerEndsNothingOfTheOthers() throws {
     let office = try Office()
     try office.signIn()

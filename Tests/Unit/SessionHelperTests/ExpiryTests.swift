@@ -6,7 +6,7 @@ import Testing
 @testable import HostState
 @testable import SessionHelper
 
-/// A service that starts every session, and says at once that the phone approved it.
+/// A service that starts every session, and immediately reports the phone's approval.
 private final class ApprovingService: HTTPTransport {
   func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
     if request.url.contains("/authenticate_user/") {
@@ -36,10 +36,10 @@ private final class ApprovingService: HTTPTransport {
   }
 }
 
-/// Sessions whose time is over, and those that go on.
+/// Sessions that have expired, and sessions that go on.
 @Suite struct ExpiryTests {
   private static let hour: Int64 = 3_600_000
-  /// Of all sessions here, in seconds.
+  /// The duration of all sessions here, in seconds.
   private static let duration: Int64 = 7_200
 
   private func signIn(_ office: Office, session: String = "1", type: String = "tty") throws -> String {
@@ -124,7 +124,7 @@ private final class ApprovingService: HTTPTransport {
     #expect(Set(office.records) == Set(ids + [sudo]))
   }
 
-  /// Of another sign-in of the same user, sudo's included.
+  /// A record of another sign-in by the same user, such as sudo's.
   @Test func anotherApprovalProlongsNothing() throws {
     let office = try Office()
     let id = try signIn(office)
@@ -139,7 +139,7 @@ private final class ApprovingService: HTTPTransport {
   private func renew(_ id: String, _ office: Office) throws -> String {
     let known = try office.ledger.read(id)
     let record = try office.ledger.renew(known, by: try ApprovingService.approval(), duration: 43_200)
-    // Time is a number here; the record's is the machine's.
+    // Time in these tests is a number. The record has the machine's time.
     let text = String(decoding: record.encoded(), as: UTF8.self)
     let dated = text.replacing("\"created\":\(record.created)", with: "\"created\":\(office.now / 1_000)")
     try office.write(try #require(SessionRecord(parsing: Array(dated.utf8))))

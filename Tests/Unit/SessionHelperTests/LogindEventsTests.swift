@@ -10,7 +10,7 @@ import Testing
     try ScriptedBus { call in call.member == "GetSession" ? .values([.path("/x")]) : .values([]) }
   }
 
-  /// Waits as a loop would, until so many events have come.
+  /// Waits as a loop would, until this many events have come.
   private func events(_ count: Int, of logind: SystemBusLogind) -> [LogindEvent] {
     var events: [LogindEvent] = []
     let end = MonotonicInstant.now().advanced(milliseconds: 30_000)
@@ -79,7 +79,7 @@ import Testing
     let logind = SystemBusLogind(address: bus.address, bound: 30_000)
     #expect(events(1, of: logind) == [.reconnected])
     bus.emit("SessionRemoved", [.string("3"), .path("/x")])
-    // The signal comes before one of the answers.
+    // The signal comes before one of the replies.
     func isLeft() -> Bool { logind.deadline.map { $0 <= .now() } ?? false }
     for _ in 0..<1_000 where !isLeft() { try logind.terminateSession("4") }
     #expect(isLeft())

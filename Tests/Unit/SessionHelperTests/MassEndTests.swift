@@ -6,7 +6,7 @@ import Testing
 
 @testable import SessionHelper
 
-/// Who is logged out, and who is left alone, where many sessions end at once.
+/// Which users are logged out when many sessions end at once.
 @Suite struct MassEndTests {
   private func signIn(
     _ count: Int, from first: Int = 1, _ office: Office, lasting duration: Int64 = 43_200
@@ -18,7 +18,7 @@ import Testing
 
   private func shouts(_ office: Office) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
 
-  /// Somebody who is dismissed must not stay by having signed in six times.
+  /// A dismissed user must not stay because they signed in six times.
   @Test func allSessionsOfOneUserEnd() throws {
     let office = try Office()
     let others = try signIn(4, office)
@@ -81,7 +81,7 @@ import Testing
     #expect(office.logind.terminated == [])
   }
 
-  /// Whatever is done about an expiry: an end that was not acted on is not settled by it.
+  /// Handling an expiry does not settle an end that is still open.
   @Test func whatIsLeftAsideIsSpokenOfPastItsExpiry() throws {
     let office = try Office { $0.onExpiry = .ignore }
     let ids = try signIn(6, office, lasting: 1_200)
@@ -119,7 +119,7 @@ import Testing
     #expect(Set(office.logind.terminated) == ["2", "3", "4", "5"])
   }
 
-  /// It would remember them also if it had forgotten all others.
+  /// The service would remember them even if it had forgotten all others.
   @Test func thoseWhoGoHomeOrSignInLaterShowNothing() throws {
     let office = try Office()
     let ids = try signIn(6, office)

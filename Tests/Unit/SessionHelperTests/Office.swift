@@ -6,7 +6,7 @@ import Testing
 @testable import IAMPASSClient
 @testable import SessionHelper
 
-/// A computer with sessions, a service that has an opinion of each, and a supervisor over them. Time is a number.
+/// A computer with sessions, a service with a status for each, and their supervisor. Time is a number.
 final class Office {
   let folder: ScratchFolder
   let run: RunFolder
@@ -16,7 +16,7 @@ final class Office {
   let log = OfficeLog()
   private(set) var supervisor: Supervisor
   private(set) var now: Int64 = 1_000_000
-  /// The computer that this is, and its start.
+  /// The computer and its present boot.
   var origin: OpenSession.Origin? = OpenSession.Origin(machine: "m", boot: "1")
   let open: OpenSessions
   private let settings: ServiceSettings
@@ -36,13 +36,13 @@ final class Office {
     supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log)
   }
 
-  /// The helper is killed, and another takes its place.
+  /// The helper is killed, and another one starts.
   func restart() {
     service.startOver()
     supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log)
   }
 
-  /// The computer goes down and is started again: `/run` is empty, and nobody is signed in.
+  /// The computer restarts: `/run` is empty, and nobody is signed in.
   func reboot(as origin: OpenSession.Origin? = OpenSession.Origin(machine: "m", boot: "2")) throws {
     for id in records { try ledger.remove(id) }
     for id in try WatchNotes(run: run).ids() { try WatchNotes(run: run).remove(id) }
@@ -66,7 +66,7 @@ final class Office {
 
   var ledger: SessionLedger { SessionLedger(run: run) }
 
-  /// A signed-in user whose record the supervisor has not seen yet; the record's id.
+  /// Signs a user in. The supervisor has not seen the record yet. Returns the record's id.
   @discardableResult
   func signIn(
     _ user: String = "alice", uid: UInt32 = 1_000, session: String = "1", type: String = "tty",
@@ -96,7 +96,7 @@ final class Office {
     try AtomicFile.write(record.encoded(), to: ledger.folder() + "/" + record.id, mode: 0o600)
   }
 
-  /// What the service says of a session from now on.
+  /// Sets the service's status for a session.
   func says(_ answer: ServiceOutcome, of id: String) { service.answers["https://localhost/status/\(id)"] = answer }
   func says(
     _ word: String, of id: String, held: Bool = false, reason: String? = nil, mark: ServiceMark? = nil
@@ -106,7 +106,7 @@ final class Office {
 
   /// Lets time pass.
   ///
-  /// - Parameter looking: with a look at all records first and one every half minute.
+  /// - Parameter looking: looks at all records first, and again every half minute.
   func pass(milliseconds: Int64 = 0, looking: Bool = true) {
     let end = now + milliseconds
     service.now = now
@@ -124,17 +124,17 @@ final class Office {
   }
 
   var records: [String] { (try? ledger.ids()) ?? [] }
-  /// A process that is not there any more.
+  /// A process that has ended.
   var stranger: ProcessIdentity { ProcessIdentity(pid: me.pid, startTime: me.startTime + 1) }
 }
 
 final class OfficeLogind: Logind {
   var sessions: [String: LogindSession] = [:]
   var unclear = false
-  /// Sessions whose scope is there without them.
+  /// Sessions whose scope exists without processes.
   var forgotten: Set<String> = []
   var locksScreens = true
-  /// How often it cannot be reached yet.
+  /// How many more attempts to connect fail.
   var refusesToTerminate = 0
   var refusesToKill = 0
   private(set) var terminated: [String] = []
@@ -184,23 +184,23 @@ final class OfficeLogind: Logind {
 
 final class OfficeService: SessionService {
   var answers: [String: ServiceOutcome] = [:]
-  /// What is answered to the question where the service stands.
+  /// The reply to the question for the service's position.
   var toMark: ServiceOutcome = .mark(nil)
   private(set) var marksAsked = 0
-  /// What is answered to the end of a session.
+  /// The reply to the end of a session.
   var toEnds: ServiceOutcome = .endTold
-  /// When a status was asked for.
+  /// The times of status requests.
   private(set) var askedAt: [Int64] = []
   var asked: Int { askedAt.count }
   private(set) var ended: [String] = []
   var takesManyAtOnce = true
-  /// How long an answer takes, in ms.
+  /// The delay of a reply, in ms.
   var latency: Int64 = 0
   var now: Int64 = 0
   private var underWay: [(due: Int64, ticket: UInt32, outcome: ServiceOutcome)] = []
   private var last: UInt32 = 0
 
-  /// When the next answer comes; nil where none is awaited.
+  /// The time of the next reply; nil if none is due.
   var nextAnswer: Int64? { underWay.map(\.due).min() }
 
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
@@ -236,7 +236,7 @@ final class OfficeService: SessionService {
 final class OfficeSeat: Seat {
   private(set) var said: [String] = []
   private(set) var ticketsDropped: [String] = []
-  /// Sessions whose processes do not go.
+  /// Sessions whose processes do not end.
   var stubborn: Set<String> = []
 
   func say(_ line: String, inSession id: String, of uid: UInt32) { said.append("\(id): \(line)") }
@@ -248,7 +248,7 @@ final class OfficeSeat: Seat {
 
   func hasProcesses(inSession id: String, of uid: UInt32) -> Bool { stubborn.contains(id) }
 
-  /// Sessions whose leader is where it should be.
+  /// Sessions with a living leader.
   var led: Set<String> = []
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool { led.contains(id) }
 }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import SessionHelper
 
-/// A service that tells where it stands in its history, and was put back to an earlier state.
+/// A service that sends its position in its history, and was restored from a backup.
 @Suite struct PutBackTests {
   private func at(_ counter: Int64, epoch: Int64 = 1) -> ServiceMark { ServiceMark(epoch: epoch, counter: counter) }
 
-  /// Three users are signed in, of whom the service spoke last at (1, 100).
+  /// Three users are signed in. The service's last mark for them was (1, 100).
   private func office(
     _ change: (inout Configuration) -> Void = { _ in }
   ) throws -> (Office, ids: [String]) {
@@ -39,7 +39,7 @@ import Testing
     #expect((2...4).contains(shouts(office)))
   }
 
-  /// A higher epoch alone says that something may be missing.
+  /// A higher epoch alone says that the service may have lost sessions.
   @Test func ofASessionFromAnEarlierEpochItIsNotBelieved() throws {
     let (office, ids) = try office()
     for id in ids { office.says(.answer(.unknownSession), of: id) }
@@ -88,7 +88,7 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
-  /// Another took over from it, and it goes on.
+  /// Another session took over its process and goes on.
   @Test func theFormerOfTwoServicesIsNotBelieved() throws {
     let (office, ids) = try office()
     office.says("active", of: ids[0], mark: at(9, epoch: 2))

@@ -6,7 +6,7 @@ import Testing
 @testable import HostState
 @testable import SessionHelper
 
-/// Records as they come, wait and go.
+/// Records that appear, wait and disappear.
 @Suite struct RecordTests {
   @Test func theServiceIsToldOfASessionThatItsHostClosed() throws {
     let office = try Office()
@@ -102,7 +102,7 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
-  /// logind did not answer once: nothing may be decided, and no news will come of it.
+  /// logind did not answer once. Nothing may be decided, and no event will follow.
   @Test func aSessionThatWasUnclearAtFirstIsWatchedWithoutALookAtEverything() throws {
     let office = try Office()
     try office.signIn()
@@ -186,21 +186,21 @@ import Testing
     let office = try Office()
     let id = try office.signIn()
     office.says("walkaway", of: id)
-    // The first look of this supervisor's life comes long after the phone left.
+    // This supervisor's first look comes long after the phone left.
     office.pass(milliseconds: 100)
     #expect(office.logind.terminated == ["1"])
   }
 }
 
 extension SessionRecord {
-  /// The same with another duration, in seconds.
+  /// The same record with another duration, in seconds.
   func lasting(_ duration: Int64) -> SessionRecord {
     let text = String(decoding: encoded(), as: UTF8.self)
     let other = text.replacing("\"duration\":\(self.duration)", with: "\"duration\":\(duration)")
     return SessionRecord(parsing: Array(other.utf8)) ?? self
   }
 
-  /// The same with other processes; nil where it cannot be written so.
+  /// The same record with other processes; nil if such a record cannot be written.
   fileprivate func with(process: ProcessIdentity, parent: ProcessIdentity? = nil) -> SessionRecord? {
     var text = String(decoding: encoded(), as: UTF8.self)
     func json(_ identity: ProcessIdentity) -> String {

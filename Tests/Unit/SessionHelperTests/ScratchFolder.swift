@@ -2,7 +2,7 @@ import Foundation
 import HostState
 import Testing
 
-/// A folder of its own below /tmp, gone with the test.
+/// A folder below /tmp, deleted after the test.
 final class ScratchFolder {
   let path: String
 
@@ -13,7 +13,7 @@ final class ScratchFolder {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Writes a file, with the folders that it stands in, and returns its path.
+  /// Writes a file and its folders, and returns its path.
   @discardableResult
   func write(_ name: String, _ text: String = "") throws -> String {
     let file = URL(fileURLWithPath: path + "/" + name)

@@ -3,16 +3,16 @@ import CSystemd
 import Foundation
 import Testing
 
-/// A bus with a logind of our own words behind it: real sd-bus on both ends of a socket.
+/// A bus with a scripted logind: real sd-bus at both ends of a socket.
 ///
-/// Unchecked: one thread of its own has the connections, and the lock guards what both sides touch.
+/// Unchecked: only its own thread uses the connections, and the lock guards what both threads use.
 final class ScriptedBus: @unchecked Sendable {
   indirect enum Value: Sendable {
     case string(String)
     case path(String)
     case unsigned(UInt32)
     case bool(Bool)
-    /// A signature, and what is inside.
+    /// A signature and the values for it.
     case array(String, [Value])
     case structure(String, [Value])
     case entry(String, [Value])
@@ -58,16 +58,16 @@ final class ScriptedBus: @unchecked Sendable {
     Thread.detachNewThread { [self] in serve() }
   }
 
-  /// Calls of logind's and the service manager's methods, in their order.
+  /// Calls of logind's and the service manager's methods, in order.
   var calls: [Call] { lock.withLock { heard } }
 
-  /// Closes all connections, and takes no more.
+  /// Closes all connections and accepts no new ones.
   func stop() {
     lock.withLock { isOver = true }
     ended.wait()
   }
 
-  /// Loses all connections, and takes new ones.
+  /// Closes all connections and accepts new ones.
   func drop() {
     lock.withLock {
       pending.append {

@@ -5,14 +5,14 @@ import Testing
 
 @testable import SessionHelper
 
-/// Real terminals, and processes that run on them by name of a made-up /proc.
+/// Real terminals, and processes of a made-up /proc that name them.
 @Suite struct SessionTerminalsTests {
   /// Both ends of a new terminal, which belongs to root.
   private final class Pair {
     let outer: Int32
     private let inner: Int32
     let path: String
-    /// As in field 7 of `/proc/PID/stat`.
+    /// In the form of field 7 of `/proc/PID/stat`.
     let number: UInt
 
     init() throws {
@@ -20,7 +20,7 @@ import Testing
       try #require(openpty(&ends.outer, &ends.inner, nil, nil, nil) == 0)
       (outer, inner) = ends
       try #require(fcntl(outer, F_SETFL, O_NONBLOCK) == 0)
-      // ttyname's own buffer is one for all tests.
+      // All tests share ttyname's buffer.
       var name = [CChar](repeating: 0, count: 64)
       try #require(ttyname_r(inner, &name, name.count) == 0)
       path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -54,7 +54,7 @@ import Testing
     let terminal = try Pair()
     let proc = try proc([terminal.number])
     #expect(SessionTerminals(proc: proc.path).tell("Signed out.", to: [1], of: 0) == [terminal.path])
-    // The terminal makes CR LF of LF.
+    // The terminal turns LF into CR LF.
     #expect(terminal.shown() == "\r\r\nSigned out.\r\r\n")
   }
 
@@ -87,7 +87,7 @@ import Testing
     let inner = iampass_open(terminal.path, O_WRONLY | O_NOCTTY | O_NONBLOCK, 0)
     defer { close(inner) }
     let filling = [UInt8](repeating: 0x61, count: 4_096)
-    // The kernel moves what was written on a moment later, which makes room again.
+    // The kernel passes the text on a moment later, which makes room again.
     var told = ["none yet"]
     for _ in 0..<100 where !told.isEmpty {
       while write(inner, filling, filling.count) > 0 {}
@@ -112,7 +112,7 @@ import Testing
     try devices.write("pts/x")
     let proc = try proc([terminal.number])
     let terminals = SessionTerminals(proc: proc.path, devices: devices.path)
-    // Another device: /dev/null, which takes everything.
+    // Another device: /dev/null, which accepts everything.
     try #require(mknod(devices.path + "/" + name, S_IFCHR | 0o600, 0x103) == 0)
     #expect(terminals.tell("x", to: [1], of: 0) == [])
     // A link to the right one.

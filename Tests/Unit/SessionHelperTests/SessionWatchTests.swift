@@ -5,7 +5,7 @@ import Testing
 @testable import HostState
 @testable import SessionHelper
 
-/// What is tested; `#expect` takes no mutating call.
+/// The value under test. `#expect` accepts no mutating call.
 private final class Subject {
   var watch: SessionWatch
 
@@ -18,7 +18,7 @@ private final class Crowd {
   private var massEnd = MassEndGuard()
   private var endedUsers: UInt32 = 0
 
-  /// So many users each, all of them different.
+  /// This many users each, all different.
   func allows(ending: Int, doubted: Int, sound: Int, at now: Int64) -> Bool {
     let users = Set(endedUsers..<endedUsers + UInt32(ending))
     endedUsers += UInt32(ending)
@@ -28,7 +28,7 @@ private final class Crowd {
   }
 }
 
-/// The whole table: what a watched session learns, and what is done. Times in milliseconds.
+/// The whole table: what a watched session learns, and what is done. Times are in milliseconds.
 @Suite struct SessionWatchTests {
   private static let start: Int64 = 1_000_000
   private static let hour: Int64 = 3_600_000
@@ -47,7 +47,7 @@ private final class Crowd {
 
   private func says(_ word: String) -> Tidings { .answer(.status(SessionStatus(word: word), held: false)) }
 
-  /// The steps after each of these, a second apart.
+  /// The steps after each of these events, one second apart.
   private func steps(_ watch: Subject, _ tidings: [Tidings]) -> [Step] {
     tidings.enumerated().map { watch.next($1, at: Self.start + Int64($0) * 1_000) }
   }
@@ -184,7 +184,7 @@ private final class Crowd {
     #expect(watch.watch.isOver)
   }
 
-  /// It was told that it stays.
+  /// The user was told that the session stays.
   @Test func letsASessionFromBeforeAnUpgradeStay() {
     let watch = watch(endsAtExpiry: false)
     #expect(watch.watch.deadline == nil)
@@ -216,7 +216,7 @@ private final class Crowd {
     #expect(watch.next(.nothing, at: Self.start + 12 * Self.hour) == .nothing)
   }
 
-  /// Otherwise whoever takes the network away stays signed in for ever.
+  /// Otherwise a user who cuts the network would stay signed in for ever.
   @Test(arguments: [Tidings.unanswered, .nothing])
   func theTimeIsOverByOurOwnClockToo(tidings: Tidings) {
     let watch = watch()

@@ -37,7 +37,7 @@ import Testing
     let office = try Office()
     try office.signIn()
     office.pass(milliseconds: 60_000)
-    // At the start twice: the second question tells whether the service holds.
+    // Twice at the start: the second request tells whether the service holds replies.
     #expect((13...15).contains(office.service.asked))
   }
 
@@ -82,7 +82,7 @@ import Testing
     office.says("walkaway", of: id)
     office.pass(milliseconds: 60_000)
     #expect(office.logind.terminated == ["1"])
-    // Said once, however often it is tried.
+    // Logged once, however often it is tried.
     #expect(office.seat.said.count == 1)
   }
 
@@ -319,7 +319,7 @@ import Testing
   func aServiceThatClosesEverybodyEmptiesNoOffice(held: Bool) throws {
     let office = try Office()
     let ids = try (1...60).map { number in
-      // Spread as polling is: the first ends come alone.
+      // Polling spreads the requests, so that the first ends come one by one.
       office.pass(milliseconds: 70)
       return try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SessionHelper
 
-/// What a session's files, its control groups and a scripted bus make of it.
+/// What the watch concludes from a session's files, its control groups and a scripted bus.
 @Suite struct SystemBusLogindTests {
   private typealias Value = ScriptedBus.Value
 
@@ -14,7 +14,7 @@ import Testing
 
   init() throws { files = try ScratchFolder() }
 
-  /// Milliseconds; long enough for an answer that comes.
+  /// In milliseconds: long enough for an answer that comes.
   private func logind(_ bus: ScriptedBus?, bound: Int64 = 5_000) -> SystemBusLogind {
     SystemBusLogind(
       address: bus?.address ?? "unix:path=\(files.path)/no-bus", sessions: files.path + "/sessions",
@@ -191,7 +191,7 @@ import Testing
     let rows = [("3", 1_000), ("4", 1_001), ("5", 1_000), ("6", 1_000), ("7", 1_000)].map { id, uid -> Value in
       .structure("susso", [.string(id), .unsigned(UInt32(uid)), .string("name"), .string(""), .path("/x")])
     }
-    // Of 7 nothing can be said: it counts.
+    // The state of 7 is unknown, so that it counts.
     let bus = try bus([
       "ListSessions": .values([.array("(susso)", rows)]),
       "GetSession": .error("org.freedesktop.DBus.Error.AccessDenied"),
@@ -216,7 +216,7 @@ import Testing
     for _ in 0..<100 {
       #expect(throws: LogindError.notReached("no answer in time")) { try logind.terminateSession("3") }
     }
-    // A hundred bounds would be 300 s.
+    // A hundred such limits would be 300 s.
     #expect(MonotonicInstant.now().milliseconds(since: begin) < 30_000)
     #expect(bus.calls.count == 1)
     #expect(logind.descriptor == -1)

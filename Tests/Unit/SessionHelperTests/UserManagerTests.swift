@@ -31,7 +31,7 @@ import Testing
   }
 }
 
-/// Says which sessions there are, and remembers what it was told to stop.
+/// Lists the sessions, and remembers what it was told to stop.
 private final class SeenLogind: Logind {
   let seen: Result<[String], LogindError>
   var stopped: [String] = []
