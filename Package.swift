@@ -207,7 +207,7 @@ let package = Package(
 
 if fuzzing { package.targets += fuzzers }
 if sanitizer == "thread" {
-  // Of the tests these alone have threads to look at, and building the others takes minutes.
+  // Only these tests use threads, and building the others takes minutes.
   let threaded = ["SessionHelperTests", "IAMPASSServerTests"]
   package.targets.removeAll { $0.type == .test && !threaded.contains($0.name) }
   package.targets.append(mutexForThreadSanitizer)

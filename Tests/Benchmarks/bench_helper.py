@@ -157,7 +157,7 @@ class Helper:
     """A running helper and its worker, and what they have used."""
 
     def __init__(self, world):
-        # The bus is none of the bench's: nobody is logged out.
+        # The bus does not belong to the bench, so that nobody is logged out.
         self.process = subprocess.Popen(
             [os.path.join(os.environ["IAMPASS_BIN"], "iampass-helper"), "--config", world.path("iampass.conf")],
             stdin=subprocess.DEVNULL, stderr=open(world.path("helper.log"), "w"), stdout=subprocess.DEVNULL)
@@ -167,7 +167,7 @@ class Helper:
         return [self.process.pid, *map(int, children)]
 
     def usage(self, seconds):
-        """Of helper and worker each: percent of one core, MiB resident, wake-ups a second; and the connections."""
+        """For helper and worker: percent of one core, MiB resident, wake-ups a second; and the connections."""
         before = [self._read(pid) for pid in self.processes()]
         began = time.monotonic()
         time.sleep(seconds)

@@ -26,7 +26,7 @@ def canonical(value):
 
 
 class Service:
-    """Where it is, and whom it trusts."""
+    """The service's address and certificates."""
 
     def __init__(self, world):
         self.origin = world.address
@@ -127,7 +127,7 @@ class Phone:
 
     @property
     def path(self):
-        """Of the session's status."""
+        """The session's status."""
         return self.session["status_url"].removeprefix(self.service.origin)
 
     def signed_fields(self):
@@ -166,7 +166,7 @@ class Streams:
         return self._replies[stream]
 
     async def _read(self):
-        # What was held on a lost connection is missed where the held ones are counted.
+        # A request on a lost connection is missing from the count of held requests.
         with contextlib.suppress(OSError, h2.exceptions.ProtocolError):
             while data := await self.reader.read(65536):
                 for event in self.http.receive_data(data):

@@ -75,8 +75,8 @@ class Report:
             f"One run of `packaging/bench --save` on {datetime.date.today():%-d %B %Y}: {system}, Linux {platform.release()},",
             f"{len(os.sched_getaffinity(0))} cores of {model[1] if model else platform.machine()}, {memory:.0f} GiB,"
             f" {' '.join(openssl.stdout.split()[:2])}; load {os.getloadavg()[0]:.1f} when it ended.",
-            "Times are of one machine: compare a line with `pam_permit` and `pam_unix` in the same run. Where a figure is over what",
-            "is asked, both are shown.",
+            "All times are from one machine: compare a line with `pam_permit` and `pam_unix` in the same run. If a figure exceeds",
+            "its limit, both are shown.",
         ]
 
 

@@ -185,7 +185,7 @@ class Bench:
     # Signed requests
 
     def check_refusals(self):
-        """That signatures and nonces are looked at: else the rate would be another service's."""
+        """Checks that the service verifies signatures and nonces. Otherwise the rate would be another service's."""
         phone = self.phones[0]
         good, forged = phone.signed_fields(), phone.signed_fields()
         head, signature = forged["Authentication"].rsplit(":", 1)

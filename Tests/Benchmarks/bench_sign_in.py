@@ -117,8 +117,8 @@ class Run:
 
 
 def measure(report, name, service, runs, text_in="", asked=(None, None), waiting=None, helper=None):
-    """When each process was gone. With `asked`, ms of wall and of processor time; `waiting` forks the workers, which are no
-    children of the caller, and the helper tells the service that the session has ended.
+    """When each process was gone. `asked` sets limits in ms of wall and processor time. `waiting` forks the workers,
+    which are not the caller's children. The helper tells the service that the session has ended.
     """
     Run(service, text_in)
     standing = {}
@@ -142,7 +142,7 @@ def measure(report, name, service, runs, text_in="", asked=(None, None), waiting
 
 
 def processor_time(processes):
-    """Of them and the children that they have waited for, in ms; the kernel tells it in hundredths of a second."""
+    """Processor time of them and of their reaped children, in ms. The kernel counts hundredths of a second."""
     fields = [pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split() for pid in processes]
     return sum(int(part) for each in fields for part in each[11:15]) * 1_000 / os.sysconf("SC_CLK_TCK")
 
@@ -209,7 +209,7 @@ def measure_stand_in(report, world, runs, asked):
 
 
 def measure_waits(report, world):
-    """How soon a person sees the code, is let go by Ctrl-C, and is let go where nobody answers; PAM hosts of the tests."""
+    """The time until the code is seen, and until the call ends by Ctrl-C or without an answer, in PAM hosts of the tests."""
     report.part("Waits")
     # Where the proxy stood.
     world.restart_server()
@@ -242,7 +242,7 @@ class Answering:
 
 
 def seconds_of(world, code, **scene):
-    """Of a call that ends so."""
+    """The time of a call with this ending."""
     world.forget_attempts()
     result = world.play(**scene)
     if result["codes"] != [code]:
@@ -285,7 +285,7 @@ def refusals(runs):
 
 def measure_memory(report, service):
     caller, *workers = peaks(["pamtester", service, USER, "authenticate"])
-    # The second worker, where there is one, ends the session.
+    # The second worker, if there is one, ends the session.
     for (name, kilobytes, nanoseconds), asked in [(caller, 10), *((worker, 25) for worker in workers)]:
         report.add(f"{name}: peak resident", [kilobytes / 1024], "MiB", asked)
         report.add(f"{name}: CPU of the traced run", [nanoseconds / 1e6], "ms")

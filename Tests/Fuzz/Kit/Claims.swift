@@ -1,6 +1,6 @@
 import Glibc
 
-/// Ends the process where a claim does not hold: the fuzzer keeps the input.
+/// Ends the process if a claim does not hold. The fuzzer keeps the input.
 public func must(_ claim: @autoclosure () -> Bool, _ text: @autoclosure () -> String) {
   guard !claim() else { return }
   // With a newline before it: libFuzzer writes its status lines to the same place.
@@ -45,7 +45,7 @@ public struct Pieces {
     rest = Array(input[end...].dropFirst())
   }
 
-  /// The number that a word says, within bounds; 0 where it is none.
+  /// The number in a word, within bounds; 0 for any other word.
   public func number(_ index: Int, below bound: Int) -> Int {
     guard index < words.count, let number = UInt32(words[index]) else { return 0 }
     return Int(number) % bound

@@ -1,7 +1,7 @@
 /// A second reader of JSON (RFC 8259), written for being obviously right and nothing else: what the product's reader
 /// says is held against it.
 ///
-/// Stricter than the RFC where two readers could differ: no member twice, no NUL, no half of a surrogate pair.
+/// Stricter than the RFC if two readers could differ: it refuses a repeated member, a NUL, and half a surrogate pair.
 public indirect enum ReferenceJSON: Equatable {
   case null
   case bool(Bool)

@@ -3,8 +3,8 @@ import IAMPASSProtocol
 
 @testable import HostState
 
-/// A configuration that is taken keeps its promises and is the same once it was written anew; one that is refused says
-/// which line it is.
+/// An accepted configuration keeps its promises, and stays the same when it is written again. A refused one names the
+/// line.
 func lookAtConfiguration(_ text: [UInt8]) {
   let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(\.text)
   let configuration: Configuration
@@ -56,7 +56,7 @@ private func checkBounds(_ configuration: Configuration) {
   must((0...2_592_000).contains(configuration.unreachableGrace), "a grace out of bounds")
   must((1...20).contains(configuration.maxRequests), "a limit out of bounds")
   must((60...86_400).contains(configuration.requestWindow), "a window out of bounds")
-  must(!configuration.workerUser.contains { "/: \n".contains($0) }, "a user's name that is none")
+  must(!configuration.workerUser.contains { "/: \n".contains($0) }, "an invalid user name is accepted")
 }
 
 /// Every setting, as a file.

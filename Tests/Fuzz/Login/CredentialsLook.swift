@@ -19,7 +19,7 @@ func lookAtCredentials(_ text: [UInt8]) {
   }
   must(expected == [credential.applicationID, credential.secret.exposedValue], "another credential than is written")
   must(isPlainWord(credential.applicationID), "an id that cannot stand in a header")
-  must(isPlainWord(credential.secret.exposedValue), "a secret that is no word")
+  must(isPlainWord(credential.secret.exposedValue), "a secret with blanks is accepted")
   let anew = "application_secret=\(credential.secret.exposedValue)\napplication_id = \(credential.applicationID)\n"
   let again = try? ServiceCredential(path: ScratchFolder.write(Array(anew.utf8), to: "credentials"))
   must(
@@ -29,7 +29,7 @@ func lookAtCredentials(_ text: [UInt8]) {
   must((signer != nil) == isDocumentedSecret(credential.secret.exposedValue), "a secret of another length signs")
 }
 
-/// The value of the only line that begins with this key; nil where there is none, or more than one.
+/// The value of the only line that begins with this key; nil without such a line, or with several.
 private func plainReading(_ text: [UInt8], key: String) -> String? {
   let values = text.split(separator: UInt8(ascii: "\n")).map { trimmed($0) }.filter {
     $0.starts(with: key.utf8) && trimmed($0.dropFirst(key.utf8.count)).first == UInt8(ascii: "=")

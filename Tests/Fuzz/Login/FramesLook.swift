@@ -25,7 +25,7 @@ func lookAtFrames(_ input: [UInt8]) {
 
 private struct Frame: Equatable {
   let written: [UInt8]
-  /// What is no UTF-8 is read as U+FFFD, so that it cannot be written as it was.
+  /// Invalid UTF-8 is read as U+FFFD, so that it cannot be written back.
   let isRepaired: Bool
 
   init(_ frame: WorkerFrame) {
@@ -45,7 +45,7 @@ private struct Frame: Equatable {
   }
 }
 
-/// The frames, each written anew, until the first that is none.
+/// The frames, each written again, up to the first invalid one.
 private func frames(_ stream: [UInt8], piece: Int) -> (frames: [Frame], isRefused: Bool) {
   var buffer = FrameBuffer(greatest: FrameBuffer.greatestReply)
   var found: [Frame] = []
@@ -67,7 +67,7 @@ private func frames(_ stream: [UInt8], piece: Int) -> (frames: [Frame], isRefuse
 private func check(_ frame: WorkerFrame) {
   switch frame {
   case .reply(_, let reply):
-    must((100...999).contains(reply.status), "a reply's status is no HTTP status")
+    must((100...999).contains(reply.status), "a reply's status is not an HTTP status")
     must(reply.body.count <= FrameBuffer.greatestReply, "a reply is larger than a frame")
   case .settings, .request, .cancel, .failure, .greeting: break
   }

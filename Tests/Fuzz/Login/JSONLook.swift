@@ -8,11 +8,11 @@ func lookAtJSON(_ text: [UInt8]) {
     must(reference.map { !isForEverybody($0) } ?? true, "plain JSON is refused")
     return
   }
-  guard let reference else { return must(false, "what is no JSON, or is ambiguous, is taken") }
+  guard let reference else { return must(false, "invalid or ambiguous JSON is accepted") }
   must(isSame(json, reference), "read otherwise than written: \(json)")
   let encoded = json.encoded()
   must((try? JSON(parsing: encoded)) == json, "written otherwise than read: \(encoded.text)")
-  must(ReferenceJSON(encoded).map { isSame(json, $0) } == true, "what is written is no JSON: \(encoded.text)")
+  must(ReferenceJSON(encoded).map { isSame(json, $0) } == true, "the written text is not JSON: \(encoded.text)")
   let canonical = json.canonicallyEncoded()
   must((try? JSON(parsing: canonical))?.canonicallyEncoded() == canonical, "the canonical form is not one")
 }

@@ -54,22 +54,22 @@ private struct Answer {
     guard
       let answer = try? client(service, settings).approval(of: session, waitSeconds: nil, deadline: deadline)
     else { return }
-    must(status == 200 && isTrusted, "an answer is taken from a reply that is none, or not signed")
-    guard let reference, reference.isObject else { return must(false, "an answer is taken from what is no JSON") }
+    must(status == 200 && isTrusted, "an answer is taken from an error, or without a signature")
+    guard let reference, reference.isObject else { return must(false, "an answer is taken from invalid JSON") }
     let words = forms.map { $0["session_status"]?.string }
     must(!words.isEmpty && Set(words).count == 1, "an answer is taken that says nothing, or two things")
     guard case .approved = answer else { return must(words.first != "active", "an approval is not seen") }
     must(words.allSatisfy { $0 == "active" }, "an approval without the word")
     must(
       forms.allSatisfy { [nil, .null, .bool(true)].contains($0["authenticated"]) },
-      "an approval that says that it is none")
+      "an approval contradicts itself")
   }
 
   func checkStart(_ service: ScriptedService, _ settings: ServiceSettings) {
     let answer = try? client(service, settings).start(
       token: Secret("token"), methods: [], durationSeconds: 60, context: nil, deadline: deadline)
     guard let answer else { return }
-    must((200..<300).contains(status) && isTrusted, "a session from a reply that is none, or not signed")
+    must((200..<300).contains(status) && isTrusted, "a session from an error, or without a signature")
     guard case .pending(let pending) = answer else { return }
     let form = reference.map { $0["authentication_status"] ?? $0 }
     guard let form, form["authenticated"] == .bool(true) else { return must(false, "started without being so") }
@@ -95,9 +95,9 @@ private struct Answer {
       must([404, 410].contains(status), "an outage ends a session")
       must(reference?.isObject == true, "a proxy's page ends a session")
     case .status(let word, _, _):
-      must(status == 200 && isTrusted, "a status from a reply that is none, or not signed")
+      must(status == 200 && isTrusted, "a status from an error, or without a signature")
       must(forms.contains { $0["session_status"]?.string == word.word }, "a status that was not said")
-    case .contradiction: must(status == 200 && isTrusted, "a contradiction from a reply that is none")
+    case .contradiction: must(status == 200 && isTrusted, "a contradiction from an error")
     }
   }
 }
@@ -121,6 +121,6 @@ private func same<Message: Equatable>(
   _ body: [UInt8], _ read: ([UInt8]) -> Message?, _ write: (Message) -> [UInt8]
 ) {
   guard let message = read(body) else { return }
-  must(ReferenceJSON(body) != nil || body.isEmpty, "\(Message.self) is read from what is no JSON")
+  must(ReferenceJSON(body) != nil || body.isEmpty, "\(Message.self) is read from invalid JSON")
   must(read(write(message)) == message, "\(Message.self) is written otherwise than read")
 }

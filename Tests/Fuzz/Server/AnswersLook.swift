@@ -59,7 +59,7 @@ private struct PhoneWord {
 
   private func says(_ name: String, _ value: String) -> Bool { statement?[name]?.string == value }
 
-  /// An ask that is this phone's own is spent, also where what stands beside it is wrong.
+  /// An ask of this phone is used up, even if something else in the body is wrong.
   var spendsItsNonce: Bool { isSigned && route != "answer" && says("origin", World.origin) }
 
   func check() {
@@ -70,7 +70,7 @@ private struct PhoneWord {
 
   private func checkAnswer() {
     let world = World.shared
-    must(says("purpose", "answer"), "what is no answer is taken for one")
+    must(says("purpose", "answer"), "another statement is taken for an answer")
     guard let index = [0, 1].first(where: { says("session", world.requests[$0].session) }) else {
       return must(false, "an answer to no request")
     }
@@ -79,7 +79,7 @@ private struct PhoneWord {
     must(statement?["expires"]?.integer == Int64(request.expires), "an answer in another time")
     must(says("context_hash", ShownContext.hash(request.context)), "an answer to what was not shown")
     let isApproval = says("answer", "approve")
-    must(isApproval || ["deny", "not_me", "unable"].contains { says("answer", $0) }, "an answer that is none")
+    must(isApproval || ["deny", "not_me", "unable"].contains { says("answer", $0) }, "an unknown answer is accepted")
     if isApproval {
       must(says("code", world.sessions[index].matchCode ?? "-"), "approved without the code")
       must(index == 0 || isAsserted && says("method", "device"), "approved without unlocking the phone")

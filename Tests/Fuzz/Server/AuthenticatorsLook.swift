@@ -51,7 +51,7 @@ private func ours(_ data: [UInt8], isNew: Bool) -> [UInt8] {
   return data
 }
 
-/// Written anew it is the same, up to extensions.
+/// Written again it is the same, up to its extensions.
 private func checkReading(_ read: UnverifiedAuthenticatorData, _ data: [UInt8]) {
   must(read.rpIDHash == Array(data[..<32]) && read.flags.rawValue == data[32], "hash or flags are others")
   must(data[33..<37].reduce(0) { $0 << 8 | UInt32($1) } == read.counter, "the counter is another")
@@ -94,7 +94,7 @@ private func checkAssertion(
   let known = VerifiedCredential(
     id: Base64URL.encode(authenticator.id), publicKey: authenticator.publicKey, counter: counter)
   let unsigned = UnverifiedAssertion(authenticatorData: data, clientData: client, signature: [])
-  // Signing takes longer than all the rest: only where nothing else is wrong.
+  // Signing takes longer than all the rest, and comes only if nothing else is wrong.
   guard case .failure(let refusal) = check.assertion(unsigned, by: known, challenge: challenge) else {
     return must(false, "an approval without a signature")
   }

@@ -42,7 +42,7 @@ private func checkReply(_ reply: ServiceReply) {
     must(
       header.value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 >= 0x80 }, "a header's line is broken: \(header)")
     if header == ("Content-Type", "application/json") {
-      must(ReferenceJSON(reply.body) != nil, "a reply is no JSON: \(reply.body.text)")
+      must(ReferenceJSON(reply.body) != nil, "a reply is not JSON: \(reply.body.text)")
     }
   }
 }
@@ -103,7 +103,7 @@ private struct RequestText {
     return path.contains { routes.contains($0) } && !path.contains("register") && !path.contains("phone")
   }
 
-  /// Whose signature the request has; nil where it has none, or a wrong one, or two.
+  /// The owner of the request's signature; nil without a right one, or with two.
   var rightSigner: Signer? {
     guard authentications.count == 1, let value = authentications.first, timestamps.count == 1,
       let timestamp = timestamps.first, let seconds = Int64(timestamp),
@@ -120,7 +120,7 @@ private struct RequestText {
     return Signer(id: id, nonce: nonce, replySecret: replySecret)
   }
 
-  /// How a client may have spelled where it asked.
+  /// The spellings of an address that a client may have used.
   private var acceptableURIs: [String] {
     if isBehindProxy {
       let origins = ["https://public.test", "https://public.test:443"]
@@ -148,7 +148,7 @@ private struct RequestText {
     ].contains(name.lowercased())
   }
 
-  /// The right signature, where the input asks for it.
+  /// The right signature, if the input asks for it.
   private static func signed(_ value: String, _ timestamp: String, _ uri: String) -> String {
     let parts = value.dropFirst("hmac ".count).split(separator: ":").map(String.init)
     guard parts.count == 3, let (secret, _) = secrets[parts[0]], let number = UInt64(parts[1]) else { return value }

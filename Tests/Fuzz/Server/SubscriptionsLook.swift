@@ -5,7 +5,7 @@ import IAMPASSProtocol
 
 @testable import IAMPASSServer
 
-/// Where a phone wants to be rung: an https address by name, which is asked for as it was given, and keys that work.
+/// A phone's push subscription: an https address by name, requested as it was given, and valid keys.
 ///
 /// The lines are `endpoint`, `p256dh` and `auth`; `$point` stands for a point on the curve.
 func lookAtSubscriptions(_ input: [UInt8]) {
@@ -14,7 +14,7 @@ func lookAtSubscriptions(_ input: [UInt8]) {
   let point = lines[1].text.replacingOccurrences(of: "$point", with: knownPoint)
   let received = UnverifiedPushSubscription(endpoint: lines[0].text, p256dh: point, auth: Secret(lines[2].text))
   guard let subscription = PushSubscription(received) else { return }
-  must(point.count == 87 && Base64URL.decode(point)?.first == 4, "a key that is no point")
+  must(point.count == 87 && Base64URL.decode(point)?.first == 4, "a key that is not a point")
   must(Base64URL.decode(lines[2].text)?.count == 16, "a secret of another length")
   checkAddress(subscription, endpoint: lines[0].text)
   let sealed = try? subscription.sealing.seal(Array("hello".utf8))

@@ -51,7 +51,7 @@ final class World {
   /// - Parameter isBehindProxy: as if started with `--public-url https://public.test/base`.
   func respond(to request: ServiceRequest, isBehindProxy: Bool = false) -> Outcome {
     let publicURL = isBehindProxy ? try? ServerURL("https://public.test/base") : nil
-    // Anew each time: it counts failures.
+    // Made again each time, since it counts failures.
     let service = Service.quiet(storage, publicURL: publicURL)
     do {
       return try waited { [storage] in

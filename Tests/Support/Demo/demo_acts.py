@@ -49,7 +49,7 @@ class Screen:
 
 
 class Failed(Exception):
-    """An act did not go as it must."""
+    """An act failed."""
 
 
 def claim(text, true):
@@ -74,7 +74,7 @@ class Demo:
 
     @staticmethod
     def type_the_code(child, phone):
-        """Reads the code where the terminal shows it, as a person does, and types it on the phone."""
+        """Reads the code from the terminal, as a person does, and types it on the phone."""
         child.expect(PUSH_LINE_WITH_CODE)
         phone.type(child.match[1])
 

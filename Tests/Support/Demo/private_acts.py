@@ -1,4 +1,4 @@
-"""The demo where no host can be booted: the same endings through libpam and a PAM folder of our own."""
+"""The demo without a booted host: the same endings through libpam and a PAM folder of our own."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 PASSWORD = "demo-password"
-#: sudo calls a stack this often where it refuses.
+#: sudo calls a stack this often after a refusal.
 SUDO_TRIES = 3
 
 #: As the shipped profile puts it into common-auth; the password is a script's, since no user of this machine is ours.
@@ -36,7 +36,7 @@ class Acts:
 
     def play(self, title, answer, service="sudo", arguments="prompt=push timeout=5s", answers=(), tries=1, expect=0,
              rings=1):
-        """One scene; where the phone approves, the code is read where PAM's host shows it, and typed on the phone."""
+        """One scene. To approve it, the code is read from PAM's host and typed on the phone."""
         print(f"\n── {title}\n   PAM service {service}, module arguments: {arguments}", flush=True)
         self.world.forget_attempts()
         self.stack(service, arguments)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A scripted HTTPS service with named faults, for tests of whoever has to survive them.
+"""A scripted HTTPS service with named faults, for tests of its clients.
 
 As a module: `with HostileService() as service: service.behaviour["/start"] = reply(200, b"{}")`, then look at
 `service.requests`. As a command: starts one service for each name of SERVICES, prints their ports and the CA's file
@@ -32,7 +32,7 @@ SERVICES = {
     "tls1_1": {"tls": ssl.TLSVersion.TLSv1_1},
     "weak_ciphers": {"tls": ssl.TLSVersion.TLSv1_2, "ciphers": "eNULL:aNULL:@SECLEVEL=0"},
     **{name: {"certificate": name} for name in (*LEAVES, "self_signed") if name != "good"},
-    # Of the addresses of one name glibc sorts this one behind those that are nearer to 127.0.0.1 (RFC 6724).
+    # glibc sorts this address after the addresses that are nearer to 127.0.0.1 (RFC 6724).
     "elsewhere": {"certificate": "wrong_host", "address": "127.0.0.128"},
     "reset_at_accept": {"at_accept": "reset"},
     "close_at_accept": {"at_accept": "close"},

@@ -1,5 +1,5 @@
 """Has the host's service take its denials for older than they are, since three of them block their source for a while,
-and what nobody has answered yet: the request of a process that was killed is nobody's to cancel.
+and what nobody has answered yet: nobody can cancel the request of a killed process.
 
 usage: forget_denials.py LEADER DATABASE
 """

@@ -233,7 +233,7 @@ class Terminal(pexpect.spawn):
         return self.shown.getvalue().replace("\r\n", "\n")
 
     def close(self, force=True):
-        """Hangs up where the command still runs."""
+        """Hangs up if the command still runs."""
         # `script` would go on by itself, and the command on its terminal with it.
         if not self.closed and self.isalive():
             for child in children_of(self.pid):

@@ -18,7 +18,7 @@ from results import Result
 
 #: Seconds for everything; CI has two minutes more.
 LONGEST = 88 * 60
-#: How many lines of a log are shown where its job failed.
+#: How many lines of a failed job's log are shown.
 SHOWN = 80
 
 
@@ -49,7 +49,7 @@ def choose(words, plan):
 
 
 def with_the_test(chosen, pattern):
-    """Of a suite with a job for each file, those whose file has the pattern in it, or else all of them."""
+    """The jobs of a suite whose file contains the pattern; all of its jobs if none does."""
     found = [job for job in chosen if pattern.split(".")[0] == job.name.rpartition("/")[2]]
     return found or chosen
 

@@ -117,7 +117,7 @@ class Plan:
             job = self.python("Browser", [module], *([f"test_{name}"] if "." in name else []))
             self.add(f"firefox/{module}", job, 900, "suite", suite="firefox", needs=("build",), read=read_unittest,
                      environment={"IAMPASS_BROWSER": "firefox"})  # fmt: skip
-        # What packaging/demo shows where no host boots.
+        # What packaging/demo shows if no host can boot.
         self.add("demo-acts", lambda: [PYTHON, "-B", str(TESTS / "Support/Demo/private_acts.py"), self.built()], 300,
                  "suite", needs=("build",))  # fmt: skip
 
@@ -127,7 +127,7 @@ class Plan:
                  needs=("sanitizers-build", "build"), read=read_lines)  # fmt: skip
         # In the folder of the unit tests, so after them.
         self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], 1800, "build", needs=("unit-build",), gives_way=True)
-        # The same choices each time: what fails here must fail for whoever looks into it.
+        # The same choices each time, so that a failure can be repeated.
         self.add("fuzzers", [PACKAGING / "fuzz", "--seconds", "60", "--seed", "1"], 2400, "light", needs=("fuzzers-build",),
                  read=read_lines, gives_way=True)  # fmt: skip
 

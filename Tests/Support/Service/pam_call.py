@@ -141,7 +141,7 @@ class Scene:
             text = message.text.decode("utf-8", "backslashreplace")
             self.shown.append({"style": message.style, "text": text, "at": time.monotonic()})
             if self.scene.get("screen"):
-                # For who watches while the call waits.
+                # For a test that watches while the call waits.
                 with open(self.scene["screen"], "a") as screen:
                     screen.write(text + "\n")
             if message.style in (1, 2):
@@ -149,7 +149,7 @@ class Scene:
                 if answer == "HANG UP":
                     return PAM_CONV_ERR
                 if answer == "":
-                    # As a person does, who reads before pressing Enter.
+                    # As a person does after reading the text.
                     time.sleep(self.scene.get("reading_time", 0.4))
                 if answer is not None:
                     Response.from_address(array + index * ctypes.sizeof(Response)).text = libc.strdup(answer.encode())
@@ -230,10 +230,10 @@ def main():
     if scene.get("pid_file"):
         with open(scene["pid_file"], "w") as file:
             file.write(str(os.getpid()))
-    # The demo plays scenes where a mount namespace may not be had.
+    # The demo also plays scenes without a mount namespace.
     log = None if scene.get("without_log") else take_the_log(scene["folder"])
     for place, file in scene.get("files", {}).items():
-        # Where it is a link, what it leads to; in this process's own namespace.
+        # A link's target, in this process's own namespace.
         mount(file, os.path.realpath(place), "none", MS_BIND)
     for name, value in scene.get("environment", {}).items():
         os.environ[name] = value

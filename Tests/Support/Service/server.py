@@ -41,7 +41,7 @@ class ServerWorld(World):
         self.start_server("127.0.0.1:0", *more)
 
     def serve_with_metrics(self):
-        """The same, with Alice and her phone, and `metrics`, where its numbers are."""
+        """The same, with Alice and her phone, and `metrics`, the address of its numbers."""
         self.serve_alone("--metrics-listen", "127.0.0.1:0")
         self.metrics = re.search(r"http://[0-9.:]+", self.server.wait_for("metrics on")).group(0)
         self.enroll_alice()

@@ -149,7 +149,7 @@ class World:
         os.chmod(self.path(name), mode)
 
     def configure(self, **settings):
-        """Writes iampass.conf anew with these changes; None takes a key away."""
+        """Writes iampass.conf again with these changes. None removes a key."""
         self.settings.update(settings)
         defaults = {
             "run_dir": self.path("run"), "state_dir": self.path("state"), "worker": self.path("iampass-https"),
@@ -170,7 +170,7 @@ class World:
         return background
 
     def serve(self, match_code="off"):
-        """Starts the service, registers an application and a user. Codes are off where they are not the subject."""
+        """Starts the service, registers an application and a user. Codes are off unless the test is about them."""
         self.key, self.certificate = make_certificate(self.folder)
         self.start_server()
         words = ("application", "create", "tests", "--data", self.path("data"), "--match-code", match_code)

@@ -15,7 +15,7 @@ from selenium.webdriver.remote.command import Command
 
 from office import run, until
 
-# Where screenshots go, for looking at them; else they are made, and thrown away with the browser.
+# A folder for screenshots. Without it they are made, and deleted with the browser.
 SCREENSHOTS = os.environ.get("IAMPASS_SCREENSHOTS")
 SIZES = {"phone-320": (320, 640, True), "phone-390": (390, 844, True), "desktop": (1280, 900, False)}
 
@@ -54,8 +54,8 @@ def start_browser(authority, screen_lock=True):
 class Browser:
     """One browser with a profile of its own. Its home has the tests' authority, and nothing else of this machine's.
 
-    Of a kind: `start()`, which returns its driver; `forget(office)`, which makes it as good as new for the next test;
-    `resize(size)`, `dark(on)`, and `console()`, all that its console has said since it was new.
+    Each kind has `start()`, which returns its driver; `forget(office)`, which resets it for the next test;
+    `resize(size)`, `dark(on)`, and `console()`, all lines of its console since the reset.
     """
 
     def __init__(self, authority, screen_lock):
@@ -175,7 +175,7 @@ class Browser:
         return self.driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
 
     def screenshot(self, name):
-        """Makes pictures at each size, light and dark, and returns the names of the sizes where the page is too wide."""
+        """Makes pictures at each size, light and dark, and returns the names of the sizes at which the page is too wide."""
         wide = []
         for size in SIZES:
             self.resize(size)

@@ -15,7 +15,7 @@ class Answers(PhonePageTest):
         self.assertEqual(self.approve(sign_in), "active")
         self.browser.sees("#said", "Approved.")
         self.browser.sees("#no-requests")
-        # Who cannot see where the card went is told where he is.
+        # Users who cannot see that the card is gone are told their place on the page.
         self.assertEqual(self.browser.focus(), "requests-title")
 
     def test_shows_every_pair_whatever_it_is_called(self):

@@ -1,4 +1,4 @@
-"""How the phone's page looks and is sent: sizes, light and dark, names for who cannot see it, headers."""
+"""How the phone's page looks and is sent: sizes, light and dark, names for screen readers, headers."""
 
 import unittest
 

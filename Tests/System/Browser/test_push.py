@@ -25,7 +25,7 @@ SUBSCRIBE = """
   PushManager.prototype.getSubscription = async () => (localStorage.getItem("subscribed") ? subscription : null);
 """
 
-# What is opened where the notification's approval is chosen.
+# The page that opens after a choice of the notification's approval.
 OPENED = """
   registration.getNotifications().then(async ([one]) => {
     const all = [], before = clients.openWindow;
@@ -78,7 +78,7 @@ class DevTools:
 
 
 class Tab(DevTools):
-    """A tab of its own: who lets go of WebDriver's tab takes its screen lock with him."""
+    """A tab of its own, since leaving WebDriver's tab removes its screen lock."""
 
     def __init__(self, browser):
         super().__init__(browser, lambda http: http("new?about:blank", "PUT"))
@@ -246,7 +246,7 @@ class Push(PhonePageTest):
         sign_in, worker = self.rung("acceptance", command="apt upgrade")
         [notification] = worker.notifications()
         self.assertEqual(notification["actions"], ["deny"])
-        # Also where an older page of this phone has offered it.
+        # Even if an older page of this phone offered it.
         opened = worker.run(OPENED)
         self.assertEqual(opened, [f"{self.office.address}/phone/#session={sign_in.id}"])
         self.assertIn(sign_in.status(), ("pending", "identifying"))

@@ -63,7 +63,7 @@ static void tell_memory(int count) {
 
 // The login
 
-// Of failing_malloc.c, where that is loaded.
+// From failing_malloc.c, if it is loaded.
 static long (*switch_failures)(bool);
 
 // The module says that the phone rings.
@@ -85,7 +85,7 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
   return PAM_SUCCESS;
 }
 
-// The session of somebody whom a password signed in, before this module was asked anything.
+// The session of a user who signed in by password, before this module was asked anything.
 static bool opens_alone;
 
 static int opened_and_closed(pam_handle_t *handle) {

@@ -11,7 +11,7 @@ import os
 
 import gdb
 
-# Where a function finds its first argument, and its caller's address, before its first instruction.
+# The places of a function's first argument and of its caller's address, before its first instruction.
 REGISTERS = {
     "x86_64": ("(char *)$rdi", "*(unsigned long *)$rsp"),
     "aarch64": ("(char *)$x0", "(unsigned long)$x30"),
@@ -21,7 +21,7 @@ mapped = set()
 
 
 def write(line):
-    # At once: a worker is killed, and gdb's own end is none to rely on.
+    # Written at once: a worker is killed, and gdb may not end in order.
     with open(RECORDED, "a") as file:  # noqa: F821  (set by gdb's command line)
         file.write(line + "\n")
 

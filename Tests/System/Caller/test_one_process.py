@@ -13,12 +13,12 @@ MANY = 1000
 # After these everything that is made once is there.
 FIRST = 100
 
-# Under valgrind, where one takes 0.15 s; in seconds, for all of them on a busy machine.
+# In seconds, for all logins on a busy machine. Under valgrind one login takes 0.15 s.
 WATCHED, FIRST_WATCHED, VALGRIND_PATIENCE = MANY, 20, 900
 
-# Of malloc's bytes; there is none. A byte lost by each login would be 900.
+# In malloc's bytes. A byte lost by each login would be 900.
 GREATEST_GROWTH = 512
-# Of what is freed, glibc keeps some for each thread, and counts it as in use: without that the figure is exact.
+# glibc keeps some freed memory for each thread and counts it as in use. Without that the figure is exact.
 EXACT = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 # KiB of pages; those of the allocator's free lists.
 GREATEST_RESIDENT_GROWTH = 1024

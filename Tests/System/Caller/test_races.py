@@ -1,4 +1,4 @@
-"""Files that change while they are read, and folders that somebody else made first: one or the other, or refused."""
+"""Files that change while they are read, and folders that someone else made first: one or the other, or refused."""
 
 import concurrent.futures
 import contextlib
@@ -41,7 +41,7 @@ class Case(ServedCase):
 
 @contextlib.contextmanager
 def swapped(name, makers):
-    """While the block runs the file is made anew, by one maker after the other, and renamed into its place."""
+    """While the block runs, one maker after the other writes the file and renames it into its place."""
     ends = threading.Event()
     path = world.path(name)
 
@@ -154,7 +154,7 @@ class TwoAtOnce(Case):
 
 
 class Attempts(Case):
-    """A limiter's file that cannot be counted refuses, and so does the next login: it is begun anew as used up."""
+    """A limiter's file that cannot be counted refuses this login and the next: it begins again as used up."""
 
     def test_a_file_that_is_full_or_garbage_sends_no_request(self):
         for text in ("garbage\n", "\0" * 100, "9" * 600 + "\n", "1\n" * 600, "-1\n" * 5 + "x"):

@@ -10,13 +10,13 @@ import unittest
 from caller import *
 from world import AUTHINFO_UNAVAIL, SUCCESS
 
-# Of libpam: memory that it cannot have, a module that it cannot load.
+# libpam's messages: too little memory, and a module that cannot be loaded.
 BUF_ERR, MODULE_UNKNOWN, PAM_START_REFUSED = 5, 28, 1026
 
 # Swift's runtime ends the process at a failed allocation (SIGABRT, SIGILL); where it does not look, an address near 0
 # does (SIGSEGV).
 ENDS_FOR_WANT_OF_MEMORY = {-signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV}
-# Of about 1,000 allocations of a login each 10th alone, and each 10th run with one in 400 failing: 0.1 s each.
+# A login makes about 1,000 allocations. Each 10th fails alone, and each 10th run fails one in 400: 0.1 s each.
 EACH_OF_ALLOCATIONS = 10
 SEEDS = 60
 
@@ -44,7 +44,7 @@ class Case(ServedCase):
 
 class Limits(Case):
     def assert_refused_or_served(self, codes, refusals):
-        """Refused where it is too little, and served where it is enough."""
+        """Refused if it is too little, and served if it is enough."""
         found = list(codes.values())
         self.assertLessEqual(set(found), {SUCCESS, *refusals}, codes)
         self.assertEqual((found[0] == SUCCESS, found[-1]), (False, SUCCESS), codes)

@@ -1,4 +1,4 @@
-"""FAULTS H12: what a login asks its caller's environment for stands in `variables.txt`, and is recorded anew here.
+"""FAULTS H12: what a login asks its caller's environment for stands in `variables.txt`, and is recorded again here.
 
 After an update of a library, where `variables.txt` lacks a name: find out what the library does with it, and set it to
 something hostile in Tests/System/Host/test_environment.py.
@@ -29,7 +29,7 @@ SCENES = {
 OWN_NAME_SERVICES = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/nsswitch.conf; exec "$@"')
 NAME_SERVICES = "passwd: files\ngroup: files\nhosts: files dns\n"
 
-# Not asked for by name: who refers to it may walk through all of it.
+# Not asked for by name: code that refers to it may read all of it.
 WALK = "environ"
 
 
@@ -37,7 +37,7 @@ def setUpModule():
     global world, recorded
     world = CallerWorld()
     unittest.addModuleCleanup(world.close)
-    # Of symbols that nobody needs here, and that gdb would read.
+    # Without symbols that nobody needs here and that gdb would read.
     run("strip", world.path("pam_iampass.so"), world.path("iampass-https"))
     world.write("nsswitch.conf", NAME_SERVICES, 0o644)
     world.write("watched", watched_worker(), 0o755)

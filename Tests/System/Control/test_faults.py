@@ -30,7 +30,7 @@ def setUpModule():
 
 
 def signed_the_older_way(stream, request):
-    """404 for nobody's phone, with the signature that older versions have."""
+    """404 for a user without a phone, with the signature of older versions."""
     header = next(value for name, value in request.headers if name.lower() == "authentication")
     body = b'{"status":false,"reason":"UNKNOWN_USER"}'
     key = hashlib.sha256(b"reply" + SECRET.encode()).digest()

@@ -13,7 +13,7 @@ from hostile_replies import FAULTS, reply
 from hostile_service import SERVICES, HostileService
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
-# A call's bound is 15 s. Of the commands the longest makes two calls (an addition that may have arrived is taken back),
+# A call's bound is 15 s. The longest command makes two calls (an addition that may have arrived is taken back),
 # `check` some more; the rest is for a slow machine. Seconds.
 BOUND, BOUND_OF_CHECK = 45, 90
 # They mostly wait.

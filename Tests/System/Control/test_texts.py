@@ -1,4 +1,4 @@
-"""Help and messages against golden files; `IAMPASS_GOLDEN=write` writes them anew. And the shells' completions."""
+"""Help and messages against golden files, which `IAMPASS_GOLDEN=write` rewrites. And the shells' completions."""
 
 import os
 import re

@@ -102,7 +102,7 @@ class HelperWorld(World):
         return [pid, *map(int, read(f"/proc/{pid}/task/{pid}/children").split())]
 
     def seconds_of_cpu(self):
-        """Of the helper and of all its workers, those that have ended too."""
+        """The helper's and all its workers', including workers that have ended."""
         helper, *workers = self.processes()
         ticks = sum(times(helper)) + sum(sum(times(worker)[:2]) for worker in workers)
         return ticks / CLOCK_TICKS

@@ -80,7 +80,7 @@ class Crowd(Case):
             self.world.leader.wait()
         self.world.leader = leader
         until(lambda: self.world.watched() == {"stays"}, lambda: f"{len(self.world.watched())} records stay")
-        # Once each, or again where a reply was late.
+        # Once each, or again after a late reply.
         self.assertGreaterEqual(self.asked("/l"), 100)
         until(lambda: self.world.is_well("stays"), "it is not asked on")
 

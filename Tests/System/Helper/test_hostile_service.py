@@ -28,7 +28,7 @@ UNCLEAR = {
     "not_a_number": '{"session_status":"closed","x":NaN}', "bom": '\ufeff{"session_status":"closed"}',
     "pending": '{"session_status":"pending"}', "identifying": '{"session_status":"identifying"}',
 }  # fmt: skip
-#: Bytes that are no UTF-8 (RFC 3629, §3, §10), beside a word that is; some readers take them for another letter.
+#: Invalid UTF-8 (RFC 3629, §3, §10) beside a valid word. Some readers take these bytes for another letter.
 NO_UTF_8 = {
     "stray": b"\xff", "continuation_alone": b"\x80", "cut_off": b"\xe2\x82", "overlong": b"\xc0\xaf", "overlong_nul": b"\xc0\x80",
     "surrogate": b"\xed\xa0\x80", "too_great": b"\xf4\x90\x80\x80", "latin_1": "geschlossen für".encode("latin-1"),
@@ -40,7 +40,7 @@ CODES = (201, 202, 206, 300, 301, 302, 307, 308, 304, 400, 401, 402, 403, 418, 4
 FAULTY_TIME = 25
 #: On a slow machine; in seconds.
 NOTICE_TIME = 130
-#: As the helper asks where replies are not held, with its spread; in seconds.
+#: The helper's pace with its spread if replies are not held, in seconds.
 LEAST_PAUSE = 4
 #: A service becomes another one at its own place.
 CONNECTIONS = [name for name, words in SERVICES.items() if name not in ("good", "no_address") and "address" not in words]
@@ -130,7 +130,7 @@ class RepliesScene(Scene):
         self.faults = {**FAULTS, **{name: reply(200, text.encode()) for name, text in UNCLEAR.items()}}
         self.faults.update({f"no_utf_8_{name}": reply(200, text) for name, text in with_no_utf_8().items()})
         self.faults.update({f"code_{code}": reply(code, CLOSED, [("Location", "/l")]) for code in CODES})
-        # A framework's page or a proxy's is no answer of the service's own.
+        # A page of a framework or proxy does not count as the service's answer.
         self.faults["page_not_found"] = reply(404, b"<html>gone</html>")
         self.faults["other_json_not_found"] = reply(404, b'{"status":404,"error":"Not Found"}')
         self.names = list(self.faults)
@@ -220,7 +220,7 @@ class ConnectionsScene(Scene):
 class Case:
     """What holds for either scene. No test by itself."""
 
-    #: Of one processor; a loop that spins takes all of it.
+    #: The share of one processor. A loop that spins takes all of it.
     GREATEST_SHARE = 0.9
     GREATEST_KILOBYTES = 64 * 1024
 
@@ -261,7 +261,7 @@ class Case:
 
 
 class Replies(Case, unittest.TestCase):
-    #: Where a kept connection turns out dead, the question is asked once more (RFC 9110, §9.2.2).
+    #: If a kept connection turns out to be dead, the request is repeated once (RFC 9110, §9.2.2).
     tries = 2
 
     def setUp(self):

@@ -21,7 +21,7 @@ _refusal = None
 
 
 def shared_host():
-    """Boots at the first call. Raises SkipTest where no host can be booted."""
+    """Boots at the first call. Raises SkipTest if no host can be booted."""
     global _host, _refusal
     if _host is None and _refusal is None:
         built = os.environ.get("IAMPASS_BIN", str(PROJECT / ".build" / "release"))
@@ -31,7 +31,7 @@ def shared_host():
             _host = stack.enter_context(testhost.Host(built))
         except testhost.CannotBoot as error:
             _refusal = unittest.SkipTest(str(error))
-        except Exception as error:  # once, and not anew for each class
+        except Exception as error:  # once, not again for each class
             _refusal = error
     if _refusal:
         raise _refusal
@@ -77,7 +77,7 @@ class HostTestCase(unittest.TestCase):
         return len(re.findall(r"session started", self.journal()))
 
     def press_enter_for_the_phone(self, child):
-        """Answers the choice with Enter, and the prompt that shows a code, where there is one."""
+        """Answers the choice with Enter, and the prompt that shows a code, if there is one."""
         child.expect_exact(CHOOSE_PROMPT)
         child.sendline("")
         self.pass_code_prompt(child)

@@ -35,7 +35,7 @@ class Desktop(HelperTestCase):
             cls.host.path(f"/usr/local/bin/{name}").write_text(text)
             cls.host.path(f"/usr/local/bin/{name}").chmod(0o755)
         cls.host.run("mkfifo", "--mode=666", f"{FOLDER}/typed", check=False)
-        # Without -noreset it begins anew when its last client goes, just as the next one comes.
+        # Without -noreset it restarts when its last client leaves, just as the next one comes.
         cls.host.run("systemd-run", "--quiet", "--unit=test-screen", "Xvfb", ":7", "-ac", "-noreset", "-nolisten", "tcp")
         cls.addClassCleanup(cls.host.run, "systemctl", "stop", "test-screen", check=False)
         cls.host.run("systemctl", "start", "iampass-helper")
@@ -65,7 +65,7 @@ class Desktop(HelperTestCase):
 
     def type(self, line):
         if line == "answer ":
-            # As from a person, who reads the question.
+            # As from a person who reads the question.
             time.sleep(testhost.READING_TIME)
         # Without waiting for a greeter that is not there: that is an error.
         descriptor = os.open(self.host.path(f"{FOLDER}/typed"), os.O_WRONLY | os.O_NONBLOCK)
@@ -130,7 +130,7 @@ class Desktop(HelperTestCase):
     def test_a_desktop_that_does_not_lock_is_logged_out(self):
         with self.configured("on_walkaway = lock"):
             session = self.sign_in()
-            # Without xss-lock nobody heeds logind's word; the desktop is to live on, though.
+            # Without xss-lock nothing acts on logind's signal. The desktop must go on.
             self.assert_eventually("the desktop runs", lambda: self.processes("^xss-lock"))
             self.host.run("pkill", "-STOP", "-x", "xss-lock")
             self.leave()

@@ -13,11 +13,11 @@ from watching import FolderWatch, PortWatch
 FOLDER = "/var/hostile"
 SUDOERS = "/etc/sudoers.d/environment"
 
-#: Of those, what neither the loader takes from a setuid program nor sudo from its command.
+#: Those that the loader does not remove from a setuid program, nor sudo from its command.
 KEPT_ALWAYS = ("SSLKEYLOGFILE", "OPENSSL_CONF", "OPENSSL_ia32cap", "SWIFT_BACKTRACE", "SWIFT_DEBUG_HELP", "https_proxy",
                "CURL_CA_BUNDLE", "SSL_CERT_FILE", "DBUS_SYSTEM_BUS_ADDRESS", "GNUTLS_DEBUG_LEVEL")  # fmt: skip
 
-# The line that comes where the phone takes longer than a moment to answer may come, or not.
+# This line appears only if the phone takes longer than a moment to answer.
 VARIABLE = re.compile(r"(?m)^(?:\w+=.*|Your phone has the request: answer there)\n?")
 
 

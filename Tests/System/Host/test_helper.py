@@ -1,4 +1,4 @@
-"""The background helper: who walks away is logged out, and nobody else."""
+"""The background helper: a user who walks away is logged out, and nobody else."""
 
 import contextlib
 import re
@@ -296,7 +296,7 @@ class WhateverHappens(HelperTestCase):
 
 
 class Expiry(HelperTestCase):
-    """Of sessions of a minute, which are warned at half of it."""
+    """Sessions of one minute, which are warned after half of it."""
 
     def test_a_new_approval_prolongs_a_session_and_another_sudo_does_not(self):
         hour = self.host.changed(testhost.CONFIGURATION, lambda text: text.replace(
@@ -364,7 +364,7 @@ class Unit(HelperTestCase):
 
     def test_it_stops_by_itself(self):
         self.host.run("systemctl", "stop", "iampass-helper")
-        # And not "timeout", where systemd has to kill it.
+        # And not "timeout", when systemd has to kill it.
         result = self.host.run("systemctl", "show", "--property=Result", "--value", "iampass-helper").strip()
         self.assertEqual(result, "success")
 

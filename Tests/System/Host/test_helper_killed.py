@@ -1,4 +1,4 @@
-"""The helper killed by SIGKILL at different moments of a walkaway: who left is signed out, and nobody else."""
+"""The helper killed by SIGKILL at different moments of a walkaway: the user who left is signed out, and nobody else."""
 
 import contextlib
 import json

@@ -113,7 +113,7 @@ class Refused(HostTestCase):
             self.assertEqual(phone.requests(), [])
 
     def test_without_a_terminal_it_rings_no_phone_and_ends(self):
-        """ssh answers each question with nothing where it has nobody to ask, as under git."""
+        """ssh gives empty answers if it has nobody to ask, as under git."""
         with self.phone("approve") as phone:
             words = "ssh -T -o NumberOfPasswordPrompts=2 alice@localhost id -un".split()
             began = time.monotonic()
@@ -135,7 +135,7 @@ class Refused(HostTestCase):
 
 
 class Copying(HostTestCase):
-    """By a user who has no key."""
+    """By a user without a key."""
 
     FILE = "/home/alice/copied"
     BY_SCP = f"/etc/hostname alice@localhost:{FILE}"
@@ -153,7 +153,7 @@ class Copying(HostTestCase):
         self.assertTrue(self.host.path(self.FILE).exists())
 
     def test_in_batch_mode_it_fails_at_once_and_rings_no_phone(self):
-        # With which a phone rings as soon as anybody asks for keyboard-interactive.
+        # With this setting a phone rings as soon as anyone asks for keyboard-interactive.
         with self.host.module_arguments("prompt=push"), self.phone("approve") as phone:
             for command in (f"scp -o BatchMode=yes {self.BY_SCP}", f"sftp -o BatchMode=yes {self.BY_SFTP}"):
                 with self.subTest(command=command):

@@ -7,7 +7,7 @@ import unittest
 from support import HostTestCase
 
 UNIT = "iampass-worker"
-#: What a sign-in hears first. Where nothing waits, systemd starts it.
+#: What a sign-in hears first. If no worker waits, systemd starts one.
 GREETING = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/iampass/worker'); print(len(s.recv(1)))"
 #: Opens the memory of whatever it can for some seconds, and says the names of those.
 OPENER = """

@@ -86,7 +86,7 @@ class Traces(HostTestCase):
         return sum(secret in text for secret in self.secrets)
 
     def test_enough_is_looked_for(self):
-        # Of application, users, this class's two sign-ins (token and secret each), link, host credential, passwords.
+        # From application, users, this class's two sign-ins (token and secret each), link, host credential, passwords.
         self.assertGreaterEqual(len(self.secrets), 10)
         self.assertTrue(self.made and self.codes)
 
@@ -151,7 +151,7 @@ class Traces(HostTestCase):
 
     def test_the_metrics_show_no_secret_name_id_or_address(self):
         said = self.host.run("python3", "-c", FETCH, timeout=60)
-        # Of this class's own sign-ins at least.
+        # At least those of this class's own sign-ins.
         for event in ("approved", "denied"):
             self.assertRegex(said, rf'iampass_session_events_total{{event="{event}"}} [1-9]')
         self.assertEqual(self.found_in(said), 0)
@@ -167,7 +167,7 @@ class Traces(HostTestCase):
         """A worker's files of /proc are root's, as those are that the kernel does not dump (proc(5))."""
         server = self.host.main_pid("iampass-server")
         limits = self.host.run("cat", f"/proc/{server}/limits")
-        # Of 1 the kernel makes no dump for a program either (core(5)).
+        # For 1 the kernel does not pipe a dump to a program either (core(5)).
         self.assertRegex(limits, r"Max core file size\s+1\s+1\s")
         with testhost.Phone(self.host, "ignore") as phone:
             child = self.sudo()

@@ -164,7 +164,7 @@ class Inside(Case):
 
 
 class Containers(Case):
-    """Where the kernel, or whoever manages the container, keeps some of this from it."""
+    """The kernel, or the container's manager, refuses some of this."""
 
     def test_without_keyrings_and_landlock_it_works_and_is_closed_in_by_the_rest(self):
         names = ("keyctl", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")

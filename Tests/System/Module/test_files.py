@@ -5,7 +5,7 @@ import unittest
 
 from world import *
 
-#: Of the module's answer, also where a file never ends; in seconds, for a slow machine.
+#: The limit for the module's answer, even if a file never ends; in seconds, for a slow machine.
 BOUND = 5
 TOKEN = "token-of-the-user-0123456789"
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
@@ -159,13 +159,13 @@ class Authorities(Case):
                 world.configure(ca_file=world.path("ca.pem"))
                 self.assert_refused(told)
         world.configure(ca_file=certificate)
-        # As far as the service, where nobody listens.
+        # Reaches the service's address, at which nobody listens.
         self.assertIn("reason=unavailable: refused", world.play()["log"][-1])
 
 
 class Users(Case):
     def assert_served(self, user=ENROLLED):
-        """As far as the service, where nobody listens."""
+        """Reaches the service's address, at which nobody listens."""
         self.assertIn("reason=unavailable: refused", world.play(user=user)["log"][-1])
 
     def test_a_damaged_line_refuses_its_own_user_alone(self):

@@ -106,7 +106,7 @@ class Connections(Case):
 
 
 class Replies(Case):
-    # No faults to a client: what they carry is no start or status reply all the same.
+    # A client does not treat these as faults, but their content is not a start or status reply.
     def test_every_reply_fault_at_the_start_is_unavailable(self):
         def check(name):
             service = self.serve(start=name)
@@ -237,7 +237,7 @@ class SignedReplies(Case):
         return send
 
     def test_a_signed_reply_about_another_session_signs_nobody_in(self):
-        # Who asks about a session of his own, with the nonce of another's question, has such a reply.
+        # An attacker gets such a reply by asking about their own session with the nonce of another's request.
         self.addCleanup(world.configure, signed_replies=None)
         for own, told, code in (
             ("mine", "theirs", AUTHINFO_UNAVAIL), ("mine", None, AUTHINFO_UNAVAIL), ("mine", "mine", SUCCESS),

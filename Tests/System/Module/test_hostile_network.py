@@ -50,7 +50,7 @@ class NameServer:
 
     def __init__(self, rcode):
         self.rcode, self.questions = rcode, 0
-        # Port 53 is a resolver's only one; the address is nobody's.
+        # A resolver uses port 53 only. Nobody has this address.
         self.address = "127.%d.%d.%d" % tuple(1 + secrets.randbelow(254) for _ in range(3))
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind((self.address, 53))
@@ -187,7 +187,7 @@ ENDED = answer(STATUS_200, b'{"status":true}')
 
 
 class HTTP2(Case):
-    # libcurl asks anew where a service says that it has not looked at a request (RFC 9113 §8.7).
+    # libcurl asks again if a service says that it did not process a request (RFC 9113 §8.7).
     GREATEST_TRIES = 8
 
     def serve(self, *answers):
@@ -224,7 +224,7 @@ class HTTP2(Case):
 
 
 class LogOut(Case):
-    """Told to nobody's harm: the sign-in stands, and the end waits no longer than its own bound."""
+    """Harmless: the sign-in stands, and the end waits no longer than its own bound."""
 
     # Above the 2 s that a session's end may take.
     GREATEST = 2 + SLOWNESS

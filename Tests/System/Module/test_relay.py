@@ -1,4 +1,4 @@
-"""Requests that somebody carries between this computer and the real service, and would like to be others."""
+"""Requests through an intermediary who wants to change them, between this computer and the real service."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Relay(HostileService):
 
 
 class KnowingRelay(Relay):
-    """Carries no logout. Where the module asks about another session than the first, it asks about the first, with that
+    """Carries no logout. If the module asks about another session than the first, it asks about the first, with that
     question's nonce, and gives the module the answer, without the headers that it drops."""
 
     def __init__(self, dropped):

@@ -147,7 +147,7 @@ class Dumps(Case):
             os.kill(pid, signal.SIGABRT)
             self.assertEqual(host.wait(LONGEST), -signal.SIGABRT)
             dumps = [pathlib.Path(folder, name).read_bytes() for name in os.listdir(folder)]
-        # Where dumps go to a program or elsewhere, they are not ours to look for; the test above says what they hold.
+        # If dumps go to a program or elsewhere, this test does not look for them. The test above shows their content.
         self.assertEqual(len(dumps), 1 if place and not place.startswith(("|", "/")) else 0)
         for dump in dumps:
             # The scene, in the memory of Python, shows that memory is in it.

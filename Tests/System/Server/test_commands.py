@@ -1,4 +1,4 @@
-"""What the commands of `iampass-server` and `iampass-phone` print, and where they say that they could not."""
+"""What the commands of `iampass-server` and `iampass-phone` print, and what they say after a failure."""
 
 import contextlib
 import shutil

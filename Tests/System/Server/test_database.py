@@ -107,7 +107,7 @@ class Full(DatabaseCase):
 
     def test_a_start_without_room_says_so(self):
         self.world.server.stop()
-        # Whoever closes the database last takes away the files that it would need anew.
+        # The last to close the database deletes the files that it would need again.
         with self.open_database() as database:
             database.execute("SELECT count(*) FROM user").fetchone()
         self.fill()
@@ -194,7 +194,7 @@ class Damaged(DatabaseCase):
             file.seek(start)
             page = file.read(PAGE)
         # Before its values a row has their types: first those of four texts of 32 characters, of which the second
-        # becomes a NULL, where the table allows none, and the next two have what it had: else SQLite would notice.
+        # becomes a NULL, where the table allows none, and the next two have what it had: otherwise SQLite would notice.
         values = page.index(session["status_url"].rsplit("/", 1)[1].encode())
         types = page.rindex(b"\x4d\x4d\x4d\x4d", 0, values)
         self.overwrite(start + types + 1, b"\0\x7f\x5b")
@@ -243,7 +243,7 @@ class Restored(DatabaseCase):
         phone.stop()
         self.put_back("copy")
         self.assertEqual(world.status(live), "active")
-        # It is asked anew, since its answer is lost.
+        # It is asked again, since its answer is lost.
         self.assertIn(world.status(asked), ("pending", "identifying", "timeout"))
         code, _, reply = world.ask_status(later)
         self.assertEqual((code, reply["reason"]), (404, "UNKNOWN_SESSION"))

@@ -19,7 +19,7 @@ from strangers import *
 HELD = 1_000
 # Kilobytes; of a held connection, with its TLS, its tasks and what its request left behind.
 GREATEST_HELD = 192
-# Of each kind of connection that goes nowhere.
+# The number of each kind of useless connection.
 STUCK = 10
 # Bytes; more than any kernel's buffers take, and less than would hurt.
 FLOOD = 192 << 20
@@ -63,11 +63,11 @@ class FloodedWorld(StrangersWorld):
         return seen[-1]
 
     def kilobytes(self, name):
-        """Of the service's memory: VmRSS now, VmHWM at most so far."""
+        """The service's memory: VmRSS now, VmHWM at most so far."""
         return int(re.search(rf"(?m)^{name}:\s+(\d+) kB$", read(f"/proc/{self.server.process.pid}/status"))[1])
 
     def forget_peak(self):
-        """VmHWM begins anew."""
+        """Resets VmHWM."""
         with open(f"/proc/{self.server.process.pid}/clear_refs", "w") as file:
             file.write("5")
 
@@ -149,7 +149,7 @@ class Stuck(unittest.TestCase):
         return hello.read()
 
     def reading_nothing(self):
-        # Little fits into the kernel then; there would be megabytes else.
+        # Little fits into the kernel then. Otherwise there would be megabytes.
         raw = socket.socket()
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         raw.connect(world.place)

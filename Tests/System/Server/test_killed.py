@@ -31,7 +31,7 @@ class Load:
         self.lock = threading.Lock()
 
     def signed(self, method, path, body=None, by=None):
-        """The reply's JSON; None where the service was gone."""
+        """The reply's JSON; None if the service was gone."""
         client, secret = by or (world.application["application_id"], world.application["application_secret"])
         data = None if body is None else json.dumps(body).encode()
         headers = signed_requests.headers(client, secret, world.address + path)
@@ -131,7 +131,7 @@ class Killed(unittest.TestCase):
                 self.assertIn(reply["session_status"], ("active", "closed"))
 
     def assert_no_nonce_works_twice(self, replays):
-        # Fewer than after which the service looks at no more of one client's; it counts anew at each start.
+        # Fewer than the limit at which the service stops checking a client's signatures. Each start resets the count.
         for method, path, body, headers in random.sample(replays, min(20, len(replays))):
             status, _, text = world.get(path, method, body, headers)
             self.assertEqual((status, json.loads(text)["reason"]), (401, "NONCE_REPLAYED"), path)

@@ -1,4 +1,4 @@
-"""What who runs the service needs: health, metrics, logs, a graceful stop, and backups that can be put back."""
+"""What an operator needs: health, metrics, logs, a graceful stop, and backups that can be restored."""
 
 import shlex
 import shutil
@@ -117,7 +117,7 @@ class Logs(unittest.TestCase):
 
     def test_a_level_leaves_out_what_is_below_it(self):
         other = self.served("--log-level", "warning", expect=None)
-        # Of the tests' certificate, which is for two days.
+        # The tests' certificate is valid for two days.
         other.wait_for("the certificate ends soon")
         other.stop()
         self.assertEqual([line for line in other.lines if " warning iampass-server:" not in line], [])
