@@ -1,79 +1,7 @@
-import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOHTTP2
-
-/// What a request knows of its connection.
-struct ConnectionContext: InitializableFromSource {
-  let channel: any Channel
-
-  init(source: ApplicationRequestContextSource) { channel = source.channel }
-
-  var isHTTP2: Bool { channel.connection !== channel }
-}
-
-/// Closes a connection whose client said that it sends no more: a handler is never told, and would hold its request on.
-final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
-  typealias InboundIn = NIOAny
-  typealias InboundOut = NIOAny
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // On a stream of HTTP/2 the end of input is the end of each request.
-    if let event = event as? ChannelEvent, event == .inputClosed, context.channel.parent?.parent == nil {
-      context.close(promise: nil)
-    } else {
-      context.fireUserInboundEventTriggered(event)
-    }
-  }
-}
-
-/// Closes a connection whose client takes nothing of what is for it: neither the request nor what holds its reply would
-/// ever end. On a stream of HTTP/2 it is the whole connection. Used on its channel's event loop only.
-final class SlowReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
-  typealias InboundIn = NIOAny
-
-  private let time: TimeAmount
-  private var timer: Scheduled<Void>?
-
-  init(time: TimeAmount) { self.time = time }
-
-  func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable {
-      timer?.cancel()
-      timer = nil
-    } else if timer == nil {
-      let connection = context.channel.connection
-      timer = context.eventLoop.scheduleTask(in: time) { connection.close(promise: nil) }
-    }
-    context.fireChannelWritabilityChanged()
-  }
-}
-
-extension Channel {
-  /// The connection that this is a stream of, or is.
-  var connection: any Channel {
-    // A stream's channel has its connection's as parent; a connection's has the listening one.
-    guard let parent, parent.parent != nil else { return self }
-    return parent
-  }
-}
-
-/// A child channel that counts as one of the ``OpenConnections`` of its listener.
-struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
-  let base: Base
-  let connections: OpenConnections
-
-  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-    connections.opened(channel)
-    return base.setup(channel: channel, logger: logger)
-  }
-
-  func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
-}
 
 /// A child channel whose client must finish its handshake and say something in time: else who connects and is silent
 /// holds a place for ever.

@@ -20,14 +20,3 @@ extension ServerURL {
 
   private var authority: Substring { origin.drop { $0 != "/" }.dropFirst(2) }
 }
-
-extension Service {
-  /// Why browsers will not open the phone's page; nil where nothing that the service can see is in the way.
-  ///
-  /// - Parameter certificate: the file of what is shown to browsers; nil where a proxy shows its own.
-  public func pageProblem(certificate: String?) -> String? {
-    guard let publicURL else { return "no --public-url is given, so links may lead to a number" }
-    guard let name = publicURL.hostName else { return "\(publicURL) has no DNS name" }
-    return certificate.flatMap { PageCertificate.problem(of: $0, for: name) }
-  }
-}

@@ -1,0 +1,16 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// A child channel that counts as one of the ``OpenConnections`` of its listener.
+struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
+  let base: Base
+  let connections: OpenConnections
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    connections.opened(channel)
+    return base.setup(channel: channel, logger: logger)
+  }
+
+  func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}

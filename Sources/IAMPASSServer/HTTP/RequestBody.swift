@@ -1,0 +1,43 @@
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+
+/// The body of a request, read whole within bounds of size and time.
+enum RequestBody {
+  /// Bytes; requests to the service are far smaller.
+  static let greatestLength = 65_536
+  /// Seconds that a whole body may take.
+  private static let time: Int64 = 10
+
+  /// The bytes, or why they are not read.
+  static func read(from request: Request) async -> Result<[UInt8], Refusal> {
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > greatestLength {
+      return .failure(tooLarge)
+    }
+    return await withTaskGroup(of: Result<[UInt8], Refusal>.self) { group in
+      group.addTask { await collect(request) }
+      group.addTask {
+        try? await Task.sleep(for: .seconds(time))
+        return .failure(Refusal(status: 408, reason: .requestTooSlow))
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? .failure(broken)
+    }
+  }
+
+  private static func collect(_ request: Request) async -> Result<[UInt8], Refusal> {
+    do {
+      let buffer = try await request.body.collect(upTo: greatestLength)
+      return .success(Array(buffer.readableBytesView))
+    } catch is NIOTooManyBytesError {
+      return .failure(tooLarge)
+    } catch let error as HTTPError where error.status == .contentTooLarge {
+      return .failure(tooLarge)
+    } catch {
+      return .failure(broken)
+    }
+  }
+
+  private static let tooLarge = Refusal(status: 413, reason: .bodyTooLarge)
+  private static let broken = Refusal(status: 400, reason: .badRequest)
+}

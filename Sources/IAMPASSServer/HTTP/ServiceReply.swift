@@ -1,0 +1,65 @@
+import IAMPASSProtocol
+
+/// A reply: JSON, or a page's file, each whole; or a stream.
+public struct ServiceReply: Sendable {
+  public let status: Int
+  public private(set) var headers: [(name: String, value: String)]
+  public let body: [UInt8]
+  /// What comes instead of a body for as long as there is news.
+  let events: (any EventSource)?
+  /// Of a refusal.
+  let reason: Reason?
+
+  /// JSON.
+  init(_ status: Int, _ body: [UInt8], reason: Reason? = nil) {
+    self.init(
+      status, body,
+      headers: [
+        ("Content-Type", "application/json"),
+        // Replies are about one moment and one client.
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+      ], reason: reason)
+  }
+
+  init(
+    _ status: Int, _ body: [UInt8], headers: [(name: String, value: String)], events: (any EventSource)? = nil,
+    reason: Reason? = nil
+  ) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.events = events
+    self.reason = reason
+  }
+
+  /// Server-sent events.
+  init(streaming events: any EventSource) {
+    self.init(
+      200, [],
+      headers: [
+        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+        // A proxy that collects the stream would hold every request back.
+        ("X-Accel-Buffering", "no"),
+      ], events: events)
+  }
+
+  /// `{"status":false,"reason":…}`.
+  public static func refused(_ status: Int, _ reason: Reason) -> ServiceReply {
+    ServiceReply(status, AcknowledgementReply(done: false, reason: reason.rawValue).encoded(), reason: reason)
+  }
+
+  /// `{"status":true}`.
+  static var done: ServiceReply { ServiceReply(200, AcknowledgementReply(done: true).encoded()) }
+
+  /// With the mark in its body, for the signature to cover it.
+  func marked(_ mark: ServiceMark) -> ServiceReply {
+    ServiceReply(status, mark.added(to: body), headers: headers, events: events, reason: reason)
+  }
+
+  func adding(_ name: String, _ value: String) -> ServiceReply {
+    var reply = self
+    reply.headers.append((name, value))
+    return reply
+  }
+}
