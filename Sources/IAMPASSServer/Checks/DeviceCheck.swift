@@ -2,27 +2,21 @@ import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
-/// A phone's signed words, proven: they are this live phone's, and meant for this service.
+/// What a phone said and signed, proven: this live phone said it, to this service.
 struct VerifiedStatement: Sendable {
-  /// As it was when last read.
+  /// As last read.
   var phone: Phone
   let user: Int64
   let statement: JSON
   let signature: String
-  /// Beside the statement: this is the authenticator's word, which is checked for itself.
+  /// The authenticator's assertion, which is checked separately; nil if the phone sent none.
   let assertion: UnverifiedAssertion?
 }
 
-/// Why what a phone asked for changes nothing.
-struct DeviceRefusal: Error {
-  static let cutOff = DeviceRefusal(status: 403, reason: .deviceCutOff)
-
-  let status: Int
-  let reason: Reason
-  /// What an authenticator's word lacks; for the log.
-  var detail: CredentialRefusal?
-
-  var reply: ServiceReply { .refused(status, reason) }
+extension VerifiedStatement {
+  /// Whether the phone is still its user's live one. To be asked within the transaction that does what the phone wants:
+  /// the phone may have been cut off since its signature was checked.
+  func isLive(in db: Database) throws -> Bool { try Phone.live(of: user, in: db)?.id == phone.id }
 }
 
 /// The check of what a phone signed.
@@ -34,7 +28,7 @@ struct DeviceCheck: Sendable {
 
   let storage: Storage
 
-  /// Whose statement the body is.
+  /// The statement in the body, and the phone that signed it.
   func statement(in call: Call) async throws -> Outcome<VerifiedStatement> {
     guard let unverified = try? UnverifiedStatement(parsing: call.request.body), let id = unverified.device else {
       return .refused(.refused(400, .badRequest))
@@ -45,7 +39,7 @@ struct DeviceCheck: Sendable {
     guard let key = try? DevicePublicKey(phone.publicKey), unverified.isMade(by: key) else {
       return .refused(.refused(401, .signatureRefused))
     }
-    // Said only to who holds the key: the phone can tell its user.
+    // Only the holder of the key is told: the phone can tell its user.
     guard !phone.isCutOff, let user = phone.user else { return .refused(.refused(403, .deviceCutOff)) }
     guard unverified.statement["origin"]?.string == call.address.url.origin else {
       return .refused(.refused(401, .wrongOrigin))
@@ -57,7 +51,7 @@ struct DeviceCheck: Sendable {
         assertion: unverified.assertion))
   }
 
-  /// What the phone asks for. Its nonce is spent, also for a service that is killed, when this says yes.
+  /// What the phone asks for. When this returns `verified`, the nonce is spent, even if the service is killed then.
   func ask(in call: Call, purposes: Set<DevicePurpose>) async throws -> Outcome<(VerifiedStatement, DeviceAsk)> {
     switch try await statement(in: call) {
     case .refused(let reply): return .refused(reply)

@@ -117,15 +117,20 @@ extension Route {
 
   var failureGroup: FailureGroup {
     switch self {
-    case .addUsers, .deleteUsers, .registrationLink, .hasDevice, .lostDevice, .registrationMessage, .authenticate,
-      .serviceMark, .sessionStatus, .sessionLogout:
-      .signed
-    case .showLink, .registerDevice: .registration
-    case .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd,
-      .deviceUnregister, .deviceEvents, .devicePush:
-      .device
+    case .management, .session: .signed
+    case .phone(let route): route.failureGroup
     case .console(let path): path.first == "enter" ? .registration : .none
-    case .announcement, .health, .door, .phoneFile, .pushKey: .none
+    case .announcement, .health, .door, .phoneFile: .none
+    }
+  }
+}
+
+extension PhoneRoute {
+  fileprivate var failureGroup: Route.FailureGroup {
+    switch self {
+    case .showLink, .register: .registration
+    case .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push: .device
+    case .pushKey: .none
     }
   }
 }

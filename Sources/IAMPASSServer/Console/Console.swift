@@ -7,11 +7,14 @@ struct Console: Sendable {
   /// §4.1.3).
   static let cookie = "__Host-iampass-console"
 
-  let service: Service
+  let core: ServiceCore
+  let management: ManagementReplies
+  let sessions: SessionReplies
+  let publicURL: ServerURL?
   let call: Call
   let now: UnixTime
 
-  var storage: Storage { service.storage }
+  var storage: Storage { core.storage }
   /// Converts stored service time for display.
   func dated(_ time: UnixTime?) -> UnixTime? { time.map(storage.clock.unixTime) }
   /// The address of the pages, as the browser sees it.
@@ -76,9 +79,9 @@ struct Console: Sendable {
   /// A field of the form; nil if the form does not have it exactly once.
   func field(_ name: String) -> String? { form?.value(name) }
 
-  private var form: Target? {
+  private var form: RequestTarget? {
     guard let text = String(validating: call.request.body, as: UTF8.self) else { return nil }
-    return Target(Substring("/?" + text))
+    return RequestTarget(Substring("/?" + text))
   }
 
   // MARK: Signing in
@@ -109,7 +112,7 @@ struct Console: Sendable {
     else {
       return refusal(404, .unknownLink)
     }
-    service.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
+    core.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
     let attributes = "Path=/; Max-Age=\(ConsoleAccess.sessionLifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("").adding("Set-Cookie", "\(Self.cookie)=\(key.exposedValue); \(attributes)")
   }

@@ -38,13 +38,13 @@ extension Console {
     case .secret:
       let secret = try Fresh.secret()
       let closed = try await storage.write { try application.renew(secret, at: now, in: $0) }
-      service.announceEnd(of: closed)
+      core.announceEnd(of: closed)
       return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)
     case .disable, .enable:
       let closed = try await storage.write {
         try ApplicationSettings.setDisabled(act == .disable, id, at: now, in: $0)
       }
-      service.announceEnd(of: closed)
+      core.announceEnd(of: closed)
       return redirect("/application/\(id)", done: act == .disable ? .disabled : .enabled)
     case .credentials: return try await addCredential(to: id, visitor)
     }
@@ -68,7 +68,7 @@ extension Console {
       SessionLifecycle.durations.contains(duration)
     else { return try await applicationPage(id, visitor, problem: "The length of a session is out of range.") }
     let hook = trimmedField("hook")
-    if let problem = RegistrationHook.problem(with: hook, in: service.programs) {
+    if let problem = RegistrationHook.problem(with: hook, in: management.programs) {
       return try await applicationPage(id, visitor, problem: problem)
     }
     let walkaway = field("walkaway") == "on"
@@ -108,7 +108,7 @@ extension Console {
       }
       return redirect("/application/\(application)", done: .renamed)
     case .revoke:
-      service.announceEnd(of: try await storage.write { try credential.revoke(at: now, in: $0) })
+      core.announceEnd(of: try await storage.write { try credential.revoke(at: now, in: $0) })
       return redirect("/application/\(application)", done: .revoked)
     }
   }
@@ -124,13 +124,13 @@ extension Console {
     guard let (user, phone) = found else { return refusal(404, .unknownUser) }
     switch act {
     case .delete:
-      service.announceEnd(of: try await storage.write { try user.delete(at: now, in: $0) })
-      service.board.changed(.user(id))
+      core.announceEnd(of: try await storage.write { try user.delete(at: now, in: $0) })
+      core.board.changed(.user(id))
       return redirect("/application/\(application)", done: .deleted)
     case .link, .lost:
       let name = act == .lost ? phone ?? "user" : trimmedField("display_name")
       guard
-        let link = try await service.registrationLink(
+        let link = try await management.links.make(
           for: user.name, of: application, displayName: name.isEmpty ? "user" : name,
           losing: act == .lost ? .keepsSessions : nil, at: call.address)
       else { return refusal(404, .unknownUser) }
@@ -142,7 +142,7 @@ extension Console {
     guard let session = try await storage.read({ try Session.find(id: id, in: $0) }) else {
       return refusal(404, .unknownSession)
     }
-    _ = try await service.logOut(session)
+    _ = try await sessions.logOut(session)
     return redirect("/sessions", done: .ended)
   }
 
@@ -154,7 +154,7 @@ extension Console {
 extension Console {
   private func showOnce(_ title: String, id: String, _ secret: Secret, back: String, _ visitor: Visitor) -> ServiceReply
   {
-    let lines = NewCredential(id: id, secret: secret, server: service.publicURL?.description).text
+    let lines = NewCredential(id: id, secret: secret, server: publicURL?.description).text
     let content: HTML = """
       <section aria-labelledby="title">
       <p>A file for <code>iampassctl setup --secret-file</code>. The secret is shown only once.</p>

@@ -145,7 +145,7 @@ extension Console {
         <input type="number" name="greatest_duration" required min="1" max="\(SessionLifecycle.durations.upperBound)"
         value="\(settings.greatestDuration)"></label>
         <label>Program that sends registration links <small>Its path in
-        \(service.programs), or nothing. Its standard input has the phone number in the
+        \(management.programs), or nothing. Its standard input has the phone number in the
         first line, and then the message.</small>
         <input type="text" name="hook" maxlength="\(ApplicationSettings.greatestHookLength)" value="\(settings.hook)"
         autocomplete="off" spellcheck="false"></label>

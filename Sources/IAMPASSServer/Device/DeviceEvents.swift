@@ -7,33 +7,20 @@ protocol EventSource: Actor {
   func next() async -> [UInt8]?
 }
 
-extension Service {
-  /// A stream of what a phone's page shows (server-sent events), from its state now to each change of it.
-  func streamEvents(_ call: Call) async throws -> ServiceReply {
-    switch try await deviceCheck.ask(in: call, purposes: [.events]) {
-    case .refused(let reply): return reply
-    case .verified(let (verified, _)):
-      if !verified.phone.hasPage { try await storage.note { try Phone.markPage(verified.phone.id, in: $0) } }
-      let watch = board.watch(.user(verified.user))
-      board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
-      call.request.onDeparture { [weak watch] in watch?.abandon() }
-      return ServiceReply(streaming: DeviceEvents(service: self, verified: verified, watch: watch))
-    }
-  }
-}
-
 /// One page's stream.
 actor DeviceEvents: EventSource {
   /// Held replies of one user's phone; a page that lost its network leaves some behind. The oldest end first.
   static let greatestCount = 6
   /// How long a stream is silent at most, in seconds: middle boxes forget idle connections.
   private static let heartbeat: Int64 = 15
-  /// How long a stream lasts, in seconds: then the page asks anew, with a fresh signature.
+  /// How long a stream lasts, in seconds: then the page asks again, with a fresh signature.
   private static let lifetime: Int64 = 900
-  /// What was held back alone is told so long after the last requests, in seconds: hammering makes no flood of events.
+  /// A change only in what was held back is told this long after the last event, in seconds: hammering must not make a
+  /// flood of events.
   private static let heldBackPause: Int64 = 1
 
-  private let service: Service
+  private let replies: RequestReplies
+  private var core: ServiceCore { replies.core }
   private let verified: VerifiedStatement
   private let watch: ChangeBoard.Watch
   private let end: UnixTime
@@ -41,17 +28,17 @@ actor DeviceEvents: EventSource {
   private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
 
-  init(service: Service, verified: VerifiedStatement, watch: ChangeBoard.Watch) {
-    self.service = service
+  init(replies: RequestReplies, verified: VerifiedStatement, watch: ChangeBoard.Watch) {
+    self.replies = replies
     self.verified = verified
     self.watch = watch
-    end = service.clock().advanced(seconds: Self.lifetime)
+    end = replies.core.clock().advanced(seconds: Self.lifetime)
   }
 
   func next() async -> [UInt8]? {
-    let beat = service.clock().advanced(seconds: Self.heartbeat)
+    let beat = core.clock().advanced(seconds: Self.heartbeat)
     while true {
-      let now = service.clock()
+      let now = core.clock()
       guard now < end, let (news, deadline) = await look(at: now) else { return nil }
       if !news.isEmpty { return news }
       if now >= beat { return Array(": \n\n".utf8) }
@@ -60,34 +47,34 @@ actor DeviceEvents: EventSource {
     }
   }
 
-  /// What has changed since the last look, and when time alone changes something; nil where the phone was cut off.
+  /// What has changed since the last look, and when time alone changes something; nil if the phone was cut off.
   private func look(at now: UnixTime) async -> (news: [UInt8], deadline: UnixTime?)? {
     do {
-      guard let open = try await service.openRequests(of: verified, at: now),
-        let phone = try await service.storage.read({ [id = verified.phone.id] in try Phone.find(id, in: $0) })
+      guard let open = try await replies.openRequests(of: verified, at: now),
+        let phone = try await core.storage.read({ [id = verified.phone.id] in try Phone.find(id, in: $0) })
       else { return nil }
       var news: [UInt8] = []
-      // A request whose time is over is open no more a moment later.
+      // A request whose time is over is not open any more a moment later.
       var deadline = open.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
       let counts = Dictionary(uniqueKeysWithValues: open.map { ($0.session, $0.blocked ?? 0) })
       if let due = due(counts, at: now) {
         if due <= now {
           shownRequests = (counts, now)
-          news += Self.event("requests", try await service.show(open, of: verified.user, applied: nil, at: now).body)
+          news += Self.event("requests", try await replies.show(open, of: verified.user, applied: nil, at: now).body)
         } else {
           deadline = min(deadline ?? due, due)
         }
       }
       var current = verified
       current.phone = phone
-      let status = try await service.describe(current, presence: phone.presence, at: now).body
+      let status = try await core.describe(current, presence: phone.presence, at: now).body
       if status != shownStatus {
         shownStatus = status
         news += Self.event("status", status)
       }
       return (news, deadline)
     } catch {
-      service.tell(storageFailure: error)
+      core.tell(storageFailure: error)
       return nil
     }
   }

@@ -52,7 +52,7 @@ enum PresenceBySilence {
     func unheard(since last: Look?) -> Int64 {
       guard let last else { return 0 }
       let gap = time.milliseconds(since: last.time)
-      return gap > longestGap * 1_000 ? gap - Service.housekeepingInterval * 1_000 : 0
+      return gap > longestGap * 1_000 ? gap - SignInService.housekeepingInterval * 1_000 : 0
     }
   }
 
@@ -81,14 +81,14 @@ enum PresenceBySilence {
 
   /// Notes that the phone is there. Its sessions come back where silence had them leave.
   static func hear(_ phone: Phone, at now: UnixTime, in db: Database) throws -> [Session] {
-    // Who said that he leaves is away until he says that he is back; maybe since his phone was read.
+    // An explicit leave lasts until an explicit return. Read again: it may be newer than `phone`.
     let isBack = try Bool.fetchOne(
       db, sql: "SELECT is_silent AND presence = ? FROM phone WHERE id = ?",
       arguments: [Presence.present.rawValue, phone.id])
     try db.execute(
       sql: "UPDATE phone SET heard_at = ?, is_silent = 0 WHERE id = ?", arguments: [now.milliseconds, phone.id])
     guard isBack == true, let user = phone.user else { return [] }
-    return try change(of: user, in: db) { $0.comeBack(at: now) }
+    return try Session.move(all: user, to: .present, at: now, in: db)
   }
 
   /// Has the sessions of phones leave that were not heard of for too long.
@@ -98,7 +98,7 @@ enum PresenceBySilence {
     var changed: [Session] = []
     for phone in try phones.map(Phone.init(row:)) {
       try db.execute(sql: "UPDATE phone SET is_silent = 1 WHERE id = ?", arguments: [phone.id])
-      if let user = phone.user { changed += try change(of: user, in: db) { $0.leave(at: now) } }
+      if let user = phone.user { changed += try Session.move(all: user, to: .away, at: now, in: db) }
     }
     return changed
   }
@@ -111,23 +111,9 @@ enum PresenceBySilence {
     let sql = live + " AND phone.id = ? AND (phone.is_silent OR \(counts) AND (? OR phone.heard_at IS NOT NULL))"
     return try Row.fetchOne(db, sql: sql, arguments: [phone.id, isAsking])?.get("is_silent")
   }
-
-  private static func change(
-    of user: Int64, in db: Database, _ step: (inout SessionLifecycle) -> Void
-  ) throws -> [Session] {
-    var changed: [Session] = []
-    for var session in try Session.unended(of: user, in: db) {
-      let before = session.lifecycle.status
-      step(&session.lifecycle)
-      guard session.lifecycle.status != before else { continue }
-      try session.update(in: db)
-      changed.append(session)
-    }
-    return changed
-  }
 }
 
-extension Service {
+extension ServiceCore {
   /// A phone said something that was proven and is no repetition.
   ///
   /// - Parameter isAsking: for its requests, with which counting begins.
@@ -140,7 +126,9 @@ extension Service {
     // A time that is lost is heard again, or counts anew after the start.
     announceMoves(of: try await wasSilent ? storage.write(hear) : storage.note(hear))
   }
+}
 
+extension SignInService {
   func leaveForSilence(at now: UnixTime) async throws {
     let last = lastLook.value
     let (look, changed) = try await storage.write { db in
@@ -150,13 +138,6 @@ extension Service {
     }
     // Only once it is stored: a look that failed has listened to nobody.
     lastLook.remember(look)
-    announceMoves(of: changed)
-  }
-
-  private func announceMoves(of sessions: [Session]) {
-    for session in sessions {
-      audit.moved(session)
-      announceChange(of: session)
-    }
+    core.announceMoves(of: changed)
   }
 }

@@ -1,6 +1,6 @@
 import GRDB
 
-extension Service {
+extension SignInService {
   /// How often time is looked at when nobody asks, in seconds. Those who ask do not wait for it.
   static let housekeepingInterval: Int64 = 20
 
@@ -9,9 +9,9 @@ extension Service {
     while !Task.isCancelled {
       do {
         try await tidy()
-        tellWhenStorageWorksAgain()
+        core.tellWhenStorageWorksAgain()
       } catch {
-        tell(storageFailure: error)
+        core.tell(storageFailure: error)
       }
       try? await Task.sleep(for: .seconds(Self.housekeepingInterval))
     }
@@ -20,9 +20,9 @@ extension Service {
   /// One round.
   func tidy() async throws {
     try await storage.keepTime()
-    let now = clock()
+    let now = core.clock()
     let wall = storage.clock.wall()
-    _ = try await closeOverdue(at: now)
+    try await core.closeOverdue(at: now)
     try await leaveForSilence(at: now)
     try await storage.write { db in
       try SpentNonces.prune(at: now, wall: wall, in: db)
@@ -34,9 +34,11 @@ extension Service {
       try ConsoleAccess.prune(at: now, in: db)
     }
   }
+}
 
-  /// Stores the end of every session whose time has come, and tells who waits.
-  func closeOverdue(at now: UnixTime) async throws -> [Session] {
+extension ServiceCore {
+  /// Stores the end of every session whose time has come, and tells everyone who waits.
+  func closeOverdue(at now: UnixTime) async throws {
     let closed = try await storage.write { db in
       var closed: [Session] = []
       for var session in try Session.unended(in: db) {
@@ -48,6 +50,5 @@ extension Service {
       return closed
     }
     announceEnd(of: closed)
-    return closed
   }
 }

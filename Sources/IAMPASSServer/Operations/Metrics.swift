@@ -137,16 +137,18 @@ private struct MetricsText {
   }
 }
 
-extension Service {
+extension ServiceCore {
   /// Whether the storage answers.
   func health() async throws -> ServiceReply {
     _ = try await storage.read { try Int64.fetchOne($0, sql: "SELECT 1 FROM application LIMIT 1") }
     return .done
   }
+}
 
+extension SignInService {
   /// For who may see them: never among the service's own routes.
   func metricsText() async throws -> String {
     let stock = try await storage.read { try Metrics.Stock(in: $0) }
-    return metrics.text(stock, held: board.heldCount, certificateEnd: certificateEnd())
+    return core.metrics.text(stock, held: board.heldCount, certificateEnd: certificateEnd())
   }
 }

@@ -12,10 +12,10 @@ public struct MetricsServer: Sendable {
   /// Seconds a connection may be idle, and that a request's headers may take.
   private static let idleTime: Int64 = 10
 
-  private let service: Service
+  private let service: SignInService
   private let logger: Logger
 
-  public init(service: Service, logger: Logger) {
+  public init(service: SignInService, logger: Logger) {
     self.service = service
     self.logger = logger
   }
@@ -45,12 +45,12 @@ public struct MetricsServer: Sendable {
       switch request.uri.path {
       case "/metrics": return Self.text(.ok, try await service.metricsText(), type: Self.contentType)
       case "/healthz":
-        _ = try await service.health()
+        _ = try await service.core.health()
         return Self.text(.ok, "ok\n")
       default: return Self.text(.notFound, "/metrics and /healthz are here\n")
       }
     } catch {
-      service.tell(storageFailure: error)
+      service.core.tell(storageFailure: error)
       return Self.text(.serviceUnavailable, "the storage does not work\n")
     }
   }

@@ -1,32 +1,32 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
-extension Service {
+/// Where the service rings a phone whose page is closed.
+struct PushReplies: Sendable {
+  let core: ServiceCore
+  let trust: PushTrust
+
   /// The public key that a browser needs to subscribe.
-  func pushKey() async throws -> ServiceReply {
-    let token = try await storage.read { try PushBook.token(in: $0) }
+  func key() async throws -> ServiceReply {
+    let token = try await core.storage.read { try PushBook.token(in: $0) }
     return ServiceReply(200, PushKeyReply(key: Base64URL.encode(try token.key.publicKey.point)).encoded())
   }
 
   /// Sets how the phone is rung from now on, or that it is not rung.
   func subscribe(_ call: Call) async throws -> ServiceReply {
-    let verified: VerifiedStatement
-    switch try await deviceCheck.ask(in: call, purposes: [.push]) {
-    case .refused(let reply): return reply
-    case .verified(let (statement, _)): verified = statement
-    }
-    guard let statement = try? PushStatement(verified.statement) else { return .refused(400, .badRequest) }
-    if let received = statement.subscription {
-      guard let subscription = PushSubscription(received), pushes.trust.allows(subscription) else {
-        return .refused(400, .badSubscription)
+    try await core.answering(call, [.push]) { verified, _ in
+      guard let statement = try? PushStatement(verified.statement) else { return .refused(400, .badRequest) }
+      if let received = statement.subscription {
+        guard let subscription = PushSubscription(received), trust.allows(subscription) else {
+          return .refused(400, .badSubscription)
+        }
       }
+      let isLive = try await core.storage.write { db in
+        guard try verified.isLive(in: db) else { return false }
+        try PushBook.keep(statement.subscription, of: verified.phone.id, in: db)
+        return true
+      }
+      return isLive ? .done : Refusal.cutOff.reply
     }
-    let isLive = try await storage.write { db in
-      guard try Phone.live(of: verified.user, in: db)?.id == verified.phone.id else { return false }
-      try PushBook.keep(statement.subscription, of: verified.phone.id, in: db)
-      return true
-    }
-    return isLive ? .done : .refused(403, .deviceCutOff)
   }
 }

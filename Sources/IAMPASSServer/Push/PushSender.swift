@@ -15,7 +15,7 @@ final class PushSender: Sendable {
 
   private let storage: Storage
   private let logger: Logger
-  let trust: PushTrust
+  private let trust: PushTrust
   private let underway = Mutex(0)
   private let client = Mutex<PushClient?>(nil)
 

@@ -38,3 +38,28 @@ struct PageFile: Sendable {
 
   private static func script(_ bytes: [UInt8]) -> PageFile { PageFile("text/javascript; charset=utf-8", bytes) }
 }
+
+extension ServiceReply {
+  /// The phone's page, or a file beside it. Nothing here is secret or about anybody.
+  static func phoneFile(_ name: String, _ call: Call) -> ServiceReply {
+    if name.isEmpty { return page(.phone, call) }
+    guard let file = PageFile.beside[name] else { return refused(404, .notFound) }
+    return page(file, call)
+  }
+
+  /// Shows a browser that was given the service's bare address the way to the page.
+  static func leadingToPage(_ call: Call) -> ServiceReply {
+    ServiceReply(
+      302, [], headers: [("Location", call.address.url.route(["phone", ""])), ("Cache-Control", "no-store")])
+  }
+
+  /// A file of a page, or 304 for a browser that has it already.
+  static func page(_ file: PageFile, _ call: Call) -> ServiceReply {
+    let isKnown = call.request.values(of: ["If-None-Match"]).contains { $0.contains(file.tag) }
+    var headers = PageHeaders.of(call.address)
+    headers.append(("ETag", file.tag))
+    guard !isKnown else { return ServiceReply(304, [], headers: headers) }
+    headers.append(("Content-Type", file.contentType))
+    return ServiceReply(200, file.bytes, headers: headers)
+  }
+}

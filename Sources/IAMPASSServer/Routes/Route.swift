@@ -1,34 +1,12 @@
-import IAMPASSProtocol
-
 /// What a path means. The documentation prints some management routes without `management/`: both are taken.
 enum Route: Equatable {
   case announcement
   case health
   /// With the path below it.
   case console([String])
-  case addUsers(application: String)
-  case deleteUsers(application: String)
-  case registrationLink(application: String, user: String)
-  case hasDevice(application: String, user: String)
-  case lostDevice(application: String, user: String)
-  case registrationMessage(application: String, user: String)
-  case authenticate(application: String, user: String)
-  /// Asks for no more than a signed reply, which has the service's mark.
-  case serviceMark(application: String)
-  case sessionStatus(id: String)
-  case sessionLogout(id: String)
-  case showLink(code: String)
-  case registerDevice
-  case deviceRequests
-  case deviceAnswer
-  case devicePresence
-  case deviceStatus
-  case deviceCredential
-  case deviceEnd
-  case deviceUnregister
-  case deviceEvents
-  case pushKey
-  case devicePush
+  case management(ManagementRoute, application: String)
+  case session(SessionRoute)
+  case phone(PhoneRoute)
   /// The bare address, for a browser.
   case door
   /// The phone's page, or a file beside it.
@@ -36,15 +14,10 @@ enum Route: Equatable {
 
   var method: String {
     switch self {
-    case .console: "GET"
-    case .announcement, .health, .registrationLink, .hasDevice, .lostDevice, .serviceMark, .sessionStatus, .showLink,
-      .door,
-      .phoneFile, .pushKey:
-      "GET"
-    case .addUsers, .deleteUsers, .registrationMessage, .authenticate, .sessionLogout, .registerDevice,
-      .deviceRequests, .deviceAnswer, .devicePresence, .deviceStatus, .deviceCredential, .deviceEnd, .deviceUnregister,
-      .deviceEvents, .devicePush:
-      "POST"
+    case .announcement, .health, .console, .door, .phoneFile: "GET"
+    case .management(let route, _): route.method
+    case .session(let route): route.method
+    case .phone(let route): route.method
     }
   }
 
@@ -55,108 +28,124 @@ enum Route: Equatable {
   ///
   /// - Parameter path: decoded segments.
   init?(path: [String]) {
-    let named = path.first == "management" ? Array(path.dropFirst()) : path
-    switch (named.first, named.count) {
-    case ("add_users", 2): self = .addUsers(application: named[1])
-    case ("delete_users", 2): self = .deleteUsers(application: named[1])
-    case ("device_registration_link", 3): self = .registrationLink(application: named[1], user: named[2])
-    case ("has_registered_mobile_device", 3): self = .hasDevice(application: named[1], user: named[2])
-    case ("lost_user_mobile_device", 3): self = .lostDevice(application: named[1], user: named[2])
-    case ("send_registration_sms", 3): self = .registrationMessage(application: named[1], user: named[2])
-    default:
-      guard let route = Route(unmanaged: path) else { return nil }
-      self = route
+    if let (route, application) = ManagementRoute.named(in: path) {
+      self = .management(route, application: application)
+    } else if let route = SessionRoute(path: path) {
+      self = .session(route)
+    } else if let route = PhoneRoute(path: path) {
+      self = .phone(route)
+    } else {
+      switch (path.first, path.dropFirst().first, path.count) {
+      case (".well-known", "iampass", 2): self = .announcement
+      case ("healthz", nil, 1): self = .health
+      case ("console", _, _): self = .console(Array(path.dropFirst()))
+      case ("", nil, 1), ("phone", nil, 1): self = .door
+      case ("phone", let name?, 2): self = .phoneFile(name: name)
+      default: return nil
+      }
+    }
+  }
+}
+
+/// What an application itself asks for: about its users and their phones.
+enum ManagementRoute: Equatable {
+  case addUsers
+  case deleteUsers
+  case registrationLink(user: String)
+  case hasDevice(user: String)
+  case lostDevice(user: String)
+  case registrationMessage(user: String)
+
+  var method: String {
+    switch self {
+    case .registrationLink, .hasDevice, .lostDevice: "GET"
+    case .addUsers, .deleteUsers, .registrationMessage: "POST"
     }
   }
 
-  private init?(unmanaged path: [String]) {
-    switch (path.first, path.dropFirst().first, path.count) {
-    case (".well-known", "iampass", 2): self = .announcement
-    case ("healthz", nil, 1): self = .health
-    case ("console", _, _): self = .console(Array(path.dropFirst()))
-    case ("authentication", "authenticate_user", 4): self = .authenticate(application: path[2], user: path[3])
-    case ("authentication", "service_mark", 3): self = .serviceMark(application: path[2])
-    case ("authentication", "session_status", 3): self = .sessionStatus(id: path[2])
-    case ("authentication", "session_logout", 3): self = .sessionLogout(id: path[2])
-    case ("register", let code?, 2): self = .showLink(code: code)
-    case ("", nil, 1), ("phone", nil, 1): self = .door
-    case ("phone", let name?, 2): self = .phoneFile(name: name)
-    case ("device", "v1", 3):
-      switch path[2] {
-      case "register": self = .registerDevice
-      case "requests": self = .deviceRequests
-      case "answer": self = .deviceAnswer
-      case "presence": self = .devicePresence
-      case "status": self = .deviceStatus
-      case "credential": self = .deviceCredential
-      case "end": self = .deviceEnd
-      case "unregister": self = .deviceUnregister
-      case "events": self = .deviceEvents
-      case "push-key": self = .pushKey
-      case "push": self = .devicePush
-      default: return nil
-      }
+  static func named(in path: [String]) -> (route: ManagementRoute, application: String)? {
+    let path = path.first == "management" ? Array(path.dropFirst()) : path
+    switch (path.first, path.count) {
+    case ("add_users", 2): return (.addUsers, path[1])
+    case ("delete_users", 2): return (.deleteUsers, path[1])
+    case ("device_registration_link", 3): return (.registrationLink(user: path[2]), path[1])
+    case ("has_registered_mobile_device", 3): return (.hasDevice(user: path[2]), path[1])
+    case ("lost_user_mobile_device", 3): return (.lostDevice(user: path[2]), path[1])
+    case ("send_registration_sms", 3): return (.registrationMessage(user: path[2]), path[1])
     default: return nil
     }
   }
 }
 
-/// A request's target, taken apart and decoded.
-struct Target {
-  let path: [String]
-  let query: [(name: String, value: String)]
+/// What computers ask for: to start a sign-in session, and what becomes of it.
+enum SessionRoute: Equatable {
+  /// - Parameter starter: the id of the application, or of one of its host credentials.
+  case start(user: String, starter: String)
+  /// Asks for no more than a signed reply, which has the service's mark.
+  case mark(starter: String)
+  case status(id: String)
+  case logout(id: String)
 
-  /// Nil where it is no path from the root, or its bytes are no UTF-8.
-  init?(_ target: Substring) {
-    guard target.hasPrefix("/") else { return nil }
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    var path: [String] = []
-    for segment in parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-      guard let decoded = Target.decoded(segment) else { return nil }
-      path.append(decoded)
+  var method: String {
+    switch self {
+    case .mark, .status: "GET"
+    case .start, .logout: "POST"
     }
-    var query: [(String, String)] = []
-    for pair in parts.count == 2 ? parts[1].split(separator: "&") : [] {
-      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = Target.decoded(sides[0]), let value = sides.count == 2 ? Target.decoded(sides[1]) : "" else {
-        return nil
-      }
-      query.append((name, value))
-    }
-    self.path = path
-    self.query = query
   }
 
-  /// The only value of this name; nil where there is none, or more than one.
-  func value(_ name: String) -> String? {
-    let values = query.filter { $0.name == name }
-    return values.count == 1 ? values[0].value : nil
-  }
-
-  func has(_ name: String) -> Bool { query.contains { $0.name == name } }
-
-  /// `+` is a space: clients write user ids with Python's `quote_plus`.
-  private static func decoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var source = text.utf8.makeIterator()
-    while let byte = source.next() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        guard let high = source.next().flatMap(digit), let low = source.next().flatMap(digit) else { return nil }
-        bytes.append(high << 4 | low)
-      default: bytes.append(byte)
-      }
+  init?(path: [String]) {
+    guard path.first == "authentication", path.count >= 3 else { return nil }
+    switch (path[1], path.count) {
+    case ("authenticate_user", 4): self = .start(user: path[3], starter: path[2])
+    case ("service_mark", 3): self = .mark(starter: path[2])
+    case ("session_status", 3): self = .status(id: path[2])
+    case ("session_logout", 3): self = .logout(id: path[2])
+    default: return nil
     }
-    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
+/// What phones ask for.
+enum PhoneRoute: Equatable {
+  case showLink(code: String)
+  case register
+  case requests
+  case answer
+  case presence
+  case status
+  case credential
+  case end
+  case unregister
+  case events
+  case pushKey
+  case push
+
+  var method: String {
+    switch self {
+    case .showLink, .pushKey: "GET"
+    case .register, .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push: "POST"
+    }
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
+  init?(path: [String]) {
+    if path.count == 2, path[0] == "register" {
+      self = .showLink(code: path[1])
+      return
+    }
+    guard path.count == 3, path[0] == "device", path[1] == "v1" else { return nil }
+    switch path[2] {
+    case "register": self = .register
+    case "requests": self = .requests
+    case "answer": self = .answer
+    case "presence": self = .presence
+    case "status": self = .status
+    case "credential": self = .credential
+    case "end": self = .end
+    case "unregister": self = .unregister
+    case "events": self = .events
+    case "push-key": self = .pushKey
+    case "push": self = .push
+    default: return nil
     }
   }
 }

@@ -82,7 +82,7 @@ final class StorageAlarm: Sendable {
   }
 }
 
-extension Service {
+extension ServiceCore {
   /// For the log. Clients are told nothing of what the storage said.
   func tell(storageFailure error: any Error) {
     // A client that left while something was read for it.

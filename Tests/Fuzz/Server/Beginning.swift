@@ -19,11 +19,11 @@ struct Beginning {
   struct Refused: Error { let reply: String }
 
   private let storage: Storage
-  private let service: Service
+  private let service: SignInService
 
   init(_ storage: Storage) {
     self.storage = storage
-    service = Service.quiet(storage)
+    service = SignInService.quiet(storage)
   }
 
   func played(copyingTo template: String) async throws -> Made {

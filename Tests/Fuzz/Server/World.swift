@@ -52,7 +52,7 @@ final class World {
   func respond(to request: ServiceRequest, isBehindProxy: Bool = false) -> Outcome {
     let publicURL = isBehindProxy ? try? ServerURL("https://public.test/base") : nil
     // Made again each time, since it counts failures.
-    let service = Service.quiet(storage, publicURL: publicURL)
+    let service = SignInService.quiet(storage, publicURL: publicURL)
     do {
       return try waited { [storage] in
         let before = try await storage.write { $0.totalChangesCount }
@@ -101,9 +101,9 @@ final class World {
   }
 }
 
-extension Service {
-  static func quiet(_ storage: Storage, publicURL: ServerURL? = nil) -> Service {
-    Service(
+extension SignInService {
+  static func quiet(_ storage: Storage, publicURL: ServerURL? = nil) -> SignInService {
+    SignInService(
       storage: storage, publicURL: publicURL, longestWait: 0, programs: "/nonexistent",
       logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
   }

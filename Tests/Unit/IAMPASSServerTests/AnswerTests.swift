@@ -188,7 +188,7 @@ import Testing
 }
 
 /// Waits until the service holds this many requests, so that a change comes while they are held.
-func untilHeld(_ service: Service, count: Int = 1) async throws {
+func untilHeld(_ service: SignInService, count: Int = 1) async throws {
   for _ in 0..<1_000 where service.board.heldCount < count { try await Task.sleep(for: .milliseconds(5)) }
   #expect(service.board.heldCount == count)
 }

@@ -53,7 +53,7 @@ final class Fixture: Sendable {
 
   let clock = TestClock()
   let folder: String
-  let service: Service
+  let service: SignInService
   let application: Application
 
   /// - Parameter matchCodes: off unless the test is about codes.
@@ -67,20 +67,20 @@ final class Fixture: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// A second service in the same directory, as after a restart.
-  func restarted(publicURL: String? = nil) throws -> Service {
+  func restarted(publicURL: String? = nil) throws -> SignInService {
     Fixture.service(
       try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: try publicURL.map { try ServerURL($0) })
   }
 
   /// A second service in its own directory, with a given database.
-  func service(in folder: String) throws -> Service {
+  func service(in folder: String) throws -> SignInService {
     Fixture.service(try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: nil)
   }
 
   private static func service(
     _ storage: Storage, _ programs: String, publicURL: ServerURL?
-  ) -> Service {
-    Service(
+  ) -> SignInService {
+    SignInService(
       storage: storage, publicURL: publicURL, programs: programs,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import IAMPASSServer
 
 @Suite struct HistoryMarkTests {
-  private func mark(_ fixture: Fixture, _ service: Service? = nil) async throws -> ServiceMark {
+  private func mark(_ fixture: Fixture, _ service: SignInService? = nil) async throws -> ServiceMark {
     let request = try fixture.signed("GET", "/authentication/service_mark/\(fixture.application.id)")
     let reply = await (service ?? fixture.service).respond(to: request)
     #expect(reply.status == 200)
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// A service in its own folder, with a copy of the database.
-  private func putBack(_ copy: String, in fixture: Fixture) async throws -> Service {
+  private func putBack(_ copy: String, in fixture: Fixture) async throws -> SignInService {
     let folder = fixture.folder + "/restored-" + (try #require(Digest.randomIdentifier()))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     try FileManager.default.copyItem(atPath: copy, toPath: folder + "/iampass.sqlite")

@@ -27,7 +27,7 @@ import Testing
   }
 
   /// Time passes, and housekeeping runs every 20 seconds.
-  private func pass(_ seconds: Int64, in fixture: Fixture, at service: Service? = nil) async throws {
+  private func pass(_ seconds: Int64, in fixture: Fixture, at service: SignInService? = nil) async throws {
     for end in stride(from: seconds, to: 0, by: -20) {
       fixture.clock.advance(seconds: min(end, 20))
       try await (service ?? fixture.service).tidy()
@@ -36,7 +36,7 @@ import Testing
 
   /// Silence counts from now, in addition to `counted`.
   private func expectToCount(
-    _ session: StartedSession, in fixture: Fixture, at service: Service? = nil, counted: Int64 = 0
+    _ session: StartedSession, in fixture: Fixture, at service: SignInService? = nil, counted: Int64 = 0
   ) async throws {
     #expect(try await fixture.status(of: session).status == .active)
     try await pass(150 - counted, in: fixture, at: service)

@@ -141,8 +141,9 @@ struct PushTests {
 
   @Test func keepsTheServicesKey() async throws {
     let fixture = try await Fixture()
-    let key = try PushKeyReply(parsing: try await fixture.service.pushKey().body).key
-    #expect(try PushKeyReply(parsing: try await fixture.restarted().pushKey().body).key == key)
+    let request = ServiceRequest(method: "GET", target: "/device/v1/push-key", authority: Fixture.authority)
+    let key = try PushKeyReply(parsing: await fixture.respond(request).body).key
+    #expect(try PushKeyReply(parsing: await fixture.restarted().respond(to: request).body).key == key)
     #expect(Base64URL.decode(key)?.count == 65)
   }
 

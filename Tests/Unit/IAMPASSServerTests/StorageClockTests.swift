@@ -27,7 +27,7 @@ import Testing
       return session
     }
 
-    func status(of session: StartedSession, by service: Service? = nil) async throws -> StatusReply {
+    func status(of session: StartedSession, by service: SignInService? = nil) async throws -> StatusReply {
       let request = try fixture.signed("GET", session.statusURL, by: session)
       return try StatusReply(parsing: await (service ?? fixture.service).respond(to: request).body)
     }

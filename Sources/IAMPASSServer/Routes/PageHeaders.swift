@@ -1,0 +1,34 @@
+import IAMPASSProtocol
+
+/// What every file of a page is sent with.
+enum PageHeaders {
+  /// Everything from this service's own origin, and nothing inline: text of a stranger's can never become script.
+  private static let contentSecurityPolicy = """
+    default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; \
+    worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'
+    """
+
+  static func of(_ address: PublicAddress) -> [(name: String, value: String)] {
+    var headers = [
+      ("Content-Security-Policy", contentSecurityPolicy),
+      ("X-Content-Type-Options", "nosniff"),
+      // The address of a registration has its code.
+      ("Referrer-Policy", "no-referrer"),
+      ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+      ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+      // Asked for each time, sent only where it changed: page and service are of one version.
+      ("Cache-Control", "no-cache"),
+    ]
+    if address.isWholeHost { headers.append(("Strict-Transport-Security", "max-age=31536000")) }
+    return headers
+  }
+}
+
+extension PublicAddress {
+  /// Whether the service is what browsers find under this host's name. HSTS (RFC 6797) is for all ports of a name:
+  /// said from another port, it would shut out a neighbour that has no TLS.
+  fileprivate var isWholeHost: Bool {
+    url.origin.hasPrefix("https://") && !url.origin.dropFirst("https://".count).contains(":") && url.basePath.isEmpty
+  }
+}

@@ -1,0 +1,166 @@
+import IAMPASSProtocol
+
+/// Finds out what a request is for, checks who signed it, and has the group of its route reply.
+struct Router: Sendable {
+  let core: ServiceCore
+  /// As clients know the service; nil: each request's own authority counts.
+  let publicURL: ServerURL?
+  let proxies: TrustedProxies
+  let management: ManagementReplies
+  let sessions: SessionReplies
+  let devices: DeviceReplies
+  private let failures = FailureLimits()
+
+  init(
+    core: ServiceCore, publicURL: ServerURL?, proxies: TrustedProxies, management: ManagementReplies,
+    sessions: SessionReplies, devices: DeviceReplies
+  ) {
+    self.core = core
+    self.publicURL = publicURL
+    self.proxies = proxies
+    self.management = management
+    self.sessions = sessions
+    self.devices = devices
+  }
+
+  func respond(to request: ServiceRequest) async -> ServiceReply {
+    guard let address = PublicAddress(configured: publicURL, authority: request.authority),
+      let target = RequestTarget(address.routed(request.target))
+    else { return .refused(400, .badRequest) }
+    guard let route = Route(path: target.path) else { return .refused(404, .notFound) }
+    guard request.method == route.method || route.isConsole else {
+      return .refused(405, .methodNotAllowed).adding("Allow", route.method)
+    }
+    let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
+    if let refusal = call.refusal(of: route) { return refusal }
+    return await limitingFailures(of: route, call) {
+      await replyingWhenStorageFails { try await reply(to: route, call) }
+    }
+  }
+
+  /// A client that fails too often is told to wait. A right request is done all the same.
+  private func limitingFailures(
+    of route: Route, _ call: Call, _ work: () async -> ServiceReply
+  ) async -> ServiceReply {
+    guard let kind = FailureLimits.Kind(route, call.request) else { return await work() }
+    let source = call.client.text
+    let reply = await work()
+    guard let reason = reply.reason, kind.isFailure(reason) else { return reply }
+    let wait = failures.wait(for: kind, from: source, at: core.clock())
+    failures.count(kind, from: source, at: core.clock())
+    return wait.map(ServiceReply.tooManyFailures) ?? reply
+  }
+
+  private func reply(to route: Route, _ call: Call) async throws -> ServiceReply {
+    switch route {
+    case .announcement: Self.announcement
+    case .health: try await core.health()
+    case .console(let path):
+      try await Console(
+        core: core, management: management, sessions: sessions, publicURL: publicURL, call: call, now: core.clock()
+      ).reply(to: path)
+    case .management(let route, let application):
+      try await signed(application: application, call) { try await management.reply(to: route, of: $0, call, $1) }
+    case .session(let route): try await reply(to: route, call)
+    case .phone(let route): try await devices.reply(to: route, call)
+    case .door: .leadingToPage(call)
+    case .phoneFile(let name): .phoneFile(name, call)
+    }
+  }
+
+  private func reply(to route: SessionRoute, _ call: Call) async throws -> ServiceReply {
+    switch route {
+    case .start(let user, let id):
+      try await signed(starter: id, call) { starter, _ in try await sessions.start(for: user, by: starter, call) }
+    // Where the service stands in its history is in every signed reply.
+    case .mark(let id): try await signed(starter: id, call) { _, _ in .done }
+    case .status(let id): try await signed(session: id, call) { try await sessions.status(of: $0, call) }
+    case .logout(let id): try await signed(session: id, call) { try await sessions.logOut($0) }
+    }
+  }
+
+  private static let announcement = ServiceReply(
+    200,
+    ServiceAnnouncement(
+      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true,
+      sessionNames: true, signedTargets: true, bodyDigests: true, sealedLinks: true
+    ).encoded())
+
+  /// A reply for an application's own request, signed; its hosts may not manage users and phones.
+  private func signed(
+    application id: String, _ call: Call,
+    _ work: @Sendable (Application, VerifiedClient) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    try await signed(starter: id, call) { starter, client in
+      guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
+      let settings = try await core.storage.read { try ApplicationSettings.of(starter.application.id, in: $0) }
+      guard !settings.isDisabled else { return .refused(403, .applicationDisabled) }
+      return try await work(starter.application, client)
+    }
+  }
+
+  /// A reply for a request of an application or one of its hosts, signed; refused unless the signature is its own.
+  private func signed(
+    starter id: String, _ call: Call, _ work: @Sendable (Starter, VerifiedClient) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    guard let starter = try await core.storage.read({ try Starter.find(id, in: $0) }) else {
+      return .refused(404, .unknownApplication)
+    }
+    switch try await check.starter(starter, signed: call.request, uris: call.signedURIs) {
+    case .refused(let reason): return .refused(401, reason)
+    case .verified(let client):
+      return await replyingWhenStorageFails { try await marked(work(starter, client)) }.signed(for: client)
+    }
+  }
+
+  /// A reply for a request that a session's token and secret signed.
+  private func signed(
+    session id: String, _ call: Call, _ work: @Sendable (Session) async throws -> ServiceReply
+  ) async throws -> ServiceReply {
+    guard let session = try await core.storage.read({ try Session.find(id: id, in: $0) }) else {
+      return .refused(404, .unknownSession)
+    }
+    switch try await check.session(session, signed: call.request, uris: call.signedURIs) {
+    case .refused(let reason): return .refused(401, reason)
+    case .verified(let client):
+      return await replyingWhenStorageFails { try await marked(work(session)) }.signed(for: client)
+    }
+  }
+
+  private var check: SignatureCheck { SignatureCheck(storage: core.storage) }
+
+  /// The reply, with where the service stands in its history after the reply's work.
+  private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
+    reply.marked(try await core.storage.read(HistoryMark.current))
+  }
+
+  /// After a failure of the storage the client is told to try again, and the log says what failed.
+  private func replyingWhenStorageFails(_ work: () async throws -> ServiceReply) async -> ServiceReply {
+    do {
+      let reply = try await work()
+      core.tellWhenStorageWorksAgain()
+      return reply
+    } catch {
+      core.tell(storageFailure: error)
+      return .refused(503, .storageUnavailable).adding("Retry-After", "2")
+    }
+  }
+}
+
+extension ServiceReply {
+  fileprivate static func tooManyFailures(_ seconds: Int64) -> ServiceReply {
+    refused(429, .tooManyFailures).adding("Retry-After", String(seconds))
+  }
+
+  /// With this service's own signatures, for the client that was verified.
+  fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
+    adding(
+      ReplySignature.header,
+      ReplySignature.signature(secret: client.replySecret, nonce: client.nonce, status: status, body: body)
+    ).adding(
+      ReplySignature.targetHeader,
+      ReplySignature.targetSignature(
+        secret: client.replySecret, nonce: client.nonce, method: client.method, address: client.address,
+        status: status, body: body))
+  }
+}

@@ -1,0 +1,43 @@
+import IAMPASSProtocol
+import Logging
+
+/// What all routes share: what is stored, who waits for it, and what is written down about it.
+struct ServiceCore: Sendable {
+  let storage: Storage
+  let board = ChangeBoard()
+  let metrics: Metrics
+  let audit: Audit
+  let logger: Logger
+
+  init(storage: Storage, logger: Logger) {
+    self.storage = storage
+    self.logger = logger
+    metrics = Metrics()
+    audit = Audit(logger: logger, metrics: metrics)
+  }
+
+  /// Service time, which the storage keeps.
+  func clock() -> UnixTime { storage.now() }
+
+  /// Wakes everyone who waits for this session: its client and its user's phone.
+  func announceChange(of session: Session) {
+    board.changed(.session(session.id))
+    if let user = session.user { board.changed(.user(user)) }
+  }
+
+  /// These have just ended.
+  func announceEnd(of sessions: [Session]) {
+    for session in sessions {
+      audit.closed(session)
+      announceChange(of: session)
+    }
+  }
+
+  /// These have just walked away with their phone, or come back with it.
+  func announceMoves(of sessions: [Session]) {
+    for session in sessions {
+      audit.moved(session)
+      announceChange(of: session)
+    }
+  }
+}

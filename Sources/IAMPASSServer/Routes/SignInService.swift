@@ -1,0 +1,64 @@
+import IAMPASSProtocol
+import Logging
+
+/// The service without sockets: a request in, a reply out.
+public struct SignInService: Sendable {
+  /// Where the programs are that may send registration links, among which the console chooses.
+  public static let usualPrograms = "/etc/iampass-server/programs"
+  /// How long a status is held at most, in seconds: shorter than the time after which middle boxes forget an idle
+  /// connection.
+  public static let usualWait: Int64 = 60
+
+  let core: ServiceCore
+  private let router: Router
+  let lastLook = PresenceBySilence.LastLook()
+  /// When the certificate that is shown ends; nil if that is not known.
+  let certificateEnd: @Sendable () -> UnixTime?
+
+  /// - Parameters:
+  ///   - publicURL: as clients know the service; without it each request's own authority counts.
+  ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
+  ///   - pushTrust: which push services ring phones.
+  ///   - proxies: whose word counts for the address that a request comes from.
+  ///   - programs: the folder of the programs that may send registration links.
+  ///   - certificateEnd: when the certificate that is shown ends.
+  public init(
+    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
+    proxies: TrustedProxies = .init(), programs: String = SignInService.usualPrograms, logger: Logger,
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
+  ) {
+    core = ServiceCore(storage: storage, logger: logger)
+    let pushes = PushSender(storage: storage, trust: pushTrust, logger: logger)
+    router = Router(
+      core: core, publicURL: publicURL, proxies: proxies,
+      management: ManagementReplies(core: core, programs: programs),
+      sessions: SessionReplies(core: core, longestWait: longestWait, pushes: pushes),
+      devices: DeviceReplies(core: core, pushTrust: pushTrust))
+    self.certificateEnd = certificateEnd
+  }
+
+  var storage: Storage { core.storage }
+  var board: ChangeBoard { core.board }
+
+  /// As clients know the service; nil: each request's own authority counts.
+  var publicURL: ServerURL? { router.publicURL }
+
+  /// Answers every held request, and those to come at once.
+  public func stopHolding() { core.board.stop() }
+
+  /// The reply to a request. Failures of the storage are replies too.
+  public func respond(to request: ServiceRequest) async -> ServiceReply {
+    let reply = await router.respond(to: request)
+    core.metrics.count(reply)
+    return reply
+  }
+
+  /// Why browsers will not open the phone's page; nil if nothing that the service can see is in the way.
+  ///
+  /// - Parameter certificate: the file of what is shown to browsers; nil if a proxy shows its own.
+  public func pageProblem(certificate: String?) -> String? {
+    guard let publicURL else { return "no --public-url is given, so links may lead to a number" }
+    guard let name = publicURL.hostName else { return "\(publicURL) has no DNS name" }
+    return certificate.flatMap { PageCertificate.problem(of: $0, for: name) }
+  }
+}

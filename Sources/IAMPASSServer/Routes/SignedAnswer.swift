@@ -1,0 +1,75 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// An answer that the phone's key has signed, with what is needed to check an authenticator's assertion in it.
+struct SignedAnswer: Sendable {
+  let answer: AnswerStatement
+  let verified: VerifiedStatement
+  /// The phone's own; nil if it has none.
+  let credential: VerifiedCredential?
+  let check: CredentialCheck
+
+  /// Whether it proves what `method` asks for; the authenticator's new count, if it was asked.
+  private func proves(_ method: AuthenticationMethod) -> Result<UInt32?, Refusal> {
+    // Otherwise anyone who has only the phone's key could claim that no more than a tap was asked for.
+    guard answer.method == method else { return .failure(Refusal(status: 403, reason: .wrongMethod)) }
+    switch method {
+    case .acceptance: return .success(nil)
+    case .facial: return .failure(Refusal(status: 403, reason: .methodNotAvailable))
+    case .device:
+      guard let assertion = verified.assertion else {
+        return .failure(Refusal(status: 403, reason: .assertionMissing))
+      }
+      guard let credential else {
+        return .failure(Refusal(status: 403, reason: .assertionRefused, detail: .credentialID))
+      }
+      return check.assertion(
+        assertion, by: credential, challenge: CredentialChallenge.bytes(for: verified.statement)
+      ).map { $0 }.mapError { Refusal(status: 403, reason: .assertionRefused, detail: $0) }
+    }
+  }
+
+  /// Has the session take this answer, or says why not. The authenticator's new count, if it was asked.
+  func settle(_ session: inout Session, at now: UnixTime) -> Result<UInt32?, Refusal> {
+    guard Digest.areEqual(Array(answer.nonce.utf8), Array(session.answerNonce.utf8)),
+      answer.expires == session.lifecycle.answerDeadline.seconds
+    else { return .failure(Refusal(status: 400, reason: .wrongNonce)) }
+    // What the user saw must be what is approved.
+    guard answer.contextHash == ShownContext.hash(session.context) else {
+      return .failure(Refusal(status: 400, reason: .wrongContext))
+    }
+    if let refusal = Refusal(session.lifecycle.prospect(at: now)) { return .failure(refusal) }
+    guard answer.answer == .approve else {
+      _ = session.lifecycle.answer(answer.answer, at: now)
+      return .success(nil)
+    }
+    let proof = proves(session.method)
+    guard case .success = proof else { return proof }
+    // An empty field does not count as a wrong code.
+    if session.matchCode != nil, answer.code.isEmpty { return .failure(Refusal(status: 400, reason: .codeMissing)) }
+    let isCodeRight = session.matchCode.map { $0 == Secret(answer.code) } ?? true
+    _ = session.lifecycle.answer(.approve, isCodeRight: isCodeRight, at: now)
+    return proof
+  }
+
+  /// What is kept of it, so that it can be checked again later.
+  func kept(with session: Session) -> KeptAnswer {
+    func text(_ json: JSON) -> String { String(decoding: json.canonicallyEncoded(), as: UTF8.self) }
+    let isProven = answer.answer == .approve && session.method == .device
+    return KeptAnswer(
+      session: session.id, phone: verified.phone, statement: text(verified.statement), signature: verified.signature,
+      context: text(session.context.json),
+      assertion: isProven ? verified.assertion.flatMap { proof in credential.map { (proof, $0.publicKey) } } : nil)
+  }
+}
+
+extension Refusal {
+  /// Nil if the answer would be taken.
+  fileprivate init?(_ prospect: SessionLifecycle.AnswerOutcome) {
+    switch prospect {
+    case .taken: return nil
+    case .alreadyAnswered: self.init(status: 409, reason: .alreadyAnswered)
+    case .tooLate: self.init(status: 410, reason: .tooLate)
+    }
+  }
+}
