@@ -1,84 +1,71 @@
 import GRDB
 import IAMPASSProtocol
 
-// A session as its client sees it: started, asked, ended.
+/// A sign-in session as its client sees it: started, asked, ended.
+struct SessionReplies: Sendable {
+  let core: ServiceCore
+  /// How long a status is held for its client at most, in seconds; 0: never.
+  let longestWait: Int64
+  let pushes: PushSender
 
-extension Service {
-  func startSession(for name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
-    let methods: [AuthenticationMethod]
-    switch StartOptions.methods(of: call.target) {
-    case .refused(let reply): return reply
-    case .asked(let asked): methods = asked
+  func start(for user: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
+    switch StartAsk.parse(call, user: user, by: starter) {
+    case .failure(let refusal): return refusal.reply
+    case .success(let ask):
+      let now = core.clock()
+      let start = try await core.storage.write { try SessionStart.perform(ask, at: now, in: $0) }
+      if let boot = start.boot { announce(boot, of: starter) }
+      switch start.outcome {
+      case .not(let obstacle): return reply(to: obstacle)
+      case .started(let session, let isRung): return announce(session, isRung: isRung, call)
+      }
     }
-    guard let duration = StartOptions.duration(of: call.target) else { return .refused(400, .badDuration) }
-    guard let start = try? StartRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
-    // Else whoever holds one host's credential asks in the name of another.
-    let context = starter.context(start.context ?? SignInContext())
-    guard context.isWithinBounds else { return .refused(400, .badRequest) }
-    let bootID = call.signedBootID(of: start)
-    try await endEarlierBoots(than: bootID, of: starter)
-    let now = clock()
-    let outcome = try await storage.write { db -> StartOutcome in
-      // Read again: it may have been revoked since its signature was checked.
-      guard try starter.isUsable(in: db) else { return .revoked }
-      let settings = try ApplicationSettings.of(starter.application.id, in: db)
-      guard !settings.isDisabled else { return .notStarted(.applicationDisabled) }
-      guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
-      guard let phone = try Phone.live(of: user.id, in: db) else { return .notStarted(.noMobileDevice) }
-      guard let method = try phone.methods(in: db).last(where: methods.contains) else {
-        return .notStarted(.methodNotAvailable)
-      }
-      // Who sends no context knows nothing of codes, and would not show one.
-      guard settings.matchCodes != .required || start.context != nil else { return .notStarted(.contextRequired) }
-      var session = try Session(
-        startedBy: starter, from: call.client, user: user.id, context: context,
-        duration: min(duration, settings.greatestDuration), answerTime: settings.answerTime, method: method,
-        bootID: bootID, at: now)
-      guard try !SourceBlock.isSet(user: user.id, source: session.source, at: now, in: db) else {
-        return .notStarted(.sourceBlocked)
-      }
-      guard try !Denials.areTooMany(of: user.id, session, at: now, in: db) else {
-        return .notStarted(.tooManyDenials)
-      }
-      let unended = try Session.unended(of: user.id, in: db)
-      if let open = RequestPlaces.obstacle(to: session, among: unended.filter { $0.isUnanswered(at: now) }) {
-        try open.countHeldBack(in: db)
-        return .heldBack(user: user.id)
-      }
-      if settings.matchCodes != .off, start.context != nil {
-        guard let code = try MatchCodesInUse(of: user.id, unended, at: now, in: db).fresh(for: session) else {
-          return .notStarted(.tooManyRequests)
-        }
-        session.matchCode = code
-      }
-      try session.insert(in: db)
-      return .started(session, isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
+  }
+
+  private func announce(_ boot: HostBoot.Finding, of starter: Starter) {
+    switch boot {
+    case .isCurrent: return
+    case .isNew(let ended): core.announceEnd(of: ended)
+    case .isOlder:
+      guard let credential = starter.credential else { return }
+      core.logger.warning(
+        "a host credential is used by two computers at once",
+        metadata: [
+          "credential": "\(credential.name)", "host": "\(credential.host)",
+          "hint": "give each computer a credential of its own: sessions of one end when another starts",
+        ])
     }
-    switch outcome {
-    case .revoked: return .refused(401, .credentialRevoked)
+  }
+
+  private func announce(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
+    core.audit.started(session)
+    core.announceChange(of: session)
+    pushes.ring(for: session, contact: call.address.url.origin)
+    return ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
+  }
+
+  /// The reply to a start that made no session.
+  private func reply(to obstacle: StartPolicy.Obstacle) -> ServiceReply {
+    switch obstacle {
+    case .credentialRevoked: return .refused(401, .credentialRevoked)
     case .unknownUser: return .refused(404, .unknownUser)
-    case .notStarted(let reason): return .notStarted(reason)
-    case .heldBack(let user):
+    case .reason(let reason): return .notStarted(reason)
+    case .openRequest(_, let user):
       // The user's phone shows how many.
-      board.changed(.user(user))
+      core.board.changed(.user(user))
       return .notStarted(.requestPending)
-    case .started(let session, let isRung):
-      audit.started(session)
-      announceChange(of: session)
-      pushes.ring(for: session, contact: call.address.url.origin)
-      return ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
     }
   }
 
   /// The status, or, with `Prefer: wait`, the next one.
   func status(of session: Session, _ call: Call) async throws -> ServiceReply {
     let wait = call.request.preferredWait(longest: longestWait)
-    let arrival = clock()
-    let watch = board.watch(.session(session.id))
+    let arrival = core.clock()
+    let watch = core.board.watch(.session(session.id))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
     var hasAnswerTime = false
     while true {
-      let now = clock()
+      let now = core.clock()
       guard let current = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
@@ -106,28 +93,28 @@ extension Service {
 
   /// Ends the session. A second call changes nothing, and succeeds.
   func logOut(_ session: Session) async throws -> ServiceReply {
-    let now = clock()
-    let closed = try await storage.write { db -> Session? in
+    let now = core.clock()
+    let closed = try await core.storage.write { db -> Session? in
       guard var current = try Session.find(id: session.id, in: db), current.lifecycle.endedAt == nil else { return nil }
       current.lifecycle.close(.loggedOut, at: now)
       try current.update(in: db)
       return current
     }
-    if let closed { announceEnd(of: [closed]) }
+    if let closed { core.announceEnd(of: [closed]) }
     return ServiceReply(200, AcknowledgementReply(done: true, session: session.id).encoded())
   }
 
   /// The session as it is now; what time has ended is stored as ended.
   private func settled(_ id: String, at now: UnixTime) async throws -> Session? {
-    guard let read = try await storage.read({ try Session.find(id: id, in: $0) }) else { return nil }
+    guard let read = try await core.storage.read({ try Session.find(id: id, in: $0) }) else { return nil }
     guard let deadline = read.lifecycle.deadline, now >= deadline else { return read }
-    _ = try await closeOverdue(at: now)
-    return try await storage.read { try Session.find(id: id, in: $0) }
+    try await core.closeOverdue(at: now)
+    return try await core.storage.read { try Session.find(id: id, in: $0) }
   }
 
   /// Tells the client the status, and remembers that it knows.
   private func deliver(_ id: String, applied wait: Int64?, at now: UnixTime) async throws -> ServiceReply {
-    let told = try await storage.write { db -> Session? in
+    let told = try await core.storage.write { db -> Session? in
       guard var current = try Session.find(id: id, in: db) else { return nil }
       let before = current.lifecycle
       current.lifecycle.collect(at: now)
@@ -140,35 +127,9 @@ extension Service {
     guard let told else { return .refused(404, .unknownSession) }
     return told.statusReply(applied: wait)
   }
-
-  private enum StartOutcome: Sendable {
-    case revoked
-    case unknownUser
-    case notStarted(Reason)
-    /// Counted with the request that is open.
-    case heldBack(user: Int64)
-    /// `isRung`: the phone comes to know by itself.
-    case started(Session, isRung: Bool)
-  }
-}
-
-extension Starter {
-  /// What the phone is told: a host credential's host is the service's own word.
-  fileprivate func context(_ claimed: SignInContext) -> SignInContext {
-    guard let credential else { return claimed }
-    var context = claimed
-    context.host = credential.host
-    return context
-  }
 }
 
 extension Session {
-  fileprivate func isUnanswered(at now: UnixTime) -> Bool {
-    var current = lifecycle
-    current.settle(at: now)
-    return current.isUnanswered
-  }
-
   /// A reply may be lost on the way: for this long after a change, in milliseconds, …
   private static let freshTime: Int64 = 5_000
   /// … a client that asks again is held no longer than this, in milliseconds.
@@ -203,34 +164,6 @@ extension Session {
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
       logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
       matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]), name: id)
-  }
-}
-
-/// The query of `authenticate_user`.
-private enum StartOptions {
-  enum Methods {
-    /// Any of these will do; which one is asked for is the strongest that the phone has.
-    case asked([AuthenticationMethod])
-    case refused(ServiceReply)
-  }
-
-  /// All where none are named.
-  static func methods(of target: Target) -> Methods {
-    guard target.has("methods") else { return .asked(AuthenticationMethod.allCases) }
-    guard let text = target.value("methods") else { return .refused(.refused(400, .badRequest)) }
-    let words = text.split(separator: ",").map(String.init)
-    let methods = words.compactMap(AuthenticationMethod.init(rawValue:))
-    guard methods.count == words.count else { return .refused(.refused(400, .unknownMethod)) }
-    return .asked(methods.isEmpty ? AuthenticationMethod.allCases : methods)
-  }
-
-  /// Seconds; nil where it is no number within bounds.
-  static func duration(of target: Target) -> Int64? {
-    guard target.has("duration_seconds") else { return SessionLifecycle.usualDuration }
-    guard let seconds = target.value("duration_seconds").flatMap({ Int64($0) }),
-      SessionLifecycle.durations.contains(seconds)
-    else { return nil }
-    return seconds
   }
 }
 

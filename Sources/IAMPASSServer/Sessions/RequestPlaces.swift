@@ -11,21 +11,12 @@ enum RequestPlaces {
   /// other computers their places.
   static let greatestOfHost = 5
 
-  /// The open request for whose sake `session` is not started; nil where it may be.
-  static func obstacle(to session: Session, among unanswered: [Session]) -> Session? {
-    if let same = unanswered.first(where: { $0.source == session.source }) { return same }
-    let alike = unanswered.filter { $0.isRemote == session.isRemote }
-    let ofHost = session.credential == nil ? [] : alike.filter { $0.credential == session.credential }
+  /// The open request for whose sake a request from `source` is not started; nil if it may be.
+  static func obstacle(to source: RequestSource, among unanswered: [Session]) -> Session? {
+    if let same = unanswered.first(where: { $0.source == source.text }) { return same }
+    let alike = unanswered.filter { $0.context.isRemote == source.isRemote }
+    let ofHost = source.credential == nil ? [] : alike.filter { $0.credential == source.credential }
     if ofHost.count >= greatestOfHost { return ofHost.first }
     return alike.count >= greatestOfUser ? alike.first : nil
   }
-}
-
-extension Session {
-  /// It was asked for over the network, by what the computer says. Clients that send no context ask at the computer.
-  var isRemote: Bool { context.isRemote }
-}
-
-extension SignInContext {
-  var isRemote: Bool { remoteHost?.isEmpty == false }
 }

@@ -16,12 +16,12 @@ enum Denials {
   /// … and the source is not heard for so many seconds after the last of them.
   static let pause: Int64 = 900
 
-  /// - Parameter session: what is asked now.
-  static func areTooMany(of user: Int64, _ session: Session, at now: UnixTime, in db: Database) throws -> Bool {
+  /// - Parameter source: where the request of now comes from.
+  static func areTooMany(of user: Int64, from source: RequestSource, at now: UnixTime, in db: Database) throws -> Bool {
     let denied = try recent(of: user, at: now, in: db)
-    if reach(greatestCount, denied.filter { $0.source == session.source }, at: now) { return true }
-    guard let credential = session.credential else { return false }
-    let ofHost = denied.filter { $0.credential == credential && $0.isRemote == session.isRemote }
+    if reach(greatestCount, denied.filter { $0.source == source.text }, at: now) { return true }
+    guard let credential = source.credential else { return false }
+    let ofHost = denied.filter { $0.credential == credential && $0.isRemote == source.isRemote }
     return reach(greatestCountOfHost, ofHost, at: now)
   }
 

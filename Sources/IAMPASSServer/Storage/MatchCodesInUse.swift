@@ -26,9 +26,9 @@ struct MatchCodesInUse {
   }
 
   /// Two decimal digits that are not in use, each of them as likely as any other; nil where too few are left.
-  func fresh(for session: Session) throws(StorageError) -> Secret? {
+  func fresh(for source: RequestSource) throws(StorageError) -> Secret? {
     let free = (0..<Self.all).map { String(Self.all + $0).suffix(2).description }.filter { !codes.contains($0) }
-    guard free.count > (session.isRemote ? Self.reservedForLocal : 0) else { return nil }
+    guard free.count > (source.isRemote ? Self.reservedForLocal : 0) else { return nil }
     return Secret(free[try Fresh.number(below: free.count)])
   }
 

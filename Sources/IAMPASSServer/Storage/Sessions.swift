@@ -26,7 +26,7 @@ struct Session: Sendable {
   let method: AuthenticationMethod
   let answerNonce: String
   /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
-  var matchCode: Secret?
+  let matchCode: Secret?
   /// Further requests of its source that were not started while this one was open.
   let heldBack: Int64
   var lifecycle: SessionLifecycle
@@ -35,26 +35,23 @@ struct Session: Sendable {
   var deliveredAt: UnixTime
 
   /// A new session, not yet stored.
-  init(
-    startedBy starter: Starter, from client: ClientAddress, user: Int64, context: SignInContext, duration: Int64,
-    answerTime: Int64, method: AuthenticationMethod = .acceptance, bootID: String? = nil, at now: UnixTime
-  ) throws {
+  init(_ ask: StartAsk, _ terms: StartTerms, at now: UnixTime) throws {
     id = try Fresh.identifier()
     token = Secret(try Fresh.identifier())
     secret = try Fresh.secret()
-    application = starter.application.id
-    credential = starter.credential?.id
-    self.bootID = bootID
-    replySecret = starter.secret
-    address = client.text
-    self.user = user
-    source = Session.source(of: context, from: client)
-    self.context = context
-    self.method = method
+    application = ask.starter.application.id
+    credential = ask.starter.credential?.id
+    bootID = ask.bootID
+    replySecret = ask.starter.secret
+    address = ask.client.text
+    user = terms.user
+    source = ask.source.text
+    context = ask.context
+    method = terms.method
     answerNonce = try Fresh.identifier()
-    matchCode = nil
+    matchCode = terms.matchCode
     heldBack = 0
-    lifecycle = SessionLifecycle(startedAt: now, duration: duration, answerTime: answerTime)
+    lifecycle = SessionLifecycle(startedAt: now, duration: terms.duration, answerTime: terms.answerTime)
     delivered = lifecycle.status
     deliveredAt = now
   }
@@ -83,12 +80,6 @@ struct Session: Sendable {
     guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
     delivered = try SessionStatus(word: row.get("delivered"))
     deliveredAt = try UnixTime(milliseconds: row.get("delivered_at"))
-  }
-
-  /// Unambiguous: the values are JSON strings.
-  static func source(of context: SignInContext, from client: ClientAddress) -> String {
-    let parts = [context.host ?? client.text, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
-    return String(decoding: JSON.array(parts).encoded(), as: UTF8.self)
   }
 }
 
@@ -181,6 +172,24 @@ extension Session {
       closed.append(session)
     }
     return closed
+  }
+
+  /// Has a user's sessions walk away with the phone, or come back with it, and returns those that this changed.
+  static func move(
+    all user: Int64, to presence: Presence, at now: UnixTime, in db: Database
+  ) throws -> [Session] {
+    var changed: [Session] = []
+    for var session in try unended(of: user, in: db) {
+      let before = session.lifecycle.status
+      switch presence {
+      case .away: session.lifecycle.leave(at: now)
+      case .present: session.lifecycle.comeBack(at: now)
+      }
+      guard session.lifecycle.status != before else { continue }
+      try session.update(in: db)
+      changed.append(session)
+    }
+    return changed
   }
 
   /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.

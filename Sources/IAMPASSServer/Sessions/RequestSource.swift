@@ -1,0 +1,24 @@
+import IAMPASSProtocol
+
+/// Where a request comes from, as limits tell requests apart.
+struct RequestSource: Sendable, Equatable {
+  /// Host, service and remote host. Unambiguous: the values are JSON strings.
+  let text: String
+  /// The host credential that asks; nil: the application itself does.
+  let credential: String?
+  /// It came over the network, by what the computer says. Clients that send no context ask at the computer.
+  let isRemote: Bool
+}
+
+extension RequestSource {
+  init(of context: SignInContext, from client: ClientAddress, credential: String?) {
+    let parts = [context.host ?? client.text, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
+    text = String(decoding: JSON.array(parts).encoded(), as: UTF8.self)
+    self.credential = credential
+    isRemote = context.isRemote
+  }
+}
+
+extension SignInContext {
+  var isRemote: Bool { remoteHost?.isEmpty == false }
+}

@@ -1,0 +1,168 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// Each ending of a start, without HTTP and without a database.
+@Suite struct StartPolicyTests {
+  private static let now = UnixTime(seconds: 1_800_000_000)
+  private static let application = Application(id: "shop", name: "shop", secret: Secret("0123456789abcdef01234567"))
+
+  private func ask(
+    methods: [AuthenticationMethod] = AuthenticationMethod.allCases, duration: Int64 = 3_600, from: String = "desk",
+    hasContext: Bool = true
+  ) -> StartAsk {
+    StartAsk(
+      user: "alice", starter: Starter(application: Self.application, credential: nil), client: .unknown,
+      methods: methods, duration: duration, context: SignInContext(host: from), hasContext: hasContext, bootID: nil)
+  }
+
+  private struct Stored {
+    var isStarterUsable = true
+    var settings = ApplicationSettings()
+    var hasUser = true
+    var methods: [AuthenticationMethod]? = [.acceptance]
+    var isRung = true
+    var isSourceBlocked = false
+    var hasTooManyDenials = false
+    var unended: [Session] = []
+    var freeCode: Secret? = Secret("47")
+
+    var facts: StartFacts {
+      let user = StartFacts.AskedUser(
+        id: 7, phone: methods.map { StartFacts.AskedPhone(methods: $0, isRung: isRung) },
+        isSourceBlocked: isSourceBlocked, hasTooManyDenials: hasTooManyDenials, unended: unended, freeCode: freeCode)
+      return StartFacts(isStarterUsable: isStarterUsable, settings: settings, user: hasUser ? user : nil)
+    }
+  }
+
+  private func decide(
+    _ ask: StartAsk? = nil, _ change: (inout Stored) throws -> Void = { _ in }
+  ) rethrows -> StartPolicy.Decision {
+    var stored = Stored()
+    try change(&stored)
+    return StartPolicy.decide(ask ?? self.ask(), stored.facts, at: Self.now)
+  }
+
+  private func terms(_ decision: StartPolicy.Decision) throws -> StartTerms {
+    guard case .start(let terms) = decision else { throw NotDecided(decision: "\(decision)") }
+    return terms
+  }
+
+  private func reason(_ decision: StartPolicy.Decision) throws -> Reason {
+    guard case .refuse(.reason(let reason)) = decision else { throw NotDecided(decision: "\(decision)") }
+    return reason
+  }
+
+  private struct NotDecided: Error { let decision: String }
+
+  /// A request that waits for its answer since `age` seconds.
+  private func open(_ ask: StartAsk, age: Int64 = 1) throws -> Session {
+    let terms = try terms(decide(ask))
+    return try Session(ask, terms, at: Self.now.advanced(seconds: -age))
+  }
+
+  @Test func startsWithWhatIsAskedForAndAllowed() throws {
+    #expect(
+      try terms(decide())
+        == StartTerms(
+          user: 7, method: .acceptance, duration: 3_600, answerTime: 60, matchCode: Secret("47"), isRung: true))
+  }
+
+  @Test func takesTheStrongestMethodThatIsAskedForAndThatThePhoneHas() throws {
+    #expect(try terms(decide { $0.methods = [.acceptance, .device] }).method == .device)
+    #expect(
+      try terms(decide(ask(methods: [.acceptance])) { $0.methods = [.acceptance, .device] }).method == .acceptance)
+    #expect(try terms(decide(ask(methods: [.device, .acceptance]))).method == .acceptance)
+  }
+
+  @Test func theApplicationsGreatestLengthAndAnswerTimeHold() throws {
+    let terms = try terms(
+      decide(ask(duration: 90_000)) {
+        $0.settings.greatestDuration = 600
+        $0.settings.answerTime = 20
+      })
+    #expect(terms.duration == 600)
+    #expect(terms.answerTime == 20)
+  }
+
+  @Test func aPhoneThatCannotBeRungIsSaid() throws {
+    #expect(try !terms(decide { $0.isRung = false }).isRung)
+  }
+
+  @Test func refusesARevokedCredentialBeforeAllElse() throws {
+    let decision = decide {
+      $0.isStarterUsable = false
+      $0.settings.isDisabled = true
+      $0.hasUser = false
+    }
+    guard case .refuse(.credentialRevoked) = decision else { throw NotDecided(decision: "\(decision)") }
+  }
+
+  @Test func refusesForADisabledApplicationWhoeverIsAsked() throws {
+    #expect(
+      try reason(
+        decide {
+          $0.settings.isDisabled = true
+          $0.hasUser = false
+        }) == .applicationDisabled)
+  }
+
+  @Test func refusesAnUnknownUser() throws {
+    let decision = decide { $0.hasUser = false }
+    guard case .refuse(.unknownUser) = decision else { throw NotDecided(decision: "\(decision)") }
+  }
+
+  @Test func refusesAUserWithoutAPhone() throws {
+    #expect(try reason(decide { $0.methods = nil }) == .noMobileDevice)
+  }
+
+  @Test func refusesAMethodThatThePhoneDoesNotHave() throws {
+    #expect(try reason(decide(ask(methods: [.device]))) == .methodNotAvailable)
+    #expect(try reason(decide(ask(methods: [.facial])) { $0.methods = [.acceptance, .device] }) == .methodNotAvailable)
+  }
+
+  @Test func refusesWithoutContextOnlyIfCodesAreRequired() throws {
+    let ask = ask(hasContext: false)
+    #expect(try reason(decide(ask) { $0.settings.matchCodes = .required }) == .contextRequired)
+    #expect(try terms(decide(ask)).matchCode == nil)
+    #expect(try terms(decide { $0.settings.matchCodes = .required }).matchCode == Secret("47"))
+  }
+
+  @Test func refusesABlockedSource() throws {
+    #expect(try reason(decide { $0.isSourceBlocked = true }) == .sourceBlocked)
+  }
+
+  @Test func refusesAfterTooManyDenials() throws {
+    #expect(try reason(decide { $0.hasTooManyDenials = true }) == .tooManyDenials)
+  }
+
+  @Test func holdsBackASecondRequestFromTheSameSource() throws {
+    let first = try open(ask())
+    guard case .refuse(.openRequest(let open, user: 7)) = decide(ask(), { $0.unended = [first] }) else {
+      _ = Issue.record("not held back")
+      return
+    }
+    #expect(open.id == first.id)
+    #expect(throws: Never.self) { try terms(decide(ask(from: "laptop")) { $0.unended = [first] }) }
+  }
+
+  @Test func aRequestWhoseTimeIsOverHoldsNothingBack() throws {
+    let first = try open(ask(), age: 60)
+    #expect(throws: Never.self) { try terms(decide { $0.unended = [first] }) }
+  }
+
+  @Test func refusesIfNoCodeIsFree() throws {
+    #expect(try reason(decide { $0.freeCode = nil }) == .tooManyRequests)
+  }
+
+  @Test func needsNoCodeIfCodesAreOff() throws {
+    let terms = try terms(
+      decide {
+        $0.settings.matchCodes = .off
+        $0.freeCode = nil
+      })
+    #expect(terms.matchCode == nil)
+  }
+}
