@@ -1,0 +1,29 @@
+import IAMPASSProtocol
+import IAMPASSServer
+
+/// Where the service listens, and the address that clients use.
+struct ServeAddresses: Sendable {
+  let listen: ListenAddress
+  let metrics: ListenAddress?
+  let publicURL: ServerURL?
+  let proxies: [PeerAddress]
+
+  init(listen: String, metrics: String?, publicURL: String?, proxies: [String]) throws(Problem) {
+    self.listen = try ListenAddress(listen)
+    self.metrics = try metrics.map { text throws(Problem) in try ListenAddress(text) }
+    self.publicURL = try publicURL.map(ServerURL.init(ofOption:))
+    // Otherwise clients would choose the service's name: links lead there, and signatures cover it.
+    guard self.publicURL != nil || self.listen.isLoopback else { throw Problem.noPublicURL(listen) }
+    self.proxies = try proxies.map { text throws(Problem) in
+      guard let address = PeerAddress(text) else { throw Problem.badProxy(text) }
+      return address
+    }
+  }
+}
+
+extension ServerURL {
+  /// What `--public-url` says.
+  init(ofOption text: String) throws(Problem) {
+    do { try self.init(text) } catch { throw .badPublicURL(text) }
+  }
+}

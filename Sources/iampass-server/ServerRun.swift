@@ -1,0 +1,110 @@
+import Glibc
+import IAMPASSProtocol
+import IAMPASSServer
+import Logging
+
+/// The service at work: its listeners and housekeeping, from the start until a signal stops them.
+struct ServerRun: Sendable {
+  /// Seconds for the replies at work; with everything that follows, the service has stopped within 2 s.
+  private static let drainTime = 1.0
+  /// Milliseconds.
+  private static let closeTime = 500
+
+  let service: SignInService
+  let storage: Storage
+  let tls: TLSFiles
+  /// The file of the certificate, for the log.
+  let certificate: String
+  let addresses: ServeAddresses
+  let logger: Logger
+
+  /// Returns or throws when the service no longer serves; a signal ends the process.
+  func run() async throws {
+    let server = HTTPServer(service: service, logger: logger)
+    // Before anyone can read that the service listens: a signal that came earlier would be ignored.
+    let stopping = Signals([SIGTERM, SIGINT])
+    let serving = Task { try await serve(server) }
+    let housekeeping = Task {
+      async let certificates: Void = tls.keepFresh(logger: logger)
+      await service.keepHouse()
+      await certificates
+    }
+    renewOnSignal()
+    stopOnSignal(stopping, server, [serving.cancel, housekeeping.cancel])
+    try await serving.value
+  }
+
+  private func serve(_ server: HTTPServer) async throws {
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await listen(with: server) }
+      if let address = addresses.metrics {
+        let metrics = MetricsServer(service: service, logger: logger)
+        group.addTask { try await listen(with: metrics, on: address) }
+      }
+      defer { group.cancelAll() }
+      // If one of them cannot listen, the other does not go on alone.
+      try await group.next()
+    }
+  }
+
+  private func listen(with server: HTTPServer) async throws {
+    let address = addresses.listen
+    do {
+      try await server.run(host: address.host, port: address.port, tls: tls.configuration) { port in
+        logger.notice("listening on https://\(address.urlHost):\(port)")
+        rememberAddress(port: port)
+      }
+    } catch is CancellationError {
+      return
+    } catch {
+      throw Problem.notListening(on: address.text, option: "--listen", detail: "\(error)")
+    }
+  }
+
+  private func listen(with metrics: MetricsServer, on address: ListenAddress) async throws {
+    do {
+      try await metrics.run(host: address.host, port: address.port) { port in
+        logger.notice("metrics on http://\(address.urlHost):\(port)/metrics")
+      }
+    } catch is CancellationError {
+      return
+    } catch {
+      throw Problem.notListening(on: address.text, option: "--metrics-listen", detail: "\(error)")
+    }
+  }
+
+  /// For the commands beside the service, which make links to it.
+  private func rememberAddress(port: Int) {
+    let known = addresses.publicURL?.description
+    let address = known ?? addresses.listen.usualURL(port: port)
+    Task {
+      try? await storage.setServiceAddress(address)
+      try? await storage.setPublicAddress(known)
+    }
+  }
+
+  private func renewOnSignal() {
+    let signals = Signals([SIGHUP])
+    Task {
+      // A source without an owner receives no signals.
+      defer { withExtendedLifetime(signals) {} }
+      for await _ in signals.arrivals where tls.renew(logger: logger) == .unchanged {
+        logger.notice("the certificate has not changed", metadata: ["file": "\(certificate)"])
+      }
+    }
+  }
+
+  private func stopOnSignal(
+    _ signals: sending Signals, _ server: HTTPServer, _ cancels: [@Sendable () -> Void]
+  ) {
+    Task {
+      await signals.first()
+      logger.notice("stopping")
+      await server.drain(seconds: Self.drainTime)
+      for cancel in cancels { cancel() }
+      // An idle client could delay the listener's end for seconds; everything that was said is on the disk.
+      try? await Task.sleep(for: .milliseconds(Self.closeTime))
+      Glibc.exit(0)
+    }
+  }
+}
