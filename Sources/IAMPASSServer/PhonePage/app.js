@@ -80,6 +80,7 @@ class PhonePage {
       state: (state) => {
         phone.isOpen = state === "open";
         this.#showConnection();
+        if (phone.isOpen) void this.#ringing.catchUp();
       },
       cutOff: () => {
         say(`This phone is no longer ${account.user}’s at ${account.application}: another one took its place, or it was `

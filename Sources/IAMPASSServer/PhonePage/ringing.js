@@ -63,6 +63,12 @@ export class Ringing {
     if (subscription) await this.#tell(subscription).catch(() => {});
   }
 
+  /** After the service could not be reached: what it was not told then. */
+  async catchUp() {
+    const subscription = await this.#registration?.pushManager.getSubscription();
+    if (subscription) await this.#tell(subscription).catch(() => {});
+  }
+
   #describe(subscription) {
     find("ringing-on").hidden = !this.#registration || Boolean(subscription);
     find("ringing-off").hidden = !subscription;

@@ -12,12 +12,16 @@ from selenium.common.exceptions import (
 )
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.command import Command
+from selenium.webdriver.remote.remote_connection import RemoteConnection
 
 from office import run, until
 
 # A folder for screenshots. Without it they are made, and deleted with the browser.
 SCREENSHOTS = os.environ.get("IAMPASS_SCREENSHOTS")
 SIZES = {"phone-320": (320, 640, True), "phone-390": (390, 844, True), "desktop": (1280, 900, False)}
+
+# Seconds for one command to the driver, which by itself has no bound. Longer than the bounds of pages and scripts.
+COMMAND_TIME = 90
 
 NOT_YET = (
     ElementClickInterceptedException, ElementNotInteractableException, NoSuchElementException,
@@ -60,6 +64,7 @@ class Browser:
 
     def __init__(self, authority, screen_lock):
         self.home = tempfile.mkdtemp(prefix="iampass-browser-home-")
+        RemoteConnection.set_timeout(COMMAND_TIME)
         self.driver = self.start(authority)
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)

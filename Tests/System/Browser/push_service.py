@@ -66,6 +66,9 @@ class PushService:
         service = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
+            # Seconds that a client may be silent, in the handshake too.
+            timeout = 10
+
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 service.messages.append((self.path, self.headers, body))
@@ -79,7 +82,8 @@ class PushService:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(authority.certificate, authority.key)
-        self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        # Each connection makes its handshake in its own thread: a slow one must not keep the others waiting.
+        self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.address = f"https://localhost:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
