@@ -1,4 +1,4 @@
-"""Strangers with very many connections, slow ones, and endless requests.
+"""Strangers with connections that go nowhere, and with endless requests.
 
 Whatever they send, they get a refusal or a closed connection, memory stays bounded, everybody else is served meanwhile,
 and afterwards no connection is left.
@@ -6,77 +6,29 @@ and afterwards no connection is left.
 
 import concurrent.futures
 import contextlib
-import resource
 import socket
+import ssl
 import struct
 import threading
-import urllib.parse
+import unittest
 
-from strangers import *
+from flooded_world import (
+    CONTINUATION, END_HEADERS, END_STREAM, GREATEST_GROWTH, HEADERS, INITIAL_WINDOW_SIZE, PREFACE, SETTINGS,
+    SPARE_DESCRIPTORS, frame, open_world,
+)  # fmt: skip
+from server import PATIENCE, until
+from strangers import replies, request
 
-# Each is a descriptor here and one of the service's, and many systems allow a process no more than 4,096. What ten
-# thousand cost is this for each of them.
-HELD = 1_000
-# Kilobytes; of a held connection, with its TLS, its tasks and what its request left behind.
-GREATEST_HELD = 192
 # The number of each kind of useless connection.
 STUCK = 10
 # Bytes; more than any kernel's buffers take, and less than would hurt.
 FLOOD = 192 << 20
-# Kilobytes by which all floods, or all stuck connections, together may have the service grow.
-GREATEST_GROWTH = 48 * 1024
-# Connections of the service's own: readers of the database that it opens as it needs them.
-SPARE_DESCRIPTORS = 20
-# As many as may read metrics at once.
-METRICS_READERS = 32
 REFUSALS = (b"400", b"408", b"413", b"431", b"503")
-
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-HEADERS, SETTINGS, CONTINUATION = 1, 4, 9
-END_STREAM, END_HEADERS = 1, 4
-MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE = 3, 4
 
 
 def setUpModule():
     global world
-    world = FloodedWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve_with_metrics()
-    own, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    unittest.addModuleCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (own, most))
-
-
-class FloodedWorld(StrangersWorld):
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.server.process.pid}/fd"))
-
-    def settled_descriptors(self):
-        """Once no connection of a test before is left that the service has yet to close: as many for a second."""
-        seen = []
-
-        def settled():
-            seen.append(self.descriptors())
-            return len(seen) >= 20 and len(set(seen[-20:])) == 1
-
-        until(settled, "a number of descriptors that stays")
-        return seen[-1]
-
-    def kilobytes(self, name):
-        """The service's memory: VmRSS now, VmHWM at most so far."""
-        return int(re.search(rf"(?m)^{name}:\s+(\d+) kB$", read(f"/proc/{self.server.process.pid}/status"))[1])
-
-    def forget_peak(self):
-        """Resets VmHWM."""
-        with open(f"/proc/{self.server.process.pid}/clear_refs", "w") as file:
-            file.write("5")
-
-    def held(self):
-        return int(re.search(r"(?m)^iampass_requests_held (\d+)$", self.get("/metrics", address=self.metrics)[2])[1])
-
-
-def frame(kind, flags, payload, stream=0):
-    return struct.pack(">BHBBI", len(payload) >> 16, len(payload) & 0xFFFF, kind, flags, stream) + payload
+    world = open_world()
 
 
 def http2_request(path, stream):
@@ -84,56 +36,6 @@ def http2_request(path, stream):
     path = path.encode()
     head = b"\x82\x87\x04" + bytes([len(path)]) + path + b"\x01\x01x"
     return frame(HEADERS, END_STREAM | END_HEADERS, head, stream)
-
-
-def hold(session):
-    """A connection on which a session's client waits for its news."""
-    path = session["status_url"].removeprefix(world.address)
-    signing = signed_requests.headers(session["session_token"], session["session_secret"], session["status_url"])
-    lines = [f"{name}: {value}" for name, value in signing.items()]
-    return world.saying(request(f"GET {path}", "Prefer: wait=60", *lines, host=world.address.removeprefix("https://")))
-
-
-class Crowd(unittest.TestCase):
-    def test_held_requests_cost_little_and_keep_nobody_out(self):
-        if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < HELD + 100:
-            self.skipTest("too few descriptors are allowed here")
-        session = world.started("crowd")
-        world.status(session)
-        memory, descriptors = world.kilobytes("VmRSS"), world.descriptors()
-        with contextlib.ExitStack() as connections:
-            crowd = [connections.enter_context(hold(session)) for _ in range(HELD)]
-            until(lambda: world.held() == HELD, f"{HELD} held requests")
-            self.assertLess(world.kilobytes("VmHWM") - memory, HELD * GREATEST_HELD)
-            self.assertEqual(world.status(session), "pending")
-            world.add_users("while the crowd waits")
-            # Half of them go away, the others are answered.
-            for connection in crowd[::2]:
-                connection.close()
-            until(lambda: world.held() == HELD // 2, "the places of those who went away")
-            phone = world.phone("approve", "--once")
-            self.addCleanup(phone.stop)
-            for connection in crowd[1::2]:
-                head, _, _ = connection.recv(4096).partition(b"\r\n")
-                self.assertEqual(head, b"HTTP/1.1 200 OK")
-            world.becomes(session, "active")
-        until(lambda: world.descriptors() <= descriptors + SPARE_DESCRIPTORS, "the descriptors given back")
-
-
-class Streams(unittest.TestCase):
-    def settings(self, connection):
-        """Those that the service sends on a connection of HTTP/2, as they come."""
-        stream = connection.makefile("rb")
-        while True:
-            high, low, kind, _, _ = struct.unpack(">BHBBI", stream.read(9))
-            payload = stream.read(high << 16 | low)
-            if kind == SETTINGS:
-                yield from struct.iter_unpack(">HI", payload)
-
-    def test_one_connection_carries_what_a_computer_with_hundreds_of_sessions_holds(self):
-        with world.saying(PREFACE + frame(SETTINGS, 0, b""), "h2") as connection:
-            connection.settimeout(PATIENCE)
-            self.assertIn((MAX_CONCURRENT_STREAMS, 256), self.settings(connection))
 
 
 class Stuck(unittest.TestCase):
@@ -286,98 +188,6 @@ class Floods(unittest.TestCase):
             with self.subTest(name), world.saying(b"") as connection, contextlib.suppress(OSError):
                 connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + header.encode() + b"\r\n")
                 self.assert_refused(replies(connection))
-
-
-class Descriptors(unittest.TestCase):
-    def allow(self, more):
-        """Gives the service so many descriptors beside those that it has; returns these, and all that it may have."""
-        world.add_users("before")
-        pid, open_now = world.server.process.pid, world.settled_descriptors()
-        usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + more, usual[1]))
-        self.addCleanup(resource.prlimit, pid, resource.RLIMIT_NOFILE, usual)
-        return open_now, open_now + more
-
-    def keep_busy(self, number):
-        """So many connections with a request on each, again and again; whose is closed comes again."""
-        crowd = [None] * number
-        while not self.over.wait(0.5):
-            for place, connection in enumerate(crowd):
-                try:
-                    if connection is None:
-                        connection = crowd[place] = world.connection(patience=5)
-                    connection.setblocking(False)
-                    with contextlib.suppress(ssl.SSLWantReadError):
-                        if not connection.recv(65536):
-                            raise OSError
-                    connection.settimeout(5)
-                    connection.sendall(request("GET /healthz"))
-                except OSError:
-                    if connection is not None:
-                        connection.close()
-                    crowd[place] = None
-        for connection in filter(None, crowd):
-            connection.close()
-
-    def test_who_keeps_connections_busy_shuts_nobody_out(self):
-        open_now, most = self.allow(200)
-        self.over = threading.Event()
-        # Fewer at once than may come between a client's connection and its proof.
-        with concurrent.futures.ThreadPoolExecutor(12) as crowd:
-            try:
-                busy = [crowd.submit(self.keep_busy, 12) for _ in range(12)]
-                until(lambda: world.descriptors() >= open_now + most // 4 - SPARE_DESCRIPTORS, "strangers")
-                for number in range(20):
-                    world.add_users(f"beside strangers {number}")
-                self.assertLess(world.descriptors(), open_now + most // 4 + SPARE_DESCRIPTORS)
-            finally:
-                self.over.set()
-            for one in busy:
-                one.result(PATIENCE)
-
-    def test_strangers_end_nobodys_wait(self):
-        session = world.started("crowded")
-        world.status(session)
-        open_now, most = self.allow(400)
-        # More than strangers may have.
-        known = most // 4 + 30
-        with contextlib.ExitStack() as connections:
-            crowd = [connections.enter_context(hold(session)) for _ in range(known)]
-            until(lambda: world.held() == known, f"{known} held requests")
-            for _ in range(150):
-                connections.enter_context(world.connection())
-            until(lambda: world.descriptors() <= most // 2 + open_now, "strangers who made way")
-            phone = world.phone("approve", "--once")
-            self.addCleanup(phone.stop)
-            for connection in crowd:
-                self.assertEqual(connection.recv(4096).partition(b"\r\n")[0], b"HTTP/1.1 200 OK")
-
-    def test_silent_readers_of_metrics_shut_nobody_out(self):
-        open_now, _ = self.allow(200)
-        place = urllib.parse.urlsplit(world.metrics)
-        with contextlib.ExitStack() as connections:
-            for number in range(300):
-                connection = connections.enter_context(socket.create_connection((place.hostname, place.port), PATIENCE))
-                connection.sendall(b"GET /metrics HTTP/1.1\r\nX: " if number % 2 else b"")
-            world.add_users("beside readers")
-            self.assertIn("iampass_users", world.get("/metrics", address=world.metrics)[2])
-            self.assertLessEqual(world.descriptors(), open_now + METRICS_READERS + SPARE_DESCRIPTORS)
-            until(lambda: world.descriptors() <= open_now + SPARE_DESCRIPTORS, "the end of silent readers")
-
-    def test_known_clients_leave_descriptors_to_spare(self):
-        session = world.started("many")
-        world.status(session)
-        open_now, most = self.allow(200)
-        with contextlib.ExitStack() as connections:
-            # The last ones are closed: those before them are known, too.
-            for _ in range(most):
-                with contextlib.suppress(OSError):
-                    connections.enter_context(hold(session))
-            until(lambda: world.held() > 50, "held requests")
-            # What a service needs beside them.
-            until(lambda: world.descriptors() <= open_now + most // 2 + SPARE_DESCRIPTORS, "descriptors to spare")
-        until(lambda: world.descriptors() <= open_now + SPARE_DESCRIPTORS, "the descriptors given back")
-        world.add_users("after")
 
 
 if __name__ == "__main__":

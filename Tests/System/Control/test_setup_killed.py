@@ -1,0 +1,64 @@
+"""`iampassctl setup`, killed at any moment, or twice at once."""
+
+import os
+import re
+import subprocess
+import time
+import unittest
+
+from control import USAGE, program, read
+from setup_case import SERVER, SetupCase, open_world
+
+
+def setUpModule():
+    global world
+    world = open_world()
+
+
+class Killed(SetupCase):
+    def test_killed_at_any_moment_leaves_old_or_new_files(self):
+        """`kill -9` at 40 moments; the next run, of any kind that takes the lock, finishes or forgets."""
+        self.setup_once()
+        old = world.snapshot()
+        other, secret = world.application()
+        words = [program("iampassctl"), "setup", "--config", world.path("iampass.conf"), "--application-id", other,
+                 "--secret-file", self.secret_file(secret)]  # fmt: skip
+        seen = set()
+        whole = 0.0
+        for step in range(41):
+            for name in list(world.snapshot()):
+                os.unlink(world.path(name))
+            for name, (mode, text) in old.items():
+                world.write(name, re.sub("signed_.* = required\n", "", text), int(mode, 8))
+            began = time.monotonic()
+            process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # The first run is left alone, and says how long one takes here.
+            if whole:
+                time.sleep(whole * step / 32)
+                process.kill()
+            process.wait()
+            whole = whole or time.monotonic() - began
+            # Takes the lock, and changes nothing by itself.
+            world.ctl("user", "remove", "nobody-of-this-name", "--force")
+            is_new = other in read(world.path("credentials"))
+            for key in ("signed_replies", "signed_targets"):
+                self.assertEqual(f"{key} = required" in read(world.path("iampass.conf")), is_new)
+            self.assertEqual(os.stat(world.path("credentials")).st_mode & 0o777, 0o600)
+            self.assertEqual([name for name in os.listdir(world.folder) if name.endswith(".pending")], [])
+            seen.add(is_new)
+        self.assertEqual(seen, {True, False}, "the moments were all before, or all after")
+
+    def test_two_at_once_wait_with_a_message(self):
+        child = world.terminal("setup")
+        child.expect_exact(SERVER)
+        second = world.start(program("iampassctl"), "setup", "--config", world.path("iampass.conf"), "--server",
+                             "http://nonsense.example")  # fmt: skip
+        second.wait_for("waiting for another iampassctl to end")
+        self.assertIsNone(second.process.poll())
+        child.sendintr()
+        world.finish(child)
+        self.assertEqual(second.process.wait(60), USAGE)
+
+
+if __name__ == "__main__":
+    unittest.main()
