@@ -1,42 +1,37 @@
 import HostState
-import IAMPASSProtocol
 
-/// The words after `pam_iampass.so`, as the module takes them: a bad value refuses every sign-in, an unknown word is
-/// only logged.
+/// The words after `pam_iampass.so`, judged by the module's own reader: a bad value refuses every sign-in, an unknown
+/// word is only logged.
 public enum ModuleWords {
-  /// In seconds; the module's own.
-  static let timeoutBounds: ClosedRange<Int64> = 5...90
-
   public static func findings(_ line: PAMLine, service: String) -> [Finding] {
-    line.arguments.compactMap { word in
-      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard let isGood = isGood(parts[0], parts.count > 1 ? parts[1] : nil) else {
-        return Finding(
-          .warning, .pam, "\(service): unknown module argument \(parts[0]) (\(line.place))",
-          hint: "check its spelling, or remove it")
-      }
-      return isGood
-        ? nil
-        : Finding(
-          .problem, .pam, "\(service): bad module argument \(word) refuses every sign-in by phone (\(line.place))",
-          hint: "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open debug")
+    let arguments = line.moduleArguments
+    let bad = arguments.bad.map { word in
+      Finding(
+        .problem, .pam, "\(service): bad module argument \(word) refuses every sign-in by phone (\(line.place))",
+        hint: ModuleArguments.grammar)
     }
+    let unknown = arguments.unknown.map { name in
+      Finding(
+        .warning, .pam, "\(service): unknown module argument \(name) (\(line.place))",
+        hint: "check its spelling, or remove it")
+    }
+    return bad + unknown
   }
+}
 
-  /// Nil for a word that the module does not know.
-  private static func isGood(_ name: String, _ value: String?) -> Bool? {
-    switch (name, value) {
-    case ("config", let path?): path.hasPrefix("/")
-    case ("timeout", let text?): TimeSpan.seconds(text).map { timeoutBounds.contains($0) } ?? false
-    case ("prompt", let mode?): ["auto", "choose", "push"].contains(mode)
-    case ("methods", let text?):
-      text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy {
-        AuthenticationMethod(rawValue: String($0)) != nil
-      }
-    case ("fail", let text?): ["open", "closed"].contains(text)
-    case ("debug", nil): true
-    case ("config", nil), ("timeout", nil), ("prompt", nil), ("methods", nil), ("fail", nil): false
-    default: nil
+extension PAMLine {
+  /// The line's words as libpam hands them to the module, and as the module takes them.
+  public var moduleArguments: ModuleArguments { ModuleArguments(reading: arguments.map(Self.unbracketed)) }
+
+  /// libpam takes the brackets off a word that has them, and the backslash before a `]` inside (pam.conf(5)).
+  private static func unbracketed(_ word: String) -> String {
+    guard word.hasPrefix("["), word.hasSuffix("]") else { return word }
+    var text = ""
+    var rest = word.unicodeScalars.dropFirst().dropLast()
+    while let scalar = rest.popFirst() {
+      if scalar == "\\", rest.first == "]" { continue }
+      text.unicodeScalars.append(scalar)
     }
+    return text
   }
 }

@@ -28,11 +28,6 @@ public struct PAMLine: Sendable, Equatable {
     let file = module.split(separator: "/").last.map(String.init) ?? module
     return file.hasSuffix(".so") ? String(file.dropLast(3)) : file
   }
-
-  /// The value of `name=value` among the arguments; the last one counts.
-  public func argument(_ name: String) -> String? {
-    arguments.last { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
-  }
 }
 
 /// Why a PAM file says nothing.

@@ -18,8 +18,8 @@ public struct StackJudgement {
   public var ownLines: [PAMLine] { auth.flatMap(\.lines).filter { $0.moduleName == Self.module } }
   public var hasModule: Bool { !ownLines.isEmpty }
 
-  /// The longest wait that the lines ask for by themselves; nil: the configuration's.
-  public var timeouts: [String] { ownLines.compactMap { $0.argument("timeout") } }
+  /// The waits in seconds that the lines ask for themselves; a line without `timeout` waits as the configuration says.
+  public var timeouts: [Int64] { ownLines.compactMap(\.moduleArguments.timeout) }
 
   public func findings() -> [Finding] {
     guard let line = ownLines.first else { return [] }
@@ -81,7 +81,7 @@ extension StackJudgement {
   /// Nobody may get in with neither phone nor password.
   private func openDoors() -> [Finding] {
     var open = Self.refusals.filter { opens($0.0, passwordRight: false) }.map(\.1)
-    if ownLines.contains(where: { $0.argument("fail") == "open" }), opens(.ignore, passwordRight: false) {
+    if ownLines.contains(where: \.moduleArguments.failsOpen), opens(.ignore, passwordRight: false) {
       open.append("fail=open while the network is out")
     }
     guard !open.isEmpty else { return [] }

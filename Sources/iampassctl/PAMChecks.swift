@@ -60,7 +60,7 @@ struct PAMChecks {
   ///
   /// - Parameter refusing: how much it matters that the service lets nobody in; a file may be no service's.
   private func unlisted(_ stack: StackJudgement, refusing: Finding.Level) -> [Finding] {
-    let goesByIt = stack.ownLines.contains { ($0.argument("config") ?? Configuration.path) == path }
+    let goesByIt = stack.ownLines.contains { $0.moduleArguments.configurationPath == path }
     return goesByIt ? stack.findingsUnlisted(refusing: refusing) : []
   }
 
@@ -97,11 +97,10 @@ struct PAMChecks {
 
   private func arguments(_ stack: StackJudgement) -> [Finding] {
     stack.ownLines.flatMap { ModuleWords.findings($0, service: stack.service) }
-      + stack.ownLines.filter { ($0.argument("config") ?? Configuration.path) != path }.map {
+      + stack.ownLines.map(\.moduleArguments.configurationPath).filter { $0 != path }.map { other in
         Finding(
-          .warning, .pam,
-          "\(stack.service): its line goes by \($0.argument("config") ?? Configuration.path), not by \(path)",
-          hint: "iampassctl check --config \($0.argument("config") ?? Configuration.path)")
+          .warning, .pam, "\(stack.service): its line goes by \(other), not by \(path)",
+          hint: "iampassctl check --config \(other)")
       }
   }
 
@@ -125,7 +124,7 @@ struct PAMChecks {
   private func timeouts(_ stacks: [StackJudgement]) -> [Finding] {
     var findings: [Finding] = []
     func longest(_ stack: StackJudgement) -> Int64 {
-      stack.timeouts.compactMap { TimeSpan.seconds($0) }.max() ?? configuration.approvalTimeout
+      stack.timeouts.max() ?? configuration.approvalTimeout
     }
     if let login = stacks.first(where: { $0.service == "login" }) {
       let text = String(decoding: ProcessFile.read("/etc/login.defs", limit: 65_536) ?? [], as: UTF8.self)

@@ -171,7 +171,7 @@ extension Configuration {
       ["required": true, "off": false][$0]
     },
     "session_duration": seconds(\.sessionDuration, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h"),
-    "approval_timeout": seconds(\.approvalTimeout, 5...90, "a duration from 5s to 90s"),
+    "approval_timeout": reader(\.approvalTimeout, ApprovalTimeout.takes) { ApprovalTimeout.seconds($0) },
     "send_context": choice(\.sendContext),
     "send_command": reader(\.sendsCommand, "yes, no") { ["yes": true, "no": false][$0] },
     "long_command": choice(\.longCommand),

@@ -49,9 +49,6 @@ public struct LoginRequest: Sendable, Equatable {
   }
 }
 
-/// When the phone is rung without asking first.
-public enum PromptMode: String, Sendable, CaseIterable { case auto, choose, push }
-
 /// What the configuration and the module's arguments say of one attempt.
 public struct LoginPolicy: Sendable {
   /// Until the service has taken the request, in seconds.
@@ -67,7 +64,7 @@ public struct LoginPolicy: Sendable {
 
   public var prompt: PromptMode
   public var methods: [AuthenticationMethod]
-  /// Seconds, 5–90.
+  /// Seconds, within ``ApprovalTimeout/bounds``.
   public var timeout: Int64
   /// Seconds.
   public var sessionDuration: Int64

@@ -174,6 +174,16 @@ import Testing
     #expect(ModuleWords.findings(line, service: "s").count == 1)
   }
 
+  /// As libpam hands it to the module.
+  @Test(arguments: [
+    ("[config=/etc/a b/i.conf]", "/etc/a b/i.conf"), (#"[config=/etc/[a\]/i.conf]"#, "/etc/[a]/i.conf"),
+  ])
+  func aBracketedArgumentLosesItsBrackets(_ word: String, _ path: String) {
+    let line = PAMLine(kind: "auth", control: "required", module: "m", arguments: [word], file: "f", line: 1)
+    #expect(line.moduleArguments.configurationPath == path)
+    #expect(ModuleWords.findings(line, service: "s").isEmpty)
+  }
+
   @Test func theWorstFindingIsTheExitCode() {
     var report = CheckReport()
     #expect(report.worst.exitCode == 0)

@@ -1,0 +1,85 @@
+import IAMPASSProtocol
+
+/// The words after `pam_iampass.so` in a PAM file.
+///
+/// The one reader of them: what the module refuses, `iampassctl check` reports by the same code.
+public struct ModuleArguments: Sendable, Equatable {
+  /// Every word that is known, for a hint.
+  public static let grammar =
+    "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open debug"
+
+  /// Absolute.
+  public private(set) var configurationPath = Configuration.path
+  /// Seconds within ``ApprovalTimeout/bounds``; nil: `approval_timeout` of the configuration.
+  public private(set) var timeout: Int64?
+  public private(set) var prompt = PromptMode.auto
+  /// None leaves the choice to the service.
+  public private(set) var methods: [AuthenticationMethod] = []
+  public private(set) var failsOpen = false
+  public private(set) var isDebugging = false
+  /// Names of words that this version does not know, for a warning.
+  public private(set) var unknown: [String] = []
+  /// Words with a known name and a value that it does not take. The module refuses every sign-in then.
+  public private(set) var bad: [String] = []
+
+  /// Reads every word, in order; of two with the same name the last good one counts.
+  public init(reading words: [String]) {
+    for word in words {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      switch take(parts[0], parts.count > 1 ? parts[1] : nil) {
+      case .taken: break
+      case .unknown: unknown.append(parts[0])
+      case .bad: bad.append(word)
+      }
+    }
+  }
+
+  /// - Throws: ``Misconfiguration/badArgument(_:)`` for the first bad word. Unknown words are kept for a warning.
+  public init(_ words: [String]) throws(Misconfiguration) {
+    self.init(reading: words)
+    if let word = bad.first { throw .badArgument(word) }
+  }
+
+  private enum Verdict { case taken, bad, unknown }
+
+  /// A bad value changes nothing.
+  private mutating func take(_ name: String, _ value: String?) -> Verdict {
+    switch name {
+    case "config": take(\.configurationPath, value) { $0.hasPrefix("/") ? $0 : nil }
+    case "timeout": takeOptional(\.timeout, value) { ApprovalTimeout.seconds($0) }
+    case "prompt": take(\.prompt, value) { PromptMode(rawValue: $0) }
+    case "methods": take(\.methods, value) { Self.methods($0) }
+    case "fail": take(\.failsOpen, value) { ["closed": false, "open": true][$0] }
+    case "debug" where value == nil: takeDebug()
+    // `debug=1` is not `debug`; it only costs a log line.
+    default: .unknown
+    }
+  }
+
+  private mutating func take<Value>(
+    _ field: WritableKeyPath<Self, Value>, _ text: String?, _ convert: (String) -> Value?
+  ) -> Verdict {
+    guard let text, let value = convert(text) else { return .bad }
+    self[keyPath: field] = value
+    return .taken
+  }
+
+  /// For a value without a default.
+  private mutating func takeOptional<Value>(
+    _ field: WritableKeyPath<Self, Value?>, _ text: String?, _ convert: (String) -> Value?
+  ) -> Verdict {
+    take(field, text) { convert($0).map(Optional.some) }
+  }
+
+  private mutating func takeDebug() -> Verdict {
+    isDebugging = true
+    return .taken
+  }
+
+  /// Nil where one of the names is not a method.
+  private static func methods(_ text: String) -> [AuthenticationMethod]? {
+    let names = text.split(separator: ",", omittingEmptySubsequences: false)
+    let methods = names.compactMap { AuthenticationMethod(rawValue: String($0)) }
+    return methods.count == names.count ? methods : nil
+  }
+}
