@@ -2,58 +2,6 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// ② The token that stands for a user at the service.
-public protocol TokenLookup {
-  /// Nil where the user has none.
-  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret?
-}
-
-/// ③ ④ The service, as one sign-in needs it.
-public protocol AuthenticationService {
-  /// Gets ready while the user still reads: nothing is sent.
-  func prepare()
-  func start(
-    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
-    deadline: MonotonicInstant
-  ) throws(ServiceError) -> StartAnswer
-  func approval(
-    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
-  ) throws(ServiceError) -> ApprovalAnswer
-  /// Cancels a request or ends a session. Works after an interruption too.
-  func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError)
-}
-
-/// Why a conversation failed: there is nobody at the other end.
-public enum ConversationError: Error, Sendable, Equatable { case gone }
-
-/// The user at the terminal.
-public protocol Conversation {
-  func say(_ text: String) throws(ConversationError)
-  /// What was typed, empty for Enter alone; nil where the host answered with nothing.
-  func ask(_ prompt: String) throws(ConversationError) -> Secret?
-  /// Hands a typed password to the next module.
-  func keepPassword(_ password: Secret) throws(ConversationError)
-}
-
-/// ⑥ Remembers sessions that the phone opened.
-public protocol SessionRecorder {
-  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord
-}
-
-/// Counts requests.
-public protocol RequestLimit {
-  func admit() throws(AttemptRefusal)
-  /// The admitted request was approved.
-  func forgive() throws(AttemptRefusal)
-}
-
-/// The clock of one attempt.
-public protocol LoginClock {
-  func now() -> MonotonicInstant
-  /// Waits; true where the user interrupted.
-  func pause(milliseconds: Int64) -> Bool
-}
-
 /// One sign-in by phone, from the user's name to the record of an active session.
 ///
 /// Knows nothing of PAM, of the network or of files, so that it can run for callers who may not reach them.

@@ -42,31 +42,34 @@ struct AuthenticateCall {
     }
     if let kept = keptEnding(name) { return kept.laterCode }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
-    let attempt = Attempt(
-      host: host, setup: setup, arguments: arguments, service: service, name: name, nameBytes: nameBytes)
-    return try self.attempt(attempt, answer)
-  }
-
-  private func attempt(_ attempt: Attempt, _ answer: PAMAnswer) throws(Misconfiguration) -> Int32 {
     let signals = SignalWatch()
     defer { signals.end() }
-    let outcome = try attempt.outcome(signals)
+    let login = LoginComposition(
+      host: host, setup: setup, arguments: arguments, service: service,
+      user: LoginUser(given: name, bytes: nameBytes))
+    return try attempt(login, answer, signals)
+  }
+
+  private func attempt(
+    _ login: LoginComposition, _ answer: PAMAnswer, _ signals: SignalWatch
+  ) throws(Misconfiguration) -> Int32 {
+    let outcome = try login.outcome(signals)
     switch outcome {
     case .refused(let refusal):
-      if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), attempt) }
-      return refuse(refusal, user: attempt.name, answer, remembering: true)
-    case .approved(let signIn): return approve(signIn, attempt, answer)
+      if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), login) }
+      return refuse(refusal, user: login.user.given, answer, remembering: true)
+    case .approved(let signIn): return approve(signIn, login, answer)
     }
   }
 
   /// The one place that returns PAM_SUCCESS for a sign-in.
-  private func approve(_ signIn: SignIn, _ attempt: Attempt, _ answer: PAMAnswer) -> Int32 {
+  private func approve(_ signIn: SignIn, _ login: LoginComposition, _ answer: PAMAnswer) -> Int32 {
     let kept = KeptSession(
-      remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: attempt.setup.configurationPath)
+      remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: login.setup.configurationPath)
     // A conversation function or another thread of the host can have set another name while the phone was asked.
-    guard host.userBytes == attempt.nameBytes else {
+    guard host.userBytes == login.user.givenBytes else {
       kept.end(for: host)
-      return refuse(.userChanged, user: attempt.name, answer, remembering: true)
+      return refuse(.userChanged, user: login.user.given, answer, remembering: true)
     }
     // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
     // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
@@ -77,12 +80,12 @@ struct AuthenticateCall {
       : KeptSession.keep(kept, with: host)
     guard isHandedOver else {
       kept.end(for: host)
-      return refuse(.recordNotKept(.notYours), user: attempt.name, answer, remembering: true)
+      return refuse(.recordNotKept(.notYours), user: login.user.given, answer, remembering: true)
     }
-    if let user = UnixUsername(validating: attempt.name) {
-      TrialNotes(besides: attempt.setup.configurationPath).note(user: user, service: attempt.service)
+    if let user = login.user.known {
+      TrialNotes(besides: login.setup.configurationPath).note(user: user.name, service: login.service)
     }
-    log(LOG_NOTICE, "approved", user: attempt.name, "record=\(signIn.record?.id ?? "none")")
+    log(LOG_NOTICE, "approved", user: login.user.recorded, "record=\(signIn.record?.id ?? "none")")
     return PAM_SUCCESS
   }
 
@@ -101,7 +104,7 @@ struct AuthenticateCall {
   /// password brings the stack back. Where that cannot be kept it is said again; no phone rings for it.
   private func refuseOnce(_ refusal: Refusal, _ answer: PAMAnswer) -> Int32 {
     let name = host.item(PAM_USER) ?? ""
-    // An outage that `fail=open` let pass before is none of a broken file.
+    // PAM_IGNORE was remembered for an outage; a broken configuration must still fail.
     if let kept = keptEnding(name) { return kept.laterCode == PAM_IGNORE ? answer.code(for: refusal) : kept.laterCode }
     _ = KeptEnding.keep(KeptEnding(user: name, laterCode: answer.laterCode(for: refusal)), with: host)
     return refuse(refusal, user: nil, answer, remembering: false)
@@ -152,83 +155,11 @@ extension AuthenticateCall {
     }
   }
 
-  private func rememberOnConnection(_ code: Int32, _ attempt: Attempt) {
-    guard let connection = connection(attempt.name) else { return }
-    do { try ConnectionMemory(run: attempt.setup.run).remember(String(code), on: connection) } catch {
+  private func rememberOnConnection(_ code: Int32, _ login: LoginComposition) {
+    guard let connection = connection(login.user.given) else { return }
+    do { try ConnectionMemory(run: login.setup.run).remember(String(code), on: connection) } catch {
       // The attempts file still counts the request; it is full after a few of them.
       host.log(LOG_ERR, "cannot note this connection's request: \(error.explanation)")
     }
-  }
-}
-
-/// The parts of one attempt, put together.
-struct Attempt {
-  /// Stands for names that no user can have, so that sshd's prompt is the same for all.
-  private static let nobodysName = UnixUsername(validating: "unknown")
-
-  let host: PAMHost
-  let setup: HostSetup
-  let arguments: ModuleArguments
-  let service: String
-  /// PAM_USER as the host has it.
-  let name: String
-  /// The same, before it was made text.
-  let nameBytes: [UInt8]
-
-  func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> LoginOutcome {
-    let valid = UnixUsername(validating: name)
-    let known = valid.flatMap { SystemUser(named: $0) }
-    guard let user = known?.name ?? valid ?? Self.nobodysName else { return .refused(.noToken) }
-    let request = request(user)
-    let connection = try setup.service(interruption: signals)
-    let attempt = LoginAttempt(
-      request: request, policy: policy,
-      tokens: FileTokenLookup(
-        path: setup.usersPath, isKnownUser: known != nil, sharing: setup.configuration.sharedTokens),
-      service: connection, conversation: HostConversation(host: host, signals: signals),
-      limit: HostRequestLimit(limiter: limiter, user: user, source: request.source),
-      recorder: HostSessionRecorder(
-        ledger: setup.ledger, user: known ?? SystemUser(name: user, uid: UInt32.max), request: request,
-        duration: setup.configuration.sessionDuration),
-      clock: HostClock(signals: signals))
-    return attempt.run()
-  }
-
-  private var limiter: AttemptLimiter {
-    AttemptLimiter(
-      run: setup.run, greatestCount: setup.configuration.maxRequests, window: setup.configuration.requestWindow)
-  }
-
-  private func request(_ user: UnixUsername) -> LoginRequest {
-    LoginRequest(
-      user: user, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
-      remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
-      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: HostName.current())
-  }
-
-  private var policy: LoginPolicy {
-    let configuration = setup.configuration
-    return LoginPolicy(
-      prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
-      sessionDuration: configuration.sessionDuration, sendsContext: sendsContext,
-      mustWatch: !UnwatchedServices.contains(service), sendsCommand: configuration.sendsCommand,
-      refusesLongCommands: configuration.longCommand == .refuse)
-  }
-
-  /// `auto`: `setup` requires signed replies where the service announced our additions, context among them.
-  private var sendsContext: Bool {
-    switch setup.configuration.sendContext {
-    case .yes: true
-    case .no: false
-    case .auto: setup.configuration.requiresSignedReplies
-    }
-  }
-}
-
-enum HostName {
-  static func current() -> String? {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return nil }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,0 +1,16 @@
+import HostState
+import IAMPASSClient
+
+/// The ledger in `/run/iampass`, for one request.
+struct HostSessionRecorder: SessionRecorder {
+  let ledger: SessionLedger
+  let user: SystemUser
+  let request: LoginRequest
+  let duration: Int64
+
+  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
+    try ledger.record(
+      session, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,
+      duration: duration)
+  }
+}

@@ -1,0 +1,61 @@
+import CPAM
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Puts the parts of one ``LoginAttempt`` together: the host's items, the files and the worker.
+struct LoginComposition {
+  let host: PAMHost
+  let setup: HostSetup
+  let arguments: ModuleArguments
+  let service: String
+  let user: LoginUser
+
+  func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> LoginOutcome {
+    guard let name = user.asked else { return .refused(.noToken) }
+    let request = request(name)
+    let connection = try setup.service(interruption: signals)
+    let attempt = LoginAttempt(
+      request: request, policy: policy,
+      tokens: FileTokenLookup(
+        path: setup.usersPath, isKnownUser: user.known != nil, sharing: setup.configuration.sharedTokens),
+      service: connection, conversation: HostConversation(host: host, signals: signals),
+      limit: HostRequestLimit(limiter: limiter, user: name, source: request.source),
+      recorder: HostSessionRecorder(
+        ledger: setup.ledger, user: user.known ?? SystemUser(name: name, uid: UInt32.max), request: request,
+        duration: setup.configuration.sessionDuration),
+      clock: HostClock(signals: signals))
+    return attempt.run()
+  }
+
+  private var limiter: AttemptLimiter {
+    AttemptLimiter(
+      run: setup.run, greatestCount: setup.configuration.maxRequests, window: setup.configuration.requestWindow)
+  }
+
+  private func request(_ name: UnixUsername) -> LoginRequest {
+    LoginRequest(
+      user: name, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
+      remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
+      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: HostName.current())
+  }
+
+  private var policy: LoginPolicy {
+    let configuration = setup.configuration
+    return LoginPolicy(
+      prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
+      sessionDuration: configuration.sessionDuration, sendsContext: sendsContext,
+      mustWatch: !UnwatchedServices.contains(service), sendsCommand: configuration.sendsCommand,
+      refusesLongCommands: configuration.longCommand == .refuse)
+  }
+
+  /// `auto`: `setup` requires signed replies where the service announced our additions, context among them.
+  private var sendsContext: Bool {
+    switch setup.configuration.sendContext {
+    case .yes: true
+    case .no: false
+    case .auto: setup.configuration.requiresSignedReplies
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import HostState
+
+/// Whose sign-in it is: the name that the host has, and the user that the system knows by it.
+struct LoginUser {
+  /// Stands for names that no user can have, so that sshd's prompt is the same for all.
+  private static let nobodysName = UnixUsername(validating: "unknown")
+
+  /// PAM_USER as the host has it.
+  let given: String
+  /// The same, before it was made text: what is compared after the phone was asked.
+  let givenBytes: [UInt8]
+  /// Nil for a name that the system does not know; such a name never signs in.
+  let known: SystemUser?
+  /// The name that the phone is asked about, in the system's spelling if the system knows it.
+  let asked: UnixUsername?
+
+  /// - Parameter lookUp: getpwnam(3); a directory may know `Alice` and spell it `alice`.
+  init(given: String, bytes: [UInt8], lookUp: (UnixUsername) -> SystemUser? = { SystemUser(named: $0) }) {
+    self.given = given
+    givenBytes = bytes
+    let valid = UnixUsername(validating: given)
+    known = valid.flatMap(lookUp)
+    asked = known?.name ?? valid ?? Self.nobodysName
+  }
+
+  /// For the log of a sign-in: as its record has the name.
+  var recorded: String { known?.name.text ?? given }
+}
