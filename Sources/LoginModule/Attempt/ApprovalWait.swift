@@ -38,7 +38,7 @@ struct ApprovalWait {
       let pause: Int64
       switch try ask(pending, remaining: remaining) {
       case .approved(let session): return session
-      case .ended(let status, let reason): throw Self.refusal(for: status, reason: reason)
+      case .ended(let status, let reason): throw Refusal(endedBy: status, reason: reason)
       case .waiting(let status, let held):
         faults = 0
         let took = clock.now().milliseconds(since: asked)
@@ -74,7 +74,7 @@ struct ApprovalWait {
         if clock.now() >= deadline { throw .notAnswered }
         return nil
       }
-      throw LoginModule.refusal(for: error)
+      throw Refusal(error)
     }
   }
 
@@ -90,14 +90,5 @@ struct ApprovalWait {
 
   private static func step(_ status: SessionStatus, _ polls: Int) -> Int64 {
     status == .identifying ? identifyingStep : pollSteps[min(polls, pollSteps.count - 1)]
-  }
-
-  private static func refusal(for status: SessionStatus, reason: String?) -> Refusal {
-    switch status {
-    case .cancelled: .denied
-    case .timeout: .notAnswered
-    case .failed, .closed, .walkaway, .unknown, .pending, .identifying, .active:
-      .endedWhileWaiting(status, reason: reason)
-    }
   }
 }

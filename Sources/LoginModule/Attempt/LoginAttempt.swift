@@ -144,8 +144,7 @@ extension LoginAttempt {
       case .notStarted("NO_MOBILE_DEVICE"): throw Refusal.noPhone
       case .notStarted(let reason): throw Refusal.notStarted(reason: reason)
       }
-    } catch let refusal as Refusal { throw refusal } catch let error as ServiceError { throw refusal(for: error) } catch
-    {
+    } catch let refusal as Refusal { throw refusal } catch let error as ServiceError { throw Refusal(error) } catch {
       throw .notDecided
     }
   }
@@ -196,10 +195,4 @@ extension LoginAttempt {
   private func cancel(_ session: RemoteSession) {
     try? service.end(session, deadline: clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
   }
-}
-
-/// What a failed request means for the user: an interruption is not the service's fault.
-func refusal(for error: ServiceError) -> Refusal {
-  if case .transport(let transport) = error, transport.code == .interrupted { return .interrupted }
-  return .unavailable(error)
 }

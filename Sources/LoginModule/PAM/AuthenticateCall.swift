@@ -91,7 +91,7 @@ struct AuthenticateCall {
 
   private func refuse(_ refusal: Refusal, user: String?, _ answer: PAMAnswer, remembering: Bool) -> Int32 {
     if let message = refusal.message { iampass_pam_say(host.handle, PAM_TEXT_INFO, message) }
-    log(priority(of: refusal), "refused", user: user, "reason=\(refusal.explanation)")
+    log(refusal.priority, "refused", user: user, "reason=\(refusal.explanation)")
     if remembering, let user {
       let ending = KeptEnding(user: user, laterCode: answer.laterCode(for: refusal))
       // Without the memory sudo would ring three times: then nothing more is answered on this handle.
@@ -112,15 +112,6 @@ struct AuthenticateCall {
 
   private func keptEnding(_ name: String) -> KeptEnding? {
     host.kept(KeptEnding.name, as: KeptEnding.self).flatMap { $0.user.utf8.elementsEqual(name.utf8) ? $0 : nil }
-  }
-
-  private func priority(of refusal: Refusal) -> Int32 {
-    switch refusal {
-    case .misconfigured(.noServer), .serviceNotListed, .noToken, .passwordTyped: LOG_DEBUG
-    case .misconfigured, .limiterBroken, .recordNotKept, .unavailable(.notAccepted), .unavailable(.clockDiffers):
-      LOG_ERR
-    default: LOG_NOTICE
-    }
   }
 
   /// One line an ending: who, through what, from where, how, and which record.

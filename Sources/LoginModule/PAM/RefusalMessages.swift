@@ -3,54 +3,70 @@ import IAMPASSClient
 import IAMPASSProtocol
 
 extension Refusal {
-  /// Said once where a user's sudo waits for the end of the request of another sudo.
+  /// Said once, while a user's sudo waits until the request of another sudo has ended.
   static let waitsForOwn = "Your phone has another request of yours; this one waits until that has ended"
 
-  /// The line for the user; nil where there is nothing to say.
+  /// The line for the user; nil if there is nothing to say.
   ///
   /// Plain words: what the service calls its reasons stands in the log.
   public var message: String? {
+    guard let text else { return nil }
+    return leadsToPassword ? "\(text). Use your password." : text
+  }
+
+  /// What happened, without a full stop.
+  private var text: String? {
     switch self {
     case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .misconfigured(.noServer), .terminalGone,
       .promptNotAnswered:
       nil
     case .denied: "IAMPASS: denied on your phone"
-    case .notAnswered: "IAMPASS: not answered in time. Use your password."
-    case .answeredByNobody:
-      "IAMPASS: the answer came faster than anybody types, so your phone was not asked. Use your password."
-    case .endedWhileWaiting(let status, let reason):
-      "IAMPASS: not approved: \(ReasonWord.text(of: reason) ?? Self.meaning(of: status)). Use your password."
+    case .notAnswered: "IAMPASS: not answered in time"
+    case .answeredByNobody: "IAMPASS: the answer came faster than anybody types, so your phone was not asked"
+    case .endedWhileWaiting(let end, let reason):
+      "IAMPASS: not approved: \(ReasonWord.text(of: reason) ?? end.meaning)"
     case .textAtSecondFactor: "IAMPASS: press Enter only; approve on your phone"
-    case .noPhone: "IAMPASS: no phone is registered for you. Use your password."
+    case .noPhone: "IAMPASS: no phone is registered for you"
     case .notStarted(let reason):
       "IAMPASS: not asked: "
         + (ReasonWord.text(of: reason) ?? "the server gives no reason that this computer understands")
-        + ". Use your password."
-    case .commandNotRead: "IAMPASS: not asked: your command cannot be read, so it cannot be shown. Use your password."
-    case .commandTooLong: "IAMPASS: not asked: your command is too long for the phone to show. Use your password."
-    case .tooManyRequests: "IAMPASS: too many requests went unanswered; try again later. Use your password."
-    case .limiterBroken: "IAMPASS: not available (cannot count requests). Use your password."
-    case .unavailable(let error): "IAMPASS: \(error.sentence). Use your password."
-    case .recordNotKept: "IAMPASS: not available (cannot keep a record). Use your password."
-    case .misconfigured: "IAMPASS is not configured; ask your administrator. Use your password."
+    case .commandNotRead: "IAMPASS: not asked: your command cannot be read, so it cannot be shown"
+    case .commandTooLong: "IAMPASS: not asked: your command is too long for the phone to show"
+    case .tooManyRequests: "IAMPASS: too many requests went unanswered; try again later"
+    case .limiterBroken: "IAMPASS: not available (cannot count requests)"
+    case .unavailable(let error): "IAMPASS: \(error.sentence)"
+    case .recordNotKept: "IAMPASS: not available (cannot keep a record)"
+    case .misconfigured: "IAMPASS is not configured; ask your administrator"
     case .interrupted: "IAMPASS: cancelled"
-    case .userChanged: "IAMPASS: the name of who signs in changed meanwhile; nobody is signed in"
+    case .userChanged: "IAMPASS: the user's name changed during the sign-in; nobody is signed in"
     }
   }
 
-  private static func meaning(of status: SessionStatus) -> String {
-    switch status {
+  /// Whether the shipped profiles go on to the next module after this ending: a denial and an interruption end the
+  /// attempt.
+  private var leadsToPassword: Bool {
+    switch self {
+    case .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged: false
+    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
+      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable,
+      .recordNotKept, .misconfigured:
+      true
+    }
+  }
+}
+
+extension RequestEnd {
+  fileprivate var meaning: String {
+    switch self {
     case .failed: "the phone could not tell that it was you"
     case .walkaway: "your phone left"
-    case .cancelled: "denied on your phone"
-    case .timeout: "not answered in time"
-    case .closed, .pending, .identifying, .active, .unknown: "the server ended the request"
+    case .closed, .unknown: "the server ended the request"
     }
   }
 }
 
 extension ServiceError {
-  /// What went wrong, for the user: each kind its own sentence, since each is mended by somebody else.
+  /// What went wrong, for the user. Each kind has its own sentence, since different people mend them.
   fileprivate var sentence: String {
     switch self {
     case .transport(let error): error.code.sentence
@@ -78,7 +94,7 @@ extension TransportError.Code {
     case .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
       .tlsRefused, .silent, .connectionLost, .interrupted:
       "server not reachable (\(explanation))"
-    // These explanations are sentences: they say the certificate's fault and, of a time, where to look first.
+    // These explanations are sentences: they say the certificate's fault and, for a wrong time, the clock to check first.
     case .certificateExpired, .certificateNotYetValid: explanation
     case .tlsTooOld, .certificateForAnotherHost, .certificateUntrusted:
       "the server cannot be trusted (\(explanation)); ask your administrator"

@@ -81,9 +81,13 @@ struct Scene {
     #expect(scene.limit.count == 1)
   }
 
-  @Test(arguments: ["failed", "closed", "walkaway", "Active", "maybe", ""])
-  func refusesEveryOtherEndAndUnknownWord(_ word: String) throws {
-    let expected = Refusal.endedWhileWaiting(SessionStatus(word: word), reason: nil)
+  @Test(
+    arguments: [
+      ("failed", .failed), ("closed", .closed), ("walkaway", .walkaway), ("Active", .unknown("Active")),
+      ("maybe", .unknown("maybe")), ("", .unknown("")),
+    ] as [(String, RequestEnd)])
+  func refusesEveryOtherEndAndUnknownWord(_ word: String, _ end: RequestEnd) throws {
+    let expected = Refusal.endedWhileWaiting(end, reason: nil)
     #expect(try Scene([started, status(word), .logout]).refusal() == expected)
   }
 

@@ -1,0 +1,125 @@
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Why nobody was signed in by phone.
+///
+/// What follows from each case stands in tables without `default`, so that a new case does not compile until each was
+/// decided: PAM codes (`PAMAnswer.swift`), the user's lines (`RefusalMessages.swift`), the log's (`RefusalLog.swift`),
+/// and what counts as a request (here).
+public enum Refusal: Error, Sendable, Equatable {
+  /// The state that every attempt begins in.
+  case notDecided
+  case denied
+  case notAnswered
+  /// The service ended the request, with its reason as received.
+  case endedWhileWaiting(RequestEnd, reason: String?)
+  /// A password was typed at our prompt, for the next module.
+  case passwordTyped
+  /// Twice an empty answer came before anybody could have read the question.
+  case answeredByNobody
+  /// Something was typed at a prompt that asked for Enter alone.
+  case textAtSecondFactor
+  case noToken
+  case noPhone
+  /// The service did not start the request, with its reason as received.
+  case notStarted(reason: String?)
+  /// `send_command = yes`, and the command line cannot be read.
+  case commandNotRead
+  /// `long_command = refuse`, and the phone would not show all of the command.
+  case commandTooLong
+  case tooManyRequests
+  case limiterBroken(FileError)
+  case serviceNotListed
+  case unavailable(ServiceError)
+  /// The session would have to be watched, and no record can be kept of it.
+  case recordNotKept(LedgerError)
+  case misconfigured(Misconfiguration)
+  case interrupted
+  case terminalGone
+  /// The prompt was answered by nothing (NULL).
+  case promptNotAnswered
+  /// PAM_USER is not the name any more that the phone approved for.
+  case userChanged
+}
+
+/// The end of a request that the phone neither approved nor denied, and that did not run out of time.
+public enum RequestEnd: Sendable, Equatable {
+  /// The phone could not identify its user.
+  case failed
+  /// The phone left.
+  case walkaway
+  case closed
+  /// A word that this version does not know, or that does not end a request.
+  case unknown(String)
+
+  /// The service's own word, as received.
+  var word: String {
+    switch self {
+    case .failed: SessionStatus.failed.word
+    case .walkaway: SessionStatus.walkaway.word
+    case .closed: SessionStatus.closed.word
+    case .unknown(let word): word
+    }
+  }
+}
+
+extension Refusal {
+  /// What the status of a request that is over means. No other place says what a denial is.
+  init(endedBy status: SessionStatus, reason: String?) {
+    self =
+      switch status {
+      case .cancelled: .denied
+      case .timeout: .notAnswered
+      case .failed: .endedWhileWaiting(.failed, reason: reason)
+      case .walkaway: .endedWhileWaiting(.walkaway, reason: reason)
+      case .closed: .endedWhileWaiting(.closed, reason: reason)
+      case .unknown, .pending, .identifying, .active: .endedWhileWaiting(.unknown(status.word), reason: reason)
+      }
+  }
+
+  /// What a failed request means: an interruption is not the service's fault.
+  init(_ error: ServiceError) {
+    if case .transport(let transport) = error, transport.code == .interrupted {
+      self = .interrupted
+    } else {
+      self = .unavailable(error)
+    }
+  }
+
+  /// Whether the phone was asked before this ending: one request is enough for a connection.
+  var followsARequest: Bool {
+    switch self {
+    case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged: true
+    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .notStarted,
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured,
+      .terminalGone, .promptNotAnswered:
+      false
+    }
+  }
+
+  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
+  var mayHaveRung: Bool {
+    switch self {
+    case .noPhone, .notStarted: false
+    case .unavailable(let error): error.mayHaveRung
+    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody,
+      .textAtSecondFactor, .noToken, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .serviceNotListed, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged:
+      true
+    }
+  }
+}
+
+extension ServiceError {
+  fileprivate var mayHaveRung: Bool {
+    switch self {
+    case .transport(let error): error.code.mayHaveArrived
+    // The service, or a server before it, refused the request unread.
+    case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness: false
+    case .tooManyRequests, .serverFailed, .unexpectedStatus, .badReply, .replyNotSigned, .replyTargetNotSigned,
+      .replyForAnother, .foreignAddress, .badSessionSecret:
+      true
+    }
+  }
+}

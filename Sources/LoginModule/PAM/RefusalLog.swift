@@ -1,0 +1,74 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+extension Refusal {
+  /// syslog's level: an administrator must mend what is an error.
+  var priority: Int32 {
+    switch self {
+    case .misconfigured(.noServer), .serviceNotListed, .noToken, .passwordTyped: LOG_DEBUG
+    case .misconfigured, .limiterBroken, .recordNotKept: LOG_ERR
+    case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
+    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
+      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted, .terminalGone, .promptNotAnswered,
+      .userChanged:
+      LOG_NOTICE
+    }
+  }
+
+  /// A few words for the log, with the service's own words in them, made harmless.
+  public var explanation: String {
+    switch self {
+    case .notDecided: "not decided"
+    case .denied: "denied on the phone"
+    case .notAnswered: "not answered in time"
+    case .endedWhileWaiting(let end, let reason):
+      "ended by the service: " + DisplayText.sanitized(end.word + (reason.map { " \($0)" } ?? ""), limit: 100)
+    case .passwordTyped: "password typed instead"
+    case .answeredByNobody: "answered before anybody could read the question"
+    case .textAtSecondFactor: "text typed instead of Enter"
+    case .noToken: "user has no token"
+    case .noPhone: "no phone registered"
+    case .notStarted(let reason): "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100)
+    case .commandNotRead: "the command line cannot be read (send_command = yes)"
+    case .commandTooLong:
+      "the command has more than \(SignInContext.greatestValueLength) characters (long_command = refuse)"
+    case .tooManyRequests: "too many requests"
+    case .limiterBroken(let error): "cannot count requests: \(error.explanation)"
+    case .serviceNotListed: "service not listed"
+    case .unavailable(let error): "unavailable: \(error.explanation)\(error.detail)"
+    case .recordNotKept(let error): "cannot keep a record: \(error.explanation)"
+    case .misconfigured(let error): error.explanation
+    case .interrupted: "interrupted"
+    case .terminalGone: "terminal gone"
+    case .promptNotAnswered: "prompt not answered"
+    case .userChanged: "the user's name changed while the phone was asked"
+    }
+  }
+}
+
+extension ServiceError {
+  /// Whether the computer's own credential or clock is wrong.
+  fileprivate var isForAnAdministrator: Bool {
+    switch self {
+    case .notAccepted, .clockDiffers: true
+    case .transport, .notFound, .tooManyRequests, .serverFailed, .redirected, .unexpectedStatus, .badReply,
+      .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness:
+      false
+    }
+  }
+
+  /// What the system said beneath.
+  fileprivate var detail: String {
+    switch self {
+    case .transport(let error):
+      error.detail.isEmpty ? "" : " (\(DisplayText.sanitized(error.detail, limit: 120)))"
+    case .badReply(.refused(let reason?)): " (\(DisplayText.sanitized(reason, limit: 100)))"
+    case .badReply, .notAccepted, .clockDiffers, .notFound, .tooManyRequests, .serverFailed, .redirected,
+      .unexpectedStatus, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret,
+      .noRandomness:
+      ""
+    }
+  }
+}
