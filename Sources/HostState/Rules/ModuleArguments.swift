@@ -6,7 +6,7 @@ import IAMPASSProtocol
 public struct ModuleArguments: Sendable, Equatable {
   /// Every word that is known, for a hint.
   public static let grammar =
-    "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open debug"
+    "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open password=follows|none debug"
 
   /// Absolute.
   public private(set) var configurationPath = Configuration.path
@@ -16,6 +16,9 @@ public struct ModuleArguments: Sendable, Equatable {
   /// None leaves the choice to the service.
   public private(set) var methods: [AuthenticationMethod] = []
   public private(set) var failsOpen = false
+  /// A module after this one asks for a password, so that the user can be sent to its prompt. The module cannot see
+  /// the rest of its stack: whoever writes the line says it.
+  public private(set) var passwordFollows = true
   public private(set) var isDebugging = false
   /// Names of words that this version does not know, for a warning.
   public private(set) var unknown: [String] = []
@@ -50,6 +53,7 @@ public struct ModuleArguments: Sendable, Equatable {
     case "prompt": take(\.prompt, value) { PromptMode(rawValue: $0) }
     case "methods": take(\.methods, value) { Self.methods($0) }
     case "fail": take(\.failsOpen, value) { ["closed": false, "open": true][$0] }
+    case "password": take(\.passwordFollows, value) { ["follows": true, "none": false][$0] }
     case "debug" where value == nil: takeDebug()
     // `debug=1` is not `debug`; it only costs a log line.
     default: .unknown

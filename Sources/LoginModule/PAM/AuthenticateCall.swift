@@ -13,10 +13,11 @@ struct AuthenticateCall {
 
   func run() -> Int32 {
     let service = host.service
-    var answer = PAMAnswer(isSSH: service == "sshd", failsOpen: false)
+    let passwordFollows = ModuleArguments(reading: words).passwordFollows && !host.hasPassword
+    var answer = PAMAnswer(isSSH: service == "sshd", failsOpen: false, passwordFollows: passwordFollows)
     do throws(Misconfiguration) {
       let arguments = try ModuleArguments(words)
-      answer = PAMAnswer(isSSH: answer.isSSH, failsOpen: arguments.failsOpen)
+      answer = PAMAnswer(isSSH: answer.isSSH, failsOpen: arguments.failsOpen, passwordFollows: passwordFollows)
       return try authenticate(arguments, service, answer)
     } catch {
       // `fail=open` never opens on a broken configuration.
@@ -90,7 +91,7 @@ struct AuthenticateCall {
   }
 
   private func refuse(_ refusal: Refusal, user: String?, _ answer: PAMAnswer, remembering: Bool) -> Int32 {
-    if let message = refusal.message { iampass_pam_say(host.handle, PAM_TEXT_INFO, message) }
+    if let message = answer.message(for: refusal) { iampass_pam_say(host.handle, PAM_TEXT_INFO, message) }
     log(refusal.priority, "refused", user: user, "reason=\(refusal.explanation)")
     if remembering, let user {
       let ending = KeptEnding(user: user, laterCode: answer.laterCode(for: refusal))

@@ -1,12 +1,14 @@
 import CPAM
 import IAMPASSClient
 
-/// The one table from endings to PAM codes.
+/// What host and user are told of an ending: the one table from endings to PAM codes, and the user's line.
 struct PAMAnswer {
   /// sshd takes PAM_ABORT for a failure of its own; only PAM_MAXTRIES ends its asking.
   let isSSH: Bool
   /// `fail=open`.
   let failsOpen: Bool
+  /// A module after this one asks for a password.
+  let passwordFollows: Bool
 
   /// What the module returns for a refusal.
   func code(for refusal: Refusal) -> Int32 {
@@ -22,6 +24,9 @@ struct PAMAnswer {
     case .interrupted, .terminalGone, .promptNotAnswered, .userChanged: isSSH ? PAM_MAXTRIES : PAM_ABORT
     }
   }
+
+  /// The line for the user; nil if there is nothing to say.
+  func message(for refusal: Refusal) -> String? { refusal.message(passwordFollows: passwordFollows) }
 
   /// What later calls for the same user return: nothing more is sent.
   func laterCode(for refusal: Refusal) -> Int32 {

@@ -9,9 +9,12 @@ extension Refusal {
   /// The line for the user; nil if there is nothing to say.
   ///
   /// Plain words: what the service calls its reasons stands in the log.
-  public var message: String? {
+  ///
+  /// - Parameter passwordFollows: whether a module after this one asks for a password. Without one the line does not
+  ///   send the user to a prompt that never comes.
+  public func message(passwordFollows: Bool) -> String? {
     guard let text else { return nil }
-    return leadsToPassword ? "\(text). Use your password." : text
+    return passwordFollows && leadsToPassword ? "\(text). Use your password." : text
   }
 
   /// What happened, without a full stop.

@@ -103,6 +103,17 @@ class Endings(Case):
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(result["texts"], ["IAMPASS: no phone is registered for you. Use your password."])
 
+    def test_nobody_is_sent_to_a_password_prompt_that_does_not_come(self):
+        run(program("iampassctl"), "user", "add", "games", "--config", world.path("iampass.conf"))
+        # pam_unix has asked for the password already.
+        behind = "auth optional pam_unix.so nodelay\nauth required MODULE\n"
+        scenes = (("prompt=push password=none", None, []), ("prompt=push", behind, ["first"]))
+        for arguments, lines, answers in scenes:
+            with self.subTest(arguments=arguments):
+                world.pam("sudo", arguments, lines=lines)
+                result = world.play(user="games", answers=answers)
+                self.assertEqual(result["texts"][-1], "IAMPASS: no phone is registered for you")
+
     def test_another_name_than_the_approved_one_signs_nobody_in(self):
         for service, code in (("sudo", ABORT), ("sshd", MAXTRIES)):
             with self.subTest(service=service):

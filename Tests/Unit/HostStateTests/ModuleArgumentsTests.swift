@@ -4,13 +4,14 @@ import Testing
 @Suite struct ModuleArgumentsTests {
   @Test func readsEveryWord() throws {
     let arguments = try ModuleArguments([
-      "config=/etc/x/iampass.conf", "timeout=1m", "prompt=push", "methods=device,acceptance", "fail=open", "debug",
+      "config=/etc/x/iampass.conf", "timeout=1m", "prompt=push", "methods=device,acceptance", "fail=open",
+      "password=none", "debug",
     ])
     #expect(arguments.configurationPath == "/etc/x/iampass.conf")
     #expect(arguments.timeout == 60)
     #expect(arguments.prompt == .push)
     #expect(arguments.methods == [.device, .acceptance])
-    #expect(arguments.failsOpen && arguments.isDebugging)
+    #expect(arguments.failsOpen && arguments.isDebugging && !arguments.passwordFollows)
     #expect(arguments.unknown == [] && arguments.bad == [])
   }
 
@@ -18,7 +19,7 @@ import Testing
     let arguments = try ModuleArguments([])
     #expect(arguments.configurationPath == Configuration.path)
     #expect(arguments.timeout == nil && arguments.prompt == .auto && arguments.methods == [])
-    #expect(!arguments.failsOpen && !arguments.isDebugging)
+    #expect(!arguments.failsOpen && !arguments.isDebugging && arguments.passwordFollows)
   }
 
   @Test(arguments: [
@@ -26,6 +27,7 @@ import Testing
     "timeout=1e1",
     "prompt", "prompt=", "prompt=Push", "methods", "methods=", "methods=voice", "methods=device,", "fail", "fail=",
     "fail=OPEN",
+    "password", "password=", "password=no",
   ])
   func aBadValueRefuses(_ word: String) {
     #expect(throws: Misconfiguration.badArgument(word)) { try ModuleArguments(["debug", word]) }

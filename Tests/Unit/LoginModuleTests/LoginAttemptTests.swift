@@ -311,9 +311,9 @@ struct Scene {
 }
 
 @Suite struct PAMAnswerTests {
-  private let closed = PAMAnswer(isSSH: false, failsOpen: false)
-  private let open = PAMAnswer(isSSH: false, failsOpen: true)
-  private let ssh = PAMAnswer(isSSH: true, failsOpen: false)
+  private let closed = PAMAnswer(isSSH: false, failsOpen: false, passwordFollows: true)
+  private let open = PAMAnswer(isSSH: false, failsOpen: true, passwordFollows: true)
+  private let ssh = PAMAnswer(isSSH: true, failsOpen: false, passwordFollows: true)
 
   @Test func anotherNameThanTheApprovedOneEndsEverything() {
     #expect(closed.code(for: .userChanged) == PAM_ABORT)

@@ -66,7 +66,9 @@ import Testing
 
 /// What the terminal says: plain words for each kind of fault.
 @Suite struct MessageTests {
-  private func message(_ error: ServiceError) -> String { Refusal.unavailable(error).message ?? "" }
+  private func message(_ error: ServiceError) -> String {
+    Refusal.unavailable(error).message(passwordFollows: true) ?? ""
+  }
 
   @Test(arguments: [
     Refusal.notStarted(reason: "REQUEST_PENDING"), .notStarted(reason: "A_WORD_OF_TOMORROW"), .notStarted(reason: nil),
@@ -76,9 +78,28 @@ import Testing
     .unavailable(.badReply(.refused(reason: "UNKNOWN_USER"))),
   ])
   func noWordOfTheWireReachesATerminal(_ refusal: Refusal) throws {
-    let message = try #require(refusal.message)
+    let message = try #require(refusal.message(passwordFollows: true))
     #expect(message.firstMatch(of: /[A-Z]+_[A-Z]/) == nil, "\(message)")
     #expect(message.hasPrefix("IAMPASS: ") && message.hasSuffix(". Use your password."), "\(message)")
+  }
+
+  private static let refusals: [Refusal] = [
+    .notAnswered, .answeredByNobody, .endedWhileWaiting(.failed, reason: nil), .noPhone, .notStarted(reason: nil),
+    .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken(FileError(.missing, path: "/p")),
+    .unavailable(.notFound), .recordNotKept(.notYours), .misconfigured(.plainServerNotSigned),
+  ]
+
+  @Test(arguments: refusals)
+  func onlyAPasswordThatFollowsIsSpokenOf(_ refusal: Refusal) throws {
+    let alone = try #require(refusal.message(passwordFollows: false))
+    #expect(!alone.contains("password"))
+    #expect(refusal.message(passwordFollows: true) == alone + ". Use your password.")
+  }
+
+  /// The shipped profiles end the attempt there.
+  @Test(arguments: [Refusal.denied, .interrupted, .userChanged, .textAtSecondFactor])
+  func anEndingThatLeadsToNoPromptSpeaksOfNoPassword(_ refusal: Refusal) throws {
+    #expect(try !#require(refusal.message(passwordFollows: true)).contains("password"))
   }
 
   @Test func theLogHasTheWord() {
