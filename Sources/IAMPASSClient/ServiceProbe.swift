@@ -48,7 +48,7 @@ public final class ServiceProbe {
     let url = server.route([".well-known", "iampass"])
     let reply = try exchange(HTTPRequest(method: .get, url: url, headers: []), deadline)
     let announcement = reply.status == 200 ? try? ServiceAnnouncement(parsing: reply.body) : nil
-    return Greeting(announcement: announcement, clockDifference: clockDifference(reply))
+    return Greeting(announcement: announcement, clockDifference: ReplyCheck.clockDifference(of: reply, now: unixTime()))
   }
 
   /// Asks for the phone of a user whom nobody has, signed.
@@ -65,31 +65,26 @@ public final class ServiceProbe {
   private func ask(
     _ kind: CredentialKind, _ credential: ServiceCredential, _ scheme: SigningScheme, _ deadline: MonotonicInstant
   ) throws(ServiceError) -> Acceptance {
-    let (reply, strength) = try call(kind, credential, scheme, deadline)
-    switch reply.status {
-    case 401, 403:
-      guard let difference = clockDifference(reply), difference.magnitude > RequestSeal.clockWindow else {
-        return .refused
-      }
-      return .clockDiffers(difference)
-    case 200..<300, 404, 410:
-      guard strength == .none else {
-        return .accepted(kind, signsReplies: true, signsTargets: strength == .target)
-      }
-      // "Not found" may be said before anyone looks at the signature: a wrong one must be told from this one.
-      let isLookedAt = try [401, 403].contains(call(kind, Self.stranger(credential), scheme, deadline).0.status)
-      return isLookedAt ? .accepted(kind, signsReplies: false, signsTargets: false) : .unknownApplication
-    case 300..<400: throw .redirected(status: reply.status)
-    case 429: throw .tooManyRequests(retryAfter: nil)
-    case 500..<600: throw .serverFailed(status: reply.status)
-    default: throw .unexpectedStatus(reply.status)
+    let check = try call(kind, credential, scheme, deadline)
+    switch check.refusal {
+    case nil, .notFound: break
+    case .notAccepted: return .refused
+    case .clockDiffers(let minutes): return .clockDiffers(check.clockDifference ?? minutes * 60)
+    case let error?: throw error
     }
+    guard check.strength == .none else {
+      return .accepted(kind, signsReplies: true, signsTargets: check.strength == .target)
+    }
+    // "Not found" may be said before anyone looks at the signature: a wrong one must be told from this one.
+    let stranger = try call(kind, Self.stranger(credential), scheme, deadline)
+    return stranger.isTurnedAway
+      ? .accepted(kind, signsReplies: false, signsTargets: false) : .unknownApplication
   }
 
   private func call(
     _ kind: CredentialKind, _ credential: ServiceCredential, _ scheme: SigningScheme, _ deadline: MonotonicInstant
-  ) throws(ServiceError) -> (HTTPReply, ReplyStrength) {
-    guard let nonce = Digest.randomNonce(), let nobody = Digest.randomIdentifier() else { throw .noRandomness }
+  ) throws(ServiceError) -> ReplyCheck {
+    guard let nobody = Digest.randomIdentifier() else { throw .noRandomness }
     let route =
       switch kind {
       case .application: ["management", "has_registered_mobile_device", credential.applicationID, nobody]
@@ -100,15 +95,13 @@ public final class ServiceProbe {
     do {
       signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: scheme)
     } catch { throw .badSessionSecret }
-    guard let covered = signer.covered(url),
-      var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: dialect)
-    else { throw .foreignAddress }
-    headers.append(("Content-Type", "application/json"))
-    let request = HTTPRequest(
-      method: kind == .application ? .get : .post, url: url, headers: headers,
+    // Nothing is required of the replies yet: what they prove is the question.
+    let settings = ServiceSettings(server: server, scheme: scheme, dialect: dialect, signedReplies: false)
+    let seal = RequestSeal(settings: settings, credential: credential, unixTime: unixTime)
+    let question = try seal.request(
+      kind == .application ? .get : .post, url, by: signer,
       body: kind == .application ? [] : StartRequest(context: nil).encoded())
-    let reply = try exchange(request, deadline)
-    return (reply, ReplyStrength(reply, to: request, nonce: String(nonce), covered: covered, credential))
+    return seal.check(of: try exchange(question.request, deadline), to: question)
   }
 
   /// The same application with a secret that is not its own.
@@ -120,9 +113,5 @@ public final class ServiceProbe {
 
   private func exchange(_ request: HTTPRequest, _ deadline: MonotonicInstant) throws(ServiceError) -> HTTPReply {
     do { return try transport.exchange(request, deadline: deadline) } catch { throw .transport(error) }
-  }
-
-  private func clockDifference(_ reply: HTTPReply) -> Int64? {
-    reply.header("Date").flatMap(HTTPDate.unixTime).map { $0 - unixTime() }
   }
 }

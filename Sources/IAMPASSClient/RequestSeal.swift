@@ -1,0 +1,86 @@
+import IAMPASSProtocol
+
+/// A request with its signature, and what its reply is checked by.
+public struct SealedRequest: Sendable {
+  public let request: HTTPRequest
+  let nonce: String
+  /// What of its address the request's signature is over.
+  let covered: String
+  /// The session that it asks about, where it asks about one.
+  private(set) var session: RemoteSession?
+
+  func about(_ session: RemoteSession) -> SealedRequest {
+    var request = self
+    request.session = session
+    return request
+  }
+}
+
+/// Signs requests, and says whether their replies count.
+public struct RequestSeal {
+  let settings: ServiceSettings
+  private let credential: ServiceCredential
+  private let unixTime: () -> Int64
+
+  /// - Parameter unixTime: the wall clock in seconds, for the requests' timestamps.
+  public init(settings: ServiceSettings, credential: ServiceCredential, unixTime: @escaping () -> Int64) {
+    self.settings = settings
+    self.credential = credential
+    self.unixTime = unixTime
+  }
+
+  func request(
+    _ method: HTTPRequest.Method, _ url: String, by signer: RequestSigner, preferWait: Int64? = nil, body: [UInt8] = []
+  ) throws(ServiceError) -> SealedRequest {
+    guard let nonce = Digest.randomNonce() else { throw .noRandomness }
+    guard let covered = signer.covered(url),
+      var headers = signer.headers(nonce: nonce, timestamp: unixTime(), uri: url, dialect: settings.dialect)
+    else { throw .foreignAddress }
+    headers.append(("Content-Type", "application/json"))
+    if let preferWait { headers.append(("Prefer", "wait=\(preferWait)")) }
+    let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
+    return SealedRequest(request: request, nonce: String(nonce), covered: covered)
+  }
+
+  /// The question that ``ServiceMark`` answers, signed by the credential itself: a service that forgot a session knows
+  /// neither its token nor whose it was.
+  func markRequest() throws(ServiceError) -> SealedRequest {
+    let signer: RequestSigner
+    do {
+      signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
+    } catch { throw .badSessionSecret }
+    let url = settings.server.route(["authentication", "service_mark", credential.applicationID])
+    return try request(.get, url, by: signer)
+  }
+
+  /// - Throws: for a reply that is not 2xx, and for one without the signature that the settings require.
+  func check(_ reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) {
+    let check = self.check(of: reply, to: sealed)
+    if let refusal = check.refusal { throw refusal }
+    guard settings.signedReplies else { return }
+    switch check.strength {
+    case .target: return
+    case .plain: guard !settings.signedTargets else { throw .replyTargetNotSigned }
+    case .none: throw .replyNotSigned
+    }
+  }
+
+  func check(of reply: HTTPReply, to sealed: SealedRequest) -> ReplyCheck {
+    ReplyCheck(reply: reply, question: sealed, credential: credential, now: unixTime())
+  }
+
+  /// A link that was asked for sealed. A service of an older version gives it as it is, which one that is known to sign
+  /// targets never does.
+  func link(in reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) -> String {
+    switch try understood({ () throws(MessageError) in try SealedLinkReply(parsing: reply.body) }) {
+    case .sealed(let text):
+      guard let link = LinkSeal(secret: credential.secret, nonce: sealed.nonce).opened(text) else {
+        throw .badReply(.member("sealed_register_url"))
+      }
+      return link
+    case .plain(let link):
+      guard !settings.signedTargets else { throw .badReply(.member("sealed_register_url")) }
+      return link
+    }
+  }
+}
