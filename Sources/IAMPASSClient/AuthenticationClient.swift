@@ -69,14 +69,12 @@ public final class AuthenticationClient {
     return try ApprovalAnswer(status, for: session, held: held)
   }
 
-  /// Ends the session at the service, or cancels its request. A session that is gone already counts as ended.
+  /// Ends the session at the service, or cancels its request. ``SessionInquiry/confirmEnd(_:to:)`` says what counts as
+  /// ended.
   public func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
-    do throws(ServiceError) {
-      let reply = try channel.send(.post, session.logoutURL, by: session.signer, deadline: deadline)
-      try session.require(acknowledged(reply).session)
-    } catch {
-      guard error == .notFound else { throw error }
-    }
+    let inquiry = SessionInquiry(seal: channel.seal)
+    let question = try inquiry.end(session)
+    try inquiry.confirmEnd(try channel.uncheckedReply(to: question, deadline: deadline), to: question)
   }
 }
 

@@ -54,7 +54,10 @@ public struct SessionInquiry {
     return .status(status.status, held: waits && reply.isMultiplexed, reason: reason)
   }
 
-  /// A session that is gone already counts as ended.
+  /// Returns for a session that was ended, and for one that is gone already: 404 or 410 in the service's own JSON. A
+  /// proxy's page for a wrong path proves nothing about the session.
+  ///
+  /// - Throws: for every other reply; the session may go on.
   public func confirmEnd(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) {
     do throws(ServiceError) {
       try seal.check(reply, to: question)
