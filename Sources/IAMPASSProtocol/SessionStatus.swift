@@ -52,12 +52,3 @@ public enum SessionStatus: Sendable, Equatable {
     }
   }
 }
-
-/// How the phone must identify its user.
-public enum AuthenticationMethod: String, Sendable, CaseIterable {
-  /// A tap.
-  case acceptance
-  /// The phone must be unlocked.
-  case device
-  case facial
-}

@@ -1,48 +1,6 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What an administrator must mend.
-public enum Misconfiguration: Error, Sendable, Equatable {
-  /// Nothing was set up yet: the module stands aside without a word.
-  case noServer
-  /// Whoever holds a loopback port while the service is away could say `active`.
-  case plainServerNotSigned
-  case badArgument(String)
-  case configuration(ConfigurationError, path: String)
-  case credentials(CredentialsError, path: String)
-  case users(UserTokensError, path: String)
-  case authority(FileError)
-  case signing(SigningError)
-
-  /// What, and where; for the log.
-  public var explanation: String {
-    switch self {
-    case .noServer: "no server is set"
-    case .plainServerNotSigned: "server = http://… needs signed_replies = required"
-    case .badArgument(let argument): "bad module argument \(DisplayText.sanitized(argument))"
-    case .configuration(let error, let path): error.explanation(path: path)
-    case .credentials(let error, let path): error.explanation(path: path)
-    case .users(let error, let path): error.explanation(path: path)
-    case .authority(let error): "ca_file: \(error.explanation)"
-    case .signing(.secretIsNot24Bytes):
-      "application_secret has not the 24 bytes that signing = documented needs; set signing = client"
-    }
-  }
-
-  /// The command or line that mends it, where there is one.
-  public var hint: String? { self == .noServer ? "set server = https://…" : file?.hint }
-
-  /// What is wrong with a file as such, where it is none of its lines.
-  public var file: FileError? {
-    switch self {
-    case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),
-      .users(.file(let error), _), .authority(let error):
-      error
-    case .noServer, .plainServerNotSigned, .badArgument, .configuration, .credentials, .users, .signing: nil
-    }
-  }
-}
-
 /// What the files say: read anew in each call, so that a change needs no restart.
 public struct HostSetup {
   public let configuration: Configuration

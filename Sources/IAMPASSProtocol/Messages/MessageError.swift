@@ -1,0 +1,25 @@
+/// Why a reply is not understood. Such a reply never counts as an answer.
+public enum MessageError: Error, Equatable, Sendable {
+  case json(JSONError)
+  /// A member is missing or has another type.
+  case member(String)
+  /// The flat and the nested form of one reply disagree.
+  case contradiction(String)
+  /// The service refused, and perhaps says why.
+  case refused(reason: String?)
+}
+
+extension JSON {
+  /// The body as JSON.
+  static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
+    do { return try JSON(parsing: body) } catch { throw .json(error) }
+  }
+
+  /// Reads a reply and requires that its `status` is true.
+  static func acknowledged(_ body: [UInt8]) throws(MessageError) -> JSON {
+    let json = try reading(body)
+    guard let status = json["status"]?.bool else { throw .member("status") }
+    guard status else { throw .refused(reason: json["reason"]?.string) }
+    return json
+  }
+}

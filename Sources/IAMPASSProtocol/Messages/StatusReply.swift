@@ -1,0 +1,68 @@
+/// The reply of `status_url`: flat in the documentation, nested in the published client. Both are read. If a reply has
+/// both, they must agree.
+public struct StatusReply: Sendable, Equatable {
+  public let status: SessionStatus
+  public let authenticated: Bool?
+  public let reason: String?
+  /// The session's name, see ``StartedSession/name``.
+  public let session: String?
+  /// The service's position in its history; nil if the service does not send it.
+  public private(set) var mark: ServiceMark?
+
+  public init(status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil) {
+    self.status = status
+    self.authenticated = authenticated
+    self.reason = reason
+    self.session = session
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    let nested = try json["authentication_status"].map { (value) throws(MessageError) in try StatusReply(value) }
+    let flat = json["session_status"] == nil ? nil : try StatusReply(json)
+    switch (nested, flat) {
+    case (let nested?, let flat?):
+      guard nested.status == flat.status,
+        nested.authenticated ?? flat.authenticated == flat.authenticated ?? nested.authenticated
+      else { throw .contradiction("session_status") }
+      self.init(
+        status: nested.status, authenticated: nested.authenticated ?? flat.authenticated,
+        reason: nested.reason ?? flat.reason, session: json["session_name"]?.string)
+    case (let reply?, nil), (nil, let reply?):
+      self.init(
+        status: reply.status, authenticated: reply.authenticated, reason: reply.reason,
+        session: json["session_name"]?.string)
+    case (nil, nil): throw .member("session_status")
+    }
+    mark = ServiceMark(ofReply: json)
+  }
+
+  private init(_ reply: JSON) throws(MessageError) {
+    guard let word = reply["session_status"]?.string else { throw .member("session_status") }
+    status = SessionStatus(word: word)
+    switch reply["authenticated"] {
+    case nil, .null: authenticated = nil
+    case .bool(let value): authenticated = value
+    default: throw .member("authenticated")
+    }
+    switch reply["reason"] {
+    case nil, .null: reason = nil
+    case .string(let text): reason = text
+    default: throw .member("reason")
+    }
+    session = nil
+  }
+
+  /// Writes both forms.
+  public func encoded() -> [UInt8] {
+    func members() -> KeyValuePairs<String, JSON?> {
+      [
+        "authenticated": authenticated.map { .bool($0) }, "session_status": .string(status.word),
+        "reason": reason.map { .string($0) } ?? .null,
+      ]
+    }
+    guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
+    let name = session.map { [JSON.Member("session_name", .string($0))] } ?? []
+    return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))]).encoded()
+  }
+}
