@@ -2,6 +2,9 @@ import IAMPASSProtocol
 
 /// What is said of tokens that several users have: whose phone it is signs all of them in.
 public struct SharedTokenFindings {
+  /// The hint that ends the sharing of any token.
+  public static let ownTokens = "give each a token of their own: iampassctl user remove, add and enroll"
+
   /// Groups in one report; more make nobody wiser.
   public static let greatestShown = 8
 
@@ -24,7 +27,7 @@ public struct SharedTokenFindings {
 
   private func finding(_ users: [String]) -> Finding {
     let names = UserFindings.list(users)
-    let own = "give each a token of their own: iampassctl user remove, add and enroll"
+    let own = Self.ownTokens
     // More are refused whoever they are, so that nobody has to be looked up.
     if users.count > greatest {
       return Finding(

@@ -117,12 +117,24 @@ struct ConfiguredHost {
     return setup.configuration.server.map { .unreachable($0, transport) } ?? .service(error)
   }
 
-  /// The user as the system spells him, with the token that the file has for him.
+  /// The user as the system spells the name, with the token that the file has for this user, shared or not.
   func enrolled(_ text: String) throws(Failure) -> EnrolledUser {
+    try enrolled(text) { (user) throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
+  }
+
+  /// The same, but refuses a shared token that no sign-in takes.
+  func enrolledForSignIn(_ text: String) throws(Failure) -> EnrolledUser {
+    try enrolled(text) { (user) throws(UserTokensError) in
+      try UserTokens.token(of: user, inFile: usersPath, sharing: setup.configuration.sharedTokens)
+    }
+  }
+
+  private func enrolled(
+    _ text: String, _ tokenOf: (UnixUsername) throws(UserTokensError) -> Secret?
+  ) throws(Failure) -> EnrolledUser {
     guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
     let user = SystemUser(named: name)?.name ?? name
-    let token = try usersFile { () throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
-    guard let token else { throw .noToken(user) }
+    guard let token = try usersFile({ () throws(UserTokensError) in try tokenOf(user) }) else { throw .noToken(user) }
     return EnrolledUser(name: user, token: token)
   }
 

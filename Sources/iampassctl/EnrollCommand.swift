@@ -27,7 +27,8 @@ struct EnrollCommand: ParsableCommand {
   func run() throws {
     try reportingFailures {
       let host = try ConfiguredHost(options)
-      let user = try host.enrolled(registration.user)
+      // A phone that registers for a shared token would sign in as each user who has the token.
+      let user = try host.enrolledForSignIn(registration.user)
       let picture = try registration.openPicture()
       let hasPhone = try host.hasPhone(user)
       if hasPhone {
@@ -73,6 +74,7 @@ struct LostDeviceCommand: ParsableCommand {
   func run() throws {
     try reportingFailures {
       let host = try ConfiguredHost(options)
+      // The lost phone is cut off even if other users have its token too.
       let user = try host.enrolled(registration.user)
       // A phone is not cut off before the picture's file is known to be one that can be written.
       let picture = try registration.openPicture()

@@ -134,6 +134,7 @@ enum Failure: Error {
     case .unknownUser: "check the spelling, or add it all the same with --force"
     case .noToken(let user), .unknownAtService(let user): "iampassctl user add \(user)"
     case .misconfigured(.noServer, _): "iampassctl setup"
+    case .misconfigured(.users(.tokenIsShared, _), _): SharedTokenFindings.ownTokens
     case .misconfigured(let error, _): error.hint
     case .noSession, .severalSessions, .noOwnSession, .notRenewable: "iampassctl session list"
     case .helperNotThere: "systemctl start iampass-helper"

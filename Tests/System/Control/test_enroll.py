@@ -151,6 +151,55 @@ class Link(Case):
         self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: the server cannot send text messages\n"))
 
 
+class SharedToken(Case):
+    """A phone that registers for a shared token would sign in as each user who has the token."""
+
+    def share_with(self, other):
+        world.write("users", f"{self.name}:{world.users()[self.name]}\n{other}:{world.users()[self.name]}\n")
+
+    def allow(self):
+        world.configure(shared_tokens="allowed")
+        self.addCleanup(world.configure, shared_tokens=None)
+
+    def refused(self, other):
+        for words in ((), ("--json",), ("--sms", "+4915112345678")):
+            done = self.enroll(*words)
+            self.assertEqual((done.code, done.out), (CONFIG, ""))
+            self.assertEqual(
+                done.err, f"iampassctl: {world.path('users')}: {self.name} and {other} have the same token\n"
+                "hint: give each a token of their own: iampassctl user remove, add and enroll\n")  # fmt: skip
+
+    def test_is_refused_before_the_service_makes_a_link(self):
+        link = json.loads(self.enroll("--json").out)["register_url"]
+        self.share_with("daemon")
+        self.refused("daemon")
+        # A second link would have ended the first one.
+        self.register(link)
+
+    def test_is_refused_for_the_other_user_too(self):
+        self.share_with("daemon")
+        done = world.ctl("enroll", "daemon")
+        self.assertEqual((done.code, done.out), (CONFIG, ""))
+        self.assertIn(f"daemon and {self.name} have the same token", done.err)
+
+    def test_gets_a_link_if_the_configuration_allows_it(self):
+        self.share_with("daemon")
+        self.allow()
+        done = self.enroll()
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertRegex(done.out, LINK)
+
+    def test_is_refused_with_root_even_if_the_configuration_allows_it(self):
+        self.share_with("root")
+        self.allow()
+        self.refused("root")
+
+    def test_does_not_keep_a_lost_phone_from_being_cut_off(self):
+        self.register(json.loads(self.enroll("--json").out)["register_url"])
+        self.share_with("daemon")
+        self.assertTrue(json.loads(world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
+
+
 class Waiting(Case):
     def waiting(self, *words, **options):
         child = world.terminal(*(words or ("enroll", self.name)), timeout=30, **options)
