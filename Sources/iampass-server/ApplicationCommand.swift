@@ -53,13 +53,13 @@ struct ApplicationCreate: AsyncParsableCommand {
   }
 }
 
-/// The one place where a new secret is shown: as lines of a file, or as JSON.
+/// The only place that shows a new secret: as lines of a file, or as JSON.
 enum CredentialLines {
-  /// Prints it. Where that fails nobody knows the secret, and `takeBack` undoes what has it.
+  /// Prints it. If that fails, the secret is lost, and `takeBack` undoes what was made with it.
   static func show(
     _ credential: NewCredential, id: String, json: Bool, takeBack: () async throws -> Void
   ) async throws {
-    // A reader that is gone would else end the process before that.
+    // Otherwise a reader that is gone would end the process before that.
     signal(SIGPIPE, SIG_IGN)
     let text = json ? String(decoding: credential.json.encoded(), as: UTF8.self) : credential.text
     guard let failure = Output.write([text]) else { return }

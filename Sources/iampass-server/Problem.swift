@@ -1,7 +1,7 @@
 import Glibc
 import IAMPASSServer
 
-/// What went wrong, for the person at the terminal: what, where, and what next.
+/// A failure for the person at the terminal: what failed, where, and what to do next.
 struct Problem: Error {
   let message: String
   let hint: String
@@ -10,10 +10,10 @@ struct Problem: Error {
 
   func report() { Self.tell("\(message)\nhint: \(hint)") }
 
-  /// Also what is no problem, and none of what a command prints.
+  /// For everything that is not a command's output.
   static func tell(_ message: String) {
     let text = Array("iampass-server: \(message)\n".utf8)
-    // A terminal that is gone cannot be told so.
+    // A failure cannot be told: the terminal is gone.
     _ = write(STDERR_FILENO, text, text.count)
   }
 }
@@ -29,18 +29,18 @@ extension Problem {
 
   static func badListen(_ text: String) -> Problem {
     Problem(
-      message: "\(text) is no address and port to listen on", hint: "for example 127.0.0.1:8443 or [::]:443",
+      message: "\(text) is not an address and a port to listen on", hint: "for example 127.0.0.1:8443 or [::]:443",
       exitCode: usage)
   }
 
   static func badPublicURL(_ text: String) -> Problem {
     Problem(
-      message: "\(text) is no public address", hint: "for example https://iampass.example.org", exitCode: usage)
+      message: "\(text) is not a public address", hint: "for example https://iampass.example.org", exitCode: usage)
   }
 
   static func noPublicURL(_ listen: String) -> Problem {
     Problem(
-      message: "\(listen) is not on loopback alone, and no --public-url says by what address clients come",
+      message: "\(listen) is not on loopback only, and --public-url does not say which address clients use",
       hint: "for example --public-url https://iampass.example.org:8443, or --listen 127.0.0.1:8443", exitCode: usage)
   }
 
@@ -54,14 +54,14 @@ extension Problem {
       hint: "look at the space on its disk, and run this again", exitCode: ioError)
   }
 
-  /// What has the secret was taken back.
+  /// What was made with the secret was taken back.
   static func secretNotPrinted(_ code: Int32) -> Problem {
     Problem(
       message: "the secret cannot be written: \(systemText(code)); what was made is taken back",
       hint: "look at the space on the output's disk, and run this again", exitCode: ioError)
   }
 
-  /// What has the secret is still there.
+  /// What was made with the secret is still there.
   static func secretLost(_ code: Int32, id: String) -> Problem {
     Problem(
       message: "the secret of \(id) cannot be written: \(systemText(code)); it cannot be taken back either",
@@ -79,7 +79,8 @@ extension Problem {
 
   static func badProxy(_ text: String) -> Problem {
     Problem(
-      message: "\(text) is no address of a proxy", hint: "a numeric one, for example 127.0.0.1", exitCode: usage)
+      message: "\(text) is not the address of a proxy", hint: "use a numeric address, for example 127.0.0.1",
+      exitCode: usage)
   }
 
   static func badLogLevel(_ text: String) -> Problem {
@@ -114,7 +115,7 @@ extension Problem {
         exitCode: Self.noInput)
     case .noRandomBytes:
       self.init(
-        message: "the system gives no random bytes", hint: "look at the kernel's log", exitCode: Self.unavailable)
+        message: "the system does not give random bytes", hint: "look at the kernel's log", exitCode: Self.unavailable)
     }
   }
 
@@ -145,7 +146,7 @@ extension Problem {
         message: "there is no application \(name)", hint: "look at the name it was made with", exitCode: Self.badInput)
     case .nameNotFit:
       self.init(
-        message: "this is no name for an application",
+        message: "this is not a valid name for an application",
         hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
     }
   }
@@ -163,11 +164,11 @@ extension Problem {
         hint: "choose another name, or revoke that one", exitCode: Self.badInput)
     case .nameNotFit:
       self.init(
-        message: "this is no name for a host credential",
+        message: "this is not a valid name for a host credential",
         hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
     case .hostNotFit:
       self.init(
-        message: "\(host.isEmpty ? "the empty text" : host) is no host for phones to show",
+        message: "\(host.isEmpty ? "the empty text" : host) is not a valid host name for phones to show",
         hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
     case .unknownCredential:
       self.init(
@@ -189,7 +190,7 @@ extension Problem {
     }
   }
 
-  /// Anything else that the storage said.
+  /// Any other failure of the storage.
   init(unexpected error: any Error) {
     self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: Self.ioError)
   }

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 import IAMPASSServer
 
-/// Where the service listens, and the address that clients use.
+/// The addresses that the service listens on, and the address that clients use.
 struct ServeAddresses: Sendable {
   let listen: ListenAddress
   let metrics: ListenAddress?

@@ -4,17 +4,17 @@ import IAMPASSProtocol
 
 /// A phone's WebAuthn credential, proven to be its authenticator's own, made here and now, its user verified.
 ///
-/// There is no attestation: that the authenticator is a good one is the word of who opened the registration link.
+/// Attestation is not checked: whoever opened the registration link vouches for the authenticator.
 struct VerifiedCredential: Sendable, Equatable {
   /// Base64url.
   let id: String
   /// The base64 of its `SubjectPublicKeyInfo`.
   let publicKey: String
-  /// How often it has signed, or 0 where it does not count.
+  /// How often it has signed, or 0 if it does not count.
   let counter: UInt32
 }
 
-/// Why an authenticator's word is not taken; for the log.
+/// Why an authenticator's credential or assertion is not accepted; for the log.
 enum CredentialRefusal: String, Error, Sendable {
   case clientData
   /// Another ceremony: `webauthn.get` for `webauthn.create`, or the other way.
@@ -39,7 +39,7 @@ struct CredentialCheck: Sendable {
   /// As the browser spells it.
   let origin: String
 
-  /// The host of the origin, without a port: what browsers take when nothing else is asked for.
+  /// The host of the origin, without a port: the browsers' default.
   private var relyingPartyID: String {
     let authority = origin.drop { $0 != "/" }.dropFirst(2)
     return String(authority.prefix { $0 != ":" })

@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
-/// Counts what is refused, by who sent it, and says when who goes on is told to wait. In memory: a restart forgets.
+/// Counts refused requests by their sender, and says when a sender is told to wait. In memory: a restart forgets.
 ///
 /// A right request is taken however many wrong ones came before. Signatures and codes have 128 bits, so guessing leads
 /// nowhere, and many may be behind one address: whoever sends wrong ones must not keep the others out.
@@ -10,7 +10,7 @@ import Synchronization
 /// Signatures are counted for the id they are made under, too: a computer or phone that was set up wrongly, or pretends to
 /// be one, shuts out nobody else behind its address.
 final class FailureLimits: Sendable {
-  /// What is counted apart.
+  /// What is counted separately.
   enum Kind: Hashable, Sendable {
     case signature(client: String)
     case registration
@@ -68,8 +68,8 @@ final class FailureLimits: Sendable {
 
   var keptCount: Int { counters.withLock { $0.count } }
 
-  /// Forgets what is over; where that is not enough, the half that would be over first. So a flood of addresses costs
-  /// bounded memory, and this work only once in thousands of requests.
+  /// Forgets the counters that are over, and if that is not enough, the half that would be over first. A flood of
+  /// addresses costs bounded memory, and this work only once in thousands of requests.
   private static func makeRoom(_ counters: inout [Key: Counter], _ now: UnixTime) {
     counters = counters.filter { now < $0.value.end }
     guard counters.count >= greatestCount else { return }
@@ -79,7 +79,7 @@ final class FailureLimits: Sendable {
 }
 
 extension FailureLimits.Kind {
-  /// What failures of this request count as; nil where there is nothing to guess.
+  /// What failures of this request count as; nil if there is nothing to guess.
   init?(_ route: Route, _ request: ServiceRequest) {
     switch route.failureGroup {
     case .signed:

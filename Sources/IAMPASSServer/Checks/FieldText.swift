@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 /// A value in a line of `name=value` for people, so that the line reads one way: values came from strangers.
 public enum FieldText {
-  /// `value` made fit to be shown, cut to `limit` characters; in quotes, with `\` before `"` and `\`, where it is empty
+  /// `value` made fit to be shown, cut to `limit` characters. It is in quotes, with `\` before `"` and `\`, if it is empty
   /// or holds a space, `=`, `"` or `\`.
   public static func quoted(_ value: String, limit: Int = DisplayText.greatestLength) -> String {
     // By scalars: with an accent behind it, a quote is another character.

@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-/// Who may start sessions: an application itself, or one of its hosts.
+/// A client that may start sign-in sessions: an application itself, or one of its hosts.
 struct Starter: Sendable {
   let application: Application
   /// Nil: the application's own id and secret.
@@ -26,9 +26,9 @@ struct Starter: Sendable {
   }
 }
 
-/// Who signed a request, proven.
+/// The client that signed a request, proven.
 struct VerifiedClient: Sendable {
-  /// Of the application or host credential, also where a session signed: replies are signed with it.
+  /// The secret of the application or host credential, even if a session signed: replies are signed with it.
   let replySecret: Secret
   let nonce: String
   let method: String
@@ -83,7 +83,7 @@ struct SignatureCheck: Sendable {
 
   private struct Refusal: Error { let reason: Reason }
 
-  /// Whose signature it must be.
+  /// The client whose signature it must be.
   private enum Party: Sendable {
     case starter(Starter)
     case session(Session)
@@ -146,7 +146,7 @@ struct SignatureCheck: Sendable {
     Int64(text).flatMap { $0 > 0 && String($0) == text ? $0 : nil }
   }
 
-  /// What the signature is over, where it is `party`'s; nil where it is not.
+  /// What the signature covers, if it is `party`'s; nil if it is not.
   private func address(signedBy party: Party, _ claim: Claim, uris: [String]) -> String? {
     for scheme in SigningScheme.allCases {
       guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
@@ -162,7 +162,7 @@ struct SignatureCheck: Sendable {
     _ claim: Claim, _ party: Party, of request: ServiceRequest, uris: [String]
   ) async throws -> Outcome {
     guard let address = address(signedBy: party, claim, uris: uris) else { return .refused(.signatureRefused) }
-    // Said only to who holds the secret.
+    // Only the holder of the secret is told.
     guard party.hostCredential?.isRevoked != true else { return .refused(.credentialRevoked) }
     // By value: "7" and "007" are one nonce to the documented scheme.
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else { return .refused(.signatureRefused) }

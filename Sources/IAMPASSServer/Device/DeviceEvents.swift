@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What a reply goes on with for as long as there is news. One task asks for one piece after the other.
+/// The pieces of a reply that goes on as long as there is news. One task asks for one piece after the other.
 protocol EventSource: Actor {
   /// The next piece; nil at the end.
   func next() async -> [UInt8]?
@@ -79,7 +79,7 @@ actor DeviceEvents: EventSource {
     }
   }
 
-  /// When the page is told of these: at once where requests came or went; nil where it knows all.
+  /// When the page is told of these: at once if requests came or went; nil if it knows all of them.
   private func due(_ counts: [String: Int64], at now: UnixTime) -> UnixTime? {
     guard let shown = shownRequests, counts.keys == shown.counts.keys else { return now }
     return counts == shown.counts ? nil : shown.at.advanced(seconds: Self.heldBackPause)

@@ -2,17 +2,18 @@ import DeviceProtocol
 import GRDB
 import Synchronization
 
-/// Where an application wants it, a phone that says nothing for a while has left.
+/// If the application wants it, a phone that says nothing for a while has left.
 ///
-/// For `iampass-phone` alone, which always asks for requests: browsers freeze pages that nobody looks at.
+/// Only for `iampass-phone`, which always asks for requests: browsers freeze pages that are not in view.
 ///
 /// Only a silence that this service has listened to counts: not its own absence, not the time while the setting was off,
 /// and not a step of the clock.
 enum PresenceBySilence {
   /// Seconds. A question is held for a minute at most, and tried again for some time.
   static let patience: Int64 = 150
-  /// Seconds between two looks at the most. After more, housekeeping was held up, its computer slept or the clock was set,
-  /// and nobody knows who would have spoken: no more than the usual pause between two looks counts then.
+  /// The longest time between two looks that counts, in seconds. A longer one means that housekeeping was held up, the
+  /// computer slept, or its clock was set. The service cannot know which phones would have spoken, and counts no more
+  /// than the usual pause between two looks.
   static let longestGap: Int64 = 60
 
   static let schema = """
@@ -21,7 +22,7 @@ enum PresenceBySilence {
     ALTER TABLE phone ADD COLUMN is_silent INTEGER NOT NULL DEFAULT 0;
     """
 
-  /// Browsers say of each request what made it, and no page can keep them from it.
+  /// Browsers send these headers with each request, and a page cannot prevent it.
   static func isBrowser(_ request: ServiceRequest) -> Bool {
     !request.values(of: ["Sec-Fetch-Site", "Sec-Fetch-Mode", "Origin"]).isEmpty
   }
@@ -32,7 +33,7 @@ enum PresenceBySilence {
     """
   private static let counts = "application.silence_leaves AND application.walkaway"
 
-  /// One look for silent phones: when it was, and at whose.
+  /// One look for silent phones: its time, and the applications whose phones it looked at.
   struct Look: Sendable {
     let time: UnixTime
     let applications: Set<String>
@@ -42,13 +43,13 @@ enum PresenceBySilence {
       applications = try String.fetchSet(db, sql: "SELECT id FROM application WHERE " + counts)
     }
 
-    /// Whose silence begins to count now: nobody was listening to them since the look before.
+    /// The applications whose silence begins to count now: the service did not listen to them before.
     func newcomers(since last: Look?) -> Set<String> {
       guard let last, time >= last.time else { return applications }
       return applications.subtracting(last.applications)
     }
 
-    /// Milliseconds since the look before in which nobody was listening to the others.
+    /// Milliseconds since the last look in which the service did not listen to the others.
     func unheard(since last: Look?) -> Int64 {
       guard let last else { return 0 }
       let gap = time.milliseconds(since: last.time)
@@ -63,7 +64,7 @@ enum PresenceBySilence {
     func remember(_ new: Look) { look.withLock { $0 = new } }
   }
 
-  /// Has the silence since the last look count as far as somebody was listening.
+  /// Lets the silence since the last look count only as far as the service was listening.
   static func beginToListen(_ look: Look, since last: Look?, in db: Database) throws {
     let newcomers = look.newcomers(since: last)
     let unheard = look.unheard(since: last)
@@ -79,7 +80,7 @@ enum PresenceBySilence {
     }
   }
 
-  /// Notes that the phone is there. Its sessions come back where silence had them leave.
+  /// Notes that the phone is there. Its sessions come back if they left because of silence.
   static func hear(_ phone: Phone, at now: UnixTime, in db: Database) throws -> [Session] {
     // An explicit leave lasts until an explicit return. Read again: it may be newer than `phone`.
     let isBack = try Bool.fetchOne(
@@ -91,7 +92,7 @@ enum PresenceBySilence {
     return try Session.move(all: user, to: .present, at: now, in: db)
   }
 
-  /// Has the sessions of phones leave that were not heard of for too long.
+  /// Lets the sessions of phones leave that were silent for too long.
   static func leave(at now: UnixTime, in db: Database) throws -> [Session] {
     let sql = live + " AND \(counts) AND phone.heard_at < ? AND NOT phone.is_silent"
     let phones = try Row.fetchAll(db, sql: sql, arguments: [now.advanced(seconds: -patience).milliseconds])
@@ -103,10 +104,11 @@ enum PresenceBySilence {
     return changed
   }
 
-  /// Whether the phone was silent; nil where nobody wants to know, and nothing need be written for each question. Who was
-  /// silent is back also where the setting was switched off meanwhile.
+  /// Whether the phone was silent; nil if the application does not count silence, so that nothing is written for each
+  /// request. A silent phone is back even if the setting was switched off meanwhile.
   ///
-  /// - Parameter isAsking: for requests. Who has never asked for them may hear of them in another way, and is not counted.
+  /// - Parameter isAsking: the phone asks for its requests. A phone that never did may hear of them in another way, and
+  ///   its silence is not counted.
   static func wasSilent(_ phone: Phone, isAsking: Bool, in db: Database) throws -> Bool? {
     let sql = live + " AND phone.id = ? AND (phone.is_silent OR \(counts) AND (? OR phone.heard_at IS NOT NULL))"
     return try Row.fetchOne(db, sql: sql, arguments: [phone.id, isAsking])?.get("is_silent")
@@ -114,7 +116,7 @@ enum PresenceBySilence {
 }
 
 extension ServiceCore {
-  /// A phone said something that was proven and is no repetition.
+  /// Notes a proven, unrepeated message of a phone.
   ///
   /// - Parameter isAsking: for its requests, with which counting begins.
   func heard(_ phone: Phone, _ call: Call, isAsking: Bool = false) async throws {
@@ -123,7 +125,7 @@ extension ServiceCore {
     guard let wasSilent else { return }
     let now = clock()
     let hear = { @Sendable db in try PresenceBySilence.hear(phone, at: now, in: db) }
-    // A time that is lost is heard again, or counts anew after the start.
+    // A lost time does no harm: the phone is heard again, or the count starts over after a restart.
     announceMoves(of: try await wasSilent ? storage.write(hear) : storage.note(hear))
   }
 }
@@ -136,7 +138,7 @@ extension SignInService {
       try PresenceBySilence.beginToListen(look, since: last, in: db)
       return (look, try PresenceBySilence.leave(at: now, in: db))
     }
-    // Only once it is stored: a look that failed has listened to nobody.
+    // Only after it is stored: a failed look did not listen.
     lastLook.remember(look)
     core.announceMoves(of: changed)
   }

@@ -3,8 +3,8 @@ import Logging
 import NIOCore
 import NIOHTTP2
 
-/// A child channel whose client must finish its handshake and say something in time: else who connects and is silent
-/// holds a place for ever.
+/// A child channel whose client must finish its handshake and say something in time. Otherwise a silent client would
+/// hold a place for ever.
 struct BoundedSilence<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
   /// Until the first bytes.

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Who sends requests, for limits and the audit: an address, of IPv6 the network that one site has.
+/// The sender of requests, for limits and the audit: an IPv4 address, or the IPv6 network of one site.
 public struct ClientAddress: Sendable, Hashable {
-  /// Where nothing is known, all who are unknown count as one.
+  /// All unknown senders count as one.
   public static let unknown = ClientAddress(text: "unknown")
 
   /// Such as `192.0.2.7` or `2001:db8:1:2::/64`.
@@ -10,13 +10,13 @@ public struct ClientAddress: Sendable, Hashable {
 
   private init(text: String) { self.text = text }
 
-  /// Nil for what is no numeric address.
+  /// Nil unless it is a numeric address.
   public init?(_ address: String) {
     guard let bytes = PeerAddress(address)?.bytes else { return nil }
     text = bytes.count == 4 ? bytes.map(String.init).joined(separator: ".") : Self.network(bytes)
   }
 
-  /// Who has one address of IPv6 usually has 2⁶⁴ of them.
+  /// A site that has one IPv6 address usually has 2⁶⁴ of them.
   private static func network(_ bytes: [UInt8]) -> String {
     let groups = stride(from: 0, to: 8, by: 2).map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
     return groups.joined(separator: ":") + "::/64"
@@ -28,7 +28,7 @@ public struct PeerAddress: Sendable, Hashable {
   /// 4 or 16.
   let bytes: [UInt8]
 
-  /// Nil for what is no numeric address.
+  /// Nil unless it is a numeric address.
   public init?(_ address: String) {
     var four = in_addr()
     if inet_pton(AF_INET, address, &four) == 1 {
@@ -36,7 +36,7 @@ public struct PeerAddress: Sendable, Hashable {
       return
     }
     var six = in6_addr()
-    // A zone (`%eth0`) is this machine's own word.
+    // A zone (`%eth0`) has a meaning only on this machine.
     guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &six) == 1 else { return nil }
     let all = withUnsafeBytes(of: six) { Array($0) }
     let isMapped = all.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -51,13 +51,13 @@ extension PeerAddress {
   }
 }
 
-/// Proxies whose word counts for where a request comes from: their neighbours' does not.
+/// Proxies that are believed about the address a request comes from. Clients can spoof it, so no one else is.
 public struct TrustedProxies: Sendable {
   private let addresses: Set<PeerAddress>
 
   public init(_ addresses: [PeerAddress] = []) { self.addresses = Set(addresses) }
 
-  /// The peer, or whom a trusted one names last: a proxy adds its own client at the end of what that client sent.
+  /// The peer, or the last address that a trusted peer names: a proxy adds its own client at the end of the header.
   func client(of request: ServiceRequest) -> ClientAddress {
     guard let address = request.peer, let whole = PeerAddress(address), let peer = ClientAddress(address) else {
       return .unknown

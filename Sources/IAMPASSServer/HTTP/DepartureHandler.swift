@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Closes a connection whose client said that it sends no more: a handler is never told, and would hold its request on.
+/// Closes a connection whose client said that it sends no more. Otherwise its request would be held on: handlers are
+/// never told.
 final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = NIOAny
   typealias InboundOut = NIOAny

@@ -9,7 +9,7 @@ final class FramingCheck: ChannelInboundHandler, RemovableChannelHandler, Sendab
 
   private let publicURL: ServerURL?
 
-  /// - Parameter publicURL: as clients know the service; nil where each request's own authority counts.
+  /// - Parameter publicURL: as clients know the service; nil if each request's own authority counts.
   init(publicURL: ServerURL?) { self.publicURL = publicURL }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -25,8 +25,8 @@ final class FramingCheck: ChannelInboundHandler, RemovableChannelHandler, Sendab
   }
 }
 
-/// Refuses HTTP/1.1 requests whose end somebody else may see elsewhere, as far as NIO's decoder does not: a proxy before
-/// the service would take the rest for another client's request (RFC 9112 §11.2).
+/// Refuses HTTP/1.1 requests whose end another reader may see in another place, if NIO's decoder does not refuse them. A
+/// proxy before the service would take the rest for another client's request (RFC 9112 §11.2).
 private final class FramingHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -63,7 +63,7 @@ extension HTTPRequestHead {
   /// Whether all readers of HTTP see the same request, and HTTP goes on after it.
   fileprivate var isPlain: Bool {
     let codings = headers["Transfer-Encoding"]
-    // Of other codings the decoder believes the last word alone; HTTP/1.0 has none.
+    // The decoder looks only at the last coding. HTTP/1.0 does not have codings.
     guard codings.isEmpty || codings.map({ $0.lowercased() }) == ["chunked"] && version == .http1_1 else {
       return false
     }

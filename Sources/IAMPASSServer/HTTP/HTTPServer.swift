@@ -77,7 +77,7 @@ public struct HTTPServer: Sendable {
   }
 
   private func reply(to request: Request, _ context: ConnectionContext) async -> Response {
-    // Whose held request was just answered would ask again at once, and again.
+    // A client whose held request was just answered would ask again at once, and again.
     guard let presence = requests.enter() else {
       let reply = ServiceReply.refused(503, .stopping).adding("Retry-After", "2").adding("Connection", "close")
       return Response(reply, context)

@@ -5,9 +5,10 @@ import Synchronization
 
 /// The connections of a listener: how many there may be, and which make way for others.
 ///
-/// Of those on which nobody has proven yet who he is, by a signature or the console's cookie, there are only so many. The
-/// one that has been open longest goes then, so that strangers who keep theirs busy shut nobody out. All together leave
-/// some of the process's descriptors free: libdispatch ends a process that has none when it looks after its threads.
+/// The number of unproven connections is bounded: those whose client has not shown a valid signature or console cookie
+/// yet. Beyond the bound, the one that has been open longest is closed, so that strangers who keep theirs busy do not shut
+/// others out. All connections together leave some of the process's descriptors free: libdispatch ends a process that has
+/// none left when it looks after its threads.
 final class OpenConnections: Sendable {
   /// How many there may be.
   struct Bound: Sendable {
@@ -21,7 +22,7 @@ final class OpenConnections: Sendable {
     let patience: Duration
 
     static let service = Bound(usual: 1_024, most: 8_192, all: .max, patience: .seconds(10))
-    /// Where nobody proves anything.
+    /// For a listener whose clients never prove anything.
     static let metrics = Bound(usual: 32, most: 32, all: 32, patience: .zero)
 
     /// As many as `descriptors` allow: a quarter unproven, and some hundred to spare.
@@ -90,7 +91,7 @@ final class OpenConnections: Sendable {
     channel.closeFuture.whenComplete { _ in self.state.withLock { $0.remove(channel) } }
   }
 
-  /// The connection's client is one whom we know.
+  /// The connection's client has proven who it is.
   func proven(_ channel: any Channel) { state.withLock { $0.prove(channel) } }
 
   /// How many the process may have (setrlimit(2)).

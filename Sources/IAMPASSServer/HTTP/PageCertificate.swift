@@ -3,7 +3,7 @@ import Glibc
 
 /// Whether a browser can trust the certificate that the service shows, as far as the certificate itself tells.
 public enum PageCertificate {
-  /// Why browsers will not open a page of `host` over it; nil where nothing that can be seen from here is in the way.
+  /// Why browsers will not open a page of `host` over it; nil if nothing that can be seen from here is in the way.
   /// A file that cannot be read has no problem of this kind: the service does not start with it.
   ///
   /// - Parameter path: a PEM file whose first certificate is the service's own.

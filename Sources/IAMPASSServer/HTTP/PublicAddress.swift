@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// Where clients see the service, for one request: what they signed, and where links lead.
+/// The service's address as clients see it, for one request: they signed it, and links lead there.
 struct PublicAddress: Sendable {
   /// The standard port of https, which some clients sign and others leave out.
   private static let standardPort = ":443"
@@ -9,7 +9,7 @@ struct PublicAddress: Sendable {
   /// How clients may spell scheme, host and port: as sent, as usual, with the standard port.
   private let origins: [String]
 
-  /// Nil where the request names no host that could be one.
+  /// Nil unless the request names a valid host.
   ///
   /// - Parameters:
   ///   - configured: of `--public-url`. Without it the request's own authority counts: a signature covers it.

@@ -3,7 +3,7 @@ struct RequestTarget {
   let path: [String]
   let query: [(name: String, value: String)]
 
-  /// Nil where it is no path from the root, or its bytes are no UTF-8.
+  /// Nil unless it is a path from the root, in UTF-8.
   init?(_ target: Substring) {
     guard target.hasPrefix("/") else { return nil }
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -26,7 +26,7 @@ struct RequestTarget {
     self.query = query
   }
 
-  /// The only value of this name; nil where there is none, or more than one.
+  /// The value of this name; nil unless there is exactly one.
   func value(_ name: String) -> String? {
     let values = query.filter { $0.name == name }
     return values.count == 1 ? values[0].value : nil

@@ -26,7 +26,7 @@ extension ResponseBody {
     self.init { writer in
       defer { _ = presence }
       while let piece = await events.next() {
-        // Who takes nothing would hold its connection, and what is for it, for ever.
+        // A client that takes nothing would keep its connection and its data for ever.
         let end = channel.eventLoop.scheduleTask(in: .seconds(Self.pieceTime)) { channel.close(promise: nil) }
         defer { end.cancel() }
         try await writer.write(ByteBuffer(bytes: piece))

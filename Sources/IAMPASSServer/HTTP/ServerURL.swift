@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension ServerURL {
-  /// The host where it is a DNS name; nil for an address by number.
+  /// The host if it is a DNS name; nil for a numeric address.
   var hostName: String? {
     let host = authority.prefix { $0 != ":" }
     // No top-level domain is a number, and no number ends with a letter but in brackets.
@@ -11,7 +11,7 @@ extension ServerURL {
     return String(host)
   }
 
-  /// The port, the scheme's own where none is written.
+  /// The port; the scheme's default if none is written.
   var port: Int {
     let usual = isEncrypted ? 443 : 80
     guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return usual }

@@ -7,14 +7,14 @@ public struct ServiceRequest: Sendable {
   public let target: String
   /// From `:authority` or `Host`.
   public let authority: String?
-  /// With their names in lower case: each is asked for many times.
+  /// With their names in lower case, since each is looked up many times.
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
-  /// The numeric address that the connection came from, where it is known.
+  /// The numeric address that the connection came from, if it is known.
   public let peer: String?
   /// Calls back once the client has gone; for requests that are held.
   public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
-  /// Called once it is proven who asks.
+  /// Called once the client has proven who it is.
   let onProof: @Sendable () -> Void
 
   public init(

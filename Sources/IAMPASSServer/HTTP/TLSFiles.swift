@@ -120,7 +120,7 @@ public final class TLSFiles: Sendable {
       configuration.minimumTLSVersion = .tlsv12
       configuration.applicationProtocols = ["h2", "http/1.1"]
       do {
-        // Throws where the key is not the certificate's.
+        // Throws if the key is not the certificate's.
         _ = try NIOSSLContext(configuration: configuration)
       } catch {
         throw ServerError(code: .certificateRefused, subject: certificate, detail: "\(error)")

@@ -31,7 +31,7 @@ struct DeviceReplies: Sendable {
     }
   }
 
-  /// Ends sessions of this phone's user, all or none. One that has ended already is no error.
+  /// Ends sessions of this phone's user: all of them, or none if one is unknown. A session may have ended already.
   private func endSessions(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.end]) { verified, _ in
       try await core.heard(verified.phone, call)
@@ -57,7 +57,7 @@ struct DeviceReplies: Sendable {
     }
   }
 
-  /// The phone gives its user up. What it approved goes on; what it has not answered is closed.
+  /// The phone gives its user up. Sessions that it approved go on; requests that it has not answered are closed.
   private func unregister(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.unregister]) { verified, _ in
       let now = core.clock()

@@ -30,7 +30,7 @@ struct ManagementReplies: Sendable {
     let reply = try await storage.write { db in
       var created: [String] = []
       var existing: [String] = []
-      // Each once: by bytes, as the database tells them apart.
+      // Each user once, compared by bytes as the database does.
       var seen: Set<[UInt8]> = []
       for user in users where seen.insert(Array(user.utf8)).inserted {
         let isNew = try User.add(user, application: application.id, in: db)
@@ -41,7 +41,7 @@ struct ManagementReplies: Sendable {
     return ServiceReply(201, reply.encoded())
   }
 
-  /// A user who is not there is no error: a call that is made again must succeed.
+  /// An unknown user does not count as an error: a repeated call must succeed.
   private func deleteUsers(of application: Application, _ call: Call) async throws -> ServiceReply {
     guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(400, .badRequest) }
     guard !users.isEmpty else { return .refused(200, .noUsers) }
@@ -91,7 +91,7 @@ struct ManagementReplies: Sendable {
     return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
   }
 
-  /// Has the administrator's program send the link; the link comes last in the message.
+  /// Lets the administrator's program send the link, which is the last word of the message.
   private func sendMessage(to name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
     let (isKnown, settings) = try await storage.read { db in
       (
@@ -101,7 +101,7 @@ struct ManagementReplies: Sendable {
     }
     guard isKnown else { return .refused(404, .unknownUser) }
     guard !settings.hook.isEmpty else { return .refused(200, .noTextMessages) }
-    // Looked at again: it was stored long ago.
+    // Checked again: it was stored long ago.
     if let problem = RegistrationHook.problem(with: settings.hook, in: programs) {
       core.logger.warning(
         "no registration link was sent", metadata: ["file": "\(settings.hook)", "problem": "\(problem)"])
@@ -137,10 +137,10 @@ struct ManagementReplies: Sendable {
 }
 
 extension Call {
-  /// What the registration shows for the user; the service knows no names.
+  /// What the registration shows for the user: the service does not know names.
   fileprivate var displayName: String { target.value("display_name") ?? "" }
 
-  /// Whether the link is to be sealed; nil where that is asked for in words that are not understood.
+  /// Whether the link is to be sealed; nil if the query asks for it in words that are not understood.
   fileprivate var wantsSealedLink: Bool? {
     guard target.has(SealedLinkReply.query.name) else { return false }
     return target.value(SealedLinkReply.query.name) == SealedLinkReply.query.value ? true : nil

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
-/// What every file of a page is sent with.
+/// The headers of every file of a page.
 enum PageHeaders {
-  /// Everything from this service's own origin, and nothing inline: text of a stranger's can never become script.
+  /// Everything comes from this service's origin, and nothing is inline: a stranger's text can never become script.
   private static let contentSecurityPolicy = """
     default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; \
     worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'
@@ -17,7 +17,7 @@ enum PageHeaders {
       ("Cross-Origin-Opener-Policy", "same-origin"),
       ("Cross-Origin-Resource-Policy", "same-origin"),
       ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
-      // Asked for each time, sent only where it changed: page and service are of one version.
+      // Asked for each time, and sent only if it changed: the page must be of the service's version.
       ("Cache-Control", "no-cache"),
     ]
     if address.isWholeHost { headers.append(("Strict-Transport-Security", "max-age=31536000")) }

@@ -37,7 +37,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
   case applicationDisabled = "APPLICATION_DISABLED"
-  /// The application wants codes, and who asks would show none.
+  /// The application requires codes, and a client that sends no context would not show one.
   case contextRequired = "CONTEXT_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"

@@ -2,7 +2,7 @@ import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
-/// How a phone becomes a user's phone: a link, which may be shown often and is used once.
+/// Makes a phone a user's phone, by a link that may be shown often and is used once.
 struct RegistrationReplies: Sendable {
   let core: ServiceCore
 
@@ -12,7 +12,7 @@ struct RegistrationReplies: Sendable {
     return reply.adding("Vary", "Accept")
   }
 
-  /// Whose phone the link would make. Using it is another request, since previews and scanners fetch links too.
+  /// Shows which user the phone will belong to. Using the link is another request: previews and scanners fetch links too.
   private func showLink(_ code: Secret) async throws -> ServiceReply {
     let now = core.clock()
     return try await core.storage.read { db in
@@ -29,7 +29,7 @@ struct RegistrationReplies: Sendable {
 
   func register(_ call: Call) async throws -> ServiceReply {
     guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
-    // First, and by reading alone: a made-up code costs nothing more.
+    // First, and without a write: a made-up code costs no more than this.
     let arrival = core.clock()
     let link = try await core.storage.read { try Registration.usable(request.code, at: arrival, in: $0) }
     if case .failure(let refusal) = link { return refusal.reply }

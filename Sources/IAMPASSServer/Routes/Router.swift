@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// Finds out what a request is for, checks who signed it, and has the group of its route reply.
+/// Finds the route of a request, checks the signature, and calls the group of replies for the route.
 struct Router: Sendable {
   let core: ServiceCore
   /// As clients know the service; nil: each request's own authority counts.
@@ -72,7 +72,7 @@ struct Router: Sendable {
     switch route {
     case .start(let user, let id):
       try await signed(starter: id, call) { starter, _ in try await sessions.start(for: user, by: starter, call) }
-    // Where the service stands in its history is in every signed reply.
+    // Every signed reply has the mark.
     case .mark(let id): try await signed(starter: id, call) { _, _ in .done }
     case .status(let id): try await signed(session: id, call) { try await sessions.status(of: $0, call) }
     case .logout(let id): try await signed(session: id, call) { try await sessions.logOut($0) }
@@ -129,7 +129,7 @@ struct Router: Sendable {
 
   private var check: SignatureCheck { SignatureCheck(storage: core.storage) }
 
-  /// The reply, with where the service stands in its history after the reply's work.
+  /// The reply with the service's mark, read after the reply's work.
   private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
     reply.marked(try await core.storage.read(HistoryMark.current))
   }

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 import Logging
 
-/// What all routes share: what is stored, who waits for it, and what is written down about it.
+/// What all routes share: the storage, the requests that wait for changes, and the log.
 struct ServiceCore: Sendable {
   let storage: Storage
   let board = ChangeBoard()

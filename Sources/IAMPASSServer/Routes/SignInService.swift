@@ -3,7 +3,7 @@ import Logging
 
 /// The service without sockets: a request in, a reply out.
 public struct SignInService: Sendable {
-  /// Where the programs are that may send registration links, among which the console chooses.
+  /// The folder of the programs that may send registration links. The console chooses one of them.
   public static let usualPrograms = "/etc/iampass-server/programs"
   /// How long a status is held at most, in seconds: shorter than the time after which middle boxes forget an idle
   /// connection.
@@ -19,7 +19,7 @@ public struct SignInService: Sendable {
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - pushTrust: which push services ring phones.
-  ///   - proxies: whose word counts for the address that a request comes from.
+  ///   - proxies: the proxies that are believed about the address a request comes from.
   ///   - programs: the folder of the programs that may send registration links.
   ///   - certificateEnd: when the certificate that is shown ends.
   public init(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where held requests wait for a change. Whoever commits a change says so here; nobody polls the database.
+/// Held requests wait here for a change. Whoever commits a change says so here, so that the database is not polled.
 ///
 /// A watch begins before the state is read, so that a change between reading and waiting is not missed.
 final class ChangeBoard: Sendable {
@@ -12,7 +12,7 @@ final class ChangeBoard: Sendable {
     case user(Int64)
   }
 
-  /// One waiting request's ear. Ends when it is dropped.
+  /// What one held request waits on. It ends when it is dropped.
   final class Watch: Sendable {
     fileprivate let signals: AsyncStream<Void>
     fileprivate let sender: AsyncStream<Void>.Continuation
@@ -31,7 +31,7 @@ final class ChangeBoard: Sendable {
 
     /// Returns at the next change, after `milliseconds`, or at once when there is nothing more to wait for.
     ///
-    /// - Returns: false where the client has gone or the service stops.
+    /// - Returns: false if the client has gone or the service stops.
     func wait(milliseconds: Int64) async -> Bool {
       let sender = sender
       let timer = Task {

@@ -5,13 +5,13 @@ import IAMPASSProtocol
 /// Requests that come to a computer over the network and those made at the computer itself are counted apart: strangers
 /// at an sshd leave the user at the keyboard a place.
 enum RequestPlaces {
-  /// Open requests of a user from all sources of one kind together: more are somebody's hammering.
+  /// Open requests of a user from all sources of one kind together: more must be an attack.
   static let greatestOfUser = 20
   /// Those of one host's credential: whoever holds it may name any service and remote host, and must leave the user's
   /// other computers their places.
   static let greatestOfHost = 5
 
-  /// The open request for whose sake a request from `source` is not started; nil if it may be.
+  /// The open request that holds back a new one from `source`; nil if the new one may be started.
   static func obstacle(to source: RequestSource, among unanswered: [Session]) -> Session? {
     if let same = unanswered.first(where: { $0.source == source.text }) { return same }
     let alike = unanswered.filter { $0.context.isRemote == source.isRemote }

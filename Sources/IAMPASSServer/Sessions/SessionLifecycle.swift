@@ -1,16 +1,17 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What a session is, from the request on the phone to its end. Pure: time is an argument, nothing is stored here.
+/// The life of a sign-in session, from the request on the phone to its end. Pure: time is an argument, and nothing is
+/// stored here.
 ///
-/// `pending → identifying → active → walkaway ⇄ active → closed`; unanswered `timeout`, denied `cancelled`, where the
-/// phone cannot do what was asked `failed`.
+/// `pending → identifying → active → walkaway ⇄ active → closed`; unanswered `timeout`, denied `cancelled`, `failed`
+/// if the phone does not support the required method.
 public struct SessionLifecycle: Sendable, Equatable {
   /// How long a request waits for its answer, in seconds.
   public static let answerTime: Int64 = 60
-  /// How long an approval waits for somebody to fetch it, in seconds: who asked may be gone without a word.
+  /// How long an approval waits for its client to fetch it, in seconds: the client may be gone without a word.
   public static let collectionTime: Int64 = 30
-  /// The greatest length of a session where its client names none, in seconds: the published service's.
+  /// The greatest length of a session if its client names none, in seconds: the published service's.
   public static let usualDuration: Int64 = 3_600
   /// 30 days, in seconds.
   public static let durations: ClosedRange<Int64> = 1...2_592_000
@@ -22,7 +23,7 @@ public struct SessionLifecycle: Sendable, Equatable {
     case notMe = "NOT_ME"
     /// Approved with digits that the terminal does not show: denied.
     case wrongCode = "WRONG_CODE"
-    /// The phone cannot prove what was asked for.
+    /// The phone does not support the required method.
     case unable = "METHOD_NOT_AVAILABLE"
     case notAnswered = "NOT_ANSWERED"
     case notCollected = "NOT_COLLECTED"
@@ -34,10 +35,10 @@ public struct SessionLifecycle: Sendable, Equatable {
     case phoneUnregistered = "PHONE_UNREGISTERED"
     case credentialRevoked = "CREDENTIAL_REVOKED"
     case applicationDisabled = "APPLICATION_DISABLED"
-    /// Its computer was started again.
+    /// Its computer was restarted.
     case computerRestarted = "COMPUTER_RESTARTED"
 
-    /// Whether the phone said so instead of approving.
+    /// Whether it is an answer of the phone, other than an approval.
     var isAnswer: Bool {
       switch self {
       case .denied, .notMe, .wrongCode, .unable: true
@@ -89,7 +90,7 @@ public struct SessionLifecycle: Sendable, Equatable {
 
   public var isUnanswered: Bool { status == .pending || status == .identifying }
   public var isApproved: Bool { status == .active || status == .walkaway }
-  /// Approved, and nobody has fetched that.
+  /// Approved, and the client has not fetched that yet.
   public var isUncollected: Bool { isApproved && collectedAt == nil }
 
   public var answerDeadline: UnixTime { startedAt.advanced(seconds: answerTime) }

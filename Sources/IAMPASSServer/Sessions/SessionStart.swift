@@ -9,7 +9,7 @@ struct SessionStart: Sendable {
     case started(Session, isRung: Bool)
   }
 
-  /// What the computer's boot told; nil if it named none that counts.
+  /// What the computer's boot means for its sessions; nil without a signed boot and a host credential.
   let boot: HostBoot.Finding?
   let outcome: Outcome
 

@@ -42,7 +42,7 @@ enum StartPolicy {
   }
 }
 
-/// What is stored about the one who asks and the one who is asked, in one consistent view.
+/// What is stored about the computer that asks and the user who is asked, in one consistent view.
 struct StartFacts: Sendable {
   struct AskedUser: Sendable {
     let id: Int64

@@ -169,7 +169,7 @@ class PublicAddress(unittest.TestCase):
         for listen in ("0.0.0.0:0", "[::]:0", "192.0.2.1:8443", "iampass.example.org:8443"):
             done = self.serve(listen)
             self.assertEqual(done.returncode, USAGE, done.stderr)
-            self.assertIn(f"{listen} is not on loopback alone", done.stderr)
+            self.assertIn(f"{listen} is not on loopback only", done.stderr)
             self.assertIn("hint: for example --public-url https://", done.stderr)
             self.assertFalse(os.path.exists(world.path("elsewhere")))
 

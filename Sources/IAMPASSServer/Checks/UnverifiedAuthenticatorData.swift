@@ -31,7 +31,7 @@ struct UnverifiedAuthenticatorData: Equatable {
   let counter: UInt32
   let credential: Credential?
 
-  /// Nil where the bytes are anything but what their own flags and lengths announce.
+  /// Nil unless the bytes are exactly what their own flags and lengths announce.
   init?(_ bytes: [UInt8]) {
     guard bytes.count <= Self.greatestLength else { return nil }
     var reader = Reader(bytes)
