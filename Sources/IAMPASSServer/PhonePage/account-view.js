@@ -15,7 +15,7 @@ function statuses(sessions) {
   return { goOn: has("active"), haveLeft: has("walkaway") };
 }
 
-/** Whether leaving signs nobody out. An older service does not say. */
+/** Whether the user stays signed in after leaving. An older service does not say. */
 const staysSignedIn = ({ walkaway }) => walkaway === false;
 
 export class AccountView {
@@ -24,7 +24,7 @@ export class AccountView {
   #ended;
   #sessions = [];
 
-  /** @param ended is called once this browser is no phone of this account any more. */
+  /** @param ended is called once this browser is not a phone of this account any more. */
   constructor(account, ended) {
     this.account = account;
     this.#ended = ended;
@@ -52,7 +52,7 @@ export class AccountView {
       haveLeft ? `Sessions marked “away” are signed out${goOn ? ", the others go on" : ""}.`
         : isAway && goOn ? "Your sessions go on." : null,
     ].filter(Boolean).join(" ");
-    // What was approved after the user left can be left too.
+    // The user can leave again if a session was approved after the first time.
     this.#part(".leave").hidden = staysSignedIn(status) || (isAway && !goOn);
     this.#part(".return").hidden = !isAway && !haveLeft;
     show(this.#part(".stays"), staysSignedIn(status)
@@ -88,7 +88,7 @@ export class AccountView {
         show(this.#part(".problem"), sentence(error));
       }
     });
-    // Only now: a button that is off takes no focus.
+    // Only now: a disabled button does not take the focus.
     next?.focus();
   }
 
@@ -101,7 +101,7 @@ export class AccountView {
   }
 
   #farewell(status) {
-    // The page may have shown what was so before the administrator changed it.
+    // The page may have shown an older setting.
     if (staysSignedIn(status)) return `You have left, but at ${status.application} that does not sign you out.`;
     return statuses(status.sessions).haveLeft ? "You have left: your computers sign you out." : "You have left.";
   }
@@ -138,7 +138,7 @@ export class AccountView {
   async #showMethods(methods) {
     const hasLock = methods?.includes("device");
     this.#part(".methods").textContent = hasLock
-      ? "Answers by tap, and by its screen lock where a computer asks for that." : "Answers by tap.";
+      ? "Answers by tap, and by screen lock if a computer asks for it." : "Answers by tap.";
     this.#part(".add-lock").hidden = hasLock || !(await screenLock.isThere());
     if (methods && String(methods) !== String(this.account.methods)) {
       this.account.methods = methods;
@@ -157,12 +157,12 @@ export class AccountView {
   async #unregister() {
     const sure = await isSure(
       `Unregister ${this.account.user}?`,
-      "This phone will not be asked any more. To sign in by phone again you need a new link.", "Unregister");
+      "This phone will not be asked any more. To sign in by phone again, you need a new registration link.", "Unregister");
     if (!sure) return;
     try {
       await ask(this.account, "unregister", "unregister", { known: [] });
     } catch (error) {
-      // Whom the service does not know it need not forget.
+      // A phone that the service does not know is already unregistered.
       if (!["DEVICE_CUT_OFF", "UNKNOWN_DEVICE"].includes(error.reason)) throw error;
     }
     say(`This phone is no longer ${this.account.user}’s.`);

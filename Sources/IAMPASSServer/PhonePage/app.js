@@ -1,4 +1,4 @@
-// The page as a whole: which accounts this phone has, and what each is asked.
+// The page as a whole: the accounts of this phone, and the requests to each.
 import "./shared.js";
 import { AccountView } from "./account-view.js";
 import { complain, find, say, show } from "./dom.js";
@@ -22,7 +22,7 @@ class PhonePage {
     try {
       for (const account of await registeredAccounts()) this.#add(account);
     } catch (error) {
-      complain(`This browser keeps nothing for this page, so it cannot be a phone: ${error.message}. `
+      complain(`This browser cannot store anything for this page, so it cannot be a phone: ${error.message}. `
         + "Leave private browsing, or try another browser.");
       return;
     }
@@ -36,7 +36,7 @@ class PhonePage {
     find("another-form").addEventListener("submit", (event) => {
       event.preventDefault();
       const code = codeIn(find("another-link").value);
-      show(find("another-problem"), code ? null : `This is no registration link of ${location.host}.`);
+      show(find("another-problem"), code ? null : `This is not a registration link of ${location.host}.`);
       if (code) this.#register(code);
     });
     const hurry = () => {
@@ -44,7 +44,7 @@ class PhonePage {
     };
     document.addEventListener("visibilitychange", hurry);
     window.addEventListener("online", hurry);
-    // A page that is kept for the way back must not hold its connections meanwhile.
+    // A page that the browser keeps for "back" must not hold its connections meanwhile.
     window.addEventListener("pagehide", () => [...this.#phones.values()].forEach(({ stream }) => stream.stop()));
     window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
     window.addEventListener("hashchange", () => this.#followHash());
@@ -83,7 +83,7 @@ class PhonePage {
         if (phone.isOpen) void this.#ringing.catchUp();
       },
       cutOff: () => {
-        say(`This phone is no longer ${account.user}’s at ${account.application}: another one took its place, or it was `
+        say(`This phone is no longer ${account.user}’s at ${account.application}: another phone replaced it, or it was `
           + "reported as lost.");
         void this.#remove(view);
       },
@@ -116,11 +116,11 @@ class PhonePage {
     const phones = [...this.#phones.values()];
     const away = phones.filter(({ isOpen }) => !isOpen).length;
     const text = phones.length === 0 ? "" : away === 0 ? "Connected" : "Connecting…";
-    // Set anew, it would be read out anew.
+    // Setting the same text again would read it out again.
     if (find("connection").textContent !== text) find("connection").textContent = text;
   }
 
-  /** `#session=ID`, as a notification opens the page. */
+  /** Follows `#session=ID`, with which a notification opens the page. */
   #followHash() {
     const session = new URLSearchParams(location.hash.slice(1)).get("session");
     if (!session || !this.#requests.focus(session)) return;
@@ -131,9 +131,9 @@ class PhonePage {
     const view = this.#phones.get(account.device)?.view;
     const count = view?.sessions.length ?? 0;
     const panel = find("blocked");
-    show(find("blocked-text"), "Requests from there are not passed on for 15 minutes. " + (count > 0
+    show(find("blocked-text"), "Requests from there will not reach you for 15 minutes. " + (count > 0
       ? `${account.user} has ${count} live session${count === 1 ? "" : "s"}. If one of them may be somebody else’s, end them all.`
-      : "There is no live session that could be somebody else’s."));
+      : "No live session could be somebody else’s."));
     find("blocked-end").hidden = count === 0;
     find("blocked-keep").textContent = count === 0 ? "Good" : "Keep them";
     const close = (text) => {

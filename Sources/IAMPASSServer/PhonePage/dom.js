@@ -1,4 +1,4 @@
-// The page's own helpers. Whatever came from the service becomes text, never markup.
+// The page's own helpers. Everything from the service becomes text, never markup.
 
 export const find = (id) => document.getElementById(id);
 
@@ -7,10 +7,10 @@ export function copyOf(template) {
   return find(template).content.firstElementChild.cloneNode(true);
 }
 
-/** A value longer than this, in characters, has the card's width to itself. */
+/** A longer value, in characters, gets the whole width of the card. */
 const greatestBeside = 40;
 
-/** Fills a list of terms; each pair is `{label, value}`, and of a request also `pieces`, `name` and `isOwn`. */
+/** Fills a list of terms. Each pair is `{label, value}`; a request's pairs also have `pieces`, `name` and `isOwn`. */
 export function fillFacts(list, pairs) {
   list.replaceChildren(...pairs.flatMap(({ label, value, pieces, name, isOwn }) => {
     const term = document.createElement("dt");
@@ -32,22 +32,22 @@ function piece({ text, isName }) {
   return mark;
 }
 
-/** A name may be parted behind its underscores, hyphens and dots, and nowhere else within a word. */
+/** Lets a name break after its underscores, hyphens and dots only. */
 function withBreaks(name) {
   const parts = name.match(/[^-_.]+[-_.]*|[-_.]+/gu) ?? [];
   return parts.flatMap((part, index) => (index > 0 ? [document.createElement("wbr"), part] : [part]));
 }
 
-/** Shows a text, or hides its element where there is none. */
+/** Shows a text, or hides its element if there is no text. */
 export function show(element, text) {
   element.textContent = text ?? "";
   element.hidden = !text;
 }
 
-/** Tells what became of the user's tap; read out when the screen reader is free. */
+/** Tells the result of a tap. It is read out when the screen reader is free. */
 export const say = (text) => show(find("said"), text);
 
-/** Tells what does not work, at once. */
+/** Tells a failure. It is read out at once. */
 export const complain = (text) => show(find("problem"), text);
 
 /** Reads a text out at once, without showing it. */
@@ -81,7 +81,7 @@ export function isSure(title, text, yes) {
   });
 }
 
-/** A moment of the service's, in the reader's words. */
+/** A time of the service's, as the reader's language writes it. */
 export function moment(seconds) {
   const time = new Date(seconds * 1000);
   const isToday = time.toDateString() === new Date().toDateString();

@@ -1,11 +1,11 @@
-// The events of one account: server-sent events over fetch, since EventSource cannot send a signed question.
+// The events of one account: server-sent events over fetch, since EventSource cannot send a signed request.
 import "./shared.js";
 
 const { askFor, Refusal } = globalThis.iampass;
 
-/** The service says something every 15 s; a stream that is silent for longer is dead. */
+/** Milliseconds. The service sends something every 15 s; a stream that is silent for longer is dead. */
 const silence = 45_000;
-/** After so long without a word, a phone that wakes up does not wait for the silence to end. */
+/** Milliseconds of silence after which a phone that wakes up opens a new stream at once. */
 const doubtful = 20_000;
 const firstPause = 1_000;
 const longestPause = 30_000;
@@ -48,7 +48,7 @@ export class EventStream {
   #heard = 0;
 
   /**
-   * @param handlers `event(name, value)`, `state("open" | "waiting")`, and `cutOff(reason)`, after which nothing comes.
+   * @param handlers `event(name, value)`, `state("open" | "waiting")`, and `cutOff(reason)`, which is the last call.
    */
   constructor(account, handlers) {
     this.#account = account;

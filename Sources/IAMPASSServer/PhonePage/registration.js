@@ -1,4 +1,4 @@
-// A registration link, opened: whose phone this would become, and the tap that makes it so.
+// An opened registration link: shows which user the phone will belong to; one tap registers it.
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
 import { complain, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
@@ -6,10 +6,10 @@ import { sentence } from "./refusals.js";
 
 const { accounts, base, get, makeKey, post } = globalThis.iampass;
 
-/** Stands for a key whose registration is under way; never an account. */
+/** Marks a key whose registration is under way; it is never an account. */
 const pending = "pending";
 
-/** The code in a registration link of this service, or in what was typed for one. */
+/** The code in a registration link of this service; null for any other text. */
 export function codeIn(link) {
   let url;
   try {
@@ -36,7 +36,7 @@ export class Registration {
 
   /**
    * @param registered is called with the new account.
-   * @param left is called where the user, or the service, wants none of it.
+   * @param left is called if the user or the service declines.
    */
   constructor(code, registered, left) {
     this.#code = code;
@@ -51,7 +51,7 @@ export class Registration {
 
   async #open() {
     find("registration").hidden = false;
-    show(find("registration-text"), "Looking at the link…");
+    show(find("registration-text"), "Checking the link…");
     find("register").hidden = true;
     find("registration-leave").hidden = true;
     try {
@@ -67,15 +67,15 @@ export class Registration {
   }
 
   #offer() {
-    show(find("registration-text"), "From then on it is asked when somebody signs in under this name:");
+    show(find("registration-text"), "This phone will be asked whenever somebody signs in as:");
     fillFacts(find("registration-facts"), [
       { label: "User", value: this.#link.user },
       { label: "Application", value: this.#link.application },
       { label: "Service", value: base.host },
     ]);
     show(find("registration-lock"), this.#hasLock
-      ? "You will be asked to unlock the phone once, so that computers can ask for its screen lock."
-      : "This browser has no screen lock to ask for: you will approve with a tap.");
+      ? "You will be asked to unlock the phone once. Computers can then ask for its screen lock."
+      : "This browser does not offer a screen lock: you will approve with a tap.");
     find("register").hidden = false;
     find("registration-leave").hidden = false;
   }
@@ -99,7 +99,7 @@ export class Registration {
   async #register() {
     const key = await makeKey();
     const credential = this.#hasLock ? await this.#credential(key.publicKey) : null;
-    // A browser that keeps no key must not use the link up.
+    // A browser that cannot keep a key must not use up the link.
     await accounts.put({ device: pending, ...key });
     const body = { code: this.#code, public_key: key.publicKey, ...(credential && { credential }) };
     const reply = await (await post("device/v1/register", body)).json();
@@ -109,12 +109,12 @@ export class Registration {
     };
     await accounts.put(account);
     await accounts.remove(pending);
-    // Else a browser short of space may throw the key away. Firefox asks the user, who need not answer.
+    // Otherwise a browser that is short of space may delete the key. Firefox asks the user, who need not answer.
     navigator.storage?.persist?.().catch(() => {});
     return account;
   }
 
-  /** Nil where the user would not unlock the phone now: it can be added later. */
+  /** Null if the user did not unlock the phone: the screen lock can be added later. */
   async #credential(publicKey) {
     try {
       return await screenLock.create(this.#link.user, this.#link.application, this.#code, publicKey);
@@ -129,7 +129,7 @@ export class Registration {
   }
 }
 
-/** This phone's accounts; what an earlier registration left half done is removed. */
+/** This phone's accounts. A registration that was interrupted is removed. */
 export async function registeredAccounts() {
   const all = await accounts.all();
   if (all.some(({ device }) => device === pending)) await accounts.remove(pending);

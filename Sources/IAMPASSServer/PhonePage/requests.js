@@ -6,15 +6,15 @@ import { sentence } from "./refusals.js";
 
 const { answerStatement, contextPairs, isCutShort, sendAnswer, title } = globalThis.iampass;
 
-/** After cards came or went, taps count for nothing for so long: what is under the finger may have changed. */
+/** Milliseconds without taps after cards came or went: another card may be under the finger. */
 const moving = 600;
 
 const done = {
   approve: "Approved.", deny: "Denied.", not_me: "Denied, and reported as not you.",
-  unable: "Answered: this phone cannot do that.",
+  unable: "Answered: this phone does not support it.",
 };
 
-/** What the service will say again, whatever is answered. */
+/** Refusals that another answer would not change. */
 const final = [
   "ALREADY_ANSWERED", "TOO_LATE", "UNKNOWN_REQUEST", "WRONG_CODE", "WRONG_CONTEXT", "WRONG_NONCE", "DEVICE_CUT_OFF",
   "UNKNOWN_DEVICE",
@@ -27,7 +27,7 @@ class RequestCard {
   #ended;
   #deadline;
 
-  /** @param ended is called with the answer once the service has taken it, or will take none. */
+  /** @param ended is called with the answer once the service has taken it, or will not take any. */
   constructor(account, request, ended) {
     this.#account = account;
     this.#request = request;
@@ -55,7 +55,7 @@ class RequestCard {
     return this.#request.session;
   }
 
-  /** For who only listens. */
+  /** For screen readers. */
   get spoken() {
     const facts = contextPairs(this.#request.context).map(({ label, value }) => `${label} ${value}`).join(", ");
     return `New request: ${title(this.#request.context)}. ${facts}`;
@@ -97,7 +97,7 @@ class RequestCard {
     if (this.#request.credential) {
       show(this.#part(".needs"), "To approve, you will be asked to unlock this phone.");
     } else {
-      this.#offerUnable("This needs the phone’s screen lock, which this phone has not registered.");
+      this.#offerUnable("This request needs the phone’s screen lock, which is not registered.");
       this.#part(".approve").hidden = true;
     }
   }
@@ -110,7 +110,7 @@ class RequestCard {
   async #answer(answer) {
     const code = this.#part(".code input").value.trim();
     if (answer === "approve" && this.#request.match_code && !/^[0-9]{2}$/.test(code)) {
-      show(this.#part(".problem"), "Type the two digits first. If no computer of yours shows any, deny.");
+      show(this.#part(".problem"), "Type the two digits first. If none of your computers shows them, deny.");
       this.#part(".code input").focus();
       return;
     }
@@ -139,7 +139,7 @@ class RequestCard {
     try {
       return await screenLock.assertion(this.#request.credential, statement);
     } catch {
-      this.#offerUnable("If this phone cannot be unlocked for this page, say so.");
+      this.#offerUnable("If this phone cannot be unlocked for this page, tell the computer.");
       throw new Error("the phone was not unlocked. Nothing was approved; try again.");
     }
   }
@@ -151,13 +151,13 @@ export class RequestList {
   #onNotMe;
   #timer = null;
 
-  /** @param onNotMe is called with the account whose user did not ask. */
+  /** @param onNotMe is called with the account whose user did not make the request. */
   constructor(onNotMe) {
     this.#onNotMe = onNotMe;
     setInterval(() => this.#each((card) => card.tick()), 1000);
   }
 
-  /** What the service says is open for this account, from now on. */
+  /** Shows these as the account's open requests. */
   update(account, requests) {
     const open = new Map(requests.map((request) => [request.session, request]));
     this.#each((card, owner) => {
@@ -175,7 +175,7 @@ export class RequestList {
     this.update(account, []);
   }
 
-  /** Brings a request into view, as a notification asks for; false where it is not here. */
+  /** Brings a request into view, as a notification asks; false if it is not here. */
   focus(session) {
     const known = this.#cards.get(session);
     known?.card.focus();

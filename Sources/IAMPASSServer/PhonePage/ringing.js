@@ -5,7 +5,7 @@ import { sentence } from "./refusals.js";
 
 const { ask, base, base64url, fromBase64url, get } = globalThis.iampass;
 
-/** Starts the service worker; nil where this browser has none, or no push. */
+/** Starts the service worker; null if this browser does not support one, or push. */
 async function worker() {
   if (!("serviceWorker" in navigator)) return null;
   await navigator.serviceWorker.register(new URL("phone/service-worker.js", base), { scope: new URL("phone/", base) });
@@ -16,7 +16,7 @@ async function worker() {
 export class Ringing {
   #registration = null;
   #accounts;
-  /** The address that the service was told since the page was loaded, by phone id: it may have forgotten older ones. */
+  /** The address that the service was told since the page was loaded, by phone id. It may have forgotten older ones. */
   #told = new Map();
 
   /** @param current gives this phone's accounts at any time. */
@@ -31,12 +31,12 @@ export class Ringing {
       this.#registration = await worker();
       await this.#dropStranger();
     } catch {
-      // Without it the page works, and says that it does not ring.
+      // The page works without it, and says that it does not ring.
     }
     await this.refresh();
   }
 
-  /** Takes notifications away that nobody needs to answer any more. */
+  /** Removes notifications of requests that are not open any more. */
   async tidy(account, requests) {
     const open = new Set(requests.map(({ session }) => session));
     for (const one of (await this.#registration?.getNotifications()) ?? []) {
@@ -44,7 +44,7 @@ export class Ringing {
     }
   }
 
-  /** A subscription for another key, as after a service made anew, would never ring. */
+  /** A subscription for another key would never ring: the service was set up again since. */
   async #dropStranger() {
     const subscription = await this.#registration?.pushManager.getSubscription();
     const made = subscription?.options?.applicationServerKey;
@@ -53,7 +53,7 @@ export class Ringing {
     if (base64url(made) !== key) await subscription.unsubscribe();
   }
 
-  /** After accounts came or went: each has the subscription that this browser has. */
+  /** After accounts came or went: gives each this browser's subscription. */
   async refresh() {
     const subscription = await this.#registration?.pushManager.getSubscription();
     const hasAccount = this.#accounts().length > 0;
@@ -63,7 +63,7 @@ export class Ringing {
     if (subscription) await this.#tell(subscription).catch(() => {});
   }
 
-  /** After the service could not be reached: what it was not told then. */
+  /** Tells the service what it could not be told while it was away. */
   async catchUp() {
     const subscription = await this.#registration?.pushManager.getSubscription();
     if (subscription) await this.#tell(subscription).catch(() => {});
@@ -73,12 +73,12 @@ export class Ringing {
     find("ringing-on").hidden = !this.#registration || Boolean(subscription);
     find("ringing-off").hidden = !subscription;
     if (!this.#registration) {
-      show(find("ringing-text"), "This browser cannot be rung while this page is closed: keep it open to be asked. "
+      show(find("ringing-text"), "This browser cannot ring while this page is closed: keep this page open to be asked. "
         + "On an iPhone, add the page to the home screen first, and register there.");
     } else if (subscription) {
       show(find("ringing-text"), "This phone rings for new requests, also while this page is closed.");
     } else if (Notification.permission === "denied") {
-      show(find("ringing-text"), "Notifications are forbidden for this page: allow them in the browser’s settings. "
+      show(find("ringing-text"), "Notifications are blocked for this page: allow them in the browser’s settings. "
         + "Until then, keep the page open to be asked.");
     } else {
       show(find("ringing-text"), "Without notifications, keep this page open to be asked.");

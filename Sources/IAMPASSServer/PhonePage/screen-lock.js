@@ -3,18 +3,18 @@ import "./shared.js";
 
 const { base64, base64url, fromBase64url, sha256, text, canonicalBytes } = globalThis.iampass;
 
-/** The user has this long to unlock, in milliseconds; a request waits no longer either. */
+/** Milliseconds that the user has to unlock the phone: as long as a request waits. */
 const patience = 60_000;
 const es256 = -7;
 
-/** Whether this browser can ask for the phone's screen lock. WebAuthn takes no IP address for a name. */
+/** Whether this browser can ask for the phone's screen lock. WebAuthn does not work at an IP address. */
 export async function isThere() {
   if (!window.PublicKeyCredential || /^[\d.]+$|^\[/.test(location.hostname)) return false;
   return PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().catch(() => false);
 }
 
 /**
- * Makes a credential; needs a tap. Rejects where the user says no.
+ * Makes a credential; needs a tap. Rejects if the user declines.
  *
  * @param subject the code of a registration, or the nonce of a later statement
  * @param publicKey this phone's, which the credential is tied to
@@ -43,7 +43,7 @@ export async function create(user, application, subject, publicKey) {
   };
 }
 
-/** Has the user unlock the phone for this statement, and no other. */
+/** Asks the user to unlock the phone for this statement only. */
 export async function assertion(credential, statement) {
   const given = await navigator.credentials.get({
     publicKey: {

@@ -1,5 +1,5 @@
-// Rings the phone while the page is closed. What a push message says is only which request to fetch: what is shown and
-// signed comes from the service itself.
+// Rings the phone while the page is closed. A push message only says which request to fetch: what is shown and signed
+// comes from the service itself.
 "use strict";
 
 importScripts("shared.js");
@@ -22,17 +22,17 @@ async function windows() {
 
 async function ring(event) {
   const { device, session } = event.data?.json() ?? {};
-  // The open page shows it already; but browsers take the subscription from who shows nothing.
+  // The open page already shows it. Browsers end the subscription of a page that shows no notification.
   const silent = (await windows()).some((client) => client.visibilityState === "visible");
   try {
     const account = await accounts.get(device);
     const { requests } = await ask(account, "requests", "requests", { known: [] });
     const request = requests.find((one) => one.session === session);
     if (request) await showRequest(account, request, silent);
-    else await showPlain("A request has ended", "It was answered, or nobody waits for it any more.", session);
+    else await showPlain("A request has ended", "It was answered, or its time is over.", session);
   } catch {
-    // The phone must ring all the same; the page says what does not work.
-    await showPlain("A request waits for you", "Open IAMPASS to see it, and to answer.", session);
+    // The phone must ring all the same. The page says what failed.
+    await showPlain("New request", "Open IAMPASS to see and answer it.", session);
   }
 }
 
@@ -43,13 +43,13 @@ function showRequest(account, request, silent) {
     body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,
     data: { device: account.device, session: request.session, request },
     actions: [
-      // What a notification may cut is approved on the page, which shows all of it.
+      // A request that a notification may cut is approved on the page, which shows it whole.
       ...(fitsNotice(request.context) ? [{ action: "approve", title: "Approve" }] : []), { action: "deny", title: "Deny" },
     ],
   });
 }
 
-/** A code must be typed, a screen lock asked, and what is long be read, on the page. */
+/** Codes, the screen lock and long requests need the page. */
 function needsPage({ match_code, method, context }) {
   return match_code || (method ?? "acceptance") !== "acceptance" || !fitsNotice(context);
 }
@@ -69,7 +69,7 @@ async function act(event) {
     await sendAnswer(account, await answerStatement(account, request, event.action));
   } catch (error) {
     const why = error instanceof Refusal && !error.isOutage
-      ? "Nobody waits for it any more, or it was answered already." : "The service cannot be reached.";
+      ? "Its time is over, or it was already answered." : "The service cannot be reached.";
     await showPlain(event.action === "deny" ? "Not denied" : "Not approved", why, session);
   }
 }
@@ -81,7 +81,7 @@ async function open(session) {
   return client.focus();
 }
 
-/** The push service gave this browser another address. */
+/** Tells the service the new address that the push service gave this browser. */
 async function move(event) {
   const options = event.oldSubscription?.options;
   const subscription = event.newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));

@@ -75,7 +75,7 @@ globalThis.iampass = (() => {
     remove: (device) => stored("readwrite", (store) => store.delete(device)),
   };
 
-  /** A key pair whose private half no script can read, ours included. */
+  /** A key pair whose private key scripts cannot read, ours included. */
   async function makeKey() {
     const pair = await crypto.subtle.generateKey(keyAlgorithm, false, ["sign"]);
     return { privateKey: pair.privateKey, publicKey: base64(await crypto.subtle.exportKey("spki", pair.publicKey)) };
@@ -83,7 +83,7 @@ globalThis.iampass = (() => {
 
   // --- Calls ---
 
-  /** The service understood, and says no; or it is away (`status` 0 or 5xx). */
+  /** The service refuses, or it does not work (`status` 0 or 5xx). */
   class Refusal extends Error {
     constructor(status, reason) {
       super(reason);
@@ -96,7 +96,7 @@ globalThis.iampass = (() => {
     }
   }
 
-  /** The service's clock less this one's, in seconds: a phone with a wrong clock can sign all the same. */
+  /** The service's clock minus this phone's, in seconds, so that a phone with a wrong clock can sign. */
   let clockOffset = 0;
 
   function learnClock(response) {
@@ -168,7 +168,7 @@ globalThis.iampass = (() => {
     return (await post("device/v1/answer", body)).json();
   }
 
-  // --- Words for what is asked; used on cards and notifications ---
+  // --- Words for requests, on cards and notifications ---
 
   const contextNames = {
     host: "Computer", service: "Service", user: "User", tty: "Terminal", remote_host: "From", command: "Command",
@@ -177,16 +177,16 @@ globalThis.iampass = (() => {
 
   const isOwn = (name) => Object.hasOwn(contextNames, name);
 
-  /** Only our own words are labels: a further pair is called by its name in quotes, whatever that is. */
+  /** Only our own words are labels. Any other pair is labelled by its name, in quotes. */
   function labelOf(name, context) {
     if (name === "command" && isCutShort(context)) return "Command’s beginning";
     return isOwn(name) ? contextNames[name] : `“${escaped(name)}”`;
   }
 
-  /** A command that is too long to be shown comes as its ends, its length and its digest. */
+  /** A command that is too long to show comes as its two ends, its length and its digest. */
   const isCutShort = (context) => Object.hasOwn(context, "command_end");
 
-  /** What a reader would not see, or would see elsewhere; and the mark that begins an escape. */
+  /** Characters that a reader would not see, or would see in another place, and the mark that begins an escape. */
   const unseen = new RegExp(
     [
       "[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Co}\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}‹",
@@ -201,8 +201,9 @@ globalThis.iampass = (() => {
   }
 
   /**
-   * All of a value as `{text, isName}`, for somebody who decides by it: what would not be seen is named between ‹ and ›.
-   * The service and the command do the same (DisplayText.escaped). Only what is shown: what is signed stays as it came.
+   * All of a value as `{text, isName}`, for a user who decides by it: invisible characters are named between ‹ and ›.
+   * The service and the command do the same (DisplayText.escaped). This is only for display: the value is signed as it
+   * came.
    */
   function pieces(value) {
     if (value === "") return [{ text: "‹empty›", isName: true }];
@@ -219,7 +220,7 @@ globalThis.iampass = (() => {
 
   const escaped = (value) => pieces(String(value)).map(({ text }) => text).join("");
 
-  /** A value in the midst of other words: letters of the other direction of writing move none of them. */
+  /** A value amid other words: letters of the other writing direction do not move those words. */
   const isolated = (value) => (/^[ -~]*$/u.test(value) ? escaped(value) : `\u2068${escaped(value)}\u2069`);
 
   /** Everything in a context as pairs of texts: what is signed is what is shown. */
@@ -238,7 +239,7 @@ globalThis.iampass = (() => {
   function title(context) {
     const isTransaction = Object.keys(context).some((name) => !isOwn(name));
     const letters = Array.from(context.service ?? (isTransaction ? "Transaction" : "Sign-in"));
-    // The computer names the service itself, the service of this page the computer: that must not be pushed out of sight.
+    // The computer chooses the PAM service's name, but not its own: a long name must not push the computer out of sight.
     const service = letters.slice(0, greatestService).join("") + (letters.length > greatestService ? "…" : "");
     return context.host === undefined ? isolated(service) : `${isolated(service)} on ${isolated(context.host)}`;
   }
@@ -246,7 +247,7 @@ globalThis.iampass = (() => {
   /** Characters of a request that a notification shows on every system. */
   const greatestNotice = 240;
 
-  /** Whether all that is asked is seen in a notification, which is cut where it is long. */
+  /** Whether a notification shows the whole request: a long one is cut. */
   function fitsNotice(context) {
     const facts = contextPairs(context);
     const isUsual = facts.every(

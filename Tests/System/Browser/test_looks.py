@@ -88,7 +88,7 @@ class Looks(PhonePageTest):
         self.card()
         self.looks_well("long-words")
         self.browser.open(self.office.address + "/register/" + "0" * 32)
-        self.browser.sees("#registration-text", "not known")
+        self.browser.sees("#registration-text", "invalid")
         self.looks_well("bad-link")
 
     def test_shows_what_would_not_be_seen(self):

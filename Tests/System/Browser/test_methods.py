@@ -79,7 +79,7 @@ class NoScreenLock(PhonePageTest):
 
     def test_approves_by_tap_and_says_that_it_has_no_screen_lock(self):
         self.browser.open(self.office.link(self.user))
-        self.browser.sees("#registration-lock", "no screen lock")
+        self.browser.sees("#registration-lock", "does not offer a screen lock")
         self.browser.tap("#register")
         self.browser.sees("#said", "phone now.")
         self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")

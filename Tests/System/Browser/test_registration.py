@@ -54,7 +54,7 @@ class Registrations(PhonePageTest):
     def test_tells_why_a_link_is_not_taken(self):
         self.register()
         link = self.office.link(self.user)
-        for address, words in ((self.office.address + "/register/" + "0" * 32, "not known"), (link, "has a phone already")):
+        for address, words in ((self.office.address + "/register/" + "0" * 32, "invalid"), (link, "already has a phone")):
             self.browser.open(address)
             if "has a phone" in words:
                 self.browser.tap("#register")
@@ -68,7 +68,7 @@ class Registrations(PhonePageTest):
         self.browser.tap("#register")
         self.browser.sees("#said", "phone now")
         self.browser.open(link)
-        self.browser.sees("#registration-text", "used already")
+        self.browser.sees("#registration-text", "already used")
         self.browser.tap("#registration-leave")
         self.browser.sees("#requests")
 
@@ -78,7 +78,7 @@ class Registrations(PhonePageTest):
         self.browser.tap("#another summary")
         self.browser.type("#another-link", "https://elsewhere.example/register/abc")
         self.browser.tap("#another-form button")
-        self.browser.sees("#another-problem", "no registration link")
+        self.browser.sees("#another-problem", "not a registration link")
         self.browser.type("#another-link", self.office.link(other, "Alice at home"))
         self.browser.tap("#another-form button")
         self.browser.tap("#register")

@@ -118,7 +118,7 @@ class Sessions(PhonePageTest):
         self.sessions_shown(1)
         sign_in.log_out()
         self.sessions_shown(0)
-        self.browser.sees(".no-sessions", "None.")
+        self.browser.sees(".no-sessions", "No live sessions.")
 
 
 if __name__ == "__main__":
