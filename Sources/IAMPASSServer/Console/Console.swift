@@ -113,7 +113,7 @@ struct Console: Sendable {
       return refusal(404, .unknownLink)
     }
     core.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
-    let attributes = "Path=/; Max-Age=\(ConsoleAccess.sessionLifetime); Secure; HttpOnly; SameSite=Strict"
+    let attributes = "Path=/; Max-Age=\(ConsoleAccess.visitLifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("").adding("Set-Cookie", "\(Self.cookie)=\(key.exposedValue); \(attributes)")
   }
 

@@ -7,8 +7,9 @@ import IAMPASSProtocol
 enum ConsoleAccess {
   /// Seconds until a link expires.
   static let linkLifetime: Int64 = 600
-  /// Seconds until a browser must sign in again, used or not.
-  static let sessionLifetime: Int64 = 12 * 3_600
+  /// Seconds until a browser must sign in again, used or not. A browser's time in the console is a visit: a session is
+  /// always a user's sign-in.
+  static let visitLifetime: Int64 = 12 * 3_600
   /// Seconds without a request until a browser must sign in again.
   static let idleLifetime: Int64 = 3_600
   /// The last use is stored at most once in this many seconds.
@@ -59,7 +60,7 @@ enum ConsoleAccess {
     try db.execute(
       sql: "INSERT INTO console_session (key_hash, form_token, expires_at, used_at, address) VALUES (?, ?, ?, ?, ?)",
       arguments: [
-        hash(key), try Fresh.identifier(), now.advanced(seconds: sessionLifetime).milliseconds, now.milliseconds,
+        hash(key), try Fresh.identifier(), now.advanced(seconds: visitLifetime).milliseconds, now.milliseconds,
         client.text,
       ])
     return true

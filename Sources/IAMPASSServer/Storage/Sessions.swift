@@ -2,9 +2,10 @@ import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
-/// A stored session: its lifecycle, and who may ask for it.
+/// A stored sign-in session of the service: its lifecycle, and the client that may ask for it. It is not a session of
+/// logind or PAM, which the computer opens after the approval, and not a browser's visit to the console.
 struct Session: Sendable {
-  /// Part of its addresses; no secret.
+  /// Part of its addresses; not secret.
   let id: String
   /// The client id that signs for it.
   let token: Secret

@@ -25,6 +25,18 @@ SUBSCRIBE = """
   PushManager.prototype.getSubscription = async () => (localStorage.getItem("subscribed") ? subscription : null);
 """
 
+# The service cannot be told where to ring, although everything else works.
+AWAY = """
+  const before = globalThis.fetch;
+  globalThis.isAway = true;
+  globalThis.attempts = 0;
+  globalThis.fetch = async (url, ...more) => {
+    if (!globalThis.isAway || !String(url).endsWith("/device/v1/push")) return before(url, ...more);
+    globalThis.attempts += 1;
+    throw new TypeError("away");
+  };
+"""
+
 # The page that opens after a choice of the notification's approval.
 OPENED = """
   registration.getNotifications().then(async ([one]) => {
@@ -141,6 +153,12 @@ class Push(PhonePageTest):
         self.office.sign_in(self.user, host="one").log_out()
         self.service.message()
         until(lambda: sum(said in line for line in self.office.lines) > before, "the service's own word for it")
+
+    def is_told(self):
+        """Whether the service knows where to ring: the terminal names the page unless the phone rings."""
+        sign_in = self.office.sign_in(self.user, host=f"host-{time.monotonic()}")
+        sign_in.log_out()
+        return "phone_page" not in sign_in.start
 
     def leave_page(self):
         """A page of the same origin that is not the phone's."""
@@ -290,15 +308,24 @@ class Push(PhonePageTest):
         self.browser.open(self.office.address + "/phone/")
         self.connected()
         self.browser.sees("#ringing-text", "also while this page is closed")
-
-        def is_told():
-            sign_in = self.office.sign_in(self.user, host=f"host-{time.monotonic()}")
-            sign_in.log_out()
-            # The terminal names the page unless the phone rings.
-            return "phone_page" not in sign_in.start
-
-        until(is_told, "a sign-in that rings the phone")
+        until(self.is_told, "a sign-in that rings the phone")
         self.service.message(2)
+
+    def test_tells_the_service_once_it_is_reached_again(self):
+        self.turn_on()
+        self.end_subscription()
+        self.service.status = 201
+        added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=AWAY)
+        self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
+        self.browser.open(self.office.address + "/phone/")
+        self.connected()
+        self.browser.until(lambda: self.browser.script("return globalThis.attempts > 0"), "an attempt to tell")
+        self.assertFalse(self.is_told())
+        self.browser.script("globalThis.isAway = false")
+        # The page's stream ends, and the page opens another one.
+        self.office.stop()
+        self.office.start()
+        until(self.is_told, "a sign-in that rings the phone")
 
     def test_turns_notifications_off(self):
         self.turn_on()
