@@ -1,4 +1,5 @@
 # The scripts of this folder source this file. It sets `project`, and `cache` for files that are kept between runs.
+# A script that another one starts sets `command_name`, for its messages.
 # shellcheck shell=bash disable=SC2034  # the variables are read by the scripts that source this file
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,7 +8,7 @@ cache=${IAMPASS_CACHE:-/var/cache/iampass}
 say() { printf '%s\n' "$*" >&2; }
 
 fail() {
-    say "${0##*/}: $1"
+    say "${command_name:-${0##*/}}: $1"
     [[ -z ${2:-} ]] || say "hint: $2"
     exit "${3:-1}"
 }

@@ -1,0 +1,116 @@
+"""packaging/bench: measures a whole sign-in, and what the background helper costs.
+
+usage: packaging/bench [--part sign-in|helper|server|all] [--runs N] [--sessions N] [--phones N] [--seconds N]
+                       [--built FOLDER] [--save]
+
+sign-in   `pamtester SERVICE USER authenticate` as a process, beside pam_permit and pam_unix: by the real service and a
+          phone, and by a stand-in that approves at once
+helper    from the service's word that the phone left to logind's that the session is gone, on a booted test host; and
+          processor time, memory, wake-ups and connections of the helper with many watched sessions, and with one
+server    signed status requests a second over 50 connections; memory with thousands of phones and held requests; from a
+          phone's leaving to the reply that waits for it
+
+Beside each figure stands what is asked of it, where something is. --save writes Tests/Benchmarks/BENCHMARKS.md and its plots.
+
+Run as root after packaging/build-product. It runs in a mount namespace of its own with a PAM folder of its own, with
+the real service on loopback and `iampass-phone watch --answer approve` as the phone; the machine is left as it was.
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+PROJECT = TESTS.parent
+PACKAGING = PROJECT / "packaging"
+INSIDE = "IAMPASS_BENCH_INSIDE"
+
+
+def parse():
+    options = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--part", choices=("sign-in", "helper", "server", "all"), default="all")
+    options.add_argument("--sessions", type=int, default=1_000, help="watched sessions (1000)")
+    options.add_argument("--phones", type=int, default=5_000, help="phones, and held requests, of the server (5000)")
+    options.add_argument("--seconds", type=int, default=60, help="how long the helper is looked at (60)")
+    options.add_argument("--runs", type=int, default=40, help="runs of each case (40)")
+    options.add_argument("--save", action="store_true", help="write Tests/Benchmarks/BENCHMARKS.md and its plots")
+    options.add_argument("--built", default=str(PROJECT / ".build" / "release"), help="folder of the built programs")
+    return options.parse_args()
+
+
+def enter_namespace():
+    """Runs this again where mounts are its own."""
+    os.environ[INSIDE] = "yes"
+    os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "--", "/usr/bin/python3", "-B", *sys.argv])
+
+
+def main():
+    options = parse()
+    if os.geteuid() != 0:
+        raise SystemExit("bench: only root can do this\nhint: sudo packaging/bench")
+    if INSIDE not in os.environ:
+        enter_namespace()
+    built = pathlib.Path(options.built)
+    if not (built / "libpam_iampass.so").exists():
+        raise SystemExit(f"bench: {built} has no built product\nhint: packaging/build-product")
+    os.environ["IAMPASS_BIN"] = str(built)
+    os.environ["IAMPASS_MODULE"] = str(built / "libpam_iampass.so")
+    sys.path[:0] = [str(TESTS / "Benchmarks"), *map(str, (TESTS / "Support").iterdir())]
+    from bench_report import Report
+    if options.save:
+        install("python3-matplotlib")
+    report = Report()
+    if options.part in ("sign-in", "all"):
+        from bench_sign_in import measure_sign_in
+        measure_sign_in(report, options.runs)
+    if options.part in ("helper", "all"):
+        measure_helper(report, options, built)
+    if options.part in ("server", "all"):
+        measure_server(report, options)
+    if options.save:
+        report.save(TESTS / "Benchmarks" / "BENCHMARKS.md", PACKAGING / "pictures")
+
+
+def measure_helper(report, options, built):
+    import world as worlds
+    from bench_helper import measure_crowd, measure_latency
+    from bench_parts import memory_at
+
+    runs = max(5, options.runs // 2)
+    report.part(f"From the phone's leaving to the session's end, {runs} runs")
+    measure_latency(report, built, runs)
+    for count in (options.sessions, 1):
+        with contextlib.ExitStack() as ending:
+            world = worlds.World()
+            ending.callback(world.close)
+            ending.enter_context(memory_at(world.path("run")))
+            world.serve()
+            world.register_phone()
+            measure_crowd(report, world, count, options.seconds)
+
+
+def install(*packages):
+    """What nothing else here needs, from Debian."""
+    subprocess.run(
+        ["bash", "-euc", 'source "$1"; shift; install_packages "$@"', "bench", str(PACKAGING / "common.sh"), *packages],
+        check=True, timeout=600)
+
+
+def measure_server(report, options):
+    install("wrk", "python3-h2", "python3-cryptography")
+    import server
+    from bench_server import measure_service
+
+    world = server.ServerWorld()
+    try:
+        measure_service(world, report, options.phones, max(200, options.runs))
+    finally:
+        world.close()
+
+
+if __name__ == "__main__":
+    main()
