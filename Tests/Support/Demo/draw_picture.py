@@ -2,9 +2,9 @@
 
 usage: draw_picture.py RECORDING PICTURE
 
-Times are the recording's, after a moment in which the command is typed. A reader of SVG that does not animate shows the
-end, with everything on it. The phone's page is drawn after Sources/IAMPASSServer/PhonePage, with what the recorded phone
-printed of its request.
+Times are the recording's, after a moment in which the command is typed. A viewer of SVG that does not animate shows
+the end. The phone's page is drawn after Sources/IAMPASSServer/PhonePage, with what the recorded phone printed of its
+request.
 """
 
 import html
@@ -20,10 +20,13 @@ PAUSE, KEY, ENTER, END = 600, 70, 250, 3500
 TAP = 450
 PROMPT = "alice@workstation:~$ "
 COLUMN, LINE = 8.43, 22
+#: What the page calls it, and what the phone as a command does.
+SHOWN = {"Computer": "host", "Service": "service", "User": "user", "Terminal": "terminal"}
 STYLE = """
 text{font:14px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#16202a}
 .t{font:14px ui-monospace,"DejaVu Sans Mono",Menlo,monospace;fill:#dfe7ee;white-space:pre}
-.p{fill:#7fd6b3}.q{fill:#505d6a}.b{font-weight:700}.w{fill:#fff;font-weight:700;text-anchor:middle}.m{text-anchor:middle}
+.p{fill:#7fd6b3}.q{fill:#505d6a}.b{font-weight:700}.m{text-anchor:middle}
+.w{fill:#fff;font-weight:700;text-anchor:middle}
 """
 
 
@@ -47,7 +50,7 @@ class Picture:
 
     def text(self):
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
-                "<title>sudo asks the phone: the terminal shows two digits, the phone wants them, and the command runs</title>"
+                "<title>sudo asks the phone: the terminal shows two digits, the phone wants them, the command runs</title>"
                 f"<style>{STYLE}{''.join(self.rules)}</style>\n" + "\n".join(self.parts) + "\n</svg>\n")
 
 
@@ -62,7 +65,7 @@ def first(events, place):
 def fields(events):
     """What the phone printed of its request: name to value."""
     printed = "".join(text for _, kind, text in events if kind == "phone")
-    return dict(re.findall(r"^  (\w[\w ]*?) {2,}(.+)$", printed, re.MULTILINE))
+    return {name: escape(value) for name, value in re.findall(r"^  (\w[\w ]*?) {2,}(.+)$", printed, re.MULTILINE)}
 
 
 def draw_terminal(picture, events, offset):
@@ -98,14 +101,16 @@ def draw_phone(picture, events, offset):
                 '<text x="572" y="80" class="b">Requests</text>')
     picture.during('<text x="572" y="106" class="q">Nothing waits for you.</text>', 0, offset + asked)
     card = ['<rect x="568" y="92" width="264" height="244" rx="10" fill="#fff" stroke="#0b6e4f" stroke-width="2"/>',
-            f'<text x="582" y="118" class="b" style="font-size:16px">{escape(values["service"])} on {escape(values["host"])}</text>']
-    for row, (label, name) in enumerate((("Computer", "host"), ("Service", "service"), ("User", "user"), ("Terminal", "terminal"))):
+            f'<text x="582" y="118" class="b" style="font-size:16px">{values["service"]} on {values["host"]}</text>']
+    for row, (label, name) in enumerate(SHOWN.items()):
         y = 142 + row * 21
-        card.append(f'<text x="582" y="{y}" class="q">{label}</text><text x="664" y="{y}" class="b">{escape(values[name])}</text>')
+        card.append(f'<text x="582" y="{y}" class="q">{label}</text>'
+                    f'<text x="664" y="{y}" class="b">{values[name]}</text>')
     card.append('<text x="582" y="236" class="b" style="font-size:12px">Type the two digits</text>'
                 '<text x="582" y="254" class="b" style="font-size:12px">that the computer shows</text>'
                 '<rect x="768" y="220" width="50" height="40" rx="7" fill="#f4f6f8" stroke="#505d6a"/>'
-                '<rect x="582" y="290" width="114" height="38" rx="7" fill="#0b6e4f"/><text x="639" y="314" class="w">Approve</text>'
+                '<rect x="582" y="290" width="114" height="38" rx="7" fill="#0b6e4f"/>'
+                '<text x="639" y="314" class="w">Approve</text>'
                 '<rect x="704" y="290" width="114" height="38" rx="7" fill="#fff" stroke="#c5ced7"/>'
                 '<text x="761" y="314" class="b m">Deny</text>')
     picture.during("".join(card), offset + asked)
@@ -117,7 +122,8 @@ def draw_phone(picture, events, offset):
                    offset + typed - 150, offset + typed)
     done = ('<rect x="557" y="86" width="286" height="251" fill="#f4f6f8"/>'
             '<text x="572" y="106" class="q">Nothing waits for you.</text>'
-            '<rect x="568" y="124" width="264" height="40" rx="8" fill="#e3eef9"/><text x="582" y="149">Approved.</text>')
+            '<rect x="568" y="124" width="264" height="40" rx="8" fill="#e3eef9"/>'
+            '<text x="582" y="149">Approved.</text>')
     picture.during(done, offset + typed + 20)
 
 

@@ -2,8 +2,8 @@
 
 usage: record_picture.py BUILT RECORDING
 
-BUILT has the programs, as packaging/build-product prints it. RECORDING is the JSON file to write: milliseconds, "terminal"
-or "phone", and what that showed. Boots a host of its own, as root; what is recorded is real `sudo`, the real service and
+BUILT has the programs, as packaging/build-product prints it. RECORDING is the JSON file to write: milliseconds, who
+showed or typed something, and what. Boots a host of its own, as root, with real `sudo`, the real service and
 `iampass-phone`. PYTHONPATH names Tests/Support/Hosts.
 """
 
