@@ -18,7 +18,9 @@ struct AuthenticateCall {
     do throws(Misconfiguration) {
       let arguments = try ModuleArguments(words)
       answer = PAMAnswer(isSSH: answer.isSSH, failsOpen: arguments.failsOpen, passwordFollows: passwordFollows)
-      return try authenticate(arguments, service, answer)
+      let code = try authenticate(arguments, service, answer)
+      debug(arguments, "the answer to PAM is code \(code)")
+      return code
     } catch {
       // `fail=open` never opens on a broken configuration.
       return refuseOnce(.misconfigured(error), answer)

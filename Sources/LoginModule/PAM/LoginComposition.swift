@@ -26,7 +26,10 @@ struct LoginComposition {
         ledger: setup.ledger, user: user.known ?? SystemUser(name: name, uid: UInt32.max), request: request,
         duration: setup.configuration.sessionDuration),
       clock: HostClock(signals: signals))
-    return attempt.run()
+    guard arguments.isDebugging else { return attempt.run() }
+    let trace = StepTrace(host: host)
+    trace.note(1, "the system \(user.known == nil ? "does not know" : "knows") the user")
+    return attempt.traced(by: trace).run()
   }
 
   private var limiter: AttemptLimiter {

@@ -1,0 +1,158 @@
+import CPAM
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// The module argument `debug`: one log line for each decision of a sign-in, numbered as in the module's documentation.
+///
+/// A line says what was decided and why. It has no token, code, secret, address or answer that a user typed.
+struct StepTrace {
+  let log: (String) -> Void
+
+  init(log: @escaping (String) -> Void) { self.log = log }
+
+  init(host: PAMHost) {
+    self.init { host.log(LOG_DEBUG, $0) }
+  }
+
+  func note(_ step: Int, _ text: String) { log("step \(step): \(text)") }
+
+  /// Does an act and notes why it failed; the failure goes on as it is.
+  func failing<Value, Failure: Error>(
+    _ step: Int, _ act: () throws(Failure) -> Value, because explanation: (Failure) -> String
+  ) throws(Failure) -> Value {
+    do { return try act() } catch {
+      note(step, explanation(error))
+      throw error
+    }
+  }
+}
+
+/// ② with each answer noted.
+struct TracedTokenLookup: TokenLookup {
+  let base: any TokenLookup
+  let trace: StepTrace
+
+  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? {
+    let found = try trace.failing(2) { () throws(Misconfiguration) in
+      try base.token(of: user)
+    } because: {
+      "the token cannot be looked up: \($0.explanation)"
+    }
+    trace.note(2, found == nil ? "the user has no token" : "the user has a token")
+    return found
+  }
+}
+
+/// The limit on requests, which stands before ③.
+struct TracedRequestLimit: RequestLimit {
+  let base: any RequestLimit
+  let trace: StepTrace
+
+  func admit() throws(AttemptRefusal) {
+    try trace.failing(3) { () throws(AttemptRefusal) in
+      try base.admit()
+    } because: {
+      switch $0 {
+      case .tooMany: "too many requests went unanswered: none is sent"
+      case .broken(let file): "requests cannot be counted, so none is sent: \(file.explanation)"
+      }
+    }
+    trace.note(3, "the request is within its limits")
+  }
+
+  func forgive() throws(AttemptRefusal) { try base.forgive() }
+}
+
+/// ③ ④ ⑤ with each reply noted; a status, or a failed question, that repeats is noted once.
+final class TracedService: AuthenticationService {
+  private let base: any AuthenticationService
+  private let trace: StepTrace
+  /// What the last question about the status was noted as.
+  private var noted: String?
+
+  init(base: any AuthenticationService, trace: StepTrace) {
+    self.base = base
+    self.trace = trace
+  }
+
+  func prepare() { base.prepare() }
+
+  func start(
+    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
+    deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer {
+    let answer = try trace.failing(3) { () throws(ServiceError) in
+      try base.start(
+        token: token, methods: methods, durationSeconds: durationSeconds, context: context, deadline: deadline)
+    } because: {
+      "the request failed: \($0.explanation)"
+    }
+    switch answer {
+    case .pending(let session):
+      trace.note(3, "the service asks the phone, \(session.matchCode == nil ? "without" : "with") a code")
+    case .notStarted(let reason):
+      trace.note(3, "the service does not ask the phone: \(DisplayText.sanitized(reason ?? "no reason", limit: 100))")
+    }
+    return answer
+  }
+
+  func approval(
+    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> ApprovalAnswer {
+    let answer: ApprovalAnswer
+    do { answer = try base.approval(of: session, waitSeconds: waitSeconds, deadline: deadline) } catch {
+      noteChange("no status: \(error.explanation)")
+      throw error
+    }
+    switch answer {
+    case .approved: trace.note(5, "the status is active: the phone approved")
+    case .waiting(let status, _): noteChange("the status is \(status.word)")
+    case .ended(let status, let reason):
+      let why = reason.map { ", \($0)" } ?? ""
+      trace.note(4, "the request ended: \(DisplayText.sanitized(status.word + why, limit: 100))")
+    }
+    return answer
+  }
+
+  private func noteChange(_ text: String) {
+    if text != noted { trace.note(4, text) }
+    noted = text
+  }
+
+  func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
+    try trace.failing(4) { () throws(ServiceError) in
+      try base.end(session, deadline: deadline)
+    } because: {
+      "the request was not taken back: \($0.explanation)"
+    }
+    trace.note(4, "the request was taken back")
+  }
+}
+
+/// ⑥ with what became of the record.
+struct TracedRecorder: SessionRecorder {
+  let base: any SessionRecorder
+  let trace: StepTrace
+
+  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
+    let record = try trace.failing(6) { () throws(LedgerError) in
+      try base.record(session)
+    } because: {
+      "no record: \($0.explanation)"
+    }
+    trace.note(6, "the session is recorded as \(record.id)")
+    return record
+  }
+}
+
+extension LoginAttempt {
+  /// The same attempt, each decision of which is noted.
+  func traced(by trace: StepTrace) -> LoginAttempt {
+    LoginAttempt(
+      request: request, policy: policy, tokens: TracedTokenLookup(base: tokens, trace: trace),
+      service: TracedService(base: service, trace: trace), conversation: conversation,
+      limit: TracedRequestLimit(base: limit, trace: trace), recorder: TracedRecorder(base: recorder, trace: trace),
+      clock: clock)
+  }
+}
