@@ -73,8 +73,8 @@ class Debug(unittest.TestCase):
         self.assertEqual(result["codes"], [AUTH_ERR])
         told = steps(result)
         self.assertEqual(told[-1], "step 4: the request was taken back")
-        # However often it was asked for.
-        self.assertEqual(told.count("step 4: the status is pending"), 1)
+        # However often the status was asked for.
+        self.assertEqual(len(told), len(set(told)), told)
 
     def test_a_user_without_a_token_ends_at_step_2(self):
         self.assertEqual(steps(world.play(user=WITHOUT_TOKEN))[-1], "step 2: the user has no token")
