@@ -65,7 +65,8 @@ public enum Tidings: Sendable, Equatable {
   case resumed
 }
 
-/// One watched session: decides, and does nothing by itself. The whole table of the design's §7 is here.
+/// One watched session: decides, and does nothing by itself. All that can happen to a watched session
+/// is decided here.
 ///
 /// All times are milliseconds after boot, suspended or not.
 public struct SessionWatch: Sendable, Equatable {

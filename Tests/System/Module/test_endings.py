@@ -1,4 +1,4 @@
-"""Each ending of DESIGN's table through libpam, against the real service and a phone."""
+"""Each ending of a sign-in, as PAMAnswer.swift lists them, through libpam, against the real service and a phone."""
 
 import concurrent.futures
 import os
@@ -342,7 +342,7 @@ class SecureShell(Case):
 
 
 class BrokenFiles(Case):
-    """DESIGN: broken or unsafe files answer PAM_SERVICE_ERR, whatever `fail` says."""
+    """Broken or unsafe files answer PAM_SERVICE_ERR, whatever `fail` says."""
 
     def assert_service_error(self, told, shown=("IAMPASS is not configured; ask your administrator. Use your password.",)):
         world.pam("sudo", "prompt=push timeout=5s fail=open")
