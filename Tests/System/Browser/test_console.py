@@ -207,7 +207,7 @@ class Console(unittest.TestCase):
         browser.sees("td", "<script>desk</script>")
         self.looks_well("sessions")
         self.press("Log out")
-        self.notice("is ended")
+        self.notice("has ended")
         self.assertEqual(sign_in.becomes("closed"), "closed")
         self.open_user("dave")
         self.looks_well("user")
