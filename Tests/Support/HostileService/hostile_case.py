@@ -2,13 +2,12 @@
 
 import concurrent.futures
 import json
-import os
 import threading
 import unittest
 
-from world import *
+from world import ENROLLED, SUCCESS, World, read
 
-from hostile_replies import FAULTS, raw, redirect, reply  # noqa: F401
+from hostile_replies import reply
 from hostile_service import SERVICES, HostileService
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"

@@ -7,15 +7,14 @@ import sqlite3
 import ssl
 import subprocess
 import time
-import unittest
 import urllib.error
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGING = os.path.join(HERE, "..", "..", "..", "packaging")
 
-import signed_requests  # noqa: F401
-from world import ENROLLED, PATIENCE, World, make_certificate, program, read, run  # noqa: F401
+import signed_requests
+from world import PATIENCE, World, make_certificate, program, run
 
 # sysexits.h
 USAGE, DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE, IO, CONFIG = 64, 65, 66, 69, 73, 74, 78

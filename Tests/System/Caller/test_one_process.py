@@ -5,8 +5,8 @@ import re
 import subprocess
 import unittest
 
-from caller import *
-from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS
+from caller import LOGOUT, PATIENCE, START, CallerWorld, Report, ServedCase, asked
+from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS, read, run
 
 # A login takes 0.1 s here, with both its workers and the service in Python; more would only take longer.
 MANY = 1000

@@ -7,8 +7,8 @@ import shutil
 import threading
 import unittest
 
-from caller import *
-from world import AUTHINFO_UNAVAIL, MAXTRIES, SERVICE_ERR, SUCCESS
+from caller import LOGOUT, SECRET, START, TOKEN, CallerWorld, ServedCase, asked
+from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, read
 
 NOBODY = 65534
 OTHER_TOKEN = "other-token-of-the-user-012345"

@@ -7,7 +7,7 @@ import re
 import signal
 import unittest
 
-from caller import *
+from caller import LOGOUT, START, CallerWorld, ServedCase, asked
 from world import AUTHINFO_UNAVAIL, SUCCESS
 
 # libpam's messages: too little memory, and a module that cannot be loaded.

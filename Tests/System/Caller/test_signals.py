@@ -10,8 +10,8 @@ import termios
 import time
 import unittest
 
-from caller import *
-from world import ABORT, SUCCESS
+from caller import LOGOUT, START, STATUS, CallerWorld, Report, approving_service, asked, status
+from world import ABORT, SUCCESS, read
 
 # What is waited for below takes a tenth of a second; on a busy machine some seconds.
 LONGEST = 60

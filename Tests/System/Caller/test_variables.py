@@ -9,8 +9,8 @@ import re
 import time
 import unittest
 
-from caller import *
-from world import SUCCESS
+from caller import HERE, CallerWorld, approving_service
+from world import SUCCESS, read, run
 
 # A worker takes a second to be watched; then it has what is left of the time for a request.
 LONGEST_RECORDING = 120

@@ -1,15 +1,13 @@
 """A private world for iampassctl: the real service and phone, a configuration folder, and a terminal."""
 
 import io
-import json
 import os
 import re
 import subprocess
 
 import pexpect
 
-
-from world import ENROLLED, MODULE, PATIENCE, WITHOUT_TOKEN, World, make_certificate, program, read, run  # noqa: F401
+from world import PATIENCE, World, program, read, run
 
 # sysexits.h
 USAGE, DATA, NO_USER, UNAVAILABLE, CANNOT_CREATE, PROTOCOL, NO_PERMISSION, CONFIG = 64, 65, 67, 69, 73, 76, 77, 78

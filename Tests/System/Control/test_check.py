@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from control import *
+from control import NO_PERMISSION, ControlWorld
+from world import WITHOUT_TOKEN, program, read
 
 SHIPPED = """auth [success=2 maxtries=die abort=die default=ignore] MODULE
 auth [success=1 default=ignore] pam_unix.so try_first_pass

@@ -8,7 +8,10 @@ import subprocess
 import unittest
 import urllib.request
 
-from control import *
+import pexpect
+
+from control import CONFIG, INTERRUPTED, IO_ERROR, NO_USER, PROTOCOL, USAGE, ControlWorld
+from world import PATIENCE, program, read, run
 
 import signed_requests
 

@@ -4,11 +4,11 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import time
 import unittest
 
-from control import *
+from control import NO_PERMISSION, PROTOCOL, UNAVAILABLE, ControlWorld
+from world import read
 
 from hostile_replies import redirect, reply
 from hostile_service import SERVICES, HostileService

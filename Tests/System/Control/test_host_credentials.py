@@ -6,7 +6,8 @@ import re
 import subprocess
 import unittest
 
-from control import *
+from control import DATA, NO_PERMISSION, Answer, ControlWorld
+from world import ENROLLED, PATIENCE, program, read
 
 
 def setUpModule():

@@ -7,7 +7,8 @@ import subprocess
 import time
 import unittest
 
-from control import *
+from control import NO_PERMISSION, PROTOCOL, UNAVAILABLE, Answer, ControlWorld
+from world import PATIENCE, program, read
 
 from hostile_replies import FAULTS, reply
 from hostile_service import SERVICES, HostileService

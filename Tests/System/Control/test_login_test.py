@@ -1,8 +1,13 @@
 """`iampassctl login-test`: a real PAM transaction with the built module."""
 
+import io
+import os
 import unittest
 
-from control import *
+import pexpect
+
+from control import INTERRUPTED, NO_PERMISSION, USAGE, ControlWorld
+from world import ENROLLED, program
 
 STACK = "auth required MODULE\naccount required pam_permit.so\nsession required pam_permit.so\n"
 PUSH = "Approve the sign-in on your phone"

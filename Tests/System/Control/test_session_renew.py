@@ -8,7 +8,8 @@ import struct
 import time
 import unittest
 
-from control import *
+from control import DATA, ControlWorld
+from world import ENROLLED, read
 
 OLD = "0" * 31 + "1"
 #: fcntl(2); Python has no name for it.

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import unittest
 
-from control import *
+from control import ControlWorld
+from world import program, read, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "golden")

@@ -8,7 +8,8 @@ import subprocess
 import time
 import unittest
 
-from control import *
+from control import CONFIG, DATA, IO_ERROR, NO_INPUT, NO_PERMISSION, NO_USER, UNAVAILABLE, USAGE, ControlWorld
+from world import PATIENCE, program, read, run
 
 
 def setUpModule():

@@ -9,9 +9,8 @@ import subprocess
 import time
 import unittest
 
-
-from hostile_replies import FAULTS, reply  # noqa: F401
-from hostile_service import SERVICES, HostileService  # noqa: F401
+from hostile_replies import reply
+from hostile_service import HostileService
 from scripted_bus import ScriptedBus
 from world import World, program, read
 

@@ -7,7 +7,9 @@ import subprocess
 import tempfile
 import unittest
 
-from helper_world import *
+from helper_world import ACTIVE, APPLICATION_SECRET, DONE, SESSION_SECRET, HelperWorld, ServedCase, until
+from hostile_replies import reply
+from hostile_service import HostileService
 from memory import search
 from world import read
 

@@ -8,7 +8,10 @@ import subprocess
 import time
 import unittest
 
-from helper_world import *
+from helper_world import ServedCase, until
+from hostile_replies import reply
+from scripted_bus import ScriptedBus
+from world import read
 
 #: Sessions of a crowd. All are asked about every five seconds.
 MANY = 500

@@ -5,13 +5,12 @@ look at what happened.
 """
 
 import concurrent.futures
-import json
-import os
-import sys
 import time
 import unittest
 
-from helper_world import *
+from helper_world import ACTIVE, APPLICATION_SECRET, DONE, SESSION_SECRET, HelperWorld, until
+from hostile_replies import FAULTS, reply
+from hostile_service import SERVICES, HostileService
 from http2_service import FAULTS as HTTP2_FAULTS
 from http2_service import STATUS_200, HTTP2Service, answer
 

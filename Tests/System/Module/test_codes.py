@@ -1,13 +1,13 @@
 """The match code: shown by the terminal, typed on the phone, through libpam and against the real service."""
 
 import json
-import os
 import re
 import ssl
+import subprocess
 import unittest
 import urllib.request
 
-from world import *
+from world import ABORT, AUTH_ERR, ENROLLED, MAXTRIES, PATIENCE, SUCCESS, World, program, read
 
 import signed_requests
 

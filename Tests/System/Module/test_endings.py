@@ -6,7 +6,10 @@ import re
 import time
 import unittest
 
-from world import *
+from world import (
+    ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SERVICE_ERR, SESSION_ERR, SUCCESS, USER_UNKNOWN,
+    WITHOUT_TOKEN, World, program, read, run,
+)
 
 APPROVE = "Approve the sign-in on your phone"
 

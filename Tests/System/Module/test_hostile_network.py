@@ -1,14 +1,16 @@
 """A network that swallows what it is given, name servers that do not serve, and an HTTP/2 that breaks its own rules."""
 
 import contextlib
-import os
 import secrets
 import socket
 import struct
 import threading
 import unittest
 
-from hostile_case import *
+from hostile_case import START, TIMEOUT, USUAL, Case, hostile_world, started, status
+from hostile_replies import FAULTS, raw
+from hostile_service import HostileService
+from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SUCCESS
 from http2_service import FAULTS as HTTP2_FAULTS
 from http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from world import *
+from world import AUTHINFO_UNAVAIL, MAXTRIES, World
 
 
 def setUpModule():

@@ -1,15 +1,15 @@
 """Requests through an intermediary who wants to change them, between this computer and the real service."""
 
 import json
-import os
 import ssl
+import subprocess
 import unittest
 import urllib.error
 import urllib.request
 
 from hostile_case import HostileService, reply
 from hostile_replies import Hangup
-from world import *
+from world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, World, program, read, run
 
 import signed_requests
 

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from memory import search
-from world import *
+from world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, PAM_CALL, SESSION_ERR, SUCCESS, World, read
 
 from hostile_replies import reply
 from hostile_service import HostileService

@@ -1,12 +1,14 @@
 """The module with workers that wait: what a login finds there, and what it leaves behind."""
 
-import os
+import json
 import signal
 import subprocess
 import time
 import unittest
 
-from hostile_case import *
+from hostile_case import ACTIVE, Case, hostile_world, status
+from hostile_replies import FAULTS
+from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, read
 
 
 def setUpModule():

@@ -1,10 +1,9 @@
 """The command, as the phone is told it, through libpam and against the real service."""
 
 import hashlib
-import os
 import unittest
 
-from world import *
+from world import AUTHINFO_UNAVAIL, PAM_CALL, SUCCESS, World
 
 
 def setUpModule():

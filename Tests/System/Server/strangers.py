@@ -2,8 +2,10 @@
 
 import contextlib
 import socket
+import ssl
 
-from server import *
+from server import ServerWorld
+from world import PATIENCE
 
 
 class StrangersWorld(ServerWorld):

@@ -1,11 +1,17 @@
 """What the commands of `iampass-server` and `iampass-phone` print, and what they say after a failure."""
 
 import contextlib
+import json
+import os
 import shutil
 import signal
 import socket
+import subprocess
+import time
+import unittest
 
-from server import *
+from server import IO, NO_INPUT, PACKAGING, UNAVAILABLE, USAGE, ServerWorld
+from world import PATIENCE, program
 
 #: root as a stranger: without these the modes of others' folders hold for it too (capabilities(7)).
 AS_A_STRANGER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")

@@ -6,9 +6,19 @@ afterwards, and a session is active only where an approval is stored.
 
 import concurrent.futures
 import contextlib
+import json
+import os
 import shutil
+import sqlite3
+import ssl
+import subprocess
+import time
+import unittest
+import urllib.request
 
-from server import *
+import signed_requests
+from server import DATA, IO, ServerWorld, until
+from world import PATIENCE, run
 
 CROWD = 30
 # Longer than the service waits for the database; see Storage.

@@ -1,10 +1,16 @@
 """`kill -9` at any moment, under load: nothing that was said is lost, and nothing that was spent can be used again."""
 
+import json
 import random
 import signal
 import threading
+import time
+import unittest
+import urllib.request
 
-from server import *
+import signed_requests
+from server import ServerWorld
+from world import PATIENCE
 
 ROUNDS = 6
 

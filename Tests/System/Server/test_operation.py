@@ -1,11 +1,17 @@
 """What an operator needs: health, metrics, logs, a graceful stop, and backups that can be restored."""
 
+import json
+import os
+import re
 import shlex
 import shutil
 import stat
 import threading
+import time
+import unittest
 
-from server import *
+from server import CANNOT_CREATE, NO_INPUT, USAGE, ServerWorld
+from world import PATIENCE, program, read
 
 # What would be fields of its own, were it not in quotes.
 FORGED = 'sudo  account=root address=10.0.0.9 "\\" host=other'

@@ -2,8 +2,9 @@
 
 import hashlib
 import re
+import unittest
 
-from server import *
+from server import ServerWorld
 
 
 def setUpModule():

@@ -1,6 +1,14 @@
 """The service's own published Python client, unchanged, against this one."""
 
-from server import *
+import json
+import os
+import pathlib
+import subprocess
+import time
+import unittest
+
+from server import PACKAGING, ServerWorld
+from world import PATIENCE
 
 
 class Client:

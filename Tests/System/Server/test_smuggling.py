@@ -1,6 +1,8 @@
 """Requests of which a proxy before the service might see another end: none is answered, nor what follows it."""
 
-from strangers import *
+import unittest
+
+from strangers import StrangersWorld, replies, request
 
 
 def setUpModule():
