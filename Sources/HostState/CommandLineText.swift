@@ -6,7 +6,7 @@ public enum CommandLineText {
   private static let greatestSize = 16 * 1_024 * 1_024
   private static let usualSize = 4_096
 
-  /// Nil where it cannot be read whole.
+  /// Nil if it cannot be read whole.
   public static func ofThisProcess() -> String? {
     var size = usualSize
     while let bytes = ProcessFile.read("/proc/self/cmdline", limit: size) {
@@ -17,7 +17,7 @@ public enum CommandLineText {
     return nil
   }
 
-  /// The arguments parted by single spaces, quoted for a shell where they hold spaces or quotes: `sh -c 'a b'` and
+  /// The arguments parted by single spaces, quoted for a shell if they hold spaces or quotes: `sh -c 'a b'` and
   /// `sh -c a b` are two commands.
   ///
   /// - Parameter bytes: of `/proc/PID/cmdline`: each argument ends with a NUL.

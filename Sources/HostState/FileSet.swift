@@ -1,8 +1,8 @@
 import CHost
 import Glibc
 
-/// Several files of one folder that change together: whoever kills the writer at any moment finds all the old ones, or
-/// all the new ones once ``recover(in:)`` has run.
+/// Several files of one folder that change together. If the writer is killed, all files are the old ones, or all are
+/// the new ones once ``recover(in:)`` has run.
 ///
 /// The new texts are written beside the old ones, then a list of their names; with the list in place the change counts.
 public enum FileSet {
@@ -34,7 +34,8 @@ public enum FileSet {
     try finish(in: folder)
   }
 
-  /// Finishes what a killed writer had begun to count, and throws away what it had not. The caller holds the lock.
+  /// Finishes a killed writer's change if its list is in place, and removes the new texts otherwise. The caller holds
+  /// the lock.
   public static func recover(in folder: String) throws(FileError) {
     if access(folder + "/" + list, F_OK) == 0 { return try finish(in: folder) }
     for name in ["iampass.conf", "credentials"] { unlink(folder + "/" + name + suffix) }

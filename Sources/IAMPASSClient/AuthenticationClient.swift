@@ -10,7 +10,7 @@ public final class AuthenticationClient {
   /// - Parameters:
   ///   - bootID: see ``StartRequest/bootID``; nil leaves earlier sessions alone.
   ///   - unixTime: the wall clock in seconds, for the requests' timestamps.
-  /// - Throws: where the secret does not fit the signing scheme.
+  /// - Throws: if the secret does not fit the signing scheme.
   public init(
     settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport, bootID: String? = nil,
     unixTime: @escaping () -> Int64
@@ -34,10 +34,10 @@ public final class AuthenticationClient {
     var query: [(String, String)] = []
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
-    // Only a service of ours is told more than the contract has: it announced one of the two.
+    // Only `iampass-server` is told more than the published contract has: it announced one of the two.
     let isOurs = context != nil || channel.seal.settings.signedReplies
     let body = StartRequest(context: context, bootID: isOurs ? bootID : nil).encoded()
-    // What the phone will show, or that it shows nothing: the signature is over the address alone.
+    // The digest of what the phone will show: the signature covers the address alone.
     if isOurs {
       query.append(BodyDigest.item(for: body))
     }
@@ -56,7 +56,8 @@ public final class AuthenticationClient {
 
   /// Asks whether the session was approved.
   ///
-  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at once.
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at
+  /// once.
   public func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer {

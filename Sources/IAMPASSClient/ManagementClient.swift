@@ -2,14 +2,14 @@ import IAMPASSProtocol
 
 /// The service's `management/*` routes, for an application's own credential.
 ///
-/// A service that signs its replies is one of ours, of whatever version: it is told the digest of each body, and asked for
-/// sealed links, in the address that the signature is over. Versions that know neither leave both aside.
+/// A service that signs its replies is `iampass-server`, of any version. The signed address tells it the digest of each
+/// body and asks for sealed links. Versions that know neither ignore both.
 public final class ManagementClient {
   private let channel: SignedChannel
   private let signer: RequestSigner
   private let applicationID: String
 
-  /// - Throws: where the secret does not fit the signing scheme.
+  /// - Throws: if the secret does not fit the signing scheme.
   public init(
     settings: ServiceSettings, credential: ServiceCredential, transport: any HTTPTransport,
     unixTime: @escaping () -> Int64
@@ -44,14 +44,14 @@ public final class ManagementClient {
   public struct LostDevice: Sendable, Equatable {
     /// For a new one.
     public let link: String
-    /// How many of the user's sessions were ended; nil where that was not asked for, or the service does not know it.
+    /// How many of the user's sessions were ended; nil if that was not asked for, or the service does not know it.
     public let endedSessions: Int64?
   }
 
   /// Cuts the user's phone off and gives the link for a new one.
   ///
   /// - Parameters:
-  ///   - displayName: nil: the name that the phone had.
+  ///   - displayName: nil keeps the name that the phone had.
   ///   - sessions: nil: they go on.
   public func lostUserMobileDevice(
     token: Secret, displayName: String?, sessions: LostDeviceSessions? = nil, deadline: MonotonicInstant

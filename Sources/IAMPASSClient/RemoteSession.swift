@@ -6,8 +6,8 @@ public struct RemoteSession: Sendable {
   public let logoutURL: String
   public let token: Secret
   public let secret: Secret
-  /// What the service's replies about this session call it; nil where it gave none when it started, and where replies
-  /// are not signed, so that anybody could write it.
+  /// What the service's replies about this session call it. Nil if the service gave no name at the start, and if
+  /// replies are not signed: then anybody could write the name.
   public let name: String?
   let signer: RequestSigner
 
@@ -41,7 +41,7 @@ public struct RemoteSession: Sendable {
 /// A session whose phone was asked. Not approved.
 public struct PendingSession: Sendable {
   public let remote: RemoteSession
-  /// Two digits to show, where the service wants them typed on the phone.
+  /// Two digits to show, if the service wants them typed on the phone.
   public let matchCode: String?
   /// The address of the phone's page, for a phone that nothing rings: at the service, and short enough for a line.
   public let phonePage: String?
@@ -82,16 +82,16 @@ public enum StartAnswer: Sendable {
 /// What `status_url` answered while an approval is awaited.
 public enum ApprovalAnswer: Sendable {
   case approved(ActiveSession)
-  /// `pending` or `identifying`; `held` where the service waited with its reply until something changed.
+  /// `pending` or `identifying`; `held` if the service waited with its reply until something changed.
   case waiting(SessionStatus, held: Bool)
   /// Any other status: there will be no approval.
   case ended(SessionStatus, reason: String?)
 }
 
 extension ApprovalAnswer {
-  /// The one place where a reply becomes an approval.
+  /// No other place turns a reply into an approval.
   ///
-  /// - Throws: ``ServiceError/badReply(_:)`` where the reply says `active` and not authenticated at once.
+  /// - Throws: ``ServiceError/badReply(_:)`` if the reply says `active` and not authenticated at once.
   init(_ reply: StatusReply, for session: PendingSession, held: Bool) throws(ServiceError) {
     switch reply.status {
     case .active:

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
-/// What one reply proves: its status, the service's clock and its signatures, read at this one place for sign-ins, for the
-/// helper and for `setup`.
+/// What one reply proves: its status, the service's clock and its signatures, read at this one place for sign-ins, for
+/// the helper and for `setup`.
 struct ReplyCheck {
   /// The service refuses requests older or younger than this many seconds.
   static let clockWindow: Int64 = 300
@@ -51,7 +51,7 @@ struct ReplyCheck {
 
 /// What a reply's signatures prove.
 enum ReplyStrength {
-  /// Nothing: there is none, or one of them is wrong.
+  /// Nothing: the reply has no signature, or a wrong one.
   case none
   /// That the service gave this reply under this nonce.
   case plain

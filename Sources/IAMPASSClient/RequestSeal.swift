@@ -4,9 +4,9 @@ import IAMPASSProtocol
 public struct SealedRequest: Sendable {
   public let request: HTTPRequest
   let nonce: String
-  /// What of its address the request's signature is over.
+  /// The part of the address that the request's signature covers.
   let covered: String
-  /// The session that it asks about, where it asks about one.
+  /// The session that the request asks about; nil if it asks about something else.
   private(set) var session: RemoteSession?
 
   func about(_ session: RemoteSession) -> SealedRequest {

@@ -10,7 +10,7 @@ public enum ServiceError: Error, Sendable, Equatable {
   case clockDiffers(minutes: Int64)
   /// 404 or 410.
   case notFound
-  /// 429, with the seconds the service asks to wait, where it says so.
+  /// 429, with the seconds that the service asks to wait, if it names them.
   case tooManyRequests(retryAfter: Int64?)
   /// 5xx.
   case serverFailed(status: Int)

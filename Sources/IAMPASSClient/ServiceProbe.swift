@@ -6,7 +6,7 @@ public final class ServiceProbe {
   public struct Greeting: Sendable, Equatable {
     /// Nil for a service that has no such page, or another one at its place.
     public let announcement: ServiceAnnouncement?
-    /// The service's clock minus ours, in seconds; nil where it did not tell.
+    /// The service's clock minus ours, in seconds; nil if it did not tell.
     public let clockDifference: Int64?
   }
 
@@ -51,7 +51,7 @@ public final class ServiceProbe {
     return Greeting(announcement: announcement, clockDifference: ReplyCheck.clockDifference(of: reply, now: unixTime()))
   }
 
-  /// Asks for the phone of a user whom nobody has, signed.
+  /// Asks, signed, for the phone of a user who does not exist.
   ///
   /// - Parameter mayBeHost: whether the service has credentials for hosts, which reach sign-ins only.
   public func acceptance(

@@ -7,7 +7,7 @@ public enum SessionAnswer: Sendable, Equatable {
   case status(SessionStatus, held: Bool, reason: String? = nil)
   /// `active` and not authenticated at once, or a request that was never answered: says nothing.
   case contradiction
-  /// 404 or 410 in the service's own JSON. A proxy's page is no such answer.
+  /// 404 or 410 in the service's own JSON. A proxy's page does not count.
   case unknownSession
 }
 
@@ -17,7 +17,8 @@ public struct SessionInquiry {
 
   public init(seal: RequestSeal) { self.seal = seal }
 
-  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at once.
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at
+  /// once.
   public func status(of session: RemoteSession, waitSeconds: Int64?) throws(ServiceError) -> SealedRequest {
     try seal.request(.get, session.statusURL, by: session.signer, preferWait: waitSeconds).about(session)
   }
@@ -26,20 +27,20 @@ public struct SessionInquiry {
     try seal.request(.post, session.logoutURL, by: session.signer).about(session)
   }
 
-  /// Asks where the service stands in its history: a session that it does not know may be one that it forgot.
+  /// Asks for the service's place in its history: a restored service may have forgotten a session.
   public func mark() throws(ServiceError) -> SealedRequest { try seal.markRequest() }
 
   /// The mark of a reply to ``status(of:waitSeconds:)`` or ``mark()``; nil if the service gives none.
   ///
-  /// Believed as far as the reply is: where signed replies are required, a reply that is not signed throws.
+  /// If signed replies are required, a reply that is not signed throws.
   ///
-  /// - Throws: for every reply but 2xx, so also where the service has no such route or does not know the credential.
+  /// - Throws: for every reply but 2xx, so also if the service lacks the route or does not know the credential.
   public func mark(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> ServiceMark? {
     try seal.check(reply, to: question)
     return ServiceMark(in: reply.body)
   }
 
-  /// - Throws: for everything that is no answer about the session; an outage is never one.
+  /// - Throws: for every reply that does not answer about the session. An outage never does.
   public func answer(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> SessionAnswer {
     do throws(ServiceError) { try seal.check(reply, to: question) } catch {
       guard error == .notFound, isOwnRefusal(reply) else { throw error }

@@ -34,7 +34,7 @@ public struct Configuration: Sendable, Equatable {
   /// What the helper does when a session leaves, ends, expires or cannot be asked for.
   public enum EndAction: String, Sendable, CaseIterable { case logout, lock, ignore }
 
-  /// What the helper does where a session that should lock has not said so in time.
+  /// What the helper does if a session does not say in time that it is locked.
   public enum LockFailureAction: String, Sendable, CaseIterable { case logout, ignore }
 
   /// What becomes of the processes that a user's own service manager runs after the last session was logged out.
@@ -49,8 +49,8 @@ public struct Configuration: Sendable, Equatable {
   /// PAM services that the module answers; in any other it stands aside.
   public var services = ["sudo", "sudo-i", "login", "sshd"]
   public var requiresSignedReplies = false
-  /// Replies' signatures must cover what was asked, too; ``requiresSignedReplies`` is then true as well. A key of its own:
-  /// versions that do not know it warn and go on.
+  /// Replies' signatures must cover what was asked, too; ``requiresSignedReplies`` is then true as well. A key of its
+  /// own: versions that do not know it warn and go on.
   public var requiresSignedTargets = false
   /// Seconds; the service's own default of an hour would end a working day's session.
   public var sessionDuration: Int64 = 12 * 3600
@@ -116,7 +116,7 @@ public struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
-  /// Reads one key's value; false where it is bad.
+  /// Reads one key's value; false if it is bad.
   private struct Reader: Sendable {
     let takes: String
     let read: @Sendable (String, inout Configuration) -> Bool
@@ -133,7 +133,7 @@ extension Configuration {
     }
   }
 
-  /// For a key without a default, where a bad value must not be taken for none.
+  /// For a key without a default: a bad value must not count as an unset key.
   private static func optional<Value>(
     _ field: WritableKeyPath<Configuration, Value?> & Sendable, _ takes: String,
     _ convert: @escaping @Sendable (String) -> Value?
@@ -194,7 +194,7 @@ extension Configuration {
     "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
   ]
 
-  /// Names of files in `/etc/pam.d`; Linux-PAM takes others, which nobody has.
+  /// Names of files in `/etc/pam.d`. Linux-PAM takes more characters, which no service uses.
   private static func serviceNames(_ text: String) -> [String]? {
     let names = text.utf8.split { KeyValueFile.isBlank($0) || $0 == UInt8(ascii: ",") }
     let isName = { (name: Substring.UTF8View) in

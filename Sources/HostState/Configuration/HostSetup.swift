@@ -1,7 +1,7 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What the files say: read anew in each call, so that a change needs no restart.
+/// What the files say. Each call reads them again, so that a change needs no restart.
 public struct HostSetup {
   public let configuration: Configuration
   public let configurationPath: String
@@ -9,7 +9,7 @@ public struct HostSetup {
   public init(path: String) throws(Misconfiguration) {
     configurationPath = path
     do { configuration = try Configuration(path: path) } catch {
-      // Nothing was ever set up: as without the module.
+      // Nothing was ever set up: the module acts as if it were not installed.
       if case .keyValue(.file(let file)) = error, file.code == .missing { throw .noServer }
       throw .configuration(error, path: path)
     }

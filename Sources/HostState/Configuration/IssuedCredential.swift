@@ -39,7 +39,7 @@ extension ServiceCredential {
 /// A credential as the service hands it over, with what its service is to be held to.
 public struct IssuedCredential: Sendable {
   public let credential: ServiceCredential
-  /// `server`; nil where the service did not know its own address.
+  /// `server`; nil if the service did not know its own address.
   public let server: ServerURL?
   /// `signed_replies`: from the first call on, before anything can be learned from the network.
   public let requiresSignedReplies: Bool
@@ -59,7 +59,7 @@ public struct IssuedCredential: Sendable {
     }
   }
 
-  /// False where the key is not there.
+  /// False if the key is not there.
   private static func isRequired(_ key: String, in file: KeyValueFile) throws(CredentialsError) -> Bool {
     guard let entry = file[key] else { return false }
     guard let isRequired = ["required": true, "off": false][entry.value] else {

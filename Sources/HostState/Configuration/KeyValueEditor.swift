@@ -1,4 +1,4 @@
-/// Changes values in the text of a `key = value` file and leaves everything else as it stands, comments too.
+/// Changes values in the text of a `key = value` file and leaves the rest as it stands, comments too.
 public enum KeyValueEditor {
   /// The text with these values. A key that is there gets its new value in its place, one that is not comes at the end.
   ///
@@ -18,7 +18,7 @@ public enum KeyValueEditor {
     return Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
   }
 
-  /// What stands before a line's first `=`; nil where there is none. A comment's is no key, since keys have no `#`.
+  /// The text before a line's first `=`; nil without `=`. A comment does not match a key, since keys have no `#`.
   private static func key(of line: [UInt8]) -> String? {
     let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }

@@ -1,7 +1,7 @@
 /// Why a `key = value` file is not used.
 public enum KeyValueError: Error, Sendable, Equatable {
   case file(FileError)
-  /// The line is no `key = value`, or not clean UTF-8 text.
+  /// The line is not `key = value`, or not clean UTF-8 text.
   case badLine(Int)
   case keyTwice(String, line: Int)
 

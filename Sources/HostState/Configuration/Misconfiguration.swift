@@ -5,7 +5,7 @@ import IAMPASSProtocol
 public enum Misconfiguration: Error, Sendable, Equatable {
   /// Nothing was set up yet: the module stands aside without a word.
   case noServer
-  /// Whoever holds a loopback port while the service is away could say `active`.
+  /// Any process that takes the loopback port while the service is away could answer `active`.
   case plainServerNotSigned
   case badArgument(String)
   case configuration(ConfigurationError, path: String)
@@ -14,7 +14,7 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   case authority(FileError)
   case signing(SigningError)
 
-  /// What, and where; for the log.
+  /// What is wrong and in which place, for the log.
   public var explanation: String {
     switch self {
     case .noServer: "no server is set"
@@ -29,10 +29,10 @@ public enum Misconfiguration: Error, Sendable, Equatable {
     }
   }
 
-  /// The command or line that mends it, where there is one.
+  /// The command or line that mends it; nil if there is no single one.
   public var hint: String? { self == .noServer ? "set server = https://…" : file?.hint }
 
-  /// What is wrong with a file as such, where it is none of its lines.
+  /// What is wrong with a file as a whole; nil if one of its lines is wrong.
   public var file: FileError? {
     switch self {
     case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),

@@ -2,7 +2,8 @@ import CHost
 import Glibc
 import IAMPASSProtocol
 
-/// Who signed in by phone while `iampassctl enable --trial` runs: a file beside the configuration, there only meanwhile.
+/// Who signed in by phone while `iampassctl enable --trial` runs: a file beside the configuration, there only
+/// meanwhile.
 ///
 /// Not the journal: anybody can log a line as ours, and a process in a user namespace of its own passes there for a
 /// privileged one.
@@ -17,12 +18,12 @@ public struct TrialNotes {
     path = (configurationPath.lastIndex(of: "/").map { String(configurationPath[..<$0]) } ?? ".") + "/iampass-trial"
   }
 
-  /// Begins anew with nobody.
+  /// Begins a trial: nobody was approved yet.
   public func begin() throws(FileError) { try AtomicFile.write([], to: path, mode: 0o600) }
 
   public func end() { unlink(path) }
 
-  /// Notes an approval where a trial runs. Where that fails the trial ends as one that nobody used: the safe side.
+  /// Notes an approval if a trial runs. If that fails, the trial ends as if nobody had signed in: the safe side.
   public func note(user: UnixUsername, service: String) {
     let descriptor = iampass_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard descriptor >= 0 else { return }

@@ -2,7 +2,7 @@ import CHost
 import Glibc
 import IAMPASSProtocol
 
-/// Who knocks: counted apart, so that a stranger's knocking never takes the owner's own way in.
+/// The origin of a request. Each is counted apart, so that strangers' requests never use up the user's own.
 public enum AttemptSource: Sendable, Equatable {
   /// The user's own sudo.
   case own
@@ -27,7 +27,7 @@ public enum AttemptSource: Sendable, Equatable {
   }
 }
 
-/// What one person can easily send from counts as one source: all of loopback, and an IPv6 network of 64 bits.
+/// Addresses that one person can easily send from count as one source: all of loopback, and an IPv6 network of 64 bits.
 enum NetworkOfHost {
   static func name(_ host: String) -> String {
     var four = in_addr()
@@ -45,11 +45,11 @@ enum NetworkOfHost {
 /// Why no request may be sent.
 public enum AttemptRefusal: Error, Sendable, Equatable {
   case tooMany
-  /// More sources than are kept, or a file that cannot be used: refused, since nothing could be counted.
+  /// More sources than are kept, or a file that cannot be used: a request that cannot be counted is not sent.
   case broken(FileError)
 }
 
-/// Counts requests that were not answered, or denied, by user and source.
+/// Counts unanswered and denied requests by user and source.
 public struct AttemptLimiter: Sendable {
   /// Sources kept in each folder; the oldest that no longer count make room.
   static let greatestFileCount = 4_096
@@ -101,7 +101,7 @@ public struct AttemptLimiter: Sendable {
       let size = try SecureFile.check(descriptor, path: path, privacy: .secret, limit: Self.greatestFileSize)
       let bytes = try SecureFile.readAll(descriptor, path: path, expecting: size, limit: Self.greatestFileSize)
       guard var times = stillCounting(bytes) else {
-        // Nothing can be counted from it: begun anew as used up, for one window.
+        // The file cannot be counted from. It begins again as used up, for one window.
         let full = [Int64](repeating: now(), count: greatestCount)
         try store(full, in: descriptor, path: path, oldSize: size)
         throw FileError(.system(EBADMSG), path: path)
@@ -131,7 +131,7 @@ public struct AttemptLimiter: Sendable {
     throw FileError(.system(EBUSY), path: path)
   }
 
-  /// The times inside the window; nil where a line is no number.
+  /// The times inside the window; nil if a line is not a number.
   private func stillCounting(_ bytes: [UInt8]) -> [Int64]? {
     let limit = now() - window
     var times: [Int64] = []
@@ -167,12 +167,12 @@ public struct AttemptLimiter: Sendable {
   }
 }
 
-/// A folder that strangers can cause files in, kept to a number of them.
+/// A folder in which strangers can cause files, bounded in their number.
 enum BoundedFolder {
   /// Removes files that no longer matter once the folder is full.
   ///
   /// - Parameter isStale: told a file's age in seconds.
-  /// - Throws: `ENOSPC` where it stays full.
+  /// - Throws: `ENOSPC` if the folder stays full.
   static func makeRoom(in folder: String, greatestCount: Int, isStale: (Int64) -> Bool) throws(FileError) {
     let names = try self.names(in: folder)
     guard names.count >= greatestCount else { return }

@@ -35,7 +35,7 @@ public struct ConnectionMemory: Sendable {
 
   public init(run: RunFolder) { self.run = run }
 
-  /// What was remembered for this connection; nil where no request was sent on it.
+  /// What was remembered for this connection; nil if it carried no request.
   ///
   /// - Parameter now: seconds after boot; the wall clock may be set while a connection waits.
   public func ending(

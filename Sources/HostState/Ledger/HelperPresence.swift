@@ -1,8 +1,8 @@
 import CHost
 import Glibc
 
-/// Whether `iampass-helper` sees to the records: it holds locks for its life, which the kernel takes back however it
-/// ends.
+/// Whether `iampass-helper` looks after the records. It holds locks while it lives; the kernel takes them back however
+/// the helper ends.
 public struct HelperPresence: Sendable {
   private let run: RunFolder
 
@@ -10,7 +10,7 @@ public struct HelperPresence: Sendable {
 
   /// Whether a helper with a usable configuration runs.
   ///
-  /// - Returns: false where that cannot be known; the caller then does what it would without one.
+  /// - Returns: false if that cannot be known; the caller then acts as without a helper.
   public var isThere: Bool {
     let descriptor = iampass_open(path("helper.watching"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
     guard descriptor >= 0 else { return false }
@@ -21,16 +21,16 @@ public struct HelperPresence: Sendable {
 
   /// Makes this process the only helper of the folder, until it ends.
   ///
-  /// - Returns: false where another is.
+  /// - Returns: false if another process is.
   public func claim() throws(FileError) -> Bool {
     // Makes the folder, or refuses one that is not root's alone.
     _ = try run.folder("sessions")
     return try hold("helper.lock")
   }
 
-  /// Says that the records are seen to from now on, until this process ends.
+  /// Announces that this process looks after the records from now on, until it ends.
   ///
-  /// - Returns: false where another process says so.
+  /// - Returns: false if another process says so.
   public func announce() throws(FileError) -> Bool { try hold("helper.watching") }
 
   /// Never waits: only helpers hold these locks. The descriptor stays open for the process's life.

@@ -1,10 +1,11 @@
 import IAMPASSProtocol
 
-/// A session that the helper logs out, kept in `/run/iampass/leaving` until nothing of it is left: its host removes the
-/// record as soon as logind has ended it, and what ignores that is killed seconds later, by the next helper where this one
-/// was ended in between. No secret is in it.
+/// A session that the helper logs out, kept in `/run/iampass/leaving` until nothing of it is left.
+///
+/// Its host removes the record as soon as logind has ended the session. What ignores that is killed seconds later, by
+/// the next helper if this one ended in between. The note holds no secret.
 public struct LeavingSession: Sendable, Equatable {
-  /// Notes of another version are left aside.
+  /// Notes of another version are not read.
   private static let version: Int64 = 1
   private static let times: ClosedRange<Int64> = 0...(1 << 50)
 
@@ -36,7 +37,7 @@ public struct LeavingSession: Sendable, Equatable {
     ]).encoded()
   }
 
-  /// Nil for what is no note of this version.
+  /// Nil for bytes that are not a note of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version, let id = json["id"]?.string,
       let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),
@@ -60,10 +61,10 @@ public struct LeavingSessions: Sendable {
 
   public init(run: RunFolder) { files = RecordFiles(run: run, name: "leaving") }
 
-  /// Names of all files that may be some, in no order.
+  /// Names of all files that may be such, in no order.
   public func ids() throws(LedgerError) -> [String] { try files.ids() }
 
-  /// - Throws: ``LedgerError/notARecord`` for what is no note of this version, or another's.
+  /// - Throws: ``LedgerError/notARecord`` for a file that is not a note of this version, or another session's.
   public func read(_ id: String) throws(LedgerError) -> LeavingSession {
     guard let session = try files.read(id).flatMap(LeavingSession.init(parsing:)), session.id == id else {
       throw .notARecord
@@ -75,6 +76,6 @@ public struct LeavingSessions: Sendable {
     try files.write(session.encoded(), for: session.id)
   }
 
-  /// One that is not there is no error.
+  /// A missing file is not an error.
   public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
 }

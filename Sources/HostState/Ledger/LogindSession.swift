@@ -8,7 +8,7 @@ public struct LogindSession: Sendable, Equatable {
   /// `tty`, `x11`, `wayland`, `unspecified`, …
   public let type: String
   public let isRemote: Bool
-  /// Empty where it has none.
+  /// Empty if it has none.
   public let seat: String
   /// Unit of its processes, `session-3.scope`.
   public let scope: String
@@ -33,7 +33,7 @@ public struct LogindSession: Sendable, Equatable {
   /// Only these have a screen to lock; for others LockSession returns success and nothing happens.
   public var canLock: Bool { !isRemote && ["x11", "wayland", "mir"].contains(type) }
 
-  /// Someone sits in front of it: who pulls the network cable must not stay signed in.
+  /// Someone sits in front of the screen: a person who pulls the network cable must not stay signed in.
   public var isGraphicalAtSeat: Bool { canLock && !seat.isEmpty }
 
   /// Somebody's sign-in. systemd 256 split the class `user`: `user-early`, `user-light`, `user-incomplete`.
@@ -52,7 +52,7 @@ extension LogindSession {
   /// What logind wrote down of a session, which it does before it answers who opened it (the files behind
   /// sd_session_get_uid(3) and its like; libsystemd is not loaded into sshd, and has the leader from version 254 on).
   ///
-  /// Nil where there is no such file or it cannot be understood, which does not mean that there is no such session.
+  /// Nil if the file is missing or cannot be understood. The session may still exist.
   public init?(id: String, folder: String = "/run/systemd/sessions") {
     guard Self.isID(id), let bytes = ProcessFile.read("\(folder)/\(id)", limit: Self.greatestSize) else { return nil }
     self.init(id: id, parsing: bytes)
@@ -69,7 +69,7 @@ extension LogindSession {
       isClosing: values["STATE"] == "closing")
   }
 
-  /// Nil where a key stands twice: a line break within somebody's words would write a second `LEADER=`.
+  /// Nil if a key stands twice: a line break within somebody's words would write a second `LEADER=`.
   private static func values(_ bytes: [UInt8]) -> [String: String]? {
     var values: [String: String] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {

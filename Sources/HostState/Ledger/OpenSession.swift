@@ -1,8 +1,8 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A session that this computer must end at the service if it is started again: `/run`, with the records, is empty then,
-/// and the phone would show the session as active until its time is over.
+/// A session that this computer must end at the service if it is started again: `/run`, with the records, is empty
+/// then, and the phone would show the session as active until its time is over.
 public struct OpenSession: Sendable, Equatable {
   /// Files of another version are left aside.
   private static let version: Int64 = 1
@@ -30,12 +30,12 @@ public struct OpenSession: Sendable, Equatable {
       self.boot = boot
     }
 
-    /// Nil where the kernel or systemd does not tell.
+    /// Nil if the kernel or systemd does not tell.
     public static func current() -> Origin? {
       guard let boot = BootName.current(),
         let machine = ProcessFile.read("/etc/machine-id", limit: 64)?.filter({ $0 > 0x20 }), machine.count == 32
       else { return nil }
-      // The id itself is not to be written where others may read it (machine-id(5)).
+      // Others may read this file, and the id itself must stay confidential (machine-id(5)).
       return Origin(machine: Digest.hexadecimal(Digest.sha256(Array("iampass machine ".utf8) + machine)), boot: boot)
     }
 
@@ -72,7 +72,7 @@ public struct OpenSession: Sendable, Equatable {
     ]).encoded()
   }
 
-  /// Nil for what is none of this version.
+  /// Nil for bytes that are not such a session of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version, let id = json["id"]?.string,
       let machine = json["machine"]?.string, let boot = json["boot"]?.string, let end = json["end"]?.integer,
@@ -98,10 +98,10 @@ public struct OpenSessions: Sendable {
   /// - Parameter state: `/var/lib/iampass`.
   public init(state: RunFolder) { files = RecordFiles(run: state, name: "open") }
 
-  /// Names of all files that may be some, in no order.
+  /// Names of all files that may be such, in no order.
   public func ids() throws(LedgerError) -> [String] { try files.ids() }
 
-  /// - Throws: ``LedgerError/notARecord`` for what is none of this version.
+  /// - Throws: ``LedgerError/notARecord`` for a file that is not such a session of this version.
   public func read(_ id: String) throws(LedgerError) -> OpenSession {
     guard let session = try files.read(id).flatMap(OpenSession.init(parsing:)), session.id == id else {
       throw .notARecord
@@ -113,6 +113,6 @@ public struct OpenSessions: Sendable {
     try files.write(session.encoded(), for: session.id)
   }
 
-  /// One that is not there is no error.
+  /// A missing file is not an error.
   public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
 }

@@ -1,8 +1,10 @@
 import Glibc
 import IAMPASSProtocol
 
-/// What becomes of a record, each a file beside it that is made once and never changed. Of two processes that want the
-/// same one is first, and none waits for another: a user can stop his own su at any instruction, holding what it holds.
+/// What becomes of a record: each fact is a file beside the record, made once and never changed.
+///
+/// If two processes want the same fact, one is first and neither waits: users can stop their own su at any instruction,
+/// whatever it holds.
 struct RecordFacts {
   enum Fact: String, CaseIterable {
     /// Claimed for a session, or given up before anybody claimed it.
@@ -13,33 +15,33 @@ struct RecordFacts {
     case condemned
   }
 
-  /// In a claim's or binding's place: there will be none.
+  /// Stands in the place of a claim or a binding that nobody may set any more.
   static let givenUp = Array("given up\n".utf8)
   private static let greatestSize = 1_024
 
-  /// Where the records are.
+  /// The folder of the records.
   let folder: String
 
-  /// - Returns: false where it is one already.
+  /// - Returns: false if the fact is set already.
   func set(_ fact: Fact, of id: String, _ bytes: [UInt8] = []) throws(LedgerError) -> Bool {
     guard let own = Digest.randomIdentifier() else { throw .badID }
     let path = path(fact, id)
     do throws(FileError) {
-      // A name of its own: two writers at once must not write one file.
+      // Each writer has a file name of its own: two must not write one file.
       let file = try NewFile(for: path + "-" + own, mode: 0o600)
       try file.write(bytes)
       return try file.takeFreePlace(path)
     } catch { throw .file(error) }
   }
 
-  /// Nil where it is none.
+  /// Nil if the fact is not set.
   func read(_ fact: Fact, of id: String) throws(LedgerError) -> [UInt8]? {
     do { return try SecureFile.read(path(fact, id), privacy: .secret, limit: Self.greatestSize) } catch
       where error.code == .missing
     { return nil } catch { throw .file(error) }
   }
 
-  /// One that is none is no error.
+  /// A fact that is not set is not an error.
   func remove(_ fact: Fact, of id: String) throws(LedgerError) {
     let path = path(fact, id)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
@@ -60,7 +62,7 @@ extension SessionRecord.Binding {
     JSON.object(["logind_session": .string(logindSession), "leader": SessionRecord.json(leader)]).encoded()
   }
 
-  /// Nil for what is no binding.
+  /// Nil for bytes that are not a binding.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), let session = json["logind_session"]?.string,
       let leader = json["leader"].flatMap(SessionRecord.identity)

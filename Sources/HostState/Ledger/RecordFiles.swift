@@ -8,14 +8,14 @@ struct RecordFiles: Sendable {
   let run: RunFolder
   let name: String
 
-  /// Names of all files that may be some, in no order.
+  /// Names of all files that may be such, in no order.
   func ids() throws(LedgerError) -> [String] {
     do { return try FolderListing.names(in: try run.folder(name)).filter(SessionLedger.isID) } catch {
       throw .file(error)
     }
   }
 
-  /// Nil where there is none.
+  /// Nil if the file is missing.
   func read(_ id: String) throws(LedgerError) -> [UInt8]? {
     let path = try path(id)
     do { return try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch
@@ -28,7 +28,7 @@ struct RecordFiles: Sendable {
     do { try AtomicFile.write(bytes, to: path, mode: 0o600) } catch { throw .file(error) }
   }
 
-  /// One that is not there is no error.
+  /// A missing file is not an error.
   func remove(_ id: String) throws(LedgerError) {
     let path = try path(id)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }

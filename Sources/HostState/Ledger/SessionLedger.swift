@@ -2,12 +2,12 @@ import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Why a record cannot be had.
+/// Why the ledger does not give a record.
 public enum LedgerError: Error, Sendable, Equatable {
   case file(FileError)
-  /// The id has not the form of one.
+  /// The id does not have an id's form.
   case badID
-  /// The file is no record of this version.
+  /// The file is not a record of this version.
   case notARecord
   /// Another user's, service's or process's record, or one that was claimed before.
   case notYours
@@ -22,11 +22,13 @@ public enum LedgerError: Error, Sendable, Equatable {
   }
 }
 
-/// `/run/iampass/sessions`: a file a session that the phone opened, in a folder of mode 0700. The file itself is never
-/// changed; what becomes of the session stands beside it (``RecordFacts``). The version before changed the file.
+/// `/run/iampass/sessions`: one file for each session that a phone opened, in a folder of mode 0700.
+///
+/// The file itself never changes; what becomes of the session stands beside it (``RecordFacts``). The version before
+/// changed the file.
 public struct SessionLedger: Sendable {
   private static let greatestSize = 16 * 1024
-  /// Seconds after which an unfinished record is nobody's.
+  /// Seconds after which nobody finishes an unfinished record.
   private static let writingTime = 60
 
   private let run: RunFolder
@@ -60,7 +62,7 @@ public struct SessionLedger: Sendable {
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
     guard var record = SessionRecord(parsing: bytes), record.id == id else { throw .notARecord }
     try addFacts(to: &record)
-    // A record goes before its facts do: as long as it is there, none of them was missed.
+    // A record goes before its facts do: while the record is there, no fact was missed.
     try requireRecord(path)
     return record
   }
@@ -102,7 +104,7 @@ public struct SessionLedger: Sendable {
 
   /// Writes down what a claimed record is bound to, once.
   ///
-  /// - Throws: ``LedgerError/notYours`` where it is bound already, or was given up meanwhile.
+  /// - Throws: ``LedgerError/notYours`` if the record is bound already, or was given up meanwhile.
   public func bind(_ id: String, to binding: SessionRecord.Binding) throws(LedgerError) {
     guard try set(.binding, of: id, binding.encoded()) else { throw .notYours }
   }
@@ -110,7 +112,7 @@ public struct SessionLedger: Sendable {
   /// Replaces the record of a session by one of a new approval, which the same logind session goes on with.
   ///
   /// - Parameter duration: seconds from now.
-  /// - Throws: ``LedgerError/notYours`` where the session is over, or about to be ended.
+  /// - Throws: ``LedgerError/notYours`` if the session is over, or about to be ended.
   public func renew(
     _ known: SessionRecord, by session: ActiveSession, duration: Int64
   ) throws(LedgerError) -> SessionRecord {
@@ -126,9 +128,9 @@ public struct SessionLedger: Sendable {
     renewed.isClaimed = true
     renewed.binding = record.binding
     try write(renewed)
-    // Both are watched until the helper has heard of this: at no time is the session nobody's.
+    // Both records are watched until the helper has heard of this: the session is never without a watch.
     do throws(LedgerError) {
-      // Whoever released it first has closed the session meanwhile.
+      // Another process released the record first: it has closed the session meanwhile.
       guard try set(.released, of: record.id) else { throw .notYours }
     } catch {
       try? remove(renewed.id)
@@ -144,11 +146,11 @@ public struct SessionLedger: Sendable {
 
   /// Marks a record whose sign-in opened no session, or whose session is over, so that nobody claims it any more.
   ///
-  /// - Returns: the record as it is instead, where it has changed since `known` was read.
+  /// - Returns: the record as it is instead, if it has changed since `known` was read.
   public func retire(_ known: SessionRecord) throws(LedgerError) -> SessionRecord? {
     let record = try read(known.id)
     guard record == known else { return record }
-    // The next thing that could become of it is taken away.
+    // The next fact that could be set is taken away.
     let isFirst =
       if !known.isClaimed {
         try set(.claim, of: known.id, RecordFacts.givenUp)
@@ -171,8 +173,8 @@ public struct SessionLedger: Sendable {
     for fact in RecordFacts.Fact.allCases { try facts.remove(fact, of: id) }
   }
 
-  /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in them,
-  /// and facts of records that are gone.
+  /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in
+  /// them, and facts of records that are gone.
   public func removeUnfinished() {
     guard let folder = try? folder(), let names = try? FolderListing.names(in: folder) else { return }
     var found = stat()
@@ -187,7 +189,7 @@ public struct SessionLedger: Sendable {
     }
   }
 
-  /// - Returns: false where that became of it before.
+  /// - Returns: false if that became of it before.
   private func set(_ fact: RecordFacts.Fact, of id: String, _ bytes: [UInt8] = []) throws(LedgerError) -> Bool {
     let path = try path(id)
     try requireRecord(path)
@@ -213,7 +215,7 @@ public struct SessionLedger: Sendable {
     return try folder() + "/" + id
   }
 
-  /// Where the records are; made, and looked at, first.
+  /// The folder of the records, made and checked first.
   public func folder() throws(LedgerError) -> String {
     do { return try run.folder("sessions") } catch { throw .file(error) }
   }
@@ -224,12 +226,12 @@ public struct SessionLedger: Sendable {
     do { return try FolderListing.names(in: folder).filter(Self.isID) } catch { throw .file(error) }
   }
 
-  /// Whose record a file of this name is, or says something of; nil for what is neither.
+  /// The id of the record that a file of this name is, or is a fact of; nil for any other name.
   public static func recordID(ofFileNamed name: String) -> String? {
     isID(name) ? name : RecordFacts.id(ofFactNamed: name)
   }
 
-  /// Whether a record could have this id: a file of another name is none.
+  /// Whether a record could have this id. A file with another name is not a record.
   public static func isID(_ text: String) -> Bool { text.utf8.count == 32 && text.utf8.allSatisfy(isHexadecimal) }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {

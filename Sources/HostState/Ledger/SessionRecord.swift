@@ -33,7 +33,7 @@ public struct SessionRecord: Sendable, Equatable {
   public let secret: Secret
   /// See ``RemoteSession/name``.
   public let sessionName: String?
-  /// Where the service stood in its history when it said that the phone had approved; nil where it does not tell.
+  /// Where the service stood in its history when it said that the phone had approved; nil if it does not tell.
   public let mark: ServiceMark?
   /// The process that authenticated, and its parent: one of them may claim the record.
   public let process: ProcessIdentity
@@ -101,7 +101,7 @@ extension SessionRecord {
     ]).encoded()
   }
 
-  /// Nil for what is no record of this version.
+  /// Nil for bytes that are not a record of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version,
       let id = json["id"]?.string, let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),

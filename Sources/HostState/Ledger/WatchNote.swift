@@ -5,7 +5,7 @@ import IAMPASSProtocol
 /// What the helper knows of a watched session, kept in `/run/iampass/watch` beside the record: over a restart of the
 /// helper, and for `iampassctl session list`. Times are seconds after boot.
 public struct WatchNote: Sendable, Equatable {
-  /// Notes of another version are left aside, and made anew.
+  /// Notes of another version are not read; new ones replace them.
   private static let version: Int64 = 1
   /// Seconds after boot that can be: no sum of them overflows.
   private static let times: ClosedRange<Int64> = 0...(1 << 40)
@@ -15,7 +15,7 @@ public struct WatchNote: Sendable, Equatable {
     /// The service says when something changes.
     case held
     case polling
-    /// Not any more.
+    /// The service is not asked any more.
     case no
   }
 
@@ -23,20 +23,20 @@ public struct WatchNote: Sendable, Equatable {
   public var status: SessionStatus?
   /// Since when the status is what it is.
   public var since: Int64
-  /// Since when the phone is away; nil where it is not.
+  /// Since when the phone is away; nil if it is not.
   public var awaySince: Int64?
-  /// Since when the service cannot be asked; nil where it can.
+  /// Since when the service cannot be asked; nil if it can.
   public var unansweredSince: Int64?
   /// What was done about it already: a restart does not lock twice.
   public var handled: String?
-  /// Since when it is left alone although the service says that it is over; nil where it is not.
+  /// Since when it is left alone although the service says that it is over; nil if it is not.
   public var leftAsideSince: Int64?
-  /// Where the service stood in its history when it last spoke of the session; nil where it does not tell.
+  /// Where the service stood in its history when it last spoke of the session; nil if it does not tell.
   public var mark: ServiceMark?
   /// The user was told that the time is nearly over.
   public var hasWarned: Bool
   public var asking: Asking
-  /// For the administrator; empty where all is well.
+  /// For the administrator; empty if all is well.
   public var remark: String
 
   public init(
@@ -67,7 +67,7 @@ public struct WatchNote: Sendable, Equatable {
     ]).encoded()
   }
 
-  /// Nil for what is no note of this version.
+  /// Nil for bytes that are not a note of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version,
       let since = json["since"]?.integer, Self.times.contains(since),
@@ -90,7 +90,7 @@ extension ServiceMark {
   /// As records and notes keep it.
   var json: JSON { .object(["epoch": .integer(epoch), "counter": .integer(counter)]) }
 
-  /// Nil for what is no mark.
+  /// Nil for text that is not a mark.
   init?(json: JSON) {
     guard let epoch = json["epoch"]?.integer, let counter = json["counter"]?.integer, epoch >= 0, counter >= 0 else {
       return nil
@@ -105,7 +105,7 @@ public struct WatchNotes: Sendable {
 
   public init(run: RunFolder) { files = RecordFiles(run: run, name: "watch") }
 
-  /// Nil where there is none that counts.
+  /// Nil if no note counts.
   public func read(_ id: String) throws(LedgerError) -> WatchNote? {
     try files.read(id).flatMap(WatchNote.init(parsing:))
   }
@@ -117,6 +117,6 @@ public struct WatchNotes: Sendable {
     try files.write(note.encoded(), for: id)
   }
 
-  /// One that is not there is no error.
+  /// A missing file is not an error.
   public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
 }

@@ -2,7 +2,7 @@
 public enum ApprovalTimeout {
   /// Seconds. Longer than a slow network's first answer, shorter than sshd's LoginGraceTime of 120 s.
   public static let bounds: ClosedRange<Int64> = 5...90
-  /// The bounds, for whoever wrote another value.
+  /// The bounds in words, for a message about another value.
   public static let takes = "a duration from 5s to 90s"
 
   /// Seconds; nil for what is not a duration, and for one outside the bounds.

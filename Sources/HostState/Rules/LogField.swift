@@ -2,7 +2,8 @@ import IAMPASSProtocol
 
 /// One `name=value` of a log line, for values that others choose: PAM_RHOST, PAM_SERVICE, a user's name.
 public enum LogField {
-  /// `name=value`, the value without white space, controls and marks of direction; `-` for no value and for an empty one.
+  /// `name=value`, the value without white space, controls and marks of direction; `-` for no value and for an empty
+  /// one.
   ///
   /// The value is read by scalars. A combining mark makes one Character with the space before it, and U+00A0 is not
   /// `" "`: read by Characters, both would let a value begin a field of its own.

@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 /// The words after `pam_iampass.so` in a PAM file.
 ///
-/// The one reader of them: what the module refuses, `iampassctl check` reports by the same code.
+/// No other code reads them: what the module refuses, `iampassctl check` reports by this reader.
 public struct ModuleArguments: Sendable, Equatable {
   /// Every word that is known, for a hint.
   public static let grammar =
@@ -13,11 +13,11 @@ public struct ModuleArguments: Sendable, Equatable {
   /// Seconds within ``ApprovalTimeout/bounds``; nil: `approval_timeout` of the configuration.
   public private(set) var timeout: Int64?
   public private(set) var prompt = PromptMode.auto
-  /// None leaves the choice to the service.
+  /// An empty list leaves the choice to the service.
   public private(set) var methods: [AuthenticationMethod] = []
   public private(set) var failsOpen = false
-  /// A module after this one asks for a password, so that the user can be sent to its prompt. The module cannot see
-  /// the rest of its stack: whoever writes the line says it.
+  /// A module after this one asks for a password, so that the user can be sent to its prompt. The module cannot see the
+  /// rest of its stack: the administrator who writes the line says it.
   public private(set) var passwordFollows = true
   public private(set) var isDebugging = false
   /// Names of words that this version does not know, for a warning.
@@ -80,7 +80,7 @@ public struct ModuleArguments: Sendable, Equatable {
     return .taken
   }
 
-  /// Nil where one of the names is not a method.
+  /// Nil if one of the names is not a method.
   private static func methods(_ text: String) -> [AuthenticationMethod]? {
     let names = text.split(separator: ",", omittingEmptySubsequences: false)
     let methods = names.compactMap { AuthenticationMethod(rawValue: String($0)) }

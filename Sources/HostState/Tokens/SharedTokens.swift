@@ -4,15 +4,15 @@ import IAMPASSProtocol
 
 /// Whether several users of the users file may have one token, so that one phone signs all of them in.
 public enum SharedTokens: String, Sendable, CaseIterable {
-  /// None of them is signed in.
+  /// Such users are not signed in.
   case refused
-  /// They are, but never together with root.
+  /// Such users are signed in, unless root is among them.
   case allowed
 
   /// Users who may have one token; each is looked up in the system, to see whether it is root.
   public static let greatestCount = 32
 
-  /// Why a user's token does not sign in; nil where it does.
+  /// Why a user's token does not sign in; nil if it does.
   ///
   /// - Parameters:
   ///   - holders: all who have it, or more than ``greatestCount``.
@@ -32,7 +32,7 @@ public enum SharedTokens: String, Sendable, CaseIterable {
 }
 
 extension UnixUsername {
-  /// Whether it is a name of root's, by the system or, where that does not answer, as written.
+  /// Whether the name is root's: by the system or, if the system does not answer, as written.
   public static func isRoots(_ name: UnixUsername) -> Bool { name.text == "root" || SystemUser(named: name)?.uid == 0 }
 }
 
@@ -49,7 +49,7 @@ struct TokenHolders {
     self.greatest = greatest
   }
 
-  /// Looks at the next lines; false where no more need be shown.
+  /// Looks at the next lines; false if the caller need not show more.
   mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
     var next = 0
     while next < lines.count, names.count < greatest {
@@ -63,7 +63,7 @@ struct TokenHolders {
     return names.count < greatest
   }
 
-  /// A token has no colon: a name with one in it has another token.
+  /// A token has no colon: a name that holds a colon has another token.
   private mutating func note(_ name: UnsafeRawBufferPointer) {
     guard name.first != UInt8(ascii: "#"), !name.contains(UInt8(ascii: ":")) else { return }
     names.append(String(decoding: name, as: UTF8.self))

@@ -10,16 +10,16 @@ struct TokenSearch {
   private var isFirst = true
   /// What the pieces so far have for the user.
   private(set) var token: Secret?
-  /// Whether something was seen for which the file is refused.
+  /// Whether the pieces so far have something for which the file is refused.
   private(set) var hasTrouble = false
 
   init(_ user: UnixUsername) { key = Self.key(of: user) }
 
-  /// Looks at the next lines; false where no more need be shown.
+  /// Looks at the next lines; false if the caller need not show more.
   mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
     hasTrouble = hasTrouble || isFirst && Self.beginsWithMark(lines)
     isFirst = false
-    // A comment is nobody's line, whatever name it begins with.
+    // A comment names no user, whatever name it begins with.
     guard key.first != UInt8(ascii: "#") else { return false }
     hasTrouble = hasTrouble || Self.damagedLine(for: key, in: lines) != nil
     var next = 0
@@ -34,14 +34,14 @@ struct TokenSearch {
 
   static func key(of user: UnixUsername) -> [UInt8] { Array(user.text.utf8) + [UInt8(ascii: ":")] }
 
-  /// Where the next line that begins with `key` begins, by memmem(3): there may be 100,000 users.
+  /// The position of the next line that begins with `key`, by memmem(3): there may be 100,000 users.
   static func line(beginning key: [UInt8], in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var start = start
     while start < text.count {
       // SAFETY: `start` is inside the buffer, and the search ends at its end.
       guard let found = iampass_find(text.baseAddress! + start, text.count - start, key, key.count) else { return nil }
       let index = UnsafeRawPointer(found) - text.baseAddress!
-      // Not at a line's beginning it is the end of another's name, or part of a token.
+      // Elsewhere in a line the key is the end of another name, or part of a token.
       if index == 0 || text[index - 1] == UInt8(ascii: "\n") { return index }
       start = index + 1
     }
@@ -59,9 +59,9 @@ struct TokenSearch {
     return UnsafeRawBufferPointer(rebasing: text[start..<end])
   }
 
-  /// Where the first line begins that has a NUL or a carriage return in it, and may be the line of whom `key` names.
+  /// The position of the first line that has a NUL or a carriage return and may be the line of the user in `key`.
   static func damagedLine(for key: [UInt8], in text: UnsafeRawBufferPointer) -> Int? {
-    // Nearly all files have none.
+    // Nearly every file is without them.
     guard hasStray(text) else { return nil }
     var start = 0
     while start < text.count {
@@ -73,8 +73,8 @@ struct TokenSearch {
     return nil
   }
 
-  /// The characters were put into the user's own line, or stand where lines should end: in case of doubt the line is
-  /// the user's, who would else count as somebody without a token.
+  /// The characters were put into the user's own line, or stand at the end of a line. In case of doubt the line is the
+  /// user's: otherwise the user would count as one without a token.
   private static func mayName(_ key: [UInt8], _ line: UnsafeRawBufferPointer) -> Bool {
     line.filter { !isStray($0) }.starts(with: key)
       || line.split(whereSeparator: isStray).contains { $0.starts(with: key) }

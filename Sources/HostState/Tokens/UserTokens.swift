@@ -53,7 +53,7 @@ public struct UserTokens: Sendable {
     if bytes.withUnsafeBytes({ TokenSearch.beginsWithMark($0) }) { throw .notText(line: 1) }
   }
 
-  /// The token that the file at `path` has for the user now, for a sign-in; nil where it has none. One that others have
+  /// The token that the file at `path` has for the user now, for a sign-in; nil without one. A token that others have
   /// too is refused unless `sharing` allows it, and always if one of them is root.
   ///
   /// The same as reading the whole file and asking it, in less time and memory.
@@ -69,7 +69,7 @@ public struct UserTokens: Sendable {
       holders = search.token.map { TokenHolders(of: $0) }
       if !search.hasTrouble { try file.read { holders?.look(at: $0) ?? false } }
     } catch { throw .file(error) }
-    // Which line is wrong can be said by who reads it whole.
+    // Only a reader of the whole file can say which line is wrong.
     if search.hasTrouble { return try UserTokens(path: path).token(of: user, sharing: sharing, isRoot: isRoot) }
     guard let token = search.token, let holders else { return nil }
     if let refusal = sharing.refusal(of: user, holders.names, isRoot: isRoot) { throw refusal }
@@ -87,7 +87,7 @@ public struct UserTokens: Sendable {
     return token
   }
 
-  /// The user's token, whoever has it too; nil where the file has none for this user.
+  /// The user's token, even if others have it too; nil if the file names no token for this user.
   public func token(of user: UnixUsername) throws(UserTokensError) -> Secret? {
     let key = TokenSearch.key(of: user)
     guard key.first != UInt8(ascii: "#") else { return nil }

@@ -13,8 +13,8 @@ public struct UserTokensEditor: Sendable {
     self.sharing = sharing
   }
 
-  /// The user's token: the one in the file, else `fresh`, which is added at the end, unless it may not be shared with
-  /// somebody who has it.
+  /// The user's token: the one in the file, or otherwise `fresh`, which is added at the end. A token that another user
+  /// has is added only if it may be shared.
   public func token(
     of user: UnixUsername, orAdd fresh: Secret
   ) throws(UserTokensError) -> (token: Secret, isNew: Bool) {
@@ -22,7 +22,7 @@ public struct UserTokensEditor: Sendable {
       var text = try current() ?? []
       let known = try UserTokens(parsing: text)
       if let token = try known.token(of: user) { return (token, false) }
-      // A sign-in passes over another's damaged line; whoever edits the file can mend it.
+      // A sign-in passes over another user's damaged line; an editor asks for its repair.
       if let line = known.damagedLines().first { throw .notText(line: line) }
       try check(fresh, of: user, among: known.users(having: fresh))
       if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
@@ -32,7 +32,7 @@ public struct UserTokensEditor: Sendable {
     }
   }
 
-  /// Adds these users at the end, all or none; who has this very token already is passed over.
+  /// Adds these users at the end, all or no one. A user who has this very token already is passed over.
   public func add(_ entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) {
     try locked { () throws(UserTokensError) in try replace(with: try text(with: entries)) }
   }
@@ -87,7 +87,7 @@ public struct UserTokensEditor: Sendable {
     return UserTokensRemoval(file, lock)
   }
 
-  /// Nil where there is no file yet.
+  /// Nil if there is no file yet.
   private func current() throws(UserTokensError) -> [UInt8]? {
     do {
       return try SecureFile.read(path, privacy: .secret, limit: UserTokens.greatestSize)
@@ -121,7 +121,7 @@ public struct UserTokensEditor: Sendable {
 
 /// The users file without one line, written beside the old one. No other editor changes it before this one goes.
 public final class UserTokensRemoval {
-  /// Nil where there is no users file.
+  /// Nil if there is no users file.
   private var file: NewFile?
   private let lock: UserTokensLock
 
@@ -138,12 +138,12 @@ public final class UserTokensRemoval {
   }
 }
 
-/// Held while it lives.
+/// The lock is held while this object lives.
 private final class UserTokensLock {
   private let descriptor: Int32
 
   init(_ path: String) throws(UserTokensError) {
-    // A file of its own that only root can open: anyone may lock a folder that he can read.
+    // A lock file that only root can open: anyone may lock a folder that they can read.
     let lock = path + ".lock"
     descriptor = iampass_open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .file(SecureFile.openError(lock)) }

@@ -4,7 +4,7 @@ import IAMPASSProtocol
 
 /// One sign-in by phone, from the user's name to the record of an active session.
 ///
-/// Knows nothing of PAM, of the network or of files, so that it can run for callers who may not reach them.
+/// It does not know PAM, the network or files, so that it can run for callers that may not reach them.
 public struct LoginAttempt {
   let request: LoginRequest
   let policy: LoginPolicy
@@ -47,7 +47,8 @@ public struct LoginAttempt {
 }
 
 extension LoginAttempt {
-  /// A user without a token is told nothing here, but in sshd, where a missing prompt would tell who has one.
+  /// Without a token the attempt ends here and says nothing. sshd still asks: a missing prompt would tell who has a
+  /// token.
   private func lookUpToken() throws(Refusal) -> Secret? {
     let token: Secret?
     do { token = try tokens.token(of: request.user) } catch { throw .misconfigured(error) }
@@ -60,7 +61,7 @@ extension LoginAttempt {
     return token
   }
 
-  /// Where the phone is to show the command, nothing is asked without it.
+  /// If the phone is to show the command, the phone is not asked without it.
   private func requireCommandToShow() throws(Refusal) {
     guard policy.sendsContext, policy.sendsCommand else { return }
     guard let command = request.command else { throw .commandNotRead }
@@ -72,7 +73,7 @@ extension LoginAttempt {
       service.prepare()
       return
     }
-    // Whoever runs ssh without a terminal, or su behind a pipe, has the question answered before anybody saw it.
+    // ssh without a terminal, and su behind a pipe, answer the question before anybody can read it.
     var answer = try self.answer(to: prompt)
     if answer == nil { answer = try self.answer(to: prompt) }
     guard let typed = answer else { throw .answeredByNobody }
@@ -191,7 +192,7 @@ extension LoginAttempt {
     }
   }
 
-  /// Tells the service; where it cannot be told, the request expires there by itself.
+  /// Tells the service. If that fails, the request expires there by itself.
   private func cancel(_ session: RemoteSession) {
     try? service.end(session, deadline: clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
   }

@@ -6,7 +6,7 @@ import IAMPASSProtocol
 
 /// ② The token that stands for a user at the service.
 public protocol TokenLookup {
-  /// Nil where the user has none.
+  /// Nil if the user has none.
   func token(of user: UnixUsername) throws(Misconfiguration) -> Secret?
 }
 
@@ -25,13 +25,13 @@ public protocol AuthenticationService {
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError)
 }
 
-/// Why a conversation failed: there is nobody at the other end.
+/// Why a conversation failed: nobody is at the other end.
 public enum ConversationError: Error, Sendable, Equatable { case gone }
 
 /// The user at the terminal.
 public protocol Conversation {
   func say(_ text: String) throws(ConversationError)
-  /// What was typed, empty for Enter alone; nil where the host answered with nothing.
+  /// What was typed, empty for Enter alone; nil if the host answered with nothing.
   func ask(_ prompt: String) throws(ConversationError) -> Secret?
   /// Hands a typed password to the next module.
   func keepPassword(_ password: Secret) throws(ConversationError)
@@ -52,6 +52,6 @@ public protocol RequestLimit {
 /// The clock of one attempt.
 public protocol LoginClock {
   func now() -> MonotonicInstant
-  /// Waits; true where the user interrupted.
+  /// Waits; true if the user interrupted.
   func pause(milliseconds: Int64) -> Bool
 }

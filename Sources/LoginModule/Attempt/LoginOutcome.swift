@@ -10,6 +10,6 @@ public enum LoginOutcome: Sendable {
 /// An approved sign-in.
 public struct SignIn: Sendable {
   public let session: ActiveSession
-  /// Nil where no record could be kept, and the session needs none.
+  /// Nil if no record could be kept, and the session needs none.
   public let record: SessionRecord?
 }

@@ -1,17 +1,17 @@
 import HostState
 import IAMPASSProtocol
 
-/// What the configuration and the module's arguments say of one attempt.
+/// What the configuration and the module's arguments say about one attempt.
 public struct LoginPolicy: Sendable {
-  /// Until the service has taken the request, in seconds.
+  /// The longest time until the service has taken the request, in seconds.
   static let greatestStartSeconds: Int64 = 15
-  /// An empty answer that came faster is a program's: a person needs longer to read the question. Milliseconds.
+  /// A faster empty answer comes from a program: a person needs longer to read the question. Milliseconds.
   static let fastestEnter: Int64 = 250
-  /// Between two looks whether the user's other request has ended, in milliseconds.
+  /// The pause between two looks whether the user's other request has ended, in milliseconds.
   static let ownRequestStep: Int64 = 1_000
-  /// Rung later than this before the time is up, nobody could answer the phone; in milliseconds.
+  /// With less time left nobody could answer the phone, so that it is not rung. Milliseconds.
   static let leastForAnAnswer: Int64 = 3_000
-  /// For telling the service that nobody waits any more.
+  /// The longest time for telling the service that nobody waits any more. Milliseconds.
   static let cancelMilliseconds: Int64 = 1_000
 
   public var prompt: PromptMode
@@ -21,11 +21,11 @@ public struct LoginPolicy: Sendable {
   /// Seconds.
   public var sessionDuration: Int64
   public var sendsContext: Bool
-  /// The session is one that the helper must watch: not sudo's or su's.
+  /// The helper must watch the session: every session but sudo's and su's.
   public var mustWatch: Bool
-  /// With the context.
+  /// The context holds the command line.
   public var sendsCommand: Bool
-  /// A command that the phone would not show whole is not asked for.
+  /// The phone is not asked about a command that it would not show whole.
   public var refusesLongCommands: Bool
 
   public init(
@@ -42,10 +42,10 @@ public struct LoginPolicy: Sendable {
     self.refusesLongCommands = refusesLongCommands
   }
 
-  /// The question that comes before the phone rings; nil where it rings at once.
+  /// The question that comes before the phone rings; nil if it rings at once.
   ///
-  /// Ringing at once is for who asks for himself at a terminal: otherwise any local user could ring any phone with
-  /// `su NAME`, and bots with ssh.
+  /// The phone rings at once only for users who ask for themselves at a terminal. Otherwise any local user could ring
+  /// any phone with `su NAME`, and bots with ssh.
   func promptBeforeRinging(_ request: LoginRequest) -> String? {
     switch prompt {
     case .push: return nil

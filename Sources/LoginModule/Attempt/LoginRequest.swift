@@ -2,16 +2,16 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Who wants in, where, and from where: what the PAM host says.
+/// Who wants to sign in, through which service and from which place: what the PAM host says.
 public struct LoginRequest: Sendable, Equatable {
   public var user: UnixUsername
   public var service: String
   public var tty: String?
   public var remoteHost: String?
-  /// PAM_RUSER: who asks.
+  /// PAM_RUSER: the user who asks.
   public var remoteUser: String?
   public var callingUID: UInt32
-  /// PAM_AUTHTOK is set: we are the second factor.
+  /// PAM_AUTHTOK is set: the phone is the second factor.
   public var hasPassword: Bool
   public var command: String?
   public var hostName: String?
@@ -33,7 +33,7 @@ public struct LoginRequest: Sendable, Equatable {
 
   public var isSSH: Bool { service == "sshd" }
 
-  /// Whether the user asks for himself at a terminal, as in sudo.
+  /// Whether users ask for themselves at a terminal, as in sudo.
   var isOwnTerminal: Bool {
     remoteUser.flatMap { UnixUsername(validating: $0) } == user && tty?.isEmpty == false && remoteHost == nil
   }

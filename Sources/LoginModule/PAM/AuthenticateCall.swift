@@ -5,8 +5,8 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One call of `pam_sm_authenticate`: reads what the host and the files say, runs ``LoginAttempt``, and tells host, user
-/// and log how it ended.
+/// One call of `pam_sm_authenticate`: reads what the host and the files say, runs ``LoginAttempt``, and tells host,
+/// user and log how it ended.
 struct AuthenticateCall {
   let host: PAMHost
   let words: [String]
@@ -103,8 +103,8 @@ struct AuthenticateCall {
     return answer.code(for: refusal)
   }
 
-  /// An ending before a name was asked for: said and logged once for each handle and user, however often a mistyped
-  /// password brings the stack back. Where that cannot be kept it is said again; no phone rings for it.
+  /// An ending before a name was asked for. It is said and logged once for each handle and user, however often a
+  /// mistyped password brings the stack back. If it cannot be remembered it is said again; no phone rings.
   private func refuseOnce(_ refusal: Refusal, _ answer: PAMAnswer) -> Int32 {
     let name = host.item(PAM_USER) ?? ""
     // PAM_IGNORE was remembered for an outage; a broken configuration must still fail.
@@ -117,7 +117,7 @@ struct AuthenticateCall {
     host.kept(KeptEnding.name, as: KeptEnding.self).flatMap { $0.user.utf8.elementsEqual(name.utf8) ? $0 : nil }
   }
 
-  /// One line an ending: who, through what, from where, how, and which record.
+  /// One line for each ending: user, service, remote host, how it ended, and which record.
   private func log(_ priority: Int32, _ outcome: String, user: String?, _ detail: String) {
     let whose = LogField.signIn(user: user, service: host.service, remoteHost: host.item(PAM_RHOST))
     host.log(priority, "\(outcome) \(whose) \(detail)")
@@ -129,13 +129,13 @@ struct AuthenticateCall {
 }
 
 extension AuthenticateCall {
-  /// What a request earlier on this ssh connection ended as. Where that cannot be known, no more are sent on it.
+  /// The ending of an earlier request on this ssh connection. If that cannot be known, the connection sends no more.
   private func codeOfEarlierTry(_ name: String, _ setup: HostSetup) -> Int32? {
     guard let connection = connection(name) else { return PAM_AUTHINFO_UNAVAIL }
     do {
       guard let text = try ConnectionMemory(run: setup.run).ending(on: connection) else { return nil }
       let code = Int32(text) ?? PAM_AUTHINFO_UNAVAIL
-      // Whatever the file holds, it never signs anyone in or steps aside.
+      // Whatever the file holds, the code never signs anyone in and is never PAM_IGNORE.
       return [PAM_AUTH_ERR, PAM_AUTHINFO_UNAVAIL, PAM_MAXTRIES].contains(code) ? code : PAM_AUTHINFO_UNAVAIL
     } catch {
       host.log(LOG_ERR, "cannot look up this connection's requests: \(error.explanation)")

@@ -53,7 +53,8 @@ final class KeptSession {
     }
   }
 
-  /// Ends the session once: the helper tells the service, so that logging out is never slow; where none runs, this does.
+  /// Ends the session once. The helper tells the service, so that logging out is never slow; without a helper this
+  /// does.
   ///
   /// login and su run the clean-up in the user's own child: only the process that authenticated acts.
   func end(for host: PAMHost) {
@@ -74,7 +75,7 @@ final class KeptSession {
   private func isHandedOver(_ setup: HostSetup, _ host: PAMHost) -> Bool {
     guard let recordID else { return false }
     do { try setup.ledger.release(recordID) } catch .file(let error) where error.code == .missing {
-      // The helper knows its end already, or that of the one that a renewal put in its place.
+      // The helper knows of this record's end already, or of its end after a renewal replaced it.
       return setup.helper.isThere
     } catch {
       host.log(LOG_WARNING, "record \(recordID) not marked as closed: \(error.explanation)")

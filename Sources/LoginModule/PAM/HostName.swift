@@ -2,7 +2,7 @@ import Glibc
 
 /// What this computer calls itself (gethostname(2)).
 enum HostName {
-  /// Nil where the kernel does not tell.
+  /// Nil if the kernel does not tell.
   static func current() -> String? {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return nil }

@@ -53,7 +53,7 @@ struct LoginComposition {
       refusesLongCommands: configuration.longCommand == .refuse)
   }
 
-  /// `auto`: `setup` requires signed replies where the service announced our additions, context among them.
+  /// `auto`: `setup` requires signed replies if the service announced our additions, context among them.
   private var sendsContext: Bool {
     switch setup.configuration.sendContext {
     case .yes: true

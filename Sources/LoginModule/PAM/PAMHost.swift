@@ -12,7 +12,7 @@ struct PAMHost {
 
   var service: String { item(PAM_SERVICE) ?? "" }
 
-  /// PAM_USER, asked for where the host has not set it; nil where it cannot be had.
+  /// PAM_USER; the host asks for the name if it is not set. Nil if the host has no name.
   func user() -> String? {
     var name: UnsafePointer<CChar>?
     guard pam_get_user(handle, &name, nil) == PAM_SUCCESS, let name else { return nil }
@@ -26,7 +26,7 @@ struct PAMHost {
     return Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
   }
 
-  /// A text item; nil where it is not set or empty.
+  /// A text item; nil if the item is not set, or empty.
   func item(_ item: Int32) -> String? {
     guard let value = iampass_pam_item(handle, item) else { return nil }
     let text = String(cString: value)

@@ -97,7 +97,8 @@ extension TransportError.Code {
     case .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
       .tlsRefused, .silent, .connectionLost, .interrupted:
       "server not reachable (\(explanation))"
-    // These explanations are sentences: they say the certificate's fault and, for a wrong time, the clock to check first.
+    // These explanations are sentences: they say the certificate's fault and, for a wrong time, the clock to check
+    // first.
     case .certificateExpired, .certificateNotYetValid: explanation
     case .tlsTooOld, .certificateForAnotherHost, .certificateUntrusted:
       "the server cannot be trusted (\(explanation)); ask your administrator"

@@ -14,7 +14,7 @@ struct SessionCall {
   let host: PAMHost
   let words: [String]
 
-  /// PAM_SUCCESS where nobody signed in by phone, or the session needs no watching.
+  /// PAM_SUCCESS if nobody signed in by phone, or the session needs no watching.
   func open() -> Int32 {
     let service = host.service
     guard !UnwatchedServices.contains(service) else { return PAM_SUCCESS }
@@ -66,7 +66,7 @@ struct SessionCall {
     return PAM_SUCCESS
   }
 
-  /// No unwatched session: the sign-in is ended at the service too.
+  /// A session that cannot be watched is refused, and ended at the service too.
   private func fail(
     _ reason: String, _ kept: KeptSession?, _ record: SessionRecord? = nil, _ setup: HostSetup? = nil
   ) -> Int32 {

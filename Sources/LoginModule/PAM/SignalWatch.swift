@@ -8,8 +8,8 @@ import IAMPASSClient
 /// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
 /// cancelled at the service. Signals that the host ignores are left alone: blocked, they would be pending all the same.
 ///
-/// One of these is looked at: the terminal's own interrupt. An ancestor can have left SIGINT ignored (`trap '' INT`, a
-/// command in a script's background), and whoever presses Ctrl-C would wait for nothing until the time is up.
+/// One ignored signal counts all the same: the terminal's own interrupt. An ancestor can have left SIGINT ignored
+/// (`trap '' INT`, a command in a script's background). A user who presses Ctrl-C would wait until the time is up.
 final class SignalWatch: Interruption {
   let descriptor: Int32
   /// Blocked during the wait.
@@ -17,7 +17,7 @@ final class SignalWatch: Interruption {
   private var before = sigset_t()
   private var hasEnded = false
   private let signals: [Int32]
-  /// Whether SIGINT is ignored; it is taken then, to see who sent it, and put back at the end.
+  /// Whether SIGINT is ignored. The watch then takes the signal, to see who sent it, and puts it back at the end.
   private let ignoresInterrupt = iampass_ignores(SIGINT) != 0
   private var taken: siginfo_t?
   private var hasTerminalInterrupted = false
@@ -50,7 +50,7 @@ final class SignalWatch: Interruption {
     var info = siginfo_t()
     while iampass_take_signal(SIGINT, &info) != 0 {
       taken = info
-      // By a process: the host ignores it, and so does its module.
+      // A process sent the signal: the host ignores it, and so does its module.
       if iampass_is_kernels(&info) != 0 { hasTerminalInterrupted = true }
     }
     return hasTerminalInterrupted
@@ -68,7 +68,7 @@ final class SignalWatch: Interruption {
     guard !hasEnded else { return }
     hasEnded = true
     if descriptor >= 0 { close(descriptor) }
-    // A host that had it blocked finds it pending; elsewhere it would never have been.
+    // A host that had blocked SIGINT finds it pending; for any other host it would never have been pending.
     if var taken, sigismember(&before, SIGINT) == 1 { _ = iampass_put_back_signal(SIGINT, &taken) }
     pthread_sigmask(SIG_SETMASK, &before, nil)
   }
@@ -76,7 +76,7 @@ final class SignalWatch: Interruption {
 
 /// The monotonic clock, and pauses that an interruption ends.
 struct HostClock: LoginClock {
-  /// Looks at the pending signals at least this often, in milliseconds, where the descriptor is missing.
+  /// Without a descriptor the pending signals are looked at this often, in milliseconds.
   private static let slice: Int64 = 100
 
   let signals: SignalWatch
