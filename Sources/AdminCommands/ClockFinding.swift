@@ -1,7 +1,9 @@
+import IAMPASSProtocol
+
 /// This computer's clock against the service's.
 public enum ClockFinding {
-  /// Requests further apart than this are refused by the service, in seconds.
-  public static let window: Int64 = 300
+  /// The service refuses requests further apart than this, in seconds.
+  public static let window = RequestSigner.clockWindow
   /// Seconds from which a clock is worth looking at: a synchronised one is within one.
   static let notable: Int64 = 30
 

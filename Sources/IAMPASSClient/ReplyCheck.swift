@@ -3,9 +3,6 @@ import IAMPASSProtocol
 /// What one reply proves: its status, the service's clock and its signatures, read at this one place for sign-ins, for
 /// the helper and for `setup`.
 struct ReplyCheck {
-  /// The service refuses requests older or younger than this many seconds.
-  static let clockWindow: Int64 = 300
-
   let reply: HTTPReply
   let question: SealedRequest
   let credential: ServiceCredential
@@ -39,7 +36,7 @@ struct ReplyCheck {
 
   /// In whole minutes; nil for clocks within the service's window.
   private var clockRefusal: ServiceError? {
-    guard let distance = clockDifference?.magnitude, distance > Self.clockWindow else { return nil }
+    guard let distance = clockDifference?.magnitude, distance > RequestSigner.clockWindow else { return nil }
     return .clockDiffers(minutes: Int64(distance / 60))
   }
 

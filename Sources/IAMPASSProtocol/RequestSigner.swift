@@ -14,6 +14,8 @@ public enum SigningError: Error, Equatable, Sendable {
 
 /// Signs requests of protocol 1 for one identity: an application, a host credential, or a session.
 public struct RequestSigner: Sendable {
+  /// A service refuses requests whose time stamp is further from its own clock than this, in seconds.
+  public static let clockWindow: Int64 = 300
   /// The bytes of SHA-256 and HMAC-SHA-256 that a signature uses, counted from the left.
   private static let signatureLength = 16
   /// The length of a secret in the documented scheme, in bytes.

@@ -39,7 +39,7 @@ struct VerifiedClient: Sendable {
 /// The check of a request's signature, time stamp and nonce.
 struct SignatureCheck: Sendable {
   /// How far a client's clock may be off, in seconds.
-  static let clockWindow: Int64 = 300
+  static let clockWindow = RequestSigner.clockWindow
   /// From a request's stamp until its nonce may be forgotten, in seconds: the window, and as much again, since the
   /// service's own clock may be set back a little.
   static let nonceLifetime: Int64 = 2 * clockWindow
