@@ -1,14 +1,18 @@
-"""Steps of the published Python client, one a line of standard input, for test_published_client.py.
+"""Steps of a published Python client, one a line of standard input, for test_published_client.py.
 
-A step is JSON: {"call": name, "arguments": [...]}; its result is a line of JSON.
+usage: published_client.py PACKAGE APPLICATION SECRET
+
+PACKAGE is IAMPASS or Activeconnect, whose modules have the same names. A step is JSON: {"call": name, "arguments": [...]}; its result is a line of JSON.
 """
 
+import importlib
 import json
 import sys
 
-from IAMPASS.authentication_api import AuthenticationAPI
-from IAMPASS.authentication_method import AuthenticationMethod
-from IAMPASS.management_api import ManagementAPI
+package, application_id, application_secret = sys.argv[1:]
+AuthenticationAPI = importlib.import_module(f"{package}.authentication_api").AuthenticationAPI
+AuthenticationMethod = importlib.import_module(f"{package}.authentication_method").AuthenticationMethod
+ManagementAPI = importlib.import_module(f"{package}.management_api").ManagementAPI
 
 
 def told(value):
@@ -22,9 +26,10 @@ class Steps:
         self.authentication = AuthenticationAPI(application, secret)
         self.session = None
 
-    def authenticate(self, user, methods=None, duration=None):
+    def authenticate(self, user, methods=None, *duration):
+        """Activeconnect's client takes no duration."""
         methods = methods and [AuthenticationMethod[name] for name in methods]
-        self.session = self.authentication.authenticate_user(user, methods, duration)
+        self.session = self.authentication.authenticate_user(user, methods, *duration)
         return {"in_progress": self.session.in_progress, "reason": self.session.failure_reason}
 
     def status(self):
@@ -34,7 +39,7 @@ class Steps:
         return self.session.destroy()
 
 
-steps = Steps(*sys.argv[1:])
+steps = Steps(application_id, application_secret)
 for line in sys.stdin:
     step = json.loads(line)
     call = getattr(steps, step["call"], None) or getattr(steps.management, step["call"])
