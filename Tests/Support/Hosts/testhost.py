@@ -79,6 +79,15 @@ class Host:
             raise CannotBoot(answer.stderr.strip())
         if answer.returncode != 0:
             raise RuntimeError(answer.stderr)
+        self._find_leader()
+
+    def reboot(self):
+        """As after a power cut: nothing ends in order. Comes back with the service."""
+        self._call("host", "reboot", self.folder)
+        self._find_leader()
+        self.wait_for_service()
+
+    def _find_leader(self):
         self.leader = int(pathlib.Path(self.folder, "leader").read_text())
 
     def stop(self):
@@ -135,6 +144,9 @@ class Host:
 
     def start_service(self):
         self.run("systemctl", "start", "iampass-server")
+        self.wait_for_service()
+
+    def wait_for_service(self):
         deadline = time.monotonic() + 60
         while not self.run("ss", "-Hltn", "src 127.0.0.1:8443"):
             if time.monotonic() > deadline:
@@ -164,13 +176,13 @@ class Host:
     @contextlib.contextmanager
     def changed(self, inside, change):
         """The host's file with its text changed, put back at the end."""
-        file = self.path(inside)
-        before = file.read_text()
-        file.write_text(change(before))
+        before = self.path(inside).read_text()
+        self.path(inside).write_text(change(before))
         try:
             yield
         finally:
-            file.write_text(before)
+            # After a reboot the same file has another path from here.
+            self.path(inside).write_text(before)
 
     def module_arguments(self, words):
         """The auth line of common-auth with these arguments."""

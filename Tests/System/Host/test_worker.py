@@ -1,5 +1,6 @@
 """The network workers that wait for sign-ins, as the packaged units have them."""
 
+import contextlib
 import re
 import shlex
 import unittest
@@ -28,7 +29,7 @@ while time.monotonic() < end:
 PASSWORD = r"\[sudo\] password for alice: "
 
 
-class Waiting(HostTestCase):
+class WorkerTestCase(HostTestCase):
     def setUp(self):
         super().setUp()
         self.host.run("systemctl", "reset-failed", f"{UNIT}.service", f"{UNIT}.socket", check=False)
@@ -72,6 +73,8 @@ class Waiting(HostTestCase):
         self.assertIn("root", child.screen)
         self.assert_eventually("the worker is left", lambda: not self.host.workers())
 
+
+class Waiting(WorkerTestCase):
     def test_a_sign_in_takes_one(self):
         self.assert_signed_in(self.sign_in_by_one_that_waits())
 
@@ -145,6 +148,44 @@ class Waiting(HostTestCase):
         self.host.run("pkill", "-KILL", "-x", "sudo")
         child.close(force=True)
         self.assert_eventually("the worker is left", lambda: not self.host.workers())
+
+
+class Confinement(WorkerTestCase):
+    def test_it_has_its_own_keyring_and_landlock(self):
+        self.assertEqual(self.lacks(), [])
+
+    def test_what_the_kernel_refuses_is_logged_once_and_stops_nobody(self):
+        for code, words in (("EPERM", "Operation not permitted"), ("ENOSYS", "Function not implemented")):
+            with self.subTest(code), self.refusing("keyctl", "landlock_create_ruleset", code=code):
+                self.assertEqual(self.lacks(), [f"a keyring of its own: {words}", f"landlock: {words}"])
+
+    def lacks(self):
+        """What a new waiting worker logs as missing, with two sign-ins by workers that it forks."""
+        known = len(self.logged_lacks())
+        self.host.run("systemctl", "restart", UNIT)
+        waiting = self.host.main_pid(UNIT)
+        for _ in range(2):
+            self.assert_signed_in(self.sign_in_by_one_that_waits())
+        self.assertEqual(self.host.main_pid(UNIT), waiting)
+        return self.logged_lacks()[known:]
+
+    def logged_lacks(self):
+        return re.findall(r"iampass-https\[\d+\]: confined without (.*)", self.journal())
+
+    @contextlib.contextmanager
+    def refusing(self, *calls, code):
+        """The kernel answers these calls of the waiting worker with an error."""
+        folder = self.host.path(f"/run/systemd/system/{UNIT}.service.d")
+        folder.mkdir(parents=True, exist_ok=True)
+        refusing = folder / "refusing.conf"
+        refusing.write_text(f"[Service]\nSystemCallFilter=~{' '.join(calls)}\nSystemCallErrorNumber={code}\n")
+        self.host.run("systemctl", "daemon-reload")
+        try:
+            yield
+        finally:
+            refusing.unlink()
+            self.host.run("systemctl", "daemon-reload")
+            self.host.run("systemctl", "restart", UNIT)
 
 
 class Unit(HostTestCase):
