@@ -248,7 +248,27 @@ class Life(unittest.TestCase):
         wait_until("alice has no ticket of sudo's", lambda: machine.sudo_tickets("alice") == [])
         run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
 
-    def test_14_an_upgrade_leaves_sign_ins_and_sessions_alone(self):
+    def test_14_an_upgrade_that_lacks_the_public_address_names_it_and_stops_nothing(self):
+        settings = "/etc/default/iampass-server"
+        before, pid = read(settings), machine.main_pid("iampass-server")
+        write(settings, before + "OPTIONS=--listen 0.0.0.0:8443\n")
+        try:
+            status, said = run("dpkg", "--install", *glob.glob(f"{DEBS}/iampass-server_*.deb"), check=False)
+        finally:
+            write(settings, before)
+        self.assertNotEqual(status, 0)
+        self.assertIn("--public-url", said)
+        self.assertIn("dpkg --configure iampass-server", said)
+        # The old version serves, until the setting is there.
+        self.assertEqual((machine.is_active("iampass-server"), machine.main_pid("iampass-server")), (True, pid))
+        self.assert_sudo_asks_the_phone()
+        run("dpkg", "--configure", "iampass-server")
+        self.assertNotEqual(machine.main_pid("iampass-server"), pid)
+        wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
+        run("dpkg", "--install", *glob.glob(f"{DEBS}/previous/iampass-server_*.deb"))
+        wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
+
+    def test_15_an_upgrade_leaves_sign_ins_and_sessions_alone(self):
         pam, units = machine.pam_files(), ("iampass-helper", "iampass-worker")
         before = {unit: machine.main_pid(unit) for unit in units}
         self.assertNotIn("0", before.values())
@@ -275,23 +295,23 @@ class Life(unittest.TestCase):
         self.assertIn("Signed out", finish(session)[1])
         run("iampass-phone", "return", "--state", machine.PHONE_STATE, user="phone")
 
-    def test_15_the_programs_are_of_the_packages_version(self):
+    def test_16_the_programs_are_of_the_packages_version(self):
         for program, package in (("iampassctl", "libpam-iampass"), ("iampass-server",) * 2, ("iampass-phone",) * 2,
                                  ("/usr/libexec/iampass/iampass-helper", "libpam-iampass")):
             self.assertEqual(run(program, "--version").strip(), version_of(package))
 
-    def test_16_disable_gives_every_pam_file_back(self):
+    def test_17_disable_gives_every_pam_file_back(self):
         run("iampassctl", "disable")
         self.assert_pam_is_as_before()
         self.assert_sudo_takes_the_password()
 
-    def test_17_no_upgrade_or_downgrade_switches_it_on(self):
+    def test_18_no_upgrade_or_downgrade_switches_it_on(self):
         run("dpkg", "--install", *package_files(os.path.join(DEBS, "previous")))
         self.assert_pam_is_as_before()
         run("dpkg", "--install", *package_files())
         self.assert_pam_is_as_before()
 
-    def test_18_who_is_deconfigured_for_another_package_keeps_the_profiles(self):
+    def test_19_who_is_deconfigured_for_another_package_keeps_the_profiles(self):
         run("iampassctl", "enable")
         pam = machine.pam_files()
         # As dpkg calls it before it unpacks a package that breaks this one (Debian Policy 6.6).
@@ -299,7 +319,7 @@ class Life(unittest.TestCase):
             package="libpam-iampass")
         self.assertEqual(machine.pam_files(), pam)
 
-    def test_19_lines_by_hand_stop_the_removal(self):
+    def test_20_lines_by_hand_stop_the_removal(self):
         line = "auth required pam_iampass.so\n"
         before = read("/etc/pam.d/sudo")
         write("/root/elsewhere", line)
@@ -325,7 +345,7 @@ class Life(unittest.TestCase):
         self.assertTrue(os.path.exists(machine.module_path()))
         return said
 
-    def test_20_files_that_disable_could_not_take_away_stop_the_removal(self):
+    def test_21_files_that_disable_could_not_take_away_stop_the_removal(self):
         run("iampassctl", "enable", "--sshd")
         # A file that is mounted upon cannot be taken away (rename(2), unlink(2): EBUSY).
         run("mount", "--bind", SSHD_SETTINGS, SSHD_SETTINGS)
@@ -339,7 +359,7 @@ class Life(unittest.TestCase):
         self.assertFalse(os.path.exists(SSHD_SETTINGS))
         self.assert_pam_is_as_before()
 
-    def test_21_a_removal_during_a_sign_in_lets_it_end(self):
+    def test_22_a_removal_during_a_sign_in_lets_it_end(self):
         run("iampassctl", "enable")
         waiting = terminal(SUDO, user="alice")
         waiting.expect("Approve the sign-in on your phone")
@@ -351,12 +371,12 @@ class Life(unittest.TestCase):
         self.assertEqual(finish(waiting)[0], 0)
         self.assert_sudo_takes_the_password()
 
-    def test_22_a_purge_keeps_tokens_and_data_unless_asked(self):
+    def test_23_a_purge_keeps_tokens_and_data_unless_asked(self):
         apt("purge", *PACKAGES)
         for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/var/lib/iampass-server/iampass.sqlite"):
             self.assertTrue(os.path.exists(path), path)
 
-    def test_23_a_purge_that_is_asked_to_leaves_nothing(self):
+    def test_24_a_purge_that_is_asked_to_leaves_nothing(self):
         apt("install", *package_files())
         run("debconf-set-selections", text_in="libpam-iampass libpam-iampass/remove-secrets boolean true\n"
             "iampass-server iampass-server/remove-data boolean true\n")
