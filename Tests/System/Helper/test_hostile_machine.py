@@ -130,6 +130,37 @@ class Stop(Case):
         self.assertEqual(self.world.watched(), {"a"})
 
 
+class EarlierModule(Case):
+    """A module of the version before is still loaded in a program. It changes the record's file itself, and may write that
+    file back after the helper has removed it."""
+
+    def put(self, record):
+        self.world.write("run/" + record["id"], json.dumps(record))
+        os.rename(self.world.path("run", record["id"]), self.world.path("run/sessions", record["id"]))
+
+    def removed(self):
+        """A record that was watched and released, once the helper has removed it."""
+        self.world.watch("a")
+        record = json.loads(read(self.world.path("run/sessions", self.world.records["a"])))
+        self.world.start_helper()
+        until(lambda: self.world.is_well("a"), "not watched")
+        self.put({**record, "released": True})
+        until(lambda: not self.world.watched() and self.asked("/l") == 1, "the service is not told")
+        return record
+
+    def test_a_released_record_that_comes_back_goes_again(self):
+        self.put({**self.removed(), "released": True})
+        until(lambda: not self.world.watched() and self.asked("/l") == 2, "it stays")
+        self.assertEqual(self.world.bus.orders, [])
+
+    def test_an_open_record_that_comes_back_ends_by_the_services_word(self):
+        record = self.removed()
+        self.service.behaviour["/s/a"] = reply(200, b'{"session_status":"closed"}')
+        self.put(record)
+        until(lambda: self.world.bus.orders, "its session goes on")
+        self.assertEqual(self.world.bus.orders[0], ("TerminateSession", "1"))
+
+
 class NextStart(Case):
     """The computer goes down: `/run` is empty afterwards, and the kernel has another boot id."""
 
