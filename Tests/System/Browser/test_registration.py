@@ -116,7 +116,7 @@ class Registrations(PhonePageTest):
         self.addCleanup(other.close)
         other.open(self.office.link(self.user, lost=True))
         # The loss alone cuts it off.
-        self.browser.sees("#said", "another one took its place")
+        self.browser.sees("#said", "another phone replaced it")
         self.browser.sees("#welcome")
         other.tap("#register")
         other.sees("#said", "phone now")
