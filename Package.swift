@@ -119,10 +119,15 @@ let package = Package(
     .target(name: "WholeStreams", path: "Sources/C/WholeStreams"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
-    .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "CHost"], swiftSettings: lean),
-    .target(name: "HostState", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "CHost"], swiftSettings: lean),
+    .target(name: "HostSystem", dependencies: ["CHost"], swiftSettings: lean),
+    .target(name: "WorkerLink", dependencies: ["HostSystem", "IAMPASSProtocol", "CHost"], swiftSettings: lean),
+    .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink"], swiftSettings: lean),
     .target(
-      name: "LoginModule", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CPAM", "CHost"],
+      name: "HostState", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost"],
+      swiftSettings: lean),
+    .target(
+      name: "LoginModule",
+      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CPAM", "CHost"],
       swiftSettings: lean),
     .target(
       name: "pam_iampass", dependencies: ["LoginModule"] + clearingFree, path: "pam",
@@ -131,11 +136,13 @@ let package = Package(
       linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
     .target(
-      name: "SessionHelper", dependencies: ["IAMPASSProtocol", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
+      name: "SessionHelper",
+      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
       swiftSettings: lean),
 
     .target(
-      name: "AdminCommands", dependencies: ["IAMPASSProtocol", "HostState", "CQRCode"], swiftSettings: strict),
+      name: "AdminCommands", dependencies: ["IAMPASSProtocol", "HostSystem", "HostState", "CQRCode"],
+      swiftSettings: strict),
 
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
     .target(
@@ -155,7 +162,7 @@ let package = Package(
 
     .executableTarget(
       name: "iampass-https",
-      dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "IAMPASSClient", "WholeStreams"],
+      dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
       swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
@@ -163,7 +170,7 @@ let package = Package(
     .executableTarget(
       name: "iampassctl",
       dependencies: [
-        "IAMPASSProtocol", "IAMPASSClient", "HostState", "AdminCommands", "CPAM", "CHost",
+        "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "AdminCommands", "CPAM", "CHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict, linkerSettings: startsFast),
     .executableTarget(
@@ -174,7 +181,7 @@ let package = Package(
     .executableTarget(
       name: "iampass-phone",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "IAMPASSClient",
+        "IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink", "IAMPASSClient",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 

@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 /// Where a command runs, as far as the system says.

@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 
 /// One line of a PAM file, or what stands for it.
 public struct PAMLine: Sendable, Equatable {

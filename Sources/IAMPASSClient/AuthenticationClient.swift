@@ -1,4 +1,6 @@
+import HostSystem
 import IAMPASSProtocol
+import WorkerLink
 
 /// The service's `authentication/*` routes, for one credential.
 public final class AuthenticationClient {

@@ -1,4 +1,6 @@
+import HostSystem
 import IAMPASSProtocol
+import WorkerLink
 
 /// The service's `management/*` routes, for an application's own credential.
 ///

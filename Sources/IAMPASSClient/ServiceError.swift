@@ -1,4 +1,5 @@
 import IAMPASSProtocol
+import WorkerLink
 
 /// Why the service gave no answer that counts. None of these is ever an approval, or the end of a session.
 public enum ServiceError: Error, Sendable, Equatable {

@@ -1,4 +1,6 @@
+import HostSystem
 import IAMPASSProtocol
+import WorkerLink
 
 /// Calls that change nothing and ring no phone, for finding out how a service is spoken to.
 public final class ServiceProbe {

@@ -1,4 +1,5 @@
 import IAMPASSProtocol
+import WorkerLink
 
 /// What the service says of a session that was approved.
 public enum SessionAnswer: Sendable, Equatable {

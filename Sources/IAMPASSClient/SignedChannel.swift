@@ -1,4 +1,6 @@
+import HostSystem
 import IAMPASSProtocol
+import WorkerLink
 
 /// Signs requests, sends them, and gives back replies whose status and signature were looked at.
 final class SignedChannel {

@@ -1,5 +1,5 @@
 import CCurl
-import IAMPASSClient
+import WorkerLink
 
 /// One of libcurl's handles with all options except the request.
 final class EasyHandle {

@@ -1,5 +1,5 @@
 import CCurl
-import IAMPASSClient
+import WorkerLink
 
 /// All options that libcurl gets for the service and for a request. Everything else is switched off: libcurl's defaults
 /// read files, follow the environment and add headers.

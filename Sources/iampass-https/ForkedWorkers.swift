@@ -1,6 +1,7 @@
 import CHost
 import Glibc
-import IAMPASSClient
+import HostSystem
+import WorkerLink
 
 /// The forked workers that have not been waited for.
 final class ForkedWorkers {

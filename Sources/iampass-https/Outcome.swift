@@ -1,6 +1,6 @@
 import CCurl
 import CHost
-import IAMPASSClient
+import WorkerLink
 
 /// How a transfer ended, in the module's terms.
 extension Transfer {

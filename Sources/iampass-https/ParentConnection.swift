@@ -1,6 +1,6 @@
 import CHost
 import Glibc
-import IAMPASSClient
+import WorkerLink
 
 /// The worker's end of the socket. It never blocks: a parent that does not read must not hold up other requests.
 final class ParentConnection {

@@ -2,8 +2,9 @@ import CCurl
 import CHost
 import CLibcrypto
 import Glibc
-import IAMPASSClient
+import HostSystem
 import IAMPASSProtocol
+import WorkerLink
 
 /// The worker's loop: any number of requests at once over libcurl's connections.
 final class Service {

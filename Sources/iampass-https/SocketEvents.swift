@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
-import IAMPASSClient
+import HostSystem
+import WorkerLink
 
 /// Waits for libcurl's sockets and for the parent, in one epoll(7).
 ///

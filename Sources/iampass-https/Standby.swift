@@ -1,7 +1,7 @@
 import CCurl
 import CHost
 import Glibc
-import IAMPASSClient
+import WorkerLink
 
 /// Waits for logins with everything loaded, which is most of a worker's cost, and forks a worker for each.
 ///

@@ -1,5 +1,6 @@
 import CCurl
-import IAMPASSClient
+import HostSystem
+import WorkerLink
 
 /// One request under way in libcurl.
 final class Transfer {

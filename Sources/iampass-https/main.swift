@@ -5,7 +5,8 @@
 //   iampass-https USER            one worker; descriptor 3 is its end of its parent's pair of sockets
 //   iampass-https USER standby    descriptor 3 listens: for each login it forks a worker with everything loaded
 import CHost
-import IAMPASSClient
+import HostSystem
+import WorkerLink
 
 // Nobody reads a worker's output. Its exit status tells how it failed, for `strace` and the packager's tests.
 let arguments = CommandLine.arguments

@@ -1,6 +1,8 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSClient
+import WorkerLink
 
 /// Makes Ctrl-C and SIGTERM something to wait for. Otherwise they would end the program in the middle of a request.
 final class Interrupt: Interruption {

@@ -1,5 +1,6 @@
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// What failed, for the person at the terminal: what, where, and what next.
 struct PhoneProblem: Error {

@@ -4,6 +4,7 @@ import DeviceProtocol
 import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// The service, from the phone's side.
 final class PhoneService {

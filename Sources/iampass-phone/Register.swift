@@ -2,6 +2,7 @@ import ArgumentParser
 import DeviceProtocol
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 struct Register: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Register this phone for the user of the link.")

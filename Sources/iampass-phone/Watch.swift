@@ -1,8 +1,10 @@
 import ArgumentParser
 import DeviceProtocol
 import Glibc
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import CHost
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// One change at a time: two admins, or an admin and a script, wait for each other.

@@ -1,8 +1,10 @@
 import ArgumentParser
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 struct HostOptions: ParsableArguments {
   @Option(

@@ -2,8 +2,10 @@ import AdminCommands
 import CHost
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// What `enable` is about to change.
 struct PlannedChange {

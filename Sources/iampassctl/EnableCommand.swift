@@ -2,6 +2,7 @@ import AdminCommands
 import ArgumentParser
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 struct EnableCommand: ParsableCommand {

@@ -2,8 +2,10 @@ import AdminCommands
 import ArgumentParser
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// Why a command stops: what, where, and what next; with an exit code of sysexits.h.
 enum Failure: Error {

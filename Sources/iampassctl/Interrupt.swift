@@ -1,6 +1,8 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSClient
+import WorkerLink
 
 /// Ctrl-C and its kind as something that waits can look at: nothing is left half done, and no terminal without echo.
 final class Interrupt: Interruption {

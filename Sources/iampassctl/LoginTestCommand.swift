@@ -4,6 +4,7 @@ import CHost
 import CPAM
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

@@ -1,6 +1,7 @@
 import AdminCommands
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 /// Each PAM service that has the module, and those that should.

@@ -1,6 +1,7 @@
 import AdminCommands
 import Glibc
 import HostState
+import HostSystem
 
 /// The two profiles of pam-auth-update, switched and read back.
 enum PAMProfiles {

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSClient
 
 /// Another program, run to its end or to its time: fixed environment, output of both kinds together and bounded.

@@ -1,5 +1,6 @@
 import AdminCommands
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

@@ -1,8 +1,10 @@
 import AdminCommands
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// What the service says, asked over the worker as a sign-in would ask it.
 final class ServiceChecks {

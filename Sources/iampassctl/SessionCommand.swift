@@ -2,6 +2,7 @@ import ArgumentParser
 import CHost
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

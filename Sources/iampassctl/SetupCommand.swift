@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import HostState
+import HostSystem
 
 struct SetupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,8 +1,10 @@
 import AdminCommands
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// What replies are refused without.
 struct ReplyPins: Equatable {

@@ -2,6 +2,7 @@ import AdminCommands
 import CHost
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 /// The helper, workers that wait, and logind, as systemd says.

@@ -3,6 +3,7 @@ import ArgumentParser
 import CHost
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 /// A switch-on that undoes itself: a timer, and for a restart in between a service at boot, run `trial-end`.

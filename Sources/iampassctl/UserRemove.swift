@@ -1,5 +1,6 @@
 import ArgumentParser
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

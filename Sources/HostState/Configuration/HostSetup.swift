@@ -1,5 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// What the files say. Each call reads them again, so that a change needs no restart.
 public struct HostSetup {

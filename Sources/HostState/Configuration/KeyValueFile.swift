@@ -1,3 +1,5 @@
+import HostSystem
+
 /// Why a `key = value` file is not used.
 public enum KeyValueError: Error, Sendable, Equatable {
   case file(FileError)

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// Who signed in by phone while `iampassctl enable --trial` runs: a file beside the configuration, there only

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// The origin of a request. Each is counted apart, so that strangers' requests never use up the user's own.

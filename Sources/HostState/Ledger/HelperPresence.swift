@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 
 /// Whether `iampass-helper` looks after the records. It holds locks while it lives; the kernel takes them back however
 /// the helper ends.

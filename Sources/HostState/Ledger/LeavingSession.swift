@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSProtocol
 
 /// A session that the helper logs out, kept in `/run/iampass/leaving` until nothing of it is left.

@@ -1,3 +1,5 @@
+import HostSystem
+
 /// What logind says of one session (org.freedesktop.login1(5), Session objects).
 public struct LogindSession: Sendable, Equatable {
   public let id: String

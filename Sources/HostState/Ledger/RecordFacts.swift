@@ -1,4 +1,5 @@
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// What becomes of a record: each fact is a file beside the record, made once and never changed.

@@ -1,4 +1,5 @@
 import Glibc
+import HostSystem
 
 /// A folder of `/run/iampass` with a file of root's alone for each record's id.
 struct RecordFiles: Sendable {

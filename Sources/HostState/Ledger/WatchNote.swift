@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// What the helper knows of a watched session, kept in `/run/iampass/watch` beside the record: over a restart of the

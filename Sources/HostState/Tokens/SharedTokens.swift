@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// Whether several users of the users file may have one token, so that one phone signs all of them in.

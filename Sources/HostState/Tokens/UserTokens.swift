@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSProtocol
 
 /// Why the users file is not used.

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// Changes the users file: the old one or the new one is there at any moment, and two editors wait for each other.

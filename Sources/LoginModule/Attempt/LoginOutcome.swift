@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// How a sign-in by phone ended.

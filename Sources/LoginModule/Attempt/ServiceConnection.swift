@@ -1,7 +1,9 @@
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 extension HostSetup {
   /// The service, over a worker that is not yet started.

@@ -1,6 +1,7 @@
 import CPAM
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// How an attempt on this handle ended, for the user it was for: login reuses the handle for the next name.

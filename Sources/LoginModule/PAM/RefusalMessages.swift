@@ -1,6 +1,7 @@
 import HostState
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 extension Refusal {
   /// Said once, while a user's sudo waits until the request of another sudo has ended.

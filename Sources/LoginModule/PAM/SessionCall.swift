@@ -2,6 +2,7 @@ import CHost
 import CPAM
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

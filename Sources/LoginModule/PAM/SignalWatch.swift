@@ -1,6 +1,8 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSClient
+import WorkerLink
 
 /// Notices Ctrl-C and its like while the module waits, without a handler: the signals are blocked in this thread, seen
 /// by a descriptor, and left pending for the host, which gets them when the module returns.

@@ -1,6 +1,7 @@
 import CHost
 import CSystemd
 import Glibc
+import HostSystem
 import IAMPASSClient
 
 /// One connection to the system bus, from its start to its loss; it is never taken up again. Nothing here waits longer

@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSClient
 
 /// The system bus over all its connections: a lost one is taken up again after a pause.

@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSClient
 
 /// When a lost bus is tried again: after a quarter of a second, then after twice as long each time, up to half a minute.

@@ -1,5 +1,6 @@
 import CHost
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// logind and the service manager by the system bus. For one thread.

@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 
 /// One session on its way out: told, terminated by logind, then looked after until nothing of it is left.
 ///

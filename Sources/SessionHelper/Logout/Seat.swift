@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 
 /// What the helper does at a session itself, beside logind.
 public protocol Seat: AnyObject {

@@ -1,6 +1,7 @@
 import CHost
 import Glibc
 import HostState
+import HostSystem
 
 /// What still runs of a session: the control group of its scope.
 public struct SessionScope: Sendable {

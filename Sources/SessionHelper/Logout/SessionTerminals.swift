@@ -1,6 +1,7 @@
 import CHost
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 /// The terminals that a session's processes run on. logind's own `TTY` is empty for ssh on Debian 13.

@@ -1,6 +1,7 @@
 import CHost
 import Glibc
 import HostState
+import HostSystem
 
 /// The files by which sudo remembers that a user has authenticated a moment ago.
 public enum SudoTickets {

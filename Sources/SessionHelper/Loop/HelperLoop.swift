@@ -2,8 +2,10 @@ import CHost
 import CSystemd
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// Why the helper does not run.
 public enum HelperError: Error, Sendable {

@@ -1,6 +1,7 @@
 import CHost
 import Glibc
 import HostState
+import HostSystem
 
 /// Tells when processes end, by a descriptor each (pidfd_open(2)): a number that was given anew is never taken for them.
 final class ProcessWatch {

@@ -1,5 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// The service, as the helper asks it: many questions under way, answers later.
 public protocol SessionService: AnyObject {

@@ -2,6 +2,8 @@ import FuzzKit
 import IAMPASSProtocol
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 /// An accepted configuration keeps its promises, and stays the same when it is written again. A refused one names the
 /// line.

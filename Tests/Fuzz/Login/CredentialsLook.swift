@@ -3,6 +3,8 @@ import IAMPASSProtocol
 
 @testable import HostState
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// Credentials are taken only where both lines stand there once and plain; and they sign, or it is said that they cannot.
 func lookAtCredentials(_ text: [UInt8]) {

@@ -1,6 +1,8 @@
 import FuzzKit
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// The worker's words: whole frames or none, the same in one piece and in many, and each written as it was read.
 ///

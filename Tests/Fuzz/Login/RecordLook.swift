@@ -3,6 +3,8 @@ import IAMPASSProtocol
 
 @testable import HostState
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// A record that is taken is whole and within bounds, and the same after it was written; so is the helper's note.
 func lookAtRecord(_ text: [UInt8]) {

@@ -2,6 +2,8 @@ import FuzzKit
 import IAMPASSProtocol
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// What the service says, up to the approval. The first line is `STATUS SIGNING [required|targets]`, the rest the
 /// body.

@@ -2,6 +2,8 @@ import FuzzKit
 import IAMPASSProtocol
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// A service that answers whatever it is asked with one reply.
 final class ScriptedService: HTTPTransport {

@@ -2,6 +2,8 @@ import FuzzKit
 import IAMPASSProtocol
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 /// Whose token it is: by pieces, by the whole file, by the file on disk and by a plain reading of the lines.
 ///

@@ -2,6 +2,8 @@ import Testing
 
 @testable import AdminCommands
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 /// A command that ends sessions must not end itself.
 @Suite struct OwnSessionsTests {

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 @Suite struct BootNameTests {
   private let bootID = "0f6c2c39-7a0e-4a4f-9d3e-1c2b3a495867"

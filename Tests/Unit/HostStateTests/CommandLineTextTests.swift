@@ -1,6 +1,8 @@
 import Testing
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 /// A program's arguments as the phone shows them.
 @Suite struct CommandLineTextTests {

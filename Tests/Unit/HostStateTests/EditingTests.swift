@@ -1,6 +1,7 @@
 import HostState
 import IAMPASSProtocol
 import Testing
+import HostSystem
 
 @Suite struct KeyValueEditorTests {
   private func edited(_ text: String, _ values: (String, String)...) -> String {

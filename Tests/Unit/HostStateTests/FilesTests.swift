@@ -3,6 +3,7 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import HostSystem
 
 /// These run as root, as the module does.
 @Suite struct SecureFileTests {

@@ -7,6 +7,8 @@ import Synchronization
 import Testing
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 /// What concurrent or stopped processes do to each other's records.
 @Suite struct LedgerRaceTests {

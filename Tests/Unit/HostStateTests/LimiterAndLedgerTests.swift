@@ -6,6 +6,8 @@ import Synchronization
 import Testing
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 @Suite struct AttemptLimiterTests {
   private let alice = UnixUsername(validating: "alice")!

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 @Suite struct LogindSessionTests {
   /// In the form of logind 252.

@@ -3,6 +3,8 @@ import Foundation
 import Testing
 
 @testable import HostState
+@testable import HostSystem
+@testable import WorkerLink
 
 @Suite(.enabled(if: geteuid() == 0, "a run folder is root's"))
 struct RunFolderTests {

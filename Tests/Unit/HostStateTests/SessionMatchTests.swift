@@ -1,6 +1,7 @@
 import Glibc
 import HostState
 import Testing
+import HostSystem
 
 @Suite struct SessionMatchTests {
   private let uid: UInt32 = 1_000

@@ -1,6 +1,7 @@
 import Glibc
 import HostState
 import Testing
+import HostSystem
 
 @Suite struct TrialNotesTests {
   private let folder: TemporaryFolder

@@ -1,5 +1,6 @@
 import IAMPASSClient
 import Testing
+import WorkerLink
 
 /// A file without certificates pins nothing, so that it is refused.
 @Suite struct CertificateBundleTests {

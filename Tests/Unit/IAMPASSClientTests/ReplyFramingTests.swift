@@ -1,5 +1,6 @@
 import IAMPASSClient
 import Testing
+import WorkerLink
 
 struct ReplyFramingTests {
   private func framing(_ headers: (String, String)..., status: Int = 200, isMultiplexed: Bool = false) -> ReplyFraming {

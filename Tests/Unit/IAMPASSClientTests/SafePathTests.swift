@@ -3,6 +3,8 @@ import Foundation
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 @Suite(.enabled(if: geteuid() == 0, "gives files to other users"))
 final class SafePathTests {

@@ -1,6 +1,8 @@
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import HostSystem
+import WorkerLink
 
 /// A service with one reply for every request, signed or unsigned.
 private final class MarkedService: HTTPTransport {

@@ -1,6 +1,8 @@
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import HostSystem
+import WorkerLink
 
 /// Answers each request by its path, and by whether the application's secret signed the request.
 private final class ServiceOfWords: HTTPTransport {

@@ -1,6 +1,8 @@
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import HostSystem
+import WorkerLink
 
 /// A service with correct signatures, about any session.
 private final class SigningService: HTTPTransport {

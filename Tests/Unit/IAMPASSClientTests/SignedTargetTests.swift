@@ -1,6 +1,8 @@
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import HostSystem
+import WorkerLink
 
 /// A service that signs its replies as one of its versions does.
 private final class VersionedService: HTTPTransport {

@@ -4,6 +4,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// The worker's program in a place that its user can read, as the package installs it. Only root may read a build's
 /// folder.

@@ -4,6 +4,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 extension WorkerTests {
   /// Workers that wait for root's logins, and what a login does if none of them works.

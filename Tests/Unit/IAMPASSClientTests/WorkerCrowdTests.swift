@@ -4,6 +4,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 extension WorkerTests {
   /// Many requests at once over few connections, as in the helper.

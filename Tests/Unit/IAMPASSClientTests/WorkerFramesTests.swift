@@ -2,6 +2,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 struct WorkerFramesTests {
   private static let frames: [WorkerFrame] = [

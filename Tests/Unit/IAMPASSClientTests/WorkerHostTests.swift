@@ -4,6 +4,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 extension WorkerTests {
   /// Hosts interrupt, ignore signals, close descriptors and carry hostile environments.

@@ -3,6 +3,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 extension WorkerTests {
   /// A host must not notice that it starts a worker.

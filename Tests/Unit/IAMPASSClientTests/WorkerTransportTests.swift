@@ -3,6 +3,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import IAMPASSClient
+@testable import HostSystem
+@testable import WorkerLink
 
 /// Serialized, since some of them count the process's children and descriptors.
 @Suite(.serialized)

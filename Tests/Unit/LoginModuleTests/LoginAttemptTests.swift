@@ -5,6 +5,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import LoginModule
+import HostSystem
+import WorkerLink
 
 /// One attempt over scripts. The usual case is a user's sudo for themselves.
 struct Scene {

@@ -4,6 +4,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import LoginModule
+import HostSystem
+import WorkerLink
 
 /// A user's second sudo while the phone still has the first one's request.
 @Suite struct OwnRequestTests {

@@ -3,6 +3,8 @@ import IAMPASSClient
 import IAMPASSProtocol
 import LoginModule
 import Testing
+import HostSystem
+import WorkerLink
 
 /// A clock that only the script moves.
 final class ScriptedClock: LoginClock {

@@ -2,6 +2,7 @@ import IAMPASSClient
 import Testing
 
 @testable import SessionHelper
+import HostSystem
 
 @Suite struct BusPauseTests {
   private func at(_ milliseconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: milliseconds * 1_000_000) }

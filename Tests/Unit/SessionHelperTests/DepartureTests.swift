@@ -2,6 +2,7 @@ import HostState
 import Testing
 
 @testable import SessionHelper
+import HostSystem
 
 /// What happens to processes that survive a logout, and to the user's manager.
 @Suite struct DepartureTests {

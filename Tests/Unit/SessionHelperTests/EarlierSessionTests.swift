@@ -5,6 +5,8 @@ import Testing
 
 @testable import HostState
 @testable import SessionHelper
+@testable import HostSystem
+@testable import WorkerLink
 
 /// Sessions that are left at the service when a computer stops.
 @Suite struct EarlierSessionTests {

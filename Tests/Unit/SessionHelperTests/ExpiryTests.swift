@@ -5,6 +5,8 @@ import Testing
 
 @testable import HostState
 @testable import SessionHelper
+@testable import HostSystem
+@testable import WorkerLink
 
 /// A service that starts every session, and immediately reports the phone's approval.
 private final class ApprovingService: HTTPTransport {

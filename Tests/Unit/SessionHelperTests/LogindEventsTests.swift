@@ -4,6 +4,7 @@ import IAMPASSClient
 import Testing
 
 @testable import SessionHelper
+import HostSystem
 
 @Suite struct LogindEventsTests {
   private func bus() throws -> ScriptedBus {

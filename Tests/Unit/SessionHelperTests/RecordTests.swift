@@ -5,6 +5,8 @@ import Testing
 
 @testable import HostState
 @testable import SessionHelper
+@testable import HostSystem
+@testable import WorkerLink
 
 /// Records that appear, wait and disappear.
 @Suite struct RecordTests {

@@ -3,6 +3,7 @@ import HostState
 import Testing
 
 @testable import SessionHelper
+import HostSystem
 
 @Suite struct SessionScopeTests {
   private let group = "user.slice/user-1000.slice/session-3.scope"

@@ -4,6 +4,8 @@ import Testing
 
 @testable import HostState
 @testable import SessionHelper
+@testable import HostSystem
+@testable import WorkerLink
 
 /// The value under test. `#expect` accepts no mutating call.
 private final class Subject {

@@ -3,6 +3,7 @@ import HostState
 import Testing
 
 @testable import SessionHelper
+import HostSystem
 
 @Suite struct SudoTicketsTests {
   private let alice = SystemUser(name: UnixUsername(validating: "alice")!, uid: 1_000)

@@ -5,6 +5,7 @@ import IAMPASSProtocol
 import Testing
 
 @testable import SessionHelper
+import WorkerLink
 
 @Suite struct SupervisorTests {
   // MARK: whose session ends

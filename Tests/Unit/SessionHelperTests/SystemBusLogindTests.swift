@@ -4,6 +4,7 @@ import IAMPASSClient
 import Testing
 
 @testable import SessionHelper
+import HostSystem
 
 /// What the watch concludes from a session's files, its control groups and a scripted bus.
 @Suite struct SystemBusLogindTests {

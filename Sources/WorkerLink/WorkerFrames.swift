@@ -1,3 +1,5 @@
+import HostSystem
+
 // What the module and its worker say to each other, over one AF_UNIX stream; both sides use this file.
 //
 //   frame     = length:u32 type:u8 payload        length counts type and payload; numbers are big-endian

@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSProtocol
 
 /// Many requests at once by one worker, for a loop that does the waiting.

@@ -5,11 +5,11 @@ import Glibc
 ///
 /// A user can stop a su or sudo of his own while it holds one, for as long as he likes. So it is only for what no other
 /// user's sign-in needs: the count of one source's requests, and what root alone opens. The helper takes none.
-enum FileLock {
+package enum FileLock {
   /// Sign-ins hold it for well under a millisecond; whoever holds it longer is stuck.
   static let greatestWaitMilliseconds = 1_000
 
-  static func take(_ descriptor: Int32, path: String) throws(FileError) {
+  package static func take(_ descriptor: Int32, path: String) throws(FileError) {
     var waited = 0
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK || errno == EINTR, waited < greatestWaitMilliseconds else {

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 import IAMPASSProtocol
 
 /// How to start a worker, and whom it may talk to.

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 
 /// A started worker: its end of the socket, and a descriptor of the process, which no stranger can take over as
 /// a process number could be.

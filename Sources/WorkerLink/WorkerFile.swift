@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 
 /// A file, whatever its name.
 package struct FileIdentity: Sendable, Equatable {

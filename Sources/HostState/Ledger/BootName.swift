@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSProtocol
 
 /// What the service calls the time from one start of this computer to the next.

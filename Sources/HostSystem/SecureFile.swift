@@ -85,7 +85,7 @@ public enum SecureFile {
     return descriptor
   }
 
-  static func openError(_ path: String) -> FileError {
+  package static func openError(_ path: String) -> FileError {
     switch errno {
     case ENOENT, ENOTDIR: FileError(.missing, path: path)
     case ELOOP: FileError(.symbolicLink, path: path)
@@ -95,7 +95,7 @@ public enum SecureFile {
   }
 
   /// Looks at an open file; returns its size.
-  static func check(_ descriptor: Int32, path: String, privacy: Privacy, limit: Int) throws(FileError) -> Int {
+  package static func check(_ descriptor: Int32, path: String, privacy: Privacy, limit: Int) throws(FileError) -> Int {
     var found = stat()
     guard fstat(descriptor, &found) == 0 else { throw FileError(.system(errno), path: path) }
     let mode = found.st_mode & 0o7777
@@ -130,7 +130,7 @@ public enum SecureFile {
   }
 
   /// Reads to the end; a file that grows past the limit meanwhile is refused.
-  static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError) -> [UInt8] {
+  package static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError) -> [UInt8] {
     // At once for all files but those that grow meanwhile, and without zeros first: the users' may have megabytes.
     var bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
       // SAFETY: read writes at most the buffer's size and says how much it wrote.
@@ -162,12 +162,12 @@ public enum SecureFile {
 
 /// A file to be read in pieces of whole lines, looked at as by ``SecureFile/read(_:privacy:limit:)``. It is the same one
 /// for each reading, whatever takes its place meanwhile.
-final class PieceFile {
+package final class PieceFile {
   private let path: String
   private let limit: Int
   private let descriptor: Int32
 
-  init(_ path: String, privacy: SecureFile.Privacy, limit: Int) throws(FileError) {
+  package init(_ path: String, privacy: SecureFile.Privacy, limit: Int) throws(FileError) {
     self.path = path
     self.limit = limit
     descriptor = try SecureFile.open(path)
@@ -178,7 +178,7 @@ final class PieceFile {
 
   /// Gives `take` the pieces from the file's beginning, the last of which may have no newline; false from it ends the
   /// reading. A piece is gone, and cleared, when `take` returns.
-  func read(_ take: (UnsafeRawBufferPointer) -> Bool) throws(FileError) {
+  package func read(_ take: (UnsafeRawBufferPointer) -> Bool) throws(FileError) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
     var buffer = PieceBuffer()
     defer { buffer.discard() }

@@ -1,6 +1,5 @@
 import CHost
 import Glibc
-import IAMPASSClient
 
 /// `/run/iampass` and the folders in it: root's alone, made when first needed.
 public struct RunFolder: Sendable {
@@ -49,9 +48,9 @@ extension FileError {
   }
 }
 
-enum FolderListing {
+package enum FolderListing {
   /// The names in a folder, in no order.
-  static func names(in folder: String) throws(FileError) -> [String] {
+  package static func names(in folder: String) throws(FileError) -> [String] {
     guard let stream = opendir(folder) else { throw FileError(.system(errno), path: folder) }
     defer { closedir(stream) }
     var names: [String] = []
@@ -75,7 +74,7 @@ public enum AtomicFile {
     try file.takePlace()
   }
 
-  static func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
+  package static func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
     var written = 0
     while written < bytes.count {
       let count = bytes.withUnsafeBytes { buffer in

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 
 /// The two ends that a worker can have for the process that uses it.
 protocol WorkerEnd: AnyObject {

@@ -1,5 +1,6 @@
 import CHost
 import Glibc
+import HostSystem
 
 /// One request after another to one worker. Whatever ends it badly is `workerDied`.
 final class WorkerConversation {

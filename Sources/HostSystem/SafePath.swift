@@ -24,6 +24,11 @@ package struct PathFault: Error, Equatable {
 
   package let code: Code
   package let path: String
+
+  package init(code: Code, path: String) {
+    self.code = code
+    self.path = path
+  }
 }
 
 /// Paths walked part by part (openat2(2)): nobody but root and this user can make one lead elsewhere.

@@ -1,3 +1,5 @@
+import HostSystem
+
 /// One HTTP request, ready to send: headers are complete, the address is checked.
 public struct HTTPRequest: Sendable {
   public enum Method: String, Sendable {
