@@ -140,9 +140,20 @@ let package = Package(
       dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
       swiftSettings: lean),
 
+    .target(name: "CommandSupport", dependencies: ["HostSystem", "CHost"], swiftSettings: strict),
     .target(
-      name: "AdminCommands", dependencies: ["IAMPASSProtocol", "HostSystem", "HostState", "CQRCode"],
-      swiftSettings: strict),
+      name: "HostDoctor",
+      dependencies: [
+        "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "CQRCode",
+        "CHost",
+      ], swiftSettings: strict),
+    .target(
+      name: "IAMPASSControl",
+      dependencies: [
+        "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "HostDoctor",
+        "CPAM",
+        "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
 
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
     .target(
@@ -168,20 +179,17 @@ let package = Package(
       name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
-      name: "iampassctl",
-      dependencies: [
-        "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "AdminCommands", "CPAM", "CHost",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: strict, linkerSettings: startsFast),
+      name: "iampassctl", dependencies: ["IAMPASSControl"], swiftSettings: strict, linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-server",
       dependencies: [
-        "IAMPASSServer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "IAMPASSServer", "HostSystem", "CommandSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "iampass-phone",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink", "IAMPASSClient",
+        "IAMPASSProtocol", "DeviceProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
@@ -194,7 +202,7 @@ let package = Package(
     .testTarget(
       name: "HostStateTests", dependencies: ["HostState"], path: "Tests/Unit/HostStateTests", swiftSettings: strict),
     .testTarget(
-      name: "AdminCommandsTests", dependencies: ["AdminCommands", "HostState"], path: "Tests/Unit/AdminCommandsTests",
+      name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState"], path: "Tests/Unit/HostDoctorTests",
       swiftSettings: strict),
     .testTarget(
       name: "LoginModuleTests", dependencies: ["LoginModule"], path: "Tests/Unit/LoginModuleTests",

@@ -75,18 +75,7 @@ public enum AtomicFile {
   }
 
   package static func writeAll(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(FileError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { buffer in
-        // SAFETY: `written` is less than the count, so that the pointer stays inside.
-        iampass_write(descriptor, buffer.baseAddress! + written, buffer.count - written)
-      }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw FileError(.system(errno), path: path)
-      }
-      written += count
-    }
+    if let failure = WholeText.write(bytes, to: descriptor) { throw FileError(.system(failure), path: path) }
   }
 }
 

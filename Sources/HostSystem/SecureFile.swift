@@ -109,7 +109,8 @@ public enum SecureFile {
     return Int(found.st_size)
   }
 
-  fileprivate static func folder(of path: String) -> String {
+  /// The folder of a file: `/` of what is in the root, `.` of a bare name.
+  package static func folder(of path: String) -> String {
     switch path.lastIndex(of: "/") {
     case nil: "."
     case path.startIndex: "/"
@@ -130,7 +131,9 @@ public enum SecureFile {
   }
 
   /// Reads to the end; a file that grows past the limit meanwhile is refused.
-  package static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError) -> [UInt8] {
+  package static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError)
+    -> [UInt8]
+  {
     // At once for all files but those that grow meanwhile, and without zeros first: the users' may have megabytes.
     var bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
       // SAFETY: read writes at most the buffer's size and says how much it wrote.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import IAMPASSProtocol
 
 @main
@@ -13,12 +14,12 @@ struct PhoneCommand: ParsableCommand {
     do {
       var command = try parseAsRoot()
       try command.run()
-    } catch let problem as PhoneProblem {
-      problem.report()
+    } catch let problem as CommandProblem {
+      problem.report(by: "iampass-phone")
       exit(withError: ExitCode(problem.exitCode))
     } catch  where exitCode(for: error) == .success {
       // The library would print help and versions without checking that they were written.
-      Terminal.say(fullMessage(for: error))
+      PhoneTerminal.say(fullMessage(for: error))
     } catch {
       exit(withError: error)
     }

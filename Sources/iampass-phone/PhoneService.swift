@@ -1,5 +1,6 @@
 import ArgumentParser
 import CHost
+import CommandSupport
 import DeviceProtocol
 import Glibc
 import IAMPASSClient
@@ -93,7 +94,7 @@ struct RegisteredPhone {
 
   init(_ option: StateOption, interrupt: Interrupt) throws {
     state = try StateFile(path: option.state).read()
-    let authority = try state.authority.map { (pem) throws(PhoneProblem) in
+    let authority = try state.authority.map { (pem) throws(CommandProblem) in
       guard let bundle = CertificateBundle(pem: Array(pem.utf8)) else {
         throw .authorityNotReadable(option.state, "its authority has no certificate")
       }
@@ -103,7 +104,7 @@ struct RegisteredPhone {
   }
 
   func ask(_ purpose: DevicePurpose, _ path: [String], known: [String] = [], wait: Int64 = 0) throws -> [UInt8] {
-    guard let nonce = Digest.randomIdentifier() else { throw PhoneProblem.noKey }
+    guard let nonce = Digest.randomIdentifier() else { throw CommandProblem.noKey }
     let ask = DeviceAsk(
       origin: state.server.origin, device: state.device, purpose: purpose, timestamp: Int64(time(nil)), nonce: nonce,
       known: known)
@@ -125,15 +126,15 @@ func explaining<Value>(_ work: () throws -> Value) throws -> Value {
   do {
     return try work()
   } catch let error as TransportError {
-    throw PhoneProblem(error)
+    throw CommandProblem(error)
   } catch let refusal as ServiceRefusal {
-    throw PhoneProblem(status: refusal.status, reason: refusal.reason)
+    throw CommandProblem(status: refusal.status, reason: refusal.reason)
   } catch let away as ServiceAway {
-    throw PhoneProblem(
+    throw CommandProblem(
       message: "the service is unavailable (status \(away.status))", hint: "try again later", exitCode: 69)
   } catch is MessageError {
-    throw PhoneProblem.brokenReply("this")
+    throw CommandProblem.brokenReply("this")
   } catch is DeviceKeyError {
-    throw PhoneProblem.noKey
+    throw CommandProblem.noKey
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import DeviceProtocol
 import IAMPASSProtocol
 
@@ -11,9 +12,9 @@ struct Leave: ParsableCommand {
   func run() throws {
     let reply = try Presence.change(.leave, options)
     guard reply.walksAway || reply.sessions.contains(where: { $0.status == .walkaway }) else {
-      throw PhoneProblem.nobodyWalksAway(from: reply.application)
+      throw CommandProblem.nobodyWalksAway(from: reply.application)
     }
-    Terminal.say("left: " + reply.count(.walkaway))
+    PhoneTerminal.say("left: " + reply.count(.walkaway))
   }
 }
 
@@ -25,13 +26,13 @@ struct Return: ParsableCommand {
 
   func run() throws {
     let reply = try Presence.change(.return, options)
-    Terminal.say("returned: " + reply.count(.active))
+    PhoneTerminal.say("returned: " + reply.count(.active))
   }
 }
 
 extension Presence {
   fileprivate static func change(_ purpose: DevicePurpose, _ options: StateOption) throws -> DeviceStatusReply {
-    let phone = try RegisteredPhone(options, interrupt: Interrupt())
+    let phone = try RegisteredPhone(options, interrupt: Interrupt.ofPhone())
     return try explaining { try DeviceStatusReply(parsing: try phone.ask(purpose, DeviceRoute.presence)) }
   }
 }

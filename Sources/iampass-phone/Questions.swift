@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 
 /// Asks at the terminal, for a limited time.
@@ -23,7 +24,7 @@ final class Questions {
 
   /// - Parameter wait: waits until standard input has data, or the time is over.
   func ask(_ question: String, wait: () throws -> Interrupt.Event) rethrows -> Reply {
-    Terminal.ask(question)
+    PhoneTerminal.ask(question)
     while true {
       if let line = nextLine() { return .line(line) }
       switch try wait() {

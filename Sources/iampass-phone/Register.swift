@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import DeviceProtocol
 import IAMPASSClient
 import IAMPASSProtocol
@@ -21,17 +22,17 @@ struct Register: ParsableCommand {
   var force = false
 
   func run() throws {
-    guard let link = RegistrationLink(link) else { throw PhoneProblem.notALink(link) }
+    guard let link = RegistrationLink(link) else { throw CommandProblem.notALink(link) }
     let file = StateFile(path: options.state)
-    guard force || !file.exists else { throw PhoneProblem.registeredAlready(options.state) }
-    let authority = try ca.map { (path) throws(PhoneProblem) in
+    guard force || !file.exists else { throw CommandProblem.registeredAlready(options.state) }
+    let authority = try ca.map { (path) throws(CommandProblem) in
       guard let bundle = CertificateBundle(pem: try FileText.read(authority: path)) else {
         throw .authorityNotReadable(path, "it does not contain a certificate")
       }
       return bundle
     }
     let service = PhoneService(
-      server: link.server, authority: authority, worker: options.worker, interrupt: Interrupt())
+      server: link.server, authority: authority, worker: options.worker, interrupt: Interrupt.ofPhone())
     try explaining {
       let shown = try LinkReply(parsing: try service.get(["register", link.code.exposedValue]))
       let draft = try file.prepare()
@@ -42,7 +43,7 @@ struct Register: ParsableCommand {
         server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
         authority: authority.map { String(decoding: $0.pem, as: UTF8.self) })
       try draft.commit(try state.encoded())
-      Terminal.say(
+      PhoneTerminal.say(
         "registered: this is now the phone of \(DisplayText.sanitized(shown.user)) "
           + "for \(DisplayText.sanitized(shown.application))")
     }

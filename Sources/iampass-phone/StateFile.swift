@@ -1,3 +1,4 @@
+import CommandSupport
 import DeviceProtocol
 import Glibc
 import IAMPASSProtocol
@@ -50,7 +51,7 @@ struct StateFile {
 
   var exists: Bool { access(path, F_OK) == 0 }
 
-  func read() throws(PhoneProblem) -> PhoneState {
+  func read() throws(CommandProblem) -> PhoneState {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .notReadable(path, String(cString: strerror(errno))) }
     defer { close(descriptor) }
@@ -63,7 +64,7 @@ struct StateFile {
   }
 
   /// Reserves a place for a new state before the link is used: a full disk must not waste the link.
-  func prepare() throws(PhoneProblem) -> Draft {
+  func prepare() throws(CommandProblem) -> Draft {
     let draft = path + ".\(getpid()).new"
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .notWritable(path, String(cString: strerror(errno))) }
@@ -88,7 +89,7 @@ struct StateFile {
       unlink(path)
     }
 
-    consuming func commit(_ text: [UInt8]) throws(PhoneProblem) {
+    consuming func commit(_ text: [UInt8]) throws(CommandProblem) {
       guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0, rename(path, target) == 0 else {
         throw .notWritable(target, String(cString: strerror(errno)))
       }
@@ -111,7 +112,7 @@ enum FileText {
     }
   }
 
-  static func read(authority path: String, atMost limit: Int = 1 << 20) throws(PhoneProblem) -> [UInt8] {
+  static func read(authority path: String, atMost limit: Int = 1 << 20) throws(CommandProblem) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .authorityNotReadable(path, String(cString: strerror(errno))) }
     defer { close(descriptor) }

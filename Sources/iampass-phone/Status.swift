@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import DeviceProtocol
 import Glibc
 import IAMPASSProtocol
@@ -13,10 +14,10 @@ struct Status: ParsableCommand {
   var json = false
 
   func run() throws {
-    let phone = try RegisteredPhone(options, interrupt: Interrupt())
+    let phone = try RegisteredPhone(options, interrupt: Interrupt.ofPhone())
     try explaining {
       let reply = try DeviceStatusReply(parsing: try phone.ask(.status, DeviceRoute.status))
-      Terminal.say(json ? asJSON(reply, phone.state) : asText(reply, phone.state, now: Int64(time(nil))))
+      PhoneTerminal.say(json ? asJSON(reply, phone.state) : asText(reply, phone.state, now: Int64(time(nil))))
     }
   }
 
@@ -30,14 +31,14 @@ struct Status: ParsableCommand {
   }
 
   private func asText(_ reply: DeviceStatusReply, _ state: PhoneState, now: Int64) -> String {
-    let head = Terminal.table([
+    let head = PhoneTerminal.table([
       ("user", reply.user), ("application", reply.application), ("service", state.server.description),
       ("presence", reply.presence.rawValue),
       ("sessions", reply.sessions.isEmpty ? "none" : "\(reply.sessions.count)"),
     ])
     let sessions = reply.sessions.map { session in
       "    \(DisplayText.sanitized(session.status.word)): \(session.context.summary), "
-        + "since \(Terminal.duration(now - session.since)), ends in \(Terminal.duration(session.expires - now))"
+        + "since \(PhoneTerminal.duration(now - session.since)), ends in \(PhoneTerminal.duration(session.expires - now))"
     }
     return (["this phone", head] + sessions).joined(separator: "\n")
   }

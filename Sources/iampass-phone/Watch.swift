@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import DeviceProtocol
 import Glibc
 import HostSystem
@@ -40,7 +41,7 @@ struct Watch: ParsableCommand {
   }
 
   func run() throws {
-    let interrupt = Interrupt()
+    let interrupt = Interrupt.ofPhone()
     let watcher = Watcher(
       phone: try RegisteredPhone(options, interrupt: interrupt), interrupt: interrupt, answer: answer,
       code: code.flatMap(MatchCode.init), delay: after * 1_000, once: once)
@@ -80,7 +81,7 @@ private final class Watcher {
   }
 
   func run() throws {
-    Terminal.say(
+    PhoneTerminal.say(
       "waiting for sign-ins of \(DisplayText.sanitized(phone.state.user)) "
         + "(\(DisplayText.sanitized(phone.state.application)))")
     while true {
@@ -91,7 +92,7 @@ private final class Watcher {
       }
       known = known.filter { session in requests.contains { $0.session == session } }
       for request in requests where !known.contains(request.session) {
-        Terminal.say(request.description(application: phone.state.application))
+        PhoneTerminal.say(request.description(application: phone.state.application))
         // An answer that was not delivered leaves the request open. The next list contains it again.
         guard try settle(request) != .stillOpen else { break }
         if once { return }
@@ -108,14 +109,14 @@ private final class Watcher {
   private func approveTheOne(of requests: [OpenRequest], _ code: MatchCode) throws -> Bool {
     // The newest comes first: someone has just started it, and older requests need not be denied for it.
     for request in requests.reversed() where request.asksCode && request.method == .acceptance {
-      Terminal.say(request.description(application: phone.state.application))
+      PhoneTerminal.say(request.description(application: phone.state.application))
       switch try settle(request) {
       case .over: return true
       case .hasAnotherCode: continue
       case .stillOpen: return false
       }
     }
-    throw PhoneProblem.noRequestWithCode
+    throw CommandProblem.noRequestWithCode
   }
 
   /// The open requests, once they differ from those already shown; nil while the service is unavailable.
@@ -124,7 +125,7 @@ private final class Watcher {
       nextBeat = .now().advanced(milliseconds: Self.beat)
       let body = try phone.ask(.requests, DeviceRoute.requests, known: known, wait: PhoneService.holdTime)
       let requests = try RequestsReply(parsing: body).requests
-      if failures > 0 { Terminal.complain("connected again") }
+      if failures > 0 { PhoneTerminal.complain("connected again") }
       failures = 0
       return requests
     } catch let error as TransportError {
@@ -141,7 +142,7 @@ private final class Watcher {
   }
 
   private func pause(_ why: String) throws {
-    if failures == 0 { Terminal.complain("the service is unavailable (\(why)), trying again") }
+    if failures == 0 { PhoneTerminal.complain("the service is unavailable (\(why)), trying again") }
     let pause = Self.pauses[min(failures, Self.pauses.count - 1)]
     failures += 1
     try sleep(pause)
@@ -154,14 +155,14 @@ private final class Watcher {
     guard let decision = try decision(for: request) else { return .over }
     do {
       try phone.send(decision.answer, to: request, code: decision.code)
-      Terminal.say(Self.report(of: decision.answer))
+      PhoneTerminal.say(Self.report(of: decision.answer))
     } catch let refusal as ServiceRefusal where refusal.reason == "WRONG_CODE" {
-      Terminal.say("denied: the terminal shows another code")
+      PhoneTerminal.say("denied: the terminal shows another code")
       return .hasAnotherCode
     } catch let refusal as ServiceRefusal where refusal.reason == "ALREADY_ANSWERED" {
-      Terminal.say("the request has already been answered")
+      PhoneTerminal.say("the request has already been answered")
     } catch let refusal as ServiceRefusal where Self.overReasons.contains(refusal.reason) {
-      Terminal.say("too late: the request has ended")
+      PhoneTerminal.say("too late: the request has ended")
     } catch let error as TransportError where error.code != .workerFailed {
       try pause("\(error.code)")
       return .stillOpen
@@ -205,7 +206,7 @@ private final class Watcher {
     case .deny: return Decision(answer: .deny)
     case .notMe: return Decision(answer: .notMe)
     case .ignore:
-      Terminal.say("ignored")
+      PhoneTerminal.say("ignored")
       return nil
     case .ask:
       questions.forgetWhatWasTyped()
@@ -236,7 +237,7 @@ private final class Watcher {
     }
     while let line = try ask("code on the terminal: ", until: end) {
       if let typed = MatchCode(line) { return Decision(answer: .approve, code: typed) }
-      Terminal.say("the code has two digits")
+      PhoneTerminal.say("the code has two digits")
     }
     return nil
   }
@@ -247,10 +248,10 @@ private final class Watcher {
     case .line(let line): return line
     case .interrupted: throw leave()
     case .timeOver:
-      Terminal.say("\ntoo late: the request has ended")
+      PhoneTerminal.say("\ntoo late: the request has ended")
       return nil
     case .nobody:
-      Terminal.say("\nignored: standard input has ended, so that nobody can be asked")
+      PhoneTerminal.say("\nignored: standard input has ended, so that nobody can be asked")
       return nil
     }
   }

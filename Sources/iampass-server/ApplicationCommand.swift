@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
@@ -37,7 +38,7 @@ struct ApplicationCreate: AsyncParsableCommand {
       let isNew = (try? Storage.isThere(in: data)) == false
       let storage = try Storage(folder: data)
       // A mistyped directory would be one more service, which nothing asks.
-      if isNew { Problem.tell("there was no database in \(data): made a new one") }
+      if isNew { Notice.tell("there was no database in \(data): made a new one") }
       do {
         // First: what fails once there is a secret must take it back.
         let server = try await storage.publicAddress()
@@ -47,7 +48,7 @@ struct ApplicationCreate: AsyncParsableCommand {
           try await storage.takeBack(application, at: storage.now())
         }
       } catch let refusal as ApplicationRefusal {
-        throw Problem(refusal, name: DisplayText.sanitized(name))
+        throw CommandProblem(refusal, name: DisplayText.sanitized(name))
       }
     }
   }
@@ -63,8 +64,8 @@ enum CredentialLines {
     signal(SIGPIPE, SIG_IGN)
     let text = json ? String(decoding: credential.json.encoded(), as: UTF8.self) : credential.text
     guard let failure = Output.write([text]) else { return }
-    do { try await takeBack() } catch { throw Problem.secretLost(failure, id: id) }
-    throw Problem.secretNotPrinted(failure)
+    do { try await takeBack() } catch { throw CommandProblem.secretLost(failure, id: id) }
+    throw CommandProblem.secretNotPrinted(failure)
   }
 }
 
@@ -88,7 +89,7 @@ struct ApplicationSet: AsyncParsableCommand {
       do {
         try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode)
       } catch let refusal as ApplicationRefusal {
-        throw Problem(refusal, name: DisplayText.sanitized(name))
+        throw CommandProblem(refusal, name: DisplayText.sanitized(name))
       }
     }
     try Output.say("match codes of \(DisplayText.sanitized(name)) are \(matchCode.rawValue)")

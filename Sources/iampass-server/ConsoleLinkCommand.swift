@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import IAMPASSProtocol
 import IAMPASSServer
 
@@ -22,7 +23,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
     let link = try await explaining {
       let storage = try Storage(existing: data)
       let known = try await storage.serviceAddress().flatMap { try? ServerURL($0) }
-      guard let address = given ?? known else { throw Problem.noAddress }
+      guard let address = given ?? known else { throw CommandProblem.noAddress }
       return address.route(["console", "enter", try await storage.createConsoleLink(at: storage.now()).exposedValue])
     }
     try Output.say(link)

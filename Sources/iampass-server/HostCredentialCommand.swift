@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import IAMPASSProtocol
 import IAMPASSServer
 
@@ -26,7 +27,7 @@ struct HostCredentialOptions: ParsableArguments {
     try await explaining {
       let storage = try Storage(existing: data)
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
-        throw Problem(
+        throw CommandProblem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),
           host: DisplayText.sanitized(host))
       }

@@ -1,3 +1,4 @@
+import CommandSupport
 import IAMPASSServer
 
 /// `ADDRESS:PORT`, with an IPv6 address in brackets.
@@ -8,7 +9,7 @@ struct ListenAddress: Sendable {
   /// 0 takes a free one.
   let port: Int
 
-  init(_ text: String) throws(Problem) {
+  init(_ text: String) throws(CommandProblem) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       throw .badListen(text)
     }

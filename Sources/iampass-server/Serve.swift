@@ -1,3 +1,4 @@
+import CommandSupport
 import ArgumentParser
 import Glibc
 import IAMPASSProtocol
@@ -128,7 +129,7 @@ struct Serve: AsyncParsableCommand {
   }
 
   private func makeLogger() throws -> Logger {
-    guard let level = Logger.Level(rawValue: logLevel) else { throw Problem.badLogLevel(logLevel) }
+    guard let level = Logger.Level(rawValue: logLevel) else { throw CommandProblem.badLogLevel(logLevel) }
     let format = logFormat
     var logger = Logger(label: "iampass-server") { label -> any LogHandler in
       switch format {

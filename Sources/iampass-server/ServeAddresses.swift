@@ -1,3 +1,4 @@
+import CommandSupport
 import IAMPASSProtocol
 import IAMPASSServer
 
@@ -8,14 +9,14 @@ struct ServeAddresses: Sendable {
   let publicURL: ServerURL?
   let proxies: [PeerAddress]
 
-  init(listen: String, metrics: String?, publicURL: String?, proxies: [String]) throws(Problem) {
+  init(listen: String, metrics: String?, publicURL: String?, proxies: [String]) throws(CommandProblem) {
     self.listen = try ListenAddress(listen)
-    self.metrics = try metrics.map { text throws(Problem) in try ListenAddress(text) }
+    self.metrics = try metrics.map { text throws(CommandProblem) in try ListenAddress(text) }
     self.publicURL = try publicURL.map(ServerURL.init(ofOption:))
     // Otherwise clients would choose the service's name: links lead there, and signatures cover it.
-    guard self.publicURL != nil || self.listen.isLoopback else { throw Problem.noPublicURL(listen) }
-    self.proxies = try proxies.map { text throws(Problem) in
-      guard let address = PeerAddress(text) else { throw Problem.badProxy(text) }
+    guard self.publicURL != nil || self.listen.isLoopback else { throw CommandProblem.noPublicURL(listen) }
+    self.proxies = try proxies.map { text throws(CommandProblem) in
+      guard let address = PeerAddress(text) else { throw CommandProblem.badProxy(text) }
       return address
     }
   }
@@ -23,7 +24,7 @@ struct ServeAddresses: Sendable {
 
 extension ServerURL {
   /// What `--public-url` says.
-  init(ofOption text: String) throws(Problem) {
+  init(ofOption text: String) throws(CommandProblem) {
     do { try self.init(text) } catch { throw .badPublicURL(text) }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
@@ -17,8 +18,8 @@ struct ServerCommand: AsyncParsableCommand {
   static func main() async {
     // libdispatch asks for threads of other priorities, which a confined service may not have, and logs each refusal.
     setenv("LIBDISPATCH_LOG", "NO", 0)
-    do { try await runCommand() } catch let problem as Problem {
-      problem.report()
+    do { try await runCommand() } catch let problem as CommandProblem {
+      problem.report(by: "iampass-server")
       Self.exit(withError: ExitCode(problem.exitCode))
     } catch {
       Self.exit(withError: error)

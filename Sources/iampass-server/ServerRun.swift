@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
@@ -57,7 +58,7 @@ struct ServerRun: Sendable {
     } catch is CancellationError {
       return
     } catch {
-      throw Problem.notListening(on: address.text, option: "--listen", detail: "\(error)")
+      throw CommandProblem.notListening(on: address.text, option: "--listen", detail: "\(error)")
     }
   }
 
@@ -69,7 +70,7 @@ struct ServerRun: Sendable {
     } catch is CancellationError {
       return
     } catch {
-      throw Problem.notListening(on: address.text, option: "--metrics-listen", detail: "\(error)")
+      throw CommandProblem.notListening(on: address.text, option: "--metrics-listen", detail: "\(error)")
     }
   }
 

@@ -24,12 +24,9 @@ public struct HostSetup {
   public var helper: HelperPresence { HelperPresence(run: run) }
 
   /// Credentials and users stand beside the configuration.
-  public var credentialsPath: String { folder + "/credentials" }
-  public var usersPath: String { folder + "/users" }
-
-  private var folder: String {
-    configurationPath.lastIndex(of: "/").map { String(configurationPath[..<$0]) } ?? ""
-  }
+  public var place: SetupPlace { SetupPlace(configuration: configurationPath) }
+  public var credentialsPath: String { place.credentials }
+  public var usersPath: String { place.users }
 
   public func serviceSettings() throws(Misconfiguration) -> ServiceSettings {
     guard let server = configuration.server else { throw .noServer }

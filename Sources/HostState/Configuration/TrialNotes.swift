@@ -16,7 +16,7 @@ public struct TrialNotes {
 
   /// - Parameter configurationPath: of `iampass.conf`.
   public init(besides configurationPath: String) {
-    path = (configurationPath.lastIndex(of: "/").map { String(configurationPath[..<$0]) } ?? ".") + "/iampass-trial"
+    path = SetupPlace(configuration: configurationPath).trial
   }
 
   /// Begins a trial: nobody was approved yet.

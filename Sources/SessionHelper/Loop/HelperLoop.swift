@@ -302,8 +302,7 @@ struct SetupFiles {
   }
 
   private var stamps: [Stamp?] {
-    let folder = configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
-    return [configuration, folder + "/credentials", authorities].map { path in
+    [configuration, SetupPlace(configuration: configuration).credentials, authorities].map { path in
       var found = stat()
       guard let path, stat(path, &found) == 0 else { return nil }
       return Stamp(

@@ -1,0 +1,26 @@
+import HostSystem
+
+/// Why a command stops, for the person at the terminal: what failed, and what to do next.
+///
+/// Apart from ``HostSystem``, since what prints belongs to commands alone: nothing of this target is in what sudo loads.
+public struct CommandProblem: Error, Sendable, Equatable {
+  public let message: String
+  /// What to do next; nil if nothing is known to help.
+  public let hint: String?
+  /// A code of sysexits.h, or 128 and the number of a signal.
+  public let exitCode: Int32
+
+  public init(message: String, hint: String?, exitCode: Int32) {
+    self.message = message
+    self.hint = hint
+    self.exitCode = exitCode
+  }
+
+  /// Prints both on standard error.
+  ///
+  /// - Parameter program: the command's name, which begins the line.
+  public func report(by program: String) {
+    // A terminal that is gone cannot be told.
+    _ = WholeText.write("\(program): \(message)\n" + (hint.map { "hint: \($0)\n" } ?? ""), to: 2)
+  }
+}

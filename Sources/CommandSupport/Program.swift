@@ -1,0 +1,93 @@
+import CHost
+import Glibc
+import HostSystem
+
+/// Another program, run to its end or to its time: fixed environment, output of both kinds together and bounded.
+public enum Program {
+  public struct Result {
+    public let status: Int32
+    public let output: String
+  }
+
+  /// Bytes of output that are kept; the rest is read and dropped.
+  private static let greatestOutput = 1024 * 1024
+  /// What a pipe takes before anyone reads (pipe(7)).
+  private static let greatestInput = 65_536
+  private static let environment = [
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive",
+  ]
+
+  /// Nil where it cannot be started, was killed by a signal, or did not end within `seconds`.
+  public static func run(_ words: [String], input: [UInt8] = [], seconds: Int64 = 10) -> Result? {
+    var toChild: [Int32] = [-1, -1]
+    var fromChild: [Int32] = [-1, -1]
+    guard input.count <= greatestInput, pipe(&toChild) == 0 else { return nil }
+    // All of it before anyone reads: nothing blocks, and no reader can have gone.
+    let isFed = input.isEmpty || write(toChild[1], input, input.count) == input.count
+    close(toChild[1])
+    defer { close(toChild[0]) }
+    guard isFed, pipe(&fromChild) == 0 else { return nil }
+    defer { close(fromChild[0]) }
+    let child = spawn(words, input: toChild[0], output: fromChild[1])
+    close(fromChild[1])
+    guard let child else { return nil }
+    let deadline = MonotonicInstant.now().advanced(milliseconds: seconds * 1_000)
+    let output = readAll(fromChild[0], deadline)
+    let status = wait(for: child, output == nil ? .now() : deadline)
+    guard let output, status & 0x7F == 0 else { return nil }
+    return Result(status: status >> 8 & 0xFF, output: String(decoding: output, as: UTF8.self))
+  }
+
+  public static func exists(_ path: String) -> Bool { access(path, X_OK) == 0 }
+
+  private static func spawn(_ words: [String], input: Int32, output: Int32) -> pid_t? {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+    _ = iampass_spawn_closefrom(&actions, 3)
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // Ours are blocked while Ctrl-C is waited for; a child goes by none of that.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, iampass_spawn_flags())
+    var child: pid_t = 0
+    return posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables) == 0 ? child : nil
+  }
+
+  /// The output may end before the program does, or the program be killed for its time.
+  private static func wait(for child: pid_t, _ deadline: MonotonicInstant) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(child, &status, WNOHANG) == 0 {
+      if MonotonicInstant.now() >= deadline { kill(child, SIGKILL) }
+      usleep(1_000)
+    }
+    return status
+  }
+
+  private static func readAll(_ descriptor: Int32, _ deadline: MonotonicInstant) -> [UInt8]? {
+    var output: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let left = deadline.milliseconds(since: .now())
+      guard left > 0 else { return nil }
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&entry, 1, Int32(left)) > 0 else { continue }
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0 {
+        guard errno == EINTR else { return nil }
+        continue
+      }
+      if count == 0 { return output }
+      if output.count < greatestOutput { output += buffer.prefix(count) }
+    }
+  }
+}

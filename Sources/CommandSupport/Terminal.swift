@@ -1,0 +1,61 @@
+import Glibc
+import HostSystem
+
+/// What is printed: at once, also into a pipe. Colour and progress on a terminal only.
+public enum Terminal {
+  public static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+  public static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+
+  /// Why standard output has not taken everything, as errno: a full disk, for one. A reader that is gone is none.
+  ///
+  /// SAFETY: commands that print here have one thread.
+  nonisolated(unsafe) public private(set) static var outputError: Int32?
+
+  /// Without a line's end, for prompts and progress.
+  public static func put(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+  public static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
+  /// On a terminal that shows them, unless NO_COLOR (no-color.org) is there and not empty.
+  public static let hasColor: Bool = {
+    guard isatty(STDOUT_FILENO) == 1, (getenv("NO_COLOR")?.pointee ?? 0) == 0 else { return false }
+    return getenv("TERM").map { String(cString: $0) } ?? "dumb" != "dumb"
+  }()
+
+  /// Whether standard output is a terminal that moves its cursor and shows block characters.
+  public static let showsPictures: Bool = {
+    guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM"), String(cString: kind) != "dumb" else { return false }
+    // locale(7): the first that is set says it. Where none is, consoles take UTF-8 today.
+    let names: [String] = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let values = names.compactMap { name in getenv(name).map { value in String(cString: value) } }
+    guard let locale = values.first(where: { !$0.isEmpty })?.lowercased() else { return true }
+    return locale.hasSuffix("utf-8") || locale.hasSuffix("utf8")
+  }()
+
+  /// The numbers of SGR (ECMA-48).
+  public enum Color: String {
+    case green = "32"
+    case yellow = "33"
+    case red = "1;31"
+    case faint = "2"
+  }
+
+  public static func colored(_ text: String, _ color: Color) -> String {
+    hasColor ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  /// Columns and rows; nil where standard output is no terminal.
+  public static var size: (columns: Int, rows: Int)? {
+    var size = winsize()
+    guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+      return nil
+    }
+    return (Int(size.ws_col), Int(size.ws_row))
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    guard let failure = WholeText.write(text, to: descriptor) else { return }
+    // A reader that is gone cannot be told; nor can one of standard error.
+    if descriptor == STDOUT_FILENO, failure != EPIPE { outputError = outputError ?? failure }
+  }
+}

@@ -1,0 +1,181 @@
+import CHost
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+/// What `enable` is about to change.
+public struct PlannedChange {
+  /// Nil: `services` stays as it is.
+  let services: [String]?
+  /// sshd gets the file that lets it ask PAM.
+  let hasSSHDropIn: Bool
+
+  public init(services: [String]?, hasSSHDropIn: Bool) {
+    self.services = services
+    self.hasSSHDropIn = hasSSHDropIn
+  }
+}
+
+/// Looks at this computer and judges; reads only.
+public struct Doctor {
+  let place: SetupPlace
+  let pamFolder: String
+  /// Judged as if it were done.
+  let change: PlannedChange?
+
+  /// - Parameters:
+  ///   - pamFolder: such as `/etc/pam.d`.
+  ///   - change: what is judged as if it were done.
+  public init(place: SetupPlace, pamFolder: String, change: PlannedChange? = nil) {
+    self.place = place
+    self.pamFolder = pamFolder
+    self.change = change
+  }
+
+  /// All that there is to say.
+  public func look() -> CheckReport {
+    var report = CheckReport()
+    report.add(FileChecks(place: place).findings())
+    let setup = setUp(&report)
+    if let setup { report.add(FileChecks.findings(of: setup.configuration)) }
+    let service = setup.flatMap { ServiceChecks(setup: $0) }
+    report.add(service?.findings() ?? [])
+    report.add(SystemChecks.findings())
+    // Without a server it still says which services are answered.
+    var configuration = setup?.configuration ?? (try? Configuration(path: place.configuration)) ?? Configuration()
+    if let services = change?.services { configuration.services = services }
+    report.add(
+      PAMChecks(
+        folder: pamFolder, configuration: configuration, path: place.configuration,
+        hasSSHDropIn: change?.hasSSHDropIn ?? false
+      ).findings())
+    report.add(
+      UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
+    report.add(SessionChecks(configuration: configuration).findings())
+    return report
+  }
+
+  /// Nil, with the reason reported, where the files do not say enough to reach a service.
+  private func setUp(_ report: inout CheckReport) -> HostSetup? {
+    do throws(Misconfiguration) {
+      let setup = try HostSetup(path: place.configuration)
+      report.add(configurationFindings(setup.configuration))
+      _ = try setup.serviceSettings()
+      return setup
+    } catch {
+      // What is wrong with the file itself was said with the files.
+      if case .configuration(.keyValue(.file), _) = error { return nil }
+      if error == .noServer, access(place.configuration, F_OK) != 0 { return nil }
+      report.add(
+        error == .noServer
+          ? Finding(
+            .problem, .configuration, "\(place.configuration): server is not set", hint: "iampassctl setup")
+          : Finding(.problem, .configuration, error.explanation, hint: error.hint))
+      return nil
+    }
+  }
+
+  private func configurationFindings(_ configuration: Configuration) -> [Finding] {
+    var findings = configuration.unknownKeys.map {
+      Finding(
+        .warning, .configuration, "\(place.configuration): unknown key \($0)", hint: "check its spelling, or remove it")
+    }
+    if findings.isEmpty { findings.append(Finding(.ok, .configuration, "\(place.configuration) is understood")) }
+    return findings
+  }
+}
+
+/// Owners and modes.
+struct FileChecks {
+  let place: SetupPlace
+
+  func findings() -> [Finding] {
+    [
+      secureFile(place.configuration, .readableByAll, limit: 64 * 1024, whenMissing: .problem, "iampassctl setup"),
+      secureFile(place.credentials, .secret, limit: 64 * 1024, whenMissing: .problem, "iampassctl setup"),
+      secureFile(
+        place.users, .secret, limit: UserTokens.greatestSize, whenMissing: .warning,
+        "iampassctl user add NAME"),
+    ] + SecretCopies.findings(in: place.folder)
+  }
+
+  static func findings(of configuration: Configuration) -> [Finding] {
+    var findings = [worker(configuration.worker), workerUser(configuration.workerUser)]
+    if let path = configuration.caFile {
+      findings.append(authorities(path))
+    }
+    var found = stat()
+    if lstat(configuration.runFolder, &found) == 0 {
+      let isOwn = found.st_mode & S_IFMT == S_IFDIR && found.st_uid == 0 && found.st_mode & 0o077 == 0
+      findings.append(
+        isOwn
+          ? Finding(.ok, .files, "\(configuration.runFolder) is root's alone")
+          : Finding(
+            .problem, .files, "\(configuration.runFolder) is not root's alone: nobody can sign in by phone",
+            hint: "chown root:root \(configuration.runFolder); chmod 700 \(configuration.runFolder)"))
+    }
+    return findings
+  }
+
+  private func secureFile(
+    _ path: String, _ privacy: SecureFile.Privacy, limit: Int, whenMissing: Finding.Level, _ hint: String
+  ) -> Finding {
+    Self.look(path, privacy, limit: limit, whenMissing: whenMissing, hint)
+  }
+
+  private static func look(
+    _ path: String, _ privacy: SecureFile.Privacy, limit: Int, whenMissing: Finding.Level, _ hint: String?
+  ) -> Finding {
+    do throws(FileError) {
+      _ = try SecureFile.read(path, privacy: privacy, limit: limit)
+      return Finding(.ok, .files, "\(path): owner and mode are right")
+    } catch {
+      let level = error.code == .missing ? whenMissing : .problem
+      return Finding(level, .files, error.explanation, hint: error.hint ?? hint)
+    }
+  }
+
+  private static func authorities(_ path: String) -> Finding {
+    do throws(FileError) {
+      _ = try CertificateBundle(path: path)
+      return Finding(.ok, .files, "\(path): owner and mode are right")
+    } catch {
+      let hint = "write the PEM certificate of the service's authority into it, or set another ca_file"
+      return Finding(.problem, .files, error.explanation, hint: error.hint ?? hint)
+    }
+  }
+
+  /// What WorkerProcess refuses, it refuses at each sign-in.
+  private static func worker(_ path: String) -> Finding {
+    var found = stat()
+    guard stat(path, &found) == 0 else {
+      return Finding(
+        .problem, .files, "\(path) is missing: the service cannot be asked",
+        hint: "apt install --reinstall libpam-iampass")
+    }
+    guard found.st_uid == 0, found.st_mode & 0o022 == 0, found.st_mode & 0o111 != 0 else {
+      return Finding(
+        .problem, .files, "\(path) must be root's alone to write, and executable",
+        hint: "chown root:root \(path); chmod 711 \(path)")
+    }
+    // Whoever can read a program can look into its process as it starts.
+    guard found.st_mode & 0o044 == 0 else {
+      return Finding(
+        .warning, .files, "\(path) is readable by others: no worker waits with it, and each sign-in starts its own",
+        hint: "chmod 711 \(path)")
+    }
+    return Finding(.ok, .files, "\(path): owner and mode are right")
+  }
+
+  private static func workerUser(_ name: String) -> Finding {
+    guard let user = UnixUsername(validating: name).flatMap({ SystemUser(named: $0) }), user.uid != 0 else {
+      return Finding(
+        .problem, .files, "user \(name), which the worker becomes, is not there",
+        hint: "adduser --system --group --no-create-home \(name)")
+    }
+    return Finding(.ok, .files, "user \(name), which the worker becomes, is there")
+  }
+}

@@ -1,0 +1,144 @@
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+/// Each PAM service that has the module, and those that should.
+struct PAMChecks {
+  /// Services that people sign in through.
+  static let usual = ["sudo", "sudo-i", "login", "sshd", "su", "polkit-1", "gdm-password", "lightdm"]
+  /// Services that never ask who somebody is.
+  private static let asksNobody = ["cron", "crond", "atd", "systemd-user", "runuser", "runuser-l"]
+
+  let folder: String
+  let configuration: Configuration
+  /// The configuration that is looked at; a line may name another.
+  let path: String
+  /// sshd is judged as it will be with the file that `enable` writes.
+  var hasSSHDropIn = false
+
+  private var reader: PAMReader { PAMReader(folder: folder) }
+
+  func findings() -> [Finding] {
+    var findings: [Finding] = []
+    var having: [StackJudgement] = []
+    var without: [String] = []
+    let listed = configuration.services
+    for service in Self.usual + listed.filter({ !Self.usual.contains($0) }) {
+      guard reader.has(service) else {
+        if !Self.usual.contains(service) {
+          findings.append(
+            Finding(
+              .warning, .pam, "\(service) is in services, but there is no \(folder)/\(service)",
+              hint: "check its spelling in \(path)"))
+        }
+        continue
+      }
+      do throws(PAMFileError) {
+        let stack = StackJudgement(
+          service: service, auth: try reader.stack("auth", of: service),
+          session: try reader.stack("session", of: service))
+        if stack.hasModule { having.append(stack) } else { without.append(service) }
+      } catch {
+        findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))
+      }
+    }
+    return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) }
+  }
+
+  /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
+  private func others() -> [StackJudgement] {
+    let known = Set(Self.usual + Self.asksNobody + configuration.services)
+    let names = reader.services(among: PAMFiles.names(in: folder)).filter { !known.contains($0) }
+    return names.compactMap { name -> StackJudgement? in
+      guard let auth = try? reader.stack("auth", of: name) else { return nil }
+      return StackJudgement(service: name, auth: auth, session: [])
+    }.filter(\.hasModule)
+  }
+
+  /// Only what goes by this configuration's list.
+  ///
+  /// - Parameter refusing: how much it matters that the service lets nobody in; a file may be no service's.
+  private func unlisted(_ stack: StackJudgement, refusing: Finding.Level) -> [Finding] {
+    let goesByIt = stack.ownLines.contains { $0.moduleArguments.configurationPath == path }
+    return goesByIt ? stack.findingsUnlisted(refusing: refusing) : []
+  }
+
+  private func judge(_ having: [StackJudgement], _ without: [String]) -> [Finding] {
+    guard !having.isEmpty else {
+      return [Finding(.warning, .pam, "no PAM service asks the phone", hint: "iampassctl enable")]
+    }
+    var findings: [Finding] = []
+    let listed = Set(configuration.services)
+    for stack in having where listed.contains(stack.service) { findings += stack.findings() + arguments(stack) }
+    var aside: [String] = []
+    for stack in having where !listed.contains(stack.service) {
+      let found = unlisted(stack, refusing: .problem)
+      findings += found
+      if found.isEmpty { aside.append(stack.service) }
+    }
+    if !aside.isEmpty {
+      findings.append(
+        Finding(.ok, .pam, "pam_iampass.so stands aside in \(aside.joined(separator: ", ")): not in services"))
+    }
+    for service in without where listed.contains(service) {
+      findings.append(
+        Finding(
+          .warning, .pam, "\(service) is in services, but its PAM stack does not have pam_iampass.so",
+          hint: "iampassctl enable, or add the line to \(folder)/\(service)"))
+    }
+    let password = without.filter { !listed.contains($0) }
+    if !password.isEmpty {
+      findings.append(Finding(.ok, .pam, "without the phone: \(password.joined(separator: ", "))"))
+    }
+    findings += modules(having) + timeouts(having.filter { listed.contains($0.service) })
+    return findings
+  }
+
+  private func arguments(_ stack: StackJudgement) -> [Finding] {
+    stack.ownLines.flatMap { ModuleWords.findings($0, service: stack.service) }
+      + stack.ownLines.map(\.moduleArguments.configurationPath).filter { $0 != path }.map { other in
+        Finding(
+          .warning, .pam, "\(stack.service): its line goes by \(other), not by \(path)",
+          hint: "iampassctl check --config \(other)")
+      }
+  }
+
+  /// The module's file, once for each path.
+  private func modules(_ having: [StackJudgement]) -> [Finding] {
+    Set(having.flatMap(\.ownLines).map(\.module)).sorted().map { module in
+      guard let file = ModuleFile.find(module) else {
+        return Finding(
+          .problem, .pam, "\(module) is not in the folder of PAM modules: nobody is asked on the phone",
+          hint: "apt install --reinstall libpam-iampass")
+      }
+      var found = stat()
+      guard stat(file, &found) == 0, found.st_uid == 0, found.st_mode & 0o022 == 0 else {
+        return Finding(
+          .problem, .pam, "\(file) must be root's alone to write", hint: "chown root:root \(file); chmod 644 \(file)")
+      }
+      return Finding(.ok, .pam, "\(file): owner and mode are right")
+    }
+  }
+
+  private func timeouts(_ stacks: [StackJudgement]) -> [Finding] {
+    var findings: [Finding] = []
+    func longest(_ stack: StackJudgement) -> Int64 {
+      stack.timeouts.max() ?? configuration.approvalTimeout
+    }
+    if let login = stacks.first(where: { $0.service == "login" }) {
+      let text = String(decoding: ProcessFile.read("/etc/login.defs", limit: 65_536) ?? [], as: UTF8.self)
+      findings.append(LoginDefinitions.finding(limit: LoginDefinitions.timeout(text), timeout: longest(login)))
+    }
+    if let ssh = stacks.first(where: { $0.service == "sshd" }) {
+      if let settings = SSHDaemon.settings() {
+        findings += (hasSSHDropIn ? settings.withDropIn : settings).findings(timeout: longest(ssh))
+      } else {
+        findings.append(
+          Finding(.warning, .sshd, "sshd -T says nothing: its settings were not looked at", hint: "sshd -t"))
+      }
+    }
+    return findings
+  }
+}

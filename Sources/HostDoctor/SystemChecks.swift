@@ -1,0 +1,168 @@
+import CHost
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+/// The helper, workers that wait, and logind, as systemd says.
+enum SystemChecks {
+  private static let systemctl = "/usr/bin/systemctl"
+
+  static func findings() -> [Finding] {
+    guard access("/run/systemd/system", F_OK) == 0 else {
+      return [Finding(.warning, .helper, "systemd does not run here: no session can be watched")]
+    }
+    let worker = UnitState.workerFindings(
+      socket: unit("iampass-worker.socket"), service: unit("iampass-worker.service"))
+    return unit("iampass-helper.service").helperFindings() + worker + [logind(unit("systemd-logind.service"))]
+  }
+
+  private static func unit(_ name: String) -> UnitState {
+    let words = [systemctl, "show", "--property=\(UnitState.properties)", name]
+    return UnitState(Program.run(words, seconds: 5)?.output ?? "")
+  }
+
+  private static func logind(_ state: UnitState) -> Finding {
+    state.isActive
+      ? Finding(.ok, .helper, "systemd-logind is running")
+      : Finding(
+        .problem, .helper, "systemd-logind is not running: no session can be watched",
+        hint: "systemctl start systemd-logind")
+  }
+}
+
+/// Users file against system and service.
+struct UserChecks {
+  /// Names looked up in the system; each may be a question to a directory server.
+  private static let greatestLookedUp = 1_000
+  private static let firstPersonsUID = 1_000
+  /// `nobody` and what systemd makes lie above.
+  private static let lastPersonsUID = 60_000
+
+  let usersPath: String
+  let sharing: SharedTokens
+  let service: ServiceChecks?
+
+  func findings() -> [Finding] {
+    let tokens: UserTokens
+    do { tokens = try UserTokens(path: usersPath) } catch {
+      // Owner, mode and absence were said with the files.
+      if case .file = error { return [] }
+      return [Finding(.problem, .users, error.explanation(path: usersPath), hint: "edit the line")]
+    }
+    let names = tokens.users()
+    var findings = damagedLines(tokens) + badLines(names, tokens)
+    findings +=
+      SharedTokenFindings(
+        groups: tokens.sharedTokens(), isAllowed: sharing == .allowed, greatest: SharedTokens.greatestCount,
+        isRoot: { UnixUsername(validating: $0).map(UnixUsername.isRoots) ?? false }
+      ).findings
+    let lookedUp = names.prefix(Self.greatestLookedUp)
+    let unknown = lookedUp.filter { UnixUsername(validating: $0).flatMap { SystemUser(named: $0) } == nil }
+    findings +=
+      UserFindings(
+        withToken: names, people: Self.people(), unknown: unknown,
+        withoutPhone: service?.usersWithoutPhone(names.filter { !unknown.contains($0) }, tokens)
+      ).findings
+    return findings
+  }
+
+  private func damagedLines(_ tokens: UserTokens) -> [Finding] {
+    tokens.damagedLines().prefix(UserFindings.greatestNamed).map { line in
+      let text = UserTokensError.notText(line: line).explanation(path: usersPath)
+      return Finding(.problem, .users, "\(text): its user cannot sign in by phone", hint: "write the line again")
+    }
+  }
+
+  /// Lines that keep somebody from signing in by phone, as many as a reader takes in.
+  private func badLines(_ names: [String], _ tokens: UserTokens) -> [Finding] {
+    var seen: Set<String> = []
+    var suspects: [String] = []
+    for name in names where !seen.insert(name).inserted { suspects.append(name) }
+    // Each look-up reads the whole file: of a large one only what is suspicious.
+    if names.count <= Self.greatestLookedUp { suspects = Array(Set(names)).sorted() }
+    let findings = Set(suspects).sorted().lazy.compactMap { name -> Finding? in
+      guard let user = UnixUsername(validating: name) else {
+        return Finding(.warning, .users, "\(usersPath): \(name) is no user name", hint: "remove its line")
+      }
+      do throws(UserTokensError) {
+        _ = try tokens.token(of: user)
+        return nil
+      } catch {
+        // Said with its line.
+        if case .notText = error { return nil }
+        let text = "\(error.explanation(path: usersPath)): \(user) cannot sign in by phone"
+        return Finding(.problem, .users, text, hint: "edit the line")
+      }
+    }
+    return Array(findings.prefix(UserFindings.greatestNamed))
+  }
+
+  /// Of /etc/passwd: who has a shell and a person's uid.
+  private static func people() -> [String] {
+    let bytes = ProcessFile.read("/etc/passwd", limit: 4 * 1024 * 1024) ?? []
+    // By bytes: users write parts of their lines, and marks would hide a colon.
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+      guard fields.count == 7, let uid = Int(fields[2]), (firstPersonsUID...lastPersonsUID).contains(uid),
+        !fields[6].hasSuffix("/nologin"), !fields[6].hasSuffix("/false")
+      else { return nil }
+      return fields[0]
+    }
+  }
+}
+
+/// Records whose session is over, which the helper would have ended.
+struct SessionChecks {
+  let configuration: Configuration
+
+  func findings() -> [Finding] {
+    let folder = configuration.runFolder + "/sessions"
+    guard let names = Self.names(in: folder) else { return [] }
+    let ledger = SessionLedger(run: RunFolder(path: configuration.runFolder))
+    var damaged = 0
+    var leftOver = 0
+    for name in names where !name.hasSuffix(".new") {
+      guard let record = try? ledger.read(name) else {
+        damaged += 1
+        continue
+      }
+      let isAlive = record.binding.map(\.leader.isAlive) ?? (record.process.isAlive || record.parent.isAlive)
+      if record.isReleased || !isAlive { leftOver += 1 }
+    }
+    var findings: [Finding] = []
+    if damaged > 0 {
+      findings.append(
+        Finding(
+          .warning, .sessions, "\(Words.counted(damaged, "damaged session record")) in \(folder)",
+          hint: "rm them: ls \(folder)"))
+    }
+    if leftOver > 0 {
+      findings.append(
+        Finding(
+          .warning, .sessions, "\(Words.counted(leftOver, "session record")) left by sessions that are over",
+          hint: "systemctl restart iampass-helper, which ends them at the service"))
+    }
+    if findings.isEmpty {
+      findings.append(Finding(.ok, .sessions, "no session is left over (\(names.count) recorded)"))
+    }
+    return findings
+  }
+
+  private static func names(in folder: String) -> [String]? {
+    guard let stream = opendir(folder) else { return nil }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+  }
+}

@@ -1,0 +1,23 @@
+import HostSystem
+
+/// Where this computer's setup is: the configuration, and what stands beside it.
+public struct SetupPlace: Sendable, Equatable {
+  /// The configuration's path, such as `/etc/iampass/iampass.conf`.
+  public let configuration: String
+
+  /// - Parameter configuration: a path. A relative one means what it means to the process's working directory.
+  public init(configuration: String) { self.configuration = configuration }
+
+  /// The folder that the configuration is in.
+  public var folder: String { SecureFile.folder(of: configuration) }
+  /// The configuration's name in its folder.
+  public var name: String { configuration.split(separator: "/").last.map(String.init) ?? configuration }
+  /// The application's or the host's credential.
+  public var credentials: String { beside("credentials") }
+  /// The users' tokens.
+  public var users: String { beside("users") }
+  /// The notes of a trial (``TrialNotes``).
+  public var trial: String { beside("iampass-trial") }
+
+  private func beside(_ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
+}

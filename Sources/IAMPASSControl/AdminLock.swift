@@ -1,0 +1,53 @@
+import CHost
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+
+/// One change at a time: two admins, or an admin and a script, wait for each other.
+final class AdminLock {
+  /// As long as one call to the service and a little more; who holds it longer sits at a prompt. In ms.
+  private static let patience: Int64 = 30_000
+
+  private let descriptor: Int32
+
+  /// Takes the lock of the configuration's folder, and finishes what a killed command had begun.
+  init(folder: String) throws(Failure) {
+    let path = folder + "/iampassctl.lock"
+    let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw errno == ENOENT ? .notSetUp(folder: folder) : .file(FileError(.system(errno), path: path))
+    }
+    self.descriptor = descriptor
+    try Self.take(descriptor, path)
+    do { try FileSet.recover(in: folder) } catch { throw .file(error) }
+  }
+
+  /// For turning off, which has to work on a broken computer too: nil where the lock cannot be had, which is said unless
+  /// the folder is missing. Another iampassctl is still waited for.
+  static func ifThere(folder: String) throws(Failure) -> AdminLock? {
+    do throws(Failure) { return try AdminLock(folder: folder) } catch {
+      switch error {
+      case .busy: throw error
+      case .notSetUp: break
+      default: Terminal.complain("warning: \(error.message); going on without the lock")
+      }
+      return nil
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func take(_ descriptor: Int32, _ path: String) throws(Failure) {
+    let end = MonotonicInstant.now().advanced(milliseconds: patience)
+    var hasSaid = false
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw .file(FileError(.system(errno), path: path)) }
+      if !hasSaid { Terminal.complain("iampassctl: waiting for another iampassctl to end") }
+      hasSaid = true
+      guard MonotonicInstant.now() < end else { throw .busy }
+      usleep(50_000)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+struct HostOptions: ParsableArguments {
+  @Option(
+    name: .customLong("config"), help: "Configuration file; credentials and users stand beside it.",
+    completion: .file())
+  var path = Configuration.path
+
+  /// As the module takes it: a relative one would mean another file in each folder.
+  func validate() throws {
+    guard path.hasPrefix("/"), !path.hasSuffix("/") else { throw ValidationError("--config takes an absolute path") }
+  }
+
+  var place: SetupPlace { SetupPlace(configuration: path) }
+  var folder: String { place.folder }
+  var usersPath: String { place.users }
+
+  /// What a configuration that can be read says; without one, what holds by default.
+  var sharedTokens: SharedTokens { (try? Configuration(path: path))?.sharedTokens ?? .refused }
+}
+
+/// For verbs that manage users and phones, where the host has a credential of its own only.
+struct ManagementOptions: ParsableArguments {
+  @OptionGroup var host: HostOptions
+  @Option(
+    help: "File with the application's own credential, where this host's does sign-ins only.", completion: .file())
+  var credentials: String?
+}
+
+/// This computer as its files say, with a way to the service.
+struct ConfiguredHost {
+  /// For one call to the service, in milliseconds.
+  static let patience: Int64 = 15_000
+
+  let setup: HostSetup
+  let usersPath: String
+  let interrupt: Interrupt
+  private let transport: WorkerTransport
+  private let management: ManagementClient
+  private let authentication: AuthenticationClient
+  /// Nil: a `--credentials` file was given.
+  private let credentialsPath: String
+
+  init(_ options: ManagementOptions) throws(Failure) {
+    try self.init(path: options.host.path, credentials: options.credentials)
+  }
+
+  /// - Parameters:
+  ///   - path: of the configuration.
+  ///   - credentials: another file than the one that stands beside it.
+  init(path: String, credentials: String?) throws(Failure) {
+    try requireRoot()
+    do throws(Misconfiguration) {
+      setup = try HostSetup(path: path)
+      usersPath = setup.usersPath
+      credentialsPath = credentials ?? setup.credentialsPath
+      interrupt = Interrupt()
+      transport = try setup.transport(interruption: interrupt)
+      let settings = try setup.serviceSettings()
+      let credential = try Self.credential(credentialsPath)
+      let clock = { Int64(time(nil)) }
+      do {
+        management = try ManagementClient(
+          settings: settings, credential: credential, transport: transport, unixTime: clock)
+        authentication = try AuthenticationClient(
+          settings: settings, credential: credential, transport: transport, unixTime: clock)
+      } catch { throw Misconfiguration.signing(error) }
+    } catch {
+      // A file that was asked for, and not one that `setup` writes.
+      if let given = credentials, let file = error.file, file == FileError(.missing, path: given) {
+        throw .file(file)
+      }
+      throw .misconfigured(error, path: path)
+    }
+  }
+
+  private static func credential(_ path: String) throws(Misconfiguration) -> ServiceCredential {
+    do { return try ServiceCredential(path: path) } catch { throw .credentials(error, path: path) }
+  }
+
+  /// One call to the service's `management/*`, within its bound.
+  ///
+  /// - Parameter user: whose token the call takes for one that the service knows.
+  func manage<Answer>(
+    for user: UnixUsername? = nil, _ call: (ManagementClient, MonotonicInstant) throws(ServiceError) -> Answer
+  ) throws(Failure) -> Answer {
+    do { return try call(management, MonotonicInstant.now().advanced(milliseconds: Self.patience)) } catch {
+      if case .notAccepted = error { throw .mayNotManage(credentials: credentialsPath) }
+      if case .notFound = error, let user { throw .unknownAtService(user) }
+      throw Self.failure(error, setup)
+    }
+  }
+
+  /// One call to the service's `authentication/*`, within its bound.
+  func authenticate<Answer>(
+    milliseconds: Int64 = patience, _ call: (AuthenticationClient, MonotonicInstant) throws(ServiceError) -> Answer
+  ) throws(Failure) -> Answer {
+    do { return try call(authentication, MonotonicInstant.now().advanced(milliseconds: milliseconds)) } catch {
+      throw Self.failure(error, setup)
+    }
+  }
+
+  /// After Ctrl-C the call that takes things back must still go out.
+  func ignoreInterruption() { transport.ignoreInterruption() }
+
+  private static func failure(_ error: ServiceError, _ setup: HostSetup) -> Failure {
+    guard case .transport(let transport) = error else { return .service(error) }
+    if transport.code == .interrupted { return .interrupted }
+    return setup.configuration.server.map { .unreachable($0, transport) } ?? .service(error)
+  }
+
+  /// The user as the system spells the name, with the token that the file has for this user, shared or not.
+  func enrolled(_ text: String) throws(Failure) -> EnrolledUser {
+    try enrolled(text) { (user) throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
+  }
+
+  /// The same, but refuses a shared token that no sign-in takes.
+  func enrolledForSignIn(_ text: String) throws(Failure) -> EnrolledUser {
+    try enrolled(text) { (user) throws(UserTokensError) in
+      try UserTokens.token(of: user, inFile: usersPath, sharing: setup.configuration.sharedTokens)
+    }
+  }
+
+  private func enrolled(
+    _ text: String, _ tokenOf: (UnixUsername) throws(UserTokensError) -> Secret?
+  ) throws(Failure) -> EnrolledUser {
+    guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
+    let user = SystemUser(named: name)?.name ?? name
+    guard let token = try usersFile({ () throws(UserTokensError) in try tokenOf(user) }) else { throw .noToken(user) }
+    return EnrolledUser(name: user, token: token)
+  }
+
+  func usersFile<Result>(_ body: () throws(UserTokensError) -> Result) throws(Failure) -> Result {
+    do { return try body() } catch { throw .misconfigured(.users(error, path: usersPath), path: usersPath) }
+  }
+}
+
+struct EnrolledUser {
+  let name: UnixUsername
+  let token: Secret
+}

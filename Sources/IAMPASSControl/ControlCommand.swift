@@ -1,0 +1,30 @@
+import ArgumentParser
+import CHost
+import CommandSupport
+import Glibc
+import IAMPASSProtocol
+
+/// `iampassctl`, with all its verbs.
+public struct ControlCommand: ParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "iampassctl",
+    abstract: "Sets up sign-in by phone on this computer.",
+    discussion: "Keep a root shell open while you change how this computer signs people in.",
+    version: ProductVersion.text,
+    subcommands: [
+      SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
+      EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, SessionCommand.self, TrialEndCommand.self,
+    ])
+
+  public init() {}
+
+  /// Runs the command and ends the process.
+  public static func main() {
+    // A dump would hold the application's secret.
+    guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else {
+      Terminal.complain("iampassctl: core dumps cannot be forbidden")
+      Glibc.exit(EX_OSERR)
+    }
+    main(nil)
+  }
+}

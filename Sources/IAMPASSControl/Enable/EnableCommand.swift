@@ -1,0 +1,174 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+struct EnableCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "enable", abstract: "Has the system's sign-ins ask the phone.",
+    discussion: """
+      Keep a root shell open until you have signed in anew in another one. Looks at everything first (iampassctl check), \
+      switches the PAM profiles on with pam-auth-update, and reads the files back. With --trial it turns itself off \
+      again, also after a restart, unless you signed in by phone meanwhile.
+      """)
+
+  @OptionGroup var host: HostOptions
+  @Option(help: "PAM services that ask the phone, such as sudo,login,sshd; sudo stands for sudo-i too.")
+  var services: String?
+  @Option(help: "Turn it off again after so long, such as 10m, unless you sign in by phone meanwhile.")
+  var trial: String?
+  @Flag(help: "Let sshd ask PAM, where it does not, without a question.") var sshd = false
+  @Flag(help: "Go on with problems that check finds.") var force = false
+
+  func validate() throws {
+    if let trial {
+      guard TimeSpan.seconds(trial).map({ Trial.bounds.contains($0) }) ?? false else {
+        throw ValidationError("--trial takes a duration from 1m to 24h")
+      }
+    }
+    if let services {
+      guard let names = Self.names(services), !names.isEmpty else {
+        throw ValidationError("--services takes names of files in /etc/pam.d, with commas between")
+      }
+    }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock(folder: host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      try PAMProfiles.requireParts()
+      let wanted = try wantedServices()
+      let dropIn = try planForSSHD(wanted)
+      try refuseProblems(PlannedChange(services: wanted, hasSSHDropIn: dropIn == .write))
+      let names = try wanted ?? configured()
+      if dropIn == .leave { SSHDropIn.warn() }
+      let trialUser = try switchOn(names, dropIn)
+      Terminal.say(SwitchedOn.text(names, sshdAsks: dropIn != .leave))
+      if let trial, let trialUser {
+        Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
+      } else {
+        Trial.cancel(host)
+      }
+      Terminal.say("hint: keep this shell open until you have signed in anew in another one")
+    }
+  }
+
+  /// All of it or nothing: where a step fails, those before it are taken back.
+  ///
+  /// - Returns: who has to sign in during the trial; nil where there is none.
+  private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(Failure) -> String? {
+    let wereOff = try PAMProfiles.off()
+    let trialBefore = Trial.Units()
+    // Before anything can lock anybody out.
+    let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
+      try Trial.begin(seconds: seconds, options: host)
+    }
+    var old: [UInt8]?
+    do throws(Failure) {
+      old = try write(names)
+      try PAMProfiles.switchOn()
+      if dropIn == .write { try SSHDropIn.write() }
+    } catch {
+      PAMProfiles.takeBack(wereOff)
+      if let old { putBack(old) }
+      if trialUser != nil { trialBefore.putBack(host) }
+      throw error
+    }
+    return trialUser
+  }
+
+  private func refuseProblems(_ change: PlannedChange) throws(Failure) {
+    guard !force else { return }
+    let doctor = Doctor(place: host.place, pamFolder: PAMProfiles.folder, change: change)
+    let problems = doctor.look().findings.filter { $0.level == .problem }
+    guard problems.isEmpty else {
+      for problem in problems { problem.show() }
+      throw .problemsFound
+    }
+  }
+
+  /// Nil where one of the names is no name of a file.
+  private static func names(_ text: String) -> [String]? {
+    var names: [String] = []
+    for name in text.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init) {
+      guard !name.hasPrefix("."), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }) else { return nil }
+      if !names.contains(name) { names.append(name) }
+      if name == "sudo", !names.contains("sudo-i") { names.append("sudo-i") }
+    }
+    return names
+  }
+
+  private func configured() throws(Failure) -> [String] {
+    do { return try Configuration(path: host.path).services } catch {
+      throw .misconfigured(.configuration(error, path: host.path), path: host.path)
+    }
+  }
+
+  /// Nil: those in force stay.
+  private func wantedServices() throws(Failure) -> [String]? {
+    guard let wanted = services.flatMap(Self.names) else { return nil }
+    // sudo-i comes with sudo unasked; what was asked for must be there.
+    for name in wanted where name != "sudo-i" && access("\(PAMProfiles.folder)/\(name)", F_OK) != 0 {
+      throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
+    }
+    return wanted
+  }
+
+  /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.
+  private func planForSSHD(_ wanted: [String]?) throws(Failure) -> SSHDropIn.Plan {
+    let names = wanted ?? (try? configured()) ?? []
+    return names.contains("sshd") ? try SSHDropIn.plan(unasked: sshd) : .notNeeded
+  }
+
+  /// - Returns: the old text; nil where nothing was written.
+  private func write(_ names: [String]) throws(Failure) -> [UInt8]? {
+    guard try configured() != names else { return nil }
+    do throws(FileError) {
+      let old = try SecureFile.read(host.path, privacy: .readableByAll, limit: 64 * 1024)
+      try AtomicFile.write(old, to: host.path + ".bak", mode: 0o644)
+      let text = KeyValueEditor.setting([("services", names.joined(separator: " "))], in: old)
+      try AtomicFile.write(text, to: host.path, mode: 0o644)
+      return old
+    } catch { throw .file(error) }
+  }
+
+  private func putBack(_ old: [UInt8]) {
+    do { try AtomicFile.write(old, to: host.path, mode: 0o644) } catch {
+      Terminal.complain("warning: services stay as they were asked for: \(error.explanation)")
+    }
+  }
+}
+
+struct DisableCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "disable", abstract: "Has the system's sign-ins ask for passwords only.",
+    discussion: "Users, phones and configuration stay as they are; iampassctl enable turns it on again.")
+
+  @OptionGroup var host: HostOptions
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock.ifThere(folder: host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      try TurnOff.run(host)
+      Terminal.say("sign-in by phone is off")
+    }
+  }
+}
+
+enum TurnOff {
+  /// Each part, also where another fails; the first failure is thrown. A trial goes on where the profiles are still on.
+  static func run(_ host: HostOptions) throws(Failure) {
+    var failure: Failure?
+    do { try PAMProfiles.switchOff() } catch { failure = error }
+    do { try SSHDropIn.remove() } catch { failure = failure ?? error }
+    if (try? PAMProfiles.areOff()) == true { Trial.cancel(host) }
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import CHost
+import CPAM
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+struct LoginTestCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "login-test", abstract: "Signs a user in through PAM, as a service would, and shows each step.",
+    discussion: """
+      Runs the service's own stacks: authenticate, account, open and close the session. The phone rings; passwords \
+      typed here are real. Nothing is started for the user, and the session is closed at once.
+      """)
+
+  @Option(help: "The PAM service whose stacks are run.") var service = "sudo"
+  @Option(help: ArgumentHelp("The folder of the PAM services' files.", visibility: .hidden))
+  var pamFolder = "/etc/pam.d"
+  /// Set where this process was started in a unit of its own.
+  @Flag(help: .hidden) var inOwnUnit = false
+  @Argument(help: "The user's name.") var user: String
+
+  func validate() throws {
+    guard !service.isEmpty, !service.hasPrefix("."), service.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x2F && $0 < 0x7F })
+    else { throw ValidationError("--service takes the name of a file in /etc/pam.d") }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      guard let name = UnixUsername(validating: user) else { throw Failure.badUsername(user) }
+      guard access("\(pamFolder)/\(service)", R_OK) == 0 else {
+        throw Failure.file(FileError(.missing, path: "\(pamFolder)/\(service)"))
+      }
+      if OwnUnit.isNeeded(for: service), !inOwnUnit { OwnUnit.enter(service: service, user: user) }
+      let transaction = try PAMTransaction(service: service, user: name, folder: pamFolder)
+      let code = transaction.run()
+      guard code == PAM_SUCCESS else { throw ExitCode(transaction.wasInterrupted ? Interrupt.exitCode : EX_NOPERM) }
+    }
+  }
+}
+
+/// logind gives a process that is in a session already no session of its own: the test of a service whose sessions are
+/// watched then begins from a unit without one, as a getty does.
+enum OwnUnit {
+  private static let systemdRun = "/usr/bin/systemd-run"
+
+  static func isNeeded(for service: String) -> Bool {
+    guard !UnwatchedServices.contains(service), access("/run/systemd/system", F_OK) == 0, Program.exists(systemdRun)
+    else { return false }
+    let group = String(decoding: ProcessFile.read("/proc/self/cgroup", limit: 4_096) ?? [], as: UTF8.self)
+    return group.contains(".scope") || group.contains("user@")
+  }
+
+  /// Does not come back, unless systemd-run cannot be started; the test then runs as it is.
+  static func enter(service: String, user: String) {
+    guard let own = realpath("/proc/self/exe", nil) else { return }
+    defer { free(own) }
+    let tie = isatty(STDIN_FILENO) == 1 ? "--pty" : "--pipe"
+    let noColor = getenv("NO_COLOR") == nil ? [] : ["--setenv=NO_COLOR=1"]
+    let words =
+      [systemdRun, "--quiet", tie, "--collect", "--wait", "--service-type=exec"] + noColor
+      + [String(cString: own), "login-test", "--in-own-unit", "--service", service, "--", user]
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    execv(systemdRun, &arguments)
+    for text in arguments { free(text) }
+  }
+}

@@ -1,0 +1,158 @@
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+
+/// The two profiles of pam-auth-update, switched and read back.
+enum PAMProfiles {
+  struct Profile {
+    let name: String
+    /// Where its line belongs, in ``folder``.
+    let file: String
+    let kind: String
+  }
+
+  static let folder = "/etc/pam.d"
+  private static let command = "/usr/sbin/pam-auth-update"
+  private static let module = "pam_iampass.so"
+  private static let profiles = [
+    Profile(name: "iampass", file: "common-auth", kind: "auth"),
+    Profile(name: "iampass-session", file: "common-session", kind: "session"),
+  ]
+  private static let sources = "/usr/share/pam-configs"
+  /// It reads templates and runs debconf, in seconds.
+  private static let patience: Int64 = 60
+
+  /// Stops where something is missing without which the phone would not be asked.
+  static func requireParts() throws(Failure) {
+    guard ModuleFile.find(module) != nil else { throw .moduleMissing }
+    let files = [command] + profiles.map { "\(sources)/\($0.name)" }
+    for file in files where access(file, R_OK) != 0 { throw .file(FileError(.missing, path: file)) }
+  }
+
+  /// Those whose line is not in its file.
+  static func off() throws(Failure) -> [Profile] {
+    var off: [Profile] = []
+    for profile in profiles where try !hasModule(profile) { off.append(profile) }
+    return off
+  }
+
+  static func areOff() throws(Failure) -> Bool { try off().count == profiles.count }
+
+  static func switchOn() throws(Failure) {
+    try update("--enable", profiles)
+    // It exits with 0 also where an admin's edits keep it from changing anything.
+    let stillOff = try off()
+    guard stillOff.isEmpty else {
+      try sayLinesToAdd(stillOff)
+      throw .profilesNotOn
+    }
+  }
+
+  /// After ``switchOn()``, for those that were off before.
+  static func takeBack(_ profiles: [Profile]) {
+    guard !profiles.isEmpty else { return }
+    do { try update("--disable", profiles) } catch { Terminal.complain("warning: \(error.message)") }
+  }
+
+  /// Names what is left, whoever wrote it and in whichever file.
+  static func switchOff() throws(Failure) {
+    var failure: Failure?
+    do { try update("--disable", profiles) } catch { failure = error }
+    let left = PAMFiles.moduleLines()
+    for line in left { Terminal.complain("still there: \(line.place): \(line.text.onOneLine)") }
+    if let failure { throw failure }
+    guard left.isEmpty else { throw .profilesNotOff }
+  }
+
+  private static func update(_ option: String, _ profiles: [Profile]) throws(Failure) {
+    guard Program.exists(command) else { throw .file(FileError(.missing, path: command)) }
+    let answer = Program.run([command, "--package", option] + profiles.map(\.name), seconds: patience)
+    guard let answer, answer.status == 0 else { throw .programFailed(command, answer?.output ?? "") }
+  }
+
+  private static func hasModule(_ profile: Profile) throws(Failure) -> Bool {
+    try stack(profile.kind, of: profile.file).flatMap(\.lines).contains { $0.moduleName == "pam_iampass" }
+  }
+
+  private static func stack(_ kind: String, of file: String) throws(Failure) -> [PAMEntry] {
+    do { return try PAMReader(folder: folder).stack(kind, of: file) } catch { throw .pamFile(error) }
+  }
+
+  private static func sayLinesToAdd(_ off: [Profile]) throws(Failure) {
+    for profile in off {
+      let path = "\(folder)/\(profile.file)"
+      if profile.kind == "auth" {
+        let lines = ProfileLines(auth: try stack("auth", of: profile.file))
+        Terminal.complain("add to \(path), above \(lines.above ?? "all others"):\n  \(lines.auth)")
+      } else {
+        Terminal.complain("add to \(path), below pam_systemd:\n  \(ProfileLines.session)")
+      }
+    }
+  }
+}
+
+/// A file that lets sshd ask PAM: Debian ships KbdInteractiveAuthentication off.
+enum SSHDropIn {
+  /// The first value counts in sshd_config(5), so that it must sort before the others.
+  private static let path = "/etc/ssh/sshd_config.d/00-iampass.conf"
+  private static let text = """
+    # Written by iampassctl enable, removed by iampassctl disable: the phone is asked through PAM.
+    UsePAM yes
+    KbdInteractiveAuthentication yes
+
+    """
+
+  enum Plan {
+    /// sshd asks PAM, or is not there.
+    case notNeeded
+    case write
+    /// Needed, and not wanted.
+    case leave
+  }
+
+  /// Whether the file is needed, and the admin wants it.
+  ///
+  /// - Parameter unasked: it was given as an option.
+  static func plan(unasked: Bool) throws(Failure) -> Plan {
+    guard let settings = SSHDaemon.settings(), !settings.asksPAM else { return .notNeeded }
+    if unasked { return .write }
+    guard Terminal.isInteractive else { return .leave }
+    let question = "sshd does not ask PAM. Write \(path), which lets it?"
+    return try Prompt(interrupt: Interrupt()).agrees(question) ? .write : .leave
+  }
+
+  static func warn() {
+    Terminal.complain("warning: sshd does not ask PAM, so it never asks the phone")
+    Terminal.complain(
+      "hint: iampassctl enable --sshd, or KbdInteractiveAuthentication yes and UsePAM yes in sshd_config")
+  }
+
+  static func write() throws(Failure) {
+    do { try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
+    let test = Program.run([SSHDaemon.path, "-t"])
+    guard test?.status == 0, SSHDaemon.settings()?.asksPAM ?? false else {
+      unlink(path)
+      throw .sshdRefuses(test?.output ?? "")
+    }
+    reload()
+    Terminal.say("wrote \(path)")
+  }
+
+  /// Only what was written here.
+  static func remove() throws(Failure) {
+    guard access(path, F_OK) == 0 else { return }
+    guard unlink(path) == 0 else { throw .file(FileError(.system(errno), path: path)) }
+    reload()
+    Terminal.say("removed \(path)")
+  }
+
+  private static func reload() {
+    guard access("/run/systemd/system", F_OK) == 0 else { return }
+    for unit in ["ssh.service", "sshd.service"] {
+      if Program.run(["/usr/bin/systemctl", "--no-block", "try-reload-or-restart", unit])?.status == 0 { return }
+    }
+    Terminal.complain("warning: sshd was not told of its new settings\nhint: systemctl reload ssh")
+  }
+}

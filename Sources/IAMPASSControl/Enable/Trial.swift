@@ -1,0 +1,197 @@
+import ArgumentParser
+import CHost
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+/// A switch-on that undoes itself: a timer, and for a restart in between a service at boot, run `trial-end`.
+enum Trial {
+  /// In seconds: shorter is no time to try anything, longer is no trial.
+  static let bounds: ClosedRange<Int64> = 60...86_400
+
+  private static let folder = "/etc/systemd/system"
+  private static let name = "iampass-trial"
+  private static let systemctl = "/usr/bin/systemctl"
+
+  /// Who has to sign in, for the message.
+  static func begin(seconds: Int64, options: HostOptions) throws(Failure) -> String {
+    guard access("/run/systemd/system", F_OK) == 0 else { throw .noSystemd }
+    guard let own = realpath("/proc/self/exe", nil) else {
+      throw .file(FileError(.system(errno), path: "/proc/self/exe"))
+    }
+    defer { free(own) }
+    let user = operatorUID().flatMap(SystemUser.init(uid:))
+    let words =
+      [String(cString: own), "trial-end", "--config", options.path]
+      + (user.map { ["--uid", String($0.uid)] } ?? [])
+    // A path with a space or a percent sign would be read otherwise (systemd.service(5)).
+    guard words.allSatisfy({ $0.utf8.allSatisfy(isPlain) }) else {
+      throw .file(FileError(.system(EINVAL), path: options.path))
+    }
+    let before = Units()
+    do throws(FileError) {
+      try TrialNotes(besides: options.path).begin()
+      try AtomicFile.write(Array(service(words).utf8), to: "\(folder)/\(name).service", mode: 0o644)
+      try AtomicFile.write(Array(timer(seconds).utf8), to: "\(folder)/\(name).timer", mode: 0o644)
+    } catch {
+      before.putBack(options)
+      throw .file(error)
+    }
+    for words in [["daemon-reload"], ["enable", "\(name).service"], ["restart", "\(name).timer"]] {
+      guard let answer = Program.run([systemctl] + words, seconds: 30), answer.status == 0 else {
+        before.putBack(options)
+        throw .programFailed("systemctl \(words.joined(separator: " "))", "")
+      }
+    }
+    return user?.name.text ?? "somebody"
+  }
+
+  private static var files: [String] { ["service", "timer"].map { "\(folder)/\(name).\($0)" } }
+
+  private static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
+
+  /// The units as they are, for a beginning that fails: a trial from before still has to end.
+  struct Units {
+    private let texts: [(path: String, text: [UInt8])]
+
+    init() {
+      texts = files.compactMap { path in
+        (try? SecureFile.read(path, privacy: .readableByAll, limit: 64 * 1024)).map { (path, $0) }
+      }
+    }
+
+    /// Its time begins anew.
+    func putBack(_ options: HostOptions) {
+      guard !texts.isEmpty else { return cancel(options) }
+      for (path, text) in texts {
+        do { try AtomicFile.write(text, to: path, mode: 0o644) } catch {
+          Terminal.complain("warning: \(error.explanation)")
+        }
+      }
+      for words in [["daemon-reload"], ["restart", "\(name).timer"]] {
+        _ = Program.run([systemctl] + words, seconds: 30)
+      }
+    }
+  }
+
+  /// Takes timer and service away; nothing where there is no trial.
+  static func cancel(_ options: HostOptions) {
+    TrialNotes(besides: options.path).end()
+    guard isUnderWay else { return }
+    _ = Program.run([systemctl, "stop", "\(name).timer"], seconds: 30)
+    _ = Program.run([systemctl, "disable", "\(name).service"], seconds: 30)
+    for file in files { unlink(file) }
+    _ = Program.run([systemctl, "daemon-reload"], seconds: 30)
+  }
+
+  /// Who began the login session that this command belongs to (audit(7)); nil for root and where nobody logged in.
+  private static func operatorUID() -> UInt32? {
+    let text = String(decoding: ProcessFile.read("/proc/self/loginuid", limit: 32) ?? [], as: UTF8.self)
+    if let uid = UInt32(text.filter { $0 != "\n" }), uid != UInt32.max, uid != 0 { return uid }
+    // Set by sudo(8), where the kernel keeps no login uid.
+    return getenv("SUDO_UID").flatMap { UInt32(String(cString: $0)) }.flatMap { $0 == 0 ? nil : $0 }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: Array("/._-".utf8).contains(byte)
+    }
+  }
+
+  /// At boot before anybody can sign in.
+  private static func service(_ words: [String]) -> String {
+    """
+    # Written by iampassctl enable --trial, removed when the trial ends.
+    [Unit]
+    Description=End of the trial of sign-in by phone
+    Before=systemd-user-sessions.service
+    StartLimitIntervalSec=0
+
+    [Service]
+    Type=oneshot
+    ExecStart=\(words.joined(separator: " "))
+    TimeoutStartSec=120
+    # Another iampassctl may hold the lock, or the disk be full: a trial ends all the same.
+    Restart=on-failure
+    RestartSec=60
+
+    [Install]
+    WantedBy=multi-user.target
+
+    """
+  }
+
+  private static func timer(_ seconds: Int64) -> String {
+    """
+    # Written by iampassctl enable --trial, removed when the trial ends.
+    [Unit]
+    Description=Trial of sign-in by phone
+
+    [Timer]
+    OnActiveSec=\(seconds)
+    AccuracySec=1s
+
+    """
+  }
+}
+
+/// Run by the trial's timer, and at boot.
+struct TrialEndCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "trial-end", abstract: "Ends a trial of sign-in by phone.", shouldDisplay: false)
+
+  @OptionGroup var host: HostOptions
+  @Option var uid: UInt32?
+  /// Of units that an older version wrote: it looked into the journal from then on. That trial ends as one without use.
+  @Option var since: UInt64?
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock.ifThere(folder: host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      if wasUsed() {
+        Trial.cancel(host)
+        say("sign-in by phone stays on: the trial's user has signed in by phone")
+      } else {
+        do throws(Failure) { try TurnOff.run(host) } catch {
+          say("the trial is over, but \(error.message)")
+          throw error
+        }
+        say("sign-in by phone is off again: nobody signed in by phone during the trial")
+      }
+    }
+  }
+
+  /// As the module noted it; where that cannot be read, or names nobody, the trial has failed.
+  private func wasUsed() -> Bool {
+    guard let services = try? Configuration(path: host.path).services else { return false }
+    let user = uid.flatMap(SystemUser.init(uid:))
+    guard uid == nil || user != nil else { return false }
+    return TrialNotes(besides: host.path).hasApproval(of: user?.name, through: services)
+  }
+
+  private func say(_ text: String) {
+    Terminal.say(text)
+    if Program.exists("/usr/bin/wall") { _ = Program.run(["/usr/bin/wall", "iampassctl: \(text)"], seconds: 10) }
+  }
+}
+
+extension SystemUser {
+  /// Nil where the system knows no user of this number (getpwuid(3)).
+  init?(uid: UInt32) {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var buffer = [CChar](repeating: 0, count: 65_536)
+    guard getpwuid_r(uid, &entry, &buffer, buffer.count, &found) == 0, found != nil, let spelled = entry.pw_name,
+      let name = UnixUsername(validating: String(cString: spelled))
+    else { return nil }
+    self.init(name: name, uid: uid)
+  }
+}

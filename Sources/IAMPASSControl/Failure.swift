@@ -1,0 +1,257 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+/// Why a command stops: what, where, and what next; with an exit code of sysexits.h.
+enum Failure: Error {
+  case notRoot
+  case badUsername(String)
+  case unknownUser(UnixUsername)
+  case noToken(UnixUsername)
+  /// With the configuration's path.
+  case misconfigured(Misconfiguration, path: String)
+  case service(ServiceError)
+  /// Less than the service announces or its credential's file says, else less than this computer has required so far.
+  case signsLess(ServiceError, thanSaid: Bool)
+  /// He has a token here that the service does not know.
+  case unknownAtService(UnixUsername)
+  case records(LedgerError)
+  case noSession(String)
+  case severalSessions(String)
+  /// This process runs in none that a phone opened.
+  case noOwnSession
+  /// It is over, or nobody watches it.
+  case notRenewable(String)
+  case helperNotThere
+  /// The helper has not ended it in time.
+  case sessionStays(String)
+  case file(FileError)
+  /// Standard output has not taken everything, with errno.
+  case outputLost(Int32)
+  /// Ctrl-C, or the end of what is typed.
+  case interrupted
+  /// The same, before anything was written.
+  case interruptedUnchanged
+  /// Not even the folder is there.
+  case notSetUp(folder: String)
+  /// Another iampassctl holds the lock.
+  case busy
+  /// Needed, not given, and nobody there to ask.
+  case missingOption(String)
+  case badAddress(String, AddressError)
+  case badApplicationID
+  case badSecret
+  case unreachable(ServerURL, TransportError)
+  case unknownApplication(String)
+  /// The service refuses every signature for it.
+  case clockDiffers(Finding)
+  /// No signing scheme makes the service accept the credential.
+  case notAccepted
+  /// The credential is not accepted for managing users and phones.
+  case mayNotManage(credentials: String)
+  case badToken
+  case secretsToTerminal
+  case noPhoneCame(UnixUsername)
+  case stoppedWaiting(UnixUsername)
+  /// `check` has found some, and they were shown.
+  case problemsFound
+  case profilesNotOn
+  case profilesNotOff
+  /// pam_iampass.so's own file.
+  case moduleMissing
+  case pamFile(PAMFileError)
+  /// With its output.
+  case programFailed(String, String)
+  case sshdRefuses(String)
+  case noSystemd
+  /// libpam does not begin, with its code's name.
+  case pam(String, String)
+  /// A test sign-in, with the service's word for it.
+  case notApproved(String)
+
+  var message: String {
+    switch self {
+    case .notRoot: "only root can do this"
+    case .badUsername(let text): "\(DisplayText.sanitized(text, limit: 64)) is no user name"
+    case .unknownUser(let user): "user \(user) is not known to this system"
+    case .noToken(let user): "user \(user) has no token"
+    case .misconfigured(.noServer, let path): "\(path): server is not set"
+    case .misconfigured(let error, _): error.explanation
+    case .file(let error): error.explanation
+    case .outputLost(let number): "standard output: \(String(cString: strerror(number)))"
+    case .interrupted: "interrupted"
+    case .interruptedUnchanged: "interrupted; nothing was changed"
+    case .notSetUp(let folder): "\(folder) is missing"
+    case .busy: "another iampassctl is still running"
+    case .missingOption(let option): "\(option) is needed where there is no terminal to ask at"
+    case .badAddress(let text, .notHTTPS): "\(DisplayText.sanitized(text)) is not https"
+    case .badAddress(let text, _): "\(DisplayText.sanitized(text)) is not the address of a service"
+    case .badApplicationID: "an application id is printable text without spaces"
+    case .badSecret: "a secret is printable text without spaces"
+    case .unreachable(let server, let error):
+      "\(server) cannot be asked: \(ServiceError.transport(error).explanation)"
+    case .unknownApplication(let id): "the service does not know the application \(DisplayText.sanitized(id))"
+    case .clockDiffers(let finding): finding.text
+    case .notAccepted: "the service does not accept this id and secret, whichever way they sign"
+    case .mayNotManage(let path): "the service does not let the credential of \(path) manage users and phones"
+    case .badToken: "a token is printable text without spaces, quotes, colons and backslashes, of 512 bytes at most"
+    case .secretsToTerminal: "tokens are secrets and are not shown on a terminal"
+    case .noPhoneCame(let user): "no phone registered for \(user)"
+    case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
+    case .problemsFound: "nothing was changed, because of the problems above"
+    case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
+    case .profilesNotOff: "lines of pam_iampass.so are still in force, which pam-auth-update does not take away"
+    case .moduleMissing: "pam_iampass.so is not in the folder of PAM modules: nobody would be asked on the phone"
+    case .pamFile(let error): error.explanation
+    case .programFailed(let name, let output):
+      "\(name) failed" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .sshdRefuses(let output):
+      "sshd does not take the new settings" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .noSystemd: "a trial needs systemd, which does not run here"
+    case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
+    case .notApproved(let reason): "the sign-in was not approved: \(reason)"
+    case .service(.badReply(.refused(let reason))):
+      "the service refused: \(ReasonWord.text(of: reason) ?? "no reason that this version knows; see the service's log")"
+    case .service(.notFound), .unknownAtService: "the service does not know this application or user"
+    case .records(let error): error.explanation
+    case .noSession(let id): "no session \(DisplayText.sanitized(id, limit: 64))"
+    case .severalSessions(let id): "more than one session begins with \(DisplayText.sanitized(id, limit: 64))"
+    case .noOwnSession: "this is not a session that a phone opened"
+    case .notRenewable(let id): "session \(id) is over, or not a login session"
+    case .helperNotThere: "iampass-helper does not run"
+    case .sessionStays(let id): "session \(id) has not ended yet"
+    case .service(let error), .signsLess(let error, _):
+      "the service gave no usable answer: \(error.explanation)"
+    }
+  }
+
+  var hint: String? {
+    switch self {
+    case .notRoot: "sudo iampassctl …"
+    case .unknownUser: "check the spelling, or add it all the same with --force"
+    case .noToken(let user), .unknownAtService(let user): "iampassctl user add \(user)"
+    case .misconfigured(.noServer, _): "iampassctl setup"
+    case .misconfigured(.users(.tokenIsShared, _), _): SharedTokenFindings.ownTokens
+    case .misconfigured(let error, _): error.hint
+    case .noSession, .severalSessions, .noOwnSession, .notRenewable: "iampassctl session list"
+    case .helperNotThere: "systemctl start iampass-helper"
+    case .sessionStays: "journalctl --unit=iampass-helper"
+    case .records: nil
+    case .file(let error): error.hint
+    case .notSetUp: "iampassctl setup"
+    case .busy: "answer its questions or end it, then try again"
+    case .missingOption: "iampassctl setup --help"
+    case .badAddress: "https://iampass.example.com"
+    case .signsLess(_, thanSaid: true):
+      "the service says that it signs: somebody may be in between, such as a proxy that takes headers away"
+    case .signsLess(_, thanSaid: false):
+      "somebody may be in between; for another service, which never signs: iampassctl setup --unsigned"
+    case .unreachable(let server, let error): ServiceChecks.hintFor(error.code, server)
+    case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret anew"
+    case .clockDiffers(let finding): finding.hint
+    case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
+    case .secretsToTerminal: "iampassctl user export FILE"
+    case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
+    case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
+    case .problemsFound: "mend them (iampassctl check), or give --force"
+    case .profilesNotOn: "add the lines above by hand; pam-auth-update --force would throw those of your own away"
+    case .profilesNotOff: "with a root shell open, remove the lines above by hand"
+    case .moduleMissing: "apt install --reinstall libpam-iampass"
+    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
+    case .pamFile, .programFailed, .noSystemd: nil
+    case .pam: "ls /etc/pam.d, for the names of services"
+    case .badUsername, .service, .outputLost, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret,
+      .badToken, .notApproved:
+      nil
+    }
+  }
+
+  var exitCode: Int32 {
+    switch self {
+    case .notRoot: EX_NOPERM
+    case .badUsername: EX_USAGE
+    case .unknownUser, .noToken: EX_NOUSER
+    case .misconfigured(.users(.tokenIsAnothers, _), _): EX_DATAERR
+    case .misconfigured(let error, _): Self.exitCode(of: error.file)
+    case .noSession, .severalSessions, .noOwnSession, .notRenewable: EX_DATAERR
+    case .records: EX_IOERR
+    case .helperNotThere, .sessionStays: EX_TEMPFAIL
+    case .file(let error) where error.code == .missing: EX_NOINPUT
+    case .moduleMissing: EX_NOINPUT
+    case .file(let error): Self.exitCode(of: error)
+    case .outputLost: EX_IOERR
+    case .problemsFound, .pamFile: EX_CONFIG
+    case .profilesNotOn, .profilesNotOff, .sshdRefuses: EX_CANTCREAT
+    case .programFailed, .noSystemd: EX_OSERR
+    case .pam: EX_OSERR
+    case .mayNotManage: EX_NOPERM
+    case .badToken: EX_DATAERR
+    case .secretsToTerminal: EX_USAGE
+    case .noPhoneCame, .notApproved: EX_TEMPFAIL
+    case .interrupted, .interruptedUnchanged, .stoppedWaiting: Interrupt.exitCode
+    case .notSetUp: EX_CONFIG
+    case .busy: EX_TEMPFAIL
+    case .missingOption, .badAddress: EX_USAGE
+    case .badApplicationID, .badSecret: EX_DATAERR
+    case .unreachable, .clockDiffers: EX_UNAVAILABLE
+    case .unknownApplication, .notAccepted: EX_NOPERM
+    case .service(.badReply), .service(.replyNotSigned), .service(.replyTargetNotSigned),
+      .service(.replyForAnother), .service(.foreignAddress), .signsLess:
+      EX_PROTOCOL
+    case .service, .unknownAtService: EX_UNAVAILABLE
+    }
+  }
+
+  private static func exitCode(of error: FileError?) -> Int32 {
+    if case .system = error?.code { EX_IOERR } else { EX_CONFIG }
+  }
+}
+
+extension Failure {
+  fileprivate var isInterruption: Bool { exitCode == Interrupt.exitCode }
+
+  /// The failure in a command's words.
+  var problem: CommandProblem { CommandProblem(message: message, hint: hint, exitCode: exitCode) }
+
+  fileprivate func complain() {
+    problem.report(by: "iampassctl")
+  }
+
+  /// Whether the service may have done what was asked although it did not say so.
+  var mayHaveArrived: Bool {
+    switch self {
+    case .unreachable(_, let error): error.code.mayHaveArrived
+    case .interrupted, .service: true
+    default: false
+    }
+  }
+}
+
+/// Prints a failure once, and exits as it says. Output that was lost is one, of a command that had no other.
+func reportingFailures(_ body: () throws -> Void) throws {
+  var end: ExitCode?
+  do { try body() } catch let failure as Failure {
+    // On a terminal a prompt or a spinner may stand in the line.
+    if failure.isInterruption, isatty(STDERR_FILENO) == 1 { Terminal.complain("") }
+    failure.complain()
+    end = ExitCode(failure.exitCode)
+  } catch let code as ExitCode where Terminal.outputError == nil { throw code } catch is ExitCode {
+    // What was found was not shown.
+  }
+  if let number = Terminal.outputError {
+    let lost = Failure.outputLost(number)
+    lost.complain()
+    end = end ?? ExitCode(lost.exitCode)
+  }
+  if let end { throw end }
+}
+
+func requireRoot() throws(Failure) {
+  guard geteuid() == 0 else { throw .notRoot }
+}

@@ -1,0 +1,76 @@
+import CHost
+import CommandSupport
+import Glibc
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Asks at the terminal. Ctrl-C, and an end of input, end the command.
+struct Prompt {
+  /// Bytes of one answer; longer ones are no address, name or secret.
+  private static let greatestLength = 4_096
+
+  let interrupt: Interrupt
+
+  /// One line. The answer may be empty.
+  func line(_ question: String) throws(Failure) -> String {
+    Terminal.put(question)
+    var bytes = try answer()
+    defer { wipe(&bytes) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// One line that does not appear on the terminal.
+  func secret(_ question: String) throws(Failure) -> Secret {
+    let echo = Echo()
+    defer { echo.restore() }
+    Terminal.put(question)
+    var bytes = try answer()
+    defer { wipe(&bytes) }
+    Terminal.say("")
+    return Secret(bytes: bytes)
+  }
+
+  /// `y` or `yes`; Enter alone says no.
+  func agrees(_ question: String) throws(Failure) -> Bool {
+    let word = try line(question + " [y/N] ").lowercased()
+    return word == "y" || word == "yes"
+  }
+
+  private func answer() throws(Failure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.greatestLength)
+    while true {
+      guard interrupt.wait(milliseconds: nil, input: STDIN_FILENO) == .input else { throw .interrupted }
+      var byte: UInt8 = 0
+      let count = read(STDIN_FILENO, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      // Ctrl-D, or a terminal that is gone.
+      guard count == 1 else { throw .interrupted }
+      if byte == UInt8(ascii: "\n") { return bytes }
+      if bytes.count < Self.greatestLength { bytes.append(byte) }
+    }
+  }
+
+  private func wipe(_ bytes: inout [UInt8]) { bytes.withUnsafeMutableBytes { iampass_wipe($0.baseAddress, $0.count) } }
+}
+
+/// The terminal's echo, switched off until it is restored.
+private struct Echo {
+  private var before = termios()
+  private let isTerminal: Bool
+
+  init() {
+    isTerminal = tcgetattr(STDIN_FILENO, &before) == 0
+    guard isTerminal else { return }
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    // What was typed before the question is no answer to it.
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+  }
+
+  func restore() {
+    guard isTerminal else { return }
+    var before = before
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &before)
+  }
+}

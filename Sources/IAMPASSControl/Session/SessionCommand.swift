@@ -1,0 +1,200 @@
+import ArgumentParser
+import CHost
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+struct SessionCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "session", abstract: "Lists the sessions that phones opened, shows them live, renews or ends one.",
+    subcommands: [List.self, Watch.self, Renew.self, End.self])
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the sessions that phones opened on this computer.",
+      discussion: """
+        STATUS is the service's last word, as the background helper knows it; NEXT CHECK says when it asks again. \
+        sudo and su are not watched: their sessions end with the command.
+        """)
+
+    @OptionGroup var host: HostOptions
+    @Flag(help: "Print a JSON array.") var json = false
+
+    func run() throws {
+      try reportingFailures {
+        let records = try RecordedSessions(host)
+        let sessions = try records.all()
+        if json {
+          Terminal.say(.array(sessions.map(\.json)))
+        } else {
+          SessionTable(sessions).show()
+        }
+        records.warnWithoutHelper()
+      }
+    }
+  }
+
+  struct End: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Logs a session out, and ends it at the service.",
+      discussion: "The session's terminal says that an administrator ended it. Returns when the session is gone.")
+
+    @OptionGroup var host: HostOptions
+    @Argument(help: "The record's id, or as much of its beginning as is unique.") var id: String
+
+    func run() throws {
+      try reportingFailures {
+        let records = try RecordedSessions(host)
+        let session = try records.session(beginning: id)
+        guard records.helperIsThere else { throw Failure.helperNotThere }
+        try records.end(session)
+        // Nobody watches a sudo or su, so nobody can tell its processes from others.
+        let isWatched = session.record.binding != nil
+        Terminal.say(
+          "\(session.record.id): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
+      }
+    }
+  }
+}
+
+/// The records in the run folder, with the helper's notes.
+struct RecordedSessions {
+  /// Seconds that the helper may take: what does not end by itself is killed after five.
+  private static let patience = 15
+
+  let ledger: SessionLedger
+  private let notes: WatchNotes
+  let helperIsThere: Bool
+
+  init(_ options: HostOptions) throws(Failure) {
+    try requireRoot()
+    let setup: HostSetup
+    do { setup = try HostSetup(path: options.path) } catch { throw .misconfigured(error, path: options.path) }
+    ledger = setup.ledger
+    notes = setup.watchNotes
+    helperIsThere = setup.helper.isThere
+  }
+
+  func warnWithoutHelper() {
+    guard !helperIsThere else { return }
+    Terminal.complain("iampassctl: iampass-helper does not run: nobody is logged out when a phone leaves")
+    Terminal.complain("hint: systemctl start iampass-helper")
+  }
+
+  /// The oldest first.
+  func all() throws(Failure) -> [RecordedSession] {
+    let ids: [String]
+    do { ids = try ledger.ids() } catch { throw .records(error) }
+    var sessions: [RecordedSession] = []
+    for id in ids {
+      // One that goes while we look, or is damaged, is none to be listed; the helper's log names the damaged.
+      guard let record = try? ledger.read(id) else { continue }
+      let note = (try? notes.read(id)) ?? nil
+      sessions.append(RecordedSession(record: record, note: note))
+    }
+    return sessions.sorted { ($0.record.created, $0.record.id) < ($1.record.created, $1.record.id) }
+  }
+
+  func session(beginning text: String) throws(Failure) -> RecordedSession {
+    let matches = try all().filter { !text.isEmpty && $0.record.id.hasPrefix(text) }
+    guard let first = matches.first else { throw .noSession(text) }
+    guard matches.count == 1 else { throw .severalSessions(text) }
+    return first
+  }
+
+  /// Has the helper end a session, and waits until it has.
+  func end(_ session: RecordedSession) throws(Failure) {
+    let id = session.record.id
+    do {
+      if session.record.binding == nil { try ledger.release(id) } else { try ledger.condemn(id) }
+      for _ in 0..<(Self.patience * 20) {
+        guard try ledger.ids().contains(id) else { return }
+        usleep(50_000)
+      }
+    } catch .file(let error) where error.code == .missing { return } catch { throw .records(error) }
+    throw .sessionStays(id)
+  }
+}
+
+/// One record, as it is shown.
+struct RecordedSession {
+  let record: SessionRecord
+  let note: WatchNote?
+
+  private var isWatched: Bool { record.binding != nil && note?.asking != .no && !record.isReleased }
+
+  var status: String {
+    if record.isReleased { return "ending" }
+    return note?.status?.word ?? (record.binding == nil ? "not watched" : "unknown")
+  }
+
+  /// Seconds that the status has been what it is.
+  private var age: Int64 { max(0, BootTime.seconds() - (note?.since ?? record.created)) }
+
+  var nextCheck: String {
+    guard isWatched, let note else { return "-" }
+    if let since = note.unansweredSince {
+      // The longest that a busy service may put the helper off, spread by a fifth.
+      return "within 6m, unanswered for \(Span.text(BootTime.seconds() - since))"
+    }
+    return note.asking == .held ? "when it changes" : "within 6s"
+  }
+
+  var columns: [String] {
+    [
+      String(record.id.prefix(8)), record.user.text, record.service, record.remoteHost ?? "-",
+      record.binding?.logindSession ?? "-", status, Span.text(age), nextCheck, note?.remark ?? "",
+    ].map { DisplayText.sanitized($0, limit: 64) }.map { $0.isEmpty ? "-" : $0 }
+  }
+
+  var json: JSON {
+    .object([
+      "id": .string(record.id), "user": .string(record.user.text), "service": .string(record.service),
+      "remote_host": record.remoteHost.map { .string($0) }, "tty": record.tty.map { .string($0) },
+      "logind_session": record.binding.map { .string($0.logindSession) },
+      "status": note?.status.map { .string($0.word) }, "since_seconds": .integer(age),
+      "asking": note.map { .string($0.asking.rawValue) }, "watched": .bool(isWatched),
+      "next_check": isWatched ? .string(nextCheck) : .null,
+      "unanswered_seconds": note?.unansweredSince.map { .integer(BootTime.seconds() - $0) },
+      "remark": note.map { .string($0.remark) }, "ending": .bool(record.isReleased),
+    ])
+  }
+}
+
+/// A listing with a head, each column as wide as it must be.
+private struct SessionTable {
+  private static let head = [
+    "ID", "USER", "SERVICE", "FROM", "SESSION", "STATUS", "SINCE", "NEXT CHECK", "REMARK",
+  ]
+
+  private let rows: [[String]]
+
+  init(_ sessions: [RecordedSession]) { rows = [Self.head] + sessions.map(\.columns) }
+
+  func show() {
+    guard rows.count > 1 else { return Terminal.say("no sessions") }
+    let widths = Self.head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    for row in rows {
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+      var line = cells.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      Terminal.say(line)
+    }
+  }
+}
+
+/// Durations for people.
+enum Span {
+  /// `42s`, `7m`, `3h12m`, `2d4h`.
+  static func text(_ seconds: Int64) -> String {
+    switch max(0, seconds) {
+    case let time where time < 60: "\(time)s"
+    case let time where time < 3_600: "\(time / 60)m"
+    case let time where time < 86_400: "\(time / 3_600)h\(time / 60 % 60)m"
+    case let time: "\(time / 86_400)d\(time / 3_600 % 24)h"
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+extension SessionCommand {
+  struct Renew: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Asks the user's phone for a new approval, with which a session goes on.",
+      discussion: """
+        The session's time begins again once the phone has approved; nothing else prolongs it. Without an ID it is the \
+        session that this command runs in.
+        """)
+
+    @OptionGroup var host: HostOptions
+    @Argument(help: "The record's id, or as much of its beginning as is unique.") var id: String?
+
+    func run() throws {
+      try reportingFailures {
+        let records = try RecordedSessions(host)
+        let session = try id.map { try records.session(beginning: $0) } ?? records.own()
+        guard records.helperIsThere else { throw Failure.helperNotThere }
+        try records.renew(session, ConfiguredHost(path: host.path, credentials: nil))
+      }
+    }
+  }
+}
+
+extension RecordedSessions {
+  /// The session that this process runs in.
+  func own() throws(Failure) -> RecordedSession {
+    let groups = ProcessFile.read("/proc/self/cgroup", limit: 4_096) ?? []
+    let units = groups.split { $0 == 0x2F || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
+    let found = try all().first { session in
+      guard let binding = session.record.binding, !session.record.isReleased else { return false }
+      return units.contains("session-\(binding.logindSession).scope")
+    }
+    guard let found else { throw .noOwnSession }
+    return found
+  }
+
+  func renew(_ session: RecordedSession, _ host: ConfiguredHost) throws(Failure) {
+    let record = session.record
+    guard record.binding != nil, !record.isReleased, !record.isCondemned else { throw .notRenewable(record.id) }
+    let user = try host.enrolled(record.user.text)
+    let duration = host.setup.configuration.sessionDuration
+    // What the phone shows names what it is: an approval of this is none of a sign-in or a command.
+    let context = SignInContext(
+      host: Self.hostName(), service: "\(record.service): stay signed in", user: record.user.text, tty: record.tty,
+      remoteHost: record.remoteHost)
+    let question = PhoneQuestion(
+      host: host, user: user, duration: duration,
+      context: host.setup.configuration.sendContext == .no ? nil : context)
+    let active = try question.approval("approve on the phone that the session goes on")
+    do {
+      let renewed = try ledger.renew(record, by: active, duration: duration)
+      Terminal.say("\(renewed.id): goes on for \(Span.text(duration))")
+    } catch {
+      question.end(active.remote)
+      throw error == .notYours ? .notRenewable(record.id) : .records(error)
+    }
+  }
+
+  private static func hostName() -> String? {
+    var name = [CChar](repeating: 0, count: 256)
+    // One place is left for the final zero, which gethostname leaves out of a name that is too long.
+    guard gethostname(&name, name.count - 1) == 0 else { return nil }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

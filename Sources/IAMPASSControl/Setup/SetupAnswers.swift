@@ -1,0 +1,128 @@
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What is to be set up: from options, the files that are there, and the terminal.
+struct SetupAnswers {
+  let configuration: Configuration
+  let server: ServerURL
+  let credential: ServiceCredential
+  /// What the credential's file says that its service must do.
+  let credentialPins: ReplyPins
+  /// `--unsigned`: what this computer required until now need not be.
+  let givesUpPins: Bool
+  /// As it will stand in the configuration; nil: as it stands there now.
+  let newAuthority: String?
+
+  init(_ command: SetupCommand, prompt: Prompt?) throws(Failure) {
+    configuration = try Self.configuration(at: command.host.path)
+    newAuthority = try command.ca.map { (path) throws(Failure) in try Self.absolute(path) }
+    let file = try command.secretFile.map { (path) throws(Failure) in try SecretFile(path: path) }
+    server = try Self.server(command.server, file?.server ?? configuration.server, prompt)
+    let known = try Self.credential(at: command.host.place.credentials)
+    credential = try Self.credential(command, file, known, prompt)
+    credentialPins = file?.pins ?? .none
+    givesUpPins = command.unsigned
+  }
+
+  /// An unusable file is for the admin to look at, not to be overwritten.
+  private static func configuration(at path: String) throws(Failure) -> Configuration {
+    do { return try Configuration(path: path) } catch {
+      if case .keyValue(.file(let file)) = error, file.code == .missing { return Configuration() }
+      throw .misconfigured(.configuration(error, path: path), path: path)
+    }
+  }
+
+  /// Nil where there are none yet, or an empty file.
+  private static func credential(at path: String) throws(Failure) -> ServiceCredential? {
+    do { return try ServiceCredential(path: path) } catch {
+      if case .keyValue(.file(let file)) = error, file.code == .missing { return nil }
+      if case .missing = error { return nil }
+      throw .misconfigured(.credentials(error, path: path), path: path)
+    }
+  }
+
+  private static func absolute(_ path: String) throws(Failure) -> String {
+    guard let found = realpath(path, nil) else { throw .file(FileError(.missing, path: path)) }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
+  private static func server(
+    _ given: String?, _ known: ServerURL?, _ prompt: Prompt?
+  ) throws(Failure) -> ServerURL {
+    if given == nil, let known { return known }
+    guard var text = given else {
+      guard let prompt else { throw .missingOption("--server") }
+      return try address(try prompt.line("Address of the service (https://…): "))
+    }
+    if !text.contains("://") { text = "https://" + text }
+    return try address(text)
+  }
+
+  private static func address(_ text: String) throws(Failure) -> ServerURL {
+    let full = text.contains("://") ? text : "https://" + text
+    do { return try ServerURL(full) } catch { throw .badAddress(text, error) }
+  }
+
+  private static func credential(
+    _ command: SetupCommand, _ file: SecretFile?, _ known: ServiceCredential?, _ prompt: Prompt?
+  ) throws(Failure) -> ServiceCredential {
+    let id: String
+    if let given = command.applicationID ?? file?.applicationID ?? known?.applicationID {
+      id = given
+    } else if let prompt {
+      id = try prompt.line("Application id: ")
+    } else {
+      throw .missingOption("--application-id")
+    }
+    guard Self.isPlain(Array(id.utf8)) else { throw .badApplicationID }
+    if let secret = file?.secret { return ServiceCredential(applicationID: id, secret: secret) }
+    // Who names the id wants the secret to be asked for anew.
+    if command.applicationID == nil, let known { return known }
+    guard let prompt else { throw .missingOption("--secret-file") }
+    let secret = try prompt.secret("Application secret (not shown): ")
+    guard Self.isPlain(secret.exposedBytes) else { throw .badSecret }
+    return ServiceCredential(applicationID: id, secret: secret)
+  }
+
+  /// What the credentials file takes: printable, without spaces, of bounded length.
+  static func isPlain(_ bytes: [UInt8]) -> Bool {
+    (1...512).contains(bytes.count) && bytes.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+}
+
+/// A file that has a secret alone in a line, or the lines that the service printed: `application_id`,
+/// `application_secret`, and what it is to be held to.
+struct SecretFile {
+  private static let greatestSize = 4_096
+
+  let applicationID: String?
+  let secret: Secret
+  let server: ServerURL?
+  let pins: ReplyPins
+
+  init(path: String) throws(Failure) {
+    do {
+      let issued = try IssuedCredential(path: path)
+      applicationID = issued.credential.applicationID
+      secret = issued.credential.secret
+      server = issued.server
+      pins = ReplyPins(signedReplies: issued.requiresSignedReplies, signedTargets: issued.requiresSignedTargets)
+      return
+    } catch {
+      // A bad line among good ones must not pass for a secret alone.
+      if case .badValue = error { throw .misconfigured(.credentials(error, path: path), path: path) }
+    }
+    let bytes: [UInt8]
+    do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
+    let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    guard SetupAnswers.isPlain(Array(line)) else { throw .badSecret }
+    applicationID = nil
+    secret = Secret(bytes: Array(line))
+    server = nil
+    pins = .none
+  }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+
+struct SetupCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "setup", abstract: "Connects this computer to the service.",
+    discussion: """
+      Asks for what is not given and not set yet, tries it out, and writes iampass.conf and credentials. What is there \
+      already stays unless an option says otherwise; the old iampass.conf is kept beside as .bak, an old secret \
+      nowhere. The secret is asked for without echo, or read from a file; it is never an argument.
+      """)
+
+  @OptionGroup var host: HostOptions
+  @Option(help: "The service's address, https://…") var server: String?
+  @Option(name: .customLong("application-id"), help: "The application's or host credential's id.")
+  var applicationID: String?
+  @Option(
+    help: "File of root's alone that has the secret, or the lines that iampass-server printed.", completion: .file())
+  var secretFile: String?
+  @Option(help: "PEM file of the authority that alone is trusted for the service.", completion: .file()) var ca: String?
+  @Flag(help: "Take a service that signs less of its replies than this computer has required so far.")
+  var unsigned = false
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      try makeFolder()
+      let interrupt = Interrupt()
+      let lock = try AdminLock(folder: host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      let (asked, trial) = try answersTried(interrupt)
+      try SetupFiles(folder: host.folder, name: host.place.name, answers: asked, trial: trial).write()
+      let own = trial.kind == .host ? " --credentials FILE" : ""
+      Terminal.say("next: iampassctl user add NAME\(own), iampassctl enroll NAME\(own), iampassctl enable")
+    }
+  }
+
+  /// Nothing is written before the service has agreed.
+  private func answersTried(_ interrupt: Interrupt) throws(Failure) -> (SetupAnswers, SetupTrial) {
+    do throws(Failure) {
+      let asked = try SetupAnswers(self, prompt: Terminal.isInteractive ? Prompt(interrupt: interrupt) : nil)
+      return (asked, try SetupTrial(asked, interrupt: interrupt))
+    } catch {
+      if case .interrupted = error { throw .interruptedUnchanged }
+      throw error
+    }
+  }
+
+  private func makeFolder() throws(Failure) {
+    guard mkdir(host.folder, 0o755) == 0 || errno == EEXIST else {
+      throw .file(FileError(.system(errno), path: host.folder))
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import CommandSupport
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// The two files with the new values in them.
+struct SetupFiles {
+  let folder: String
+  /// Of the configuration.
+  let name: String
+  let answers: SetupAnswers
+  let trial: SetupTrial
+
+  func write() throws(Failure) {
+    do throws(FileError) {
+      let changes = try [configuration(), credentials()].compactMap { $0 }
+      guard !changes.isEmpty else { return Terminal.say("nothing to change") }
+      for (entry, backup) in changes {
+        if let backup { try AtomicFile.write(backup, to: "\(folder)/\(entry.name).bak", mode: entry.mode) }
+      }
+      try FileSet.write(changes.map(\.0), in: folder)
+      for (entry, backup) in changes {
+        Terminal.say("wrote \(folder)/\(entry.name)" + (backup == nil ? "" : " (the old one is \(entry.name).bak)"))
+      }
+      HelperUnit.reload()
+    } catch { throw .file(error) }
+  }
+
+  /// Only values that differ from those in force are written. Nil: none does.
+  private func configuration() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
+    var values: [(key: String, value: String)] = []
+    let known = answers.configuration
+    if known.server != answers.server { values.append(("server", answers.server.description)) }
+    if let path = answers.newAuthority, path != known.caFile { values.append(("ca_file", path)) }
+    if known.signing != trial.scheme { values.append(("signing", trial.scheme.rawValue)) }
+    func word(_ isRequired: Bool) -> String { isRequired ? "required" : "off" }
+    let was = ReplyPins(known)
+    if was.signedReplies != trial.replies.signedReplies {
+      values.append(("signed_replies", word(trial.replies.signedReplies)))
+    }
+    if was.signedTargets != trial.replies.signedTargets {
+      values.append(("signed_targets", word(trial.replies.signedTargets)))
+    }
+    return try entry(name, values, .readableByAll, mode: 0o644)
+  }
+
+  /// Without a backup: the old secret may be the application's own, which the new one is to take away from this computer.
+  private func credentials() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
+    let known = try? ServiceCredential(path: folder + "/credentials")
+    guard known?.applicationID != answers.credential.applicationID || known?.secret != answers.credential.secret else {
+      return nil
+    }
+    let values = [
+      ("application_id", answers.credential.applicationID),
+      ("application_secret", answers.credential.secret.exposedValue),
+    ]
+    return try entry("credentials", values.map { (key: $0.0, value: $0.1) }, .secret, mode: 0o600).map { ($0.0, nil) }
+  }
+
+  private func entry(
+    _ name: String, _ values: [(key: String, value: String)], _ privacy: SecureFile.Privacy, mode: UInt32
+  ) throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
+    guard !values.isEmpty else { return nil }
+    var old: [UInt8]?
+    do { old = try SecureFile.read("\(folder)/\(name)", privacy: privacy, limit: 64 * 1024) } catch {
+      guard error.code == .missing else { throw error }
+    }
+    return (FileSet.Entry(name: name, bytes: KeyValueEditor.setting(values, in: old ?? []), mode: mode), old)
+  }
+}

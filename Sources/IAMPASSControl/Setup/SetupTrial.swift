@@ -1,0 +1,151 @@
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+/// What replies are refused without.
+struct ReplyPins: Equatable {
+  let signedReplies: Bool
+  let signedTargets: Bool
+
+  static let none = ReplyPins(signedReplies: false, signedTargets: false)
+
+  init(signedReplies: Bool, signedTargets: Bool) {
+    self.signedReplies = signedReplies
+    self.signedTargets = signedTargets
+  }
+
+  init(_ configuration: Configuration) {
+    self.init(
+      signedReplies: configuration.requiresSignedReplies, signedTargets: configuration.requiresSignedTargets)
+  }
+
+  init(_ announcement: ServiceAnnouncement) {
+    self.init(signedReplies: announcement.signedReplies, signedTargets: announcement.signedTargets)
+  }
+
+  /// What one of `others` has and this has not.
+  func lack(of others: [ReplyPins]) -> ServiceError? {
+    if !signedReplies, others.contains(where: \.signedReplies) { return .replyNotSigned }
+    if !signedTargets, others.contains(where: \.signedTargets) { return .replyTargetNotSigned }
+    return nil
+  }
+}
+
+/// What the service says to the answers: tried, and nothing changed by it.
+struct SetupTrial {
+  let scheme: SigningScheme
+  let kind: ServiceProbe.CredentialKind
+  let replies: ReplyPins
+
+  init(_ answers: SetupAnswers, interrupt: Interrupt) throws(Failure) {
+    let transport = try Self.transport(answers, interrupt)
+    let probe = ServiceProbe(
+      server: answers.server, dialect: answers.configuration.dialect, transport: transport,
+      unixTime: { Int64(time(nil)) })
+    let began = MonotonicInstant.now()
+    let greeting = try Self.asking(answers.server) { () throws(ServiceError) in
+      try probe.greeting(deadline: began.advanced(milliseconds: ServiceChecks.patience))
+    }
+    let took = MonotonicInstant.now().milliseconds(since: began)
+    Terminal.say("\(answers.server) answers" + (answers.server.isEncrypted ? " over TLS" : "") + " (\(took) ms)")
+    let clock = ClockFinding.finding(difference: greeting.clockDifference)
+    // One that is far off is said once: by the failure, or below where the service takes it all the same.
+    if clock.level != .problem { Self.say(clock) }
+    let (scheme, kind, replies) = try Self.accepted(answers, probe, greeting.announcement)
+    if clock.level == .problem { Self.say(clock) }
+    self.scheme = scheme
+    self.kind = kind
+    self.replies = replies
+    try Self.judge(replies, answers, greeting.announcement)
+    Self.tell(kind, hostsHaveOwn: greeting.announcement?.hostCredentials ?? false)
+  }
+
+  private static func say(_ finding: Finding) {
+    Terminal.say(finding.text)
+    if let hint = finding.hint { Terminal.say("hint: \(hint)") }
+  }
+
+  private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(Failure) -> WorkerTransport {
+    var authorities: CertificateBundle?
+    if let path = answers.newAuthority ?? answers.configuration.caFile {
+      do { authorities = try CertificateBundle(path: path) } catch { throw .file(error) }
+    }
+    let configuration = answers.configuration
+    return WorkerTransport(
+      settings: WorkerSettings(
+        server: answers.server, caCertificates: authorities, proxy: configuration.proxy, worker: configuration.worker,
+        workerUser: configuration.workerUser), interruption: interrupt)
+  }
+
+  private static func asking<Answer>(
+    _ server: ServerURL, _ call: () throws(ServiceError) -> Answer
+  ) throws(Failure) -> Answer {
+    do { return try call() } catch {
+      if case .transport(let transport) = error {
+        if transport.code == .interrupted { throw .interrupted }
+        throw .unreachable(server, transport)
+      }
+      throw .service(error)
+    }
+  }
+
+  /// The scheme in force is tried first, so that a service that takes both changes nothing.
+  private static func accepted(
+    _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?
+  ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, ReplyPins) {
+    let current = answers.configuration.signing
+    for scheme in [current] + SigningScheme.allCases.filter({ $0 != current }) {
+      // The documented scheme takes no secret of another length.
+      let fits = (try? RequestSigner(clientID: "", secret: answers.credential.secret, scheme: scheme)) != nil
+      guard fits else { continue }
+      let acceptance = try asking(answers.server) { () throws(ServiceError) in
+        try probe.acceptance(
+          of: answers.credential, scheme: scheme, mayBeHost: announcement?.hostCredentials ?? false,
+          deadline: .now().advanced(milliseconds: ServiceChecks.patience))
+      }
+      switch acceptance {
+      case .accepted(let kind, let signsReplies, let signsTargets):
+        Terminal.say("the service accepts the signature (signing = \(scheme.rawValue))")
+        return (scheme, kind, ReplyPins(signedReplies: signsReplies, signedTargets: signsTargets))
+      case .refused: continue
+      case .unknownApplication: throw .unknownApplication(answers.credential.applicationID)
+      case .clockDiffers(let difference): throw .clockDiffers(ClockFinding.finding(difference: difference))
+      }
+    }
+    throw .notAccepted
+  }
+
+  /// Once required it stays required, whatever the address is by now: a service that signs no more, or announces and
+  /// does not, may be somebody else. `--unsigned` lets go of what this computer required, and of nothing else.
+  private static func judge(
+    _ replies: ReplyPins, _ answers: SetupAnswers, _ announcement: ServiceAnnouncement?
+  ) throws(Failure) {
+    let told = [announcement.map(ReplyPins.init) ?? .none, answers.credentialPins]
+    if let lack = replies.lack(of: told) { throw .signsLess(lack, thanSaid: true) }
+    if !answers.givesUpPins, let lack = replies.lack(of: [ReplyPins(answers.configuration)]) {
+      throw .signsLess(lack, thanSaid: false)
+    }
+    guard replies.signedReplies || answers.server.isEncrypted else {
+      throw .misconfigured(.plainServerNotSigned, path: Configuration.path)
+    }
+    Terminal.say(
+      replies.signedReplies
+        ? "the service signs its replies: signed_replies = required"
+        : "the service does not sign its replies: signed_replies = off")
+    if replies.signedTargets { Terminal.say("the signature covers what was asked: signed_targets = required") }
+  }
+
+  private static func tell(_ kind: ServiceProbe.CredentialKind, hostsHaveOwn: Bool) {
+    switch kind {
+    case .host: Terminal.say("the credential is this host's own: users and phones are managed with --credentials FILE")
+    case .application:
+      Terminal.say("the credential is the application's own: whoever is root here can register phones for everybody")
+      if hostsHaveOwn { Terminal.say("hint: make a host credential at the service, and run setup again with it") }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import CommandSupport
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Waits for a phone to register, at a terminal, and tries it.
+struct RegistrationWait {
+  /// Longer than links live at `iampass-server`, in ms.
+  private static let patience: Int64 = 20 * 60_000
+  private static let interval: Int64 = 1_000
+
+  let host: ConfiguredHost
+  let user: EnrolledUser
+
+  func run() throws(Failure) {
+    let spinner = Spinner("waiting for \(user.name)'s phone (Ctrl-C leaves the link as it is)", host.interrupt)
+    defer { spinner.clear() }
+    let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
+    while try !isThere() {
+      guard MonotonicInstant.now() < end else { throw .noPhoneCame(user.name) }
+      guard spinner.turn(milliseconds: Self.interval) else { throw .stoppedWaiting(user.name) }
+    }
+    spinner.clear()
+    Terminal.say("\(user.name)'s phone is registered")
+    guard try Prompt(interrupt: host.interrupt).agrees("Try a sign-in on it now?") else { return }
+    try TestSignIn(host: host, user: user).run()
+  }
+
+  /// A network that is away for a moment ends no wait.
+  private func isThere() throws(Failure) -> Bool {
+    do throws(Failure) { return try host.hasPhone(user) } catch {
+      switch error {
+      case .unreachable: return false
+      case .service(let service) where service.isPassing: return false
+      case .interrupted: throw .stoppedWaiting(user.name)
+      default: throw error
+      }
+    }
+  }
+}
+
+/// A sign-in that opens nothing here: the phone is asked as at a login, and the session is ended at once.
+struct TestSignIn {
+  /// Seconds; the session is ended at once all the same.
+  private static let duration: Int64 = 60
+
+  let host: ConfiguredHost
+  let user: EnrolledUser
+
+  func run() throws(Failure) {
+    let question = PhoneQuestion(
+      host: host, user: user, duration: Self.duration,
+      context: SignInContext(service: "iampassctl", user: user.name.text))
+    let session = try question.approval("approve the sign-in on the phone")
+    Terminal.say("approved: the phone works")
+    question.end(session.remote)
+  }
+}
+
+/// One line that moves while something is waited for, no wider than the terminal: one that wraps would scroll. Where no
+/// cursor moves it stands there once.
+final class Spinner {
+  private static let frames = ["|", "/", "-", "\\"]
+  private static let step: Int64 = 125
+
+  private let text: String
+  private let interrupt: Interrupt
+  private var frame = 0
+
+  init(_ text: String, _ interrupt: Interrupt) {
+    self.text = text
+    self.interrupt = interrupt
+  }
+
+  /// Turns for so long; false where somebody wants to stop.
+  func turn(milliseconds: Int64) -> Bool {
+    let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
+    while MonotonicInstant.now() < end {
+      show()
+      frame += 1
+      if interrupt.wait(milliseconds: Self.step) == .interrupted { return false }
+    }
+    return true
+  }
+
+  private func show() {
+    guard Terminal.showsPictures else {
+      if frame == 0 { Terminal.say(text) }
+      return
+    }
+    let line = "\(Self.frames[frame % Self.frames.count]) \(text)"
+    // A cursor behind the last column is in the next line on some terminals.
+    let columns = Terminal.size.map { $0.columns - 1 } ?? line.count
+    Terminal.put("\r" + TerminalColumns.prefix(of: line, columns: columns))
+  }
+
+  /// Takes the line away; a second time does nothing.
+  func clear() {
+    if frame > 0, Terminal.showsPictures { Terminal.put("\r\u{1B}[K") }
+    frame = 0
+  }
+}

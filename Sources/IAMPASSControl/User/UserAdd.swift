@@ -1,0 +1,84 @@
+import ArgumentParser
+import CommandSupport
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+struct UserAdd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Gives users a token, at the service and in the users file.",
+    discussion: "A user who has one keeps it. Running it again repairs what was interrupted.")
+
+  @OptionGroup var options: ManagementOptions
+  @Option(help: "The token of one user, as another computer has it; 128 random bits unless given.") var token: String?
+  @Flag(help: "Add users that this system does not know.") var force = false
+  @Argument(help: "Names of users.") var users: [String]
+
+  func validate() throws {
+    guard token == nil || users.count == 1 else { throw ValidationError("--token is for one user") }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      let host = try ConfiguredHost(options)
+      let lock = try AdminLock(folder: options.host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      // All names are looked at before anybody is added.
+      let names = try users.map { (text) throws(Failure) in try known(text) }
+      for user in names { try add(user, host) }
+    }
+  }
+
+  private func known(_ text: String) throws(Failure) -> UnixUsername {
+    guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
+    let known = SystemUser(named: name)
+    guard known != nil || force else { throw .unknownUser(name) }
+    return known?.name ?? name
+  }
+
+  /// The file first: a crash behind it leaves a token that the next run brings to the service. The other way round it
+  /// would leave one at the service that nobody knows.
+  private func add(_ user: UnixUsername, _ host: ConfiguredHost) throws(Failure) {
+    let fresh = try freshToken()
+    let editor = UserTokensEditor(path: host.usersPath, sharing: options.host.sharedTokens)
+    let (inFile, isNew) = try host.usersFile { () throws(UserTokensError) in try editor.token(of: user, orAdd: fresh) }
+    guard token == nil || inFile == fresh else {
+      throw .misconfigured(.users(.hasAnotherToken(user.text), path: host.usersPath), path: host.usersPath)
+    }
+    do throws(Failure) {
+      _ = try host.manage { (client, deadline) throws(ServiceError) in
+        try client.addUsers([inFile], deadline: deadline)
+      }
+      Terminal.say(isNew ? "\(user): added" : "\(user): was there already")
+    } catch {
+      // A token that was there before is left as it was.
+      if isNew { try takeBack(user, fresh, error, host) }
+      throw error
+    }
+  }
+
+  private func freshToken() throws(Failure) -> Secret {
+    if let token {
+      guard UserTokens.isToken(Array(token.utf8)) else { throw .badToken }
+      return Secret(token)
+    }
+    guard let identifier = Digest.randomIdentifier() else { throw .service(.noRandomness) }
+    return Secret(identifier)
+  }
+
+  /// Where the request may have arrived the service forgets the token as well, unless another computer may use it.
+  private func takeBack(
+    _ user: UnixUsername, _ fresh: Secret, _ cause: Failure, _ host: ConfiguredHost
+  ) throws(Failure) {
+    host.ignoreInterruption()
+    if token == nil, cause.mayHaveArrived {
+      _ = try? host.manage { (client, deadline) throws(ServiceError) in
+        try client.deleteUsers([fresh], deadline: deadline)
+      }
+    }
+    try host.usersFile { () throws(UserTokensError) in
+      try UserTokensEditor(path: host.usersPath).remove(user, token: fresh)
+    }
+  }
+}

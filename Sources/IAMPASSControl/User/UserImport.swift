@@ -1,0 +1,102 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+struct UserImport: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import", abstract: "Takes users and their tokens from another computer's export.",
+    discussion: "All or none: a line that cannot be taken refuses the file. Running it again changes nothing.")
+
+  /// Tokens in one call: the service's reply names them, and is 64 KiB at most.
+  private static let batch = 100
+
+  @OptionGroup var options: ManagementOptions
+  @Flag(help: "Take users that this system does not know.") var force = false
+  @Flag(help: "Do not ask the service, which knows the tokens already.") var local = false
+  @Argument(help: "File of username:token lines, of root's alone.", completion: .file()) var file: String
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock(folder: options.host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      let entries = try readEntries()
+      try refuseConflicts(entries)
+      // The service first: it takes a token twice, and a crash behind it is repaired by the next run.
+      if !local { try tellService(entries.map(\.token)) }
+      let path = options.host.usersPath
+      do throws(UserTokensError) {
+        try UserTokensEditor(path: path, sharing: options.host.sharedTokens).add(entries)
+      } catch {
+        throw Failure.misconfigured(.users(error, path: path), path: path)
+      }
+      Terminal.say("\(Words.counted(entries.count, "user")) imported")
+    }
+  }
+
+  private func readEntries() throws(Failure) -> [(user: UnixUsername, token: Secret)] {
+    let entries: [(user: UnixUsername, token: Secret)]
+    do { entries = try UserTokens(path: file).entries() } catch {
+      if case .file(let error) = error { throw .file(error) }
+      throw .misconfigured(.users(error, path: file), path: file)
+    }
+    if !force, let stranger = entries.first(where: { SystemUser(named: $0.user) == nil }) {
+      throw .unknownUser(stranger.user)
+    }
+    return entries
+  }
+
+  /// Before the service hears of anything.
+  private func refuseConflicts(_ entries: [(user: UnixUsername, token: Secret)]) throws(Failure) {
+    let path = options.host.usersPath
+    do throws(UserTokensError) {
+      try UserTokensEditor(path: path, sharing: options.host.sharedTokens).checkAddition(of: entries)
+    } catch {
+      throw .misconfigured(.users(error, path: path), path: path)
+    }
+  }
+
+  private func tellService(_ tokens: [Secret]) throws(Failure) {
+    guard !tokens.isEmpty else { return }
+    let host = try ConfiguredHost(options)
+    for start in stride(from: 0, to: tokens.count, by: Self.batch) {
+      let some = Array(tokens[start..<min(start + Self.batch, tokens.count)])
+      _ = try host.manage { (client, deadline) throws(ServiceError) in try client.addUsers(some, deadline: deadline) }
+    }
+  }
+}
+
+struct UserExport: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Writes users and their tokens for another computer's import.",
+    discussion: """
+      Tokens are secrets: with a file the export is root's alone to read; without one it goes to standard output, but \
+      never to a terminal.
+      """)
+
+  @OptionGroup var host: HostOptions
+  @Argument(help: "The file to write.", completion: .file()) var file: String?
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      guard file != nil || isatty(STDOUT_FILENO) != 1 else { throw Failure.secretsToTerminal }
+      let path = host.usersPath
+      let entries: [(user: UnixUsername, token: Secret)]
+      do throws(UserTokensError) { entries = try UserTokens(path: path).entries() } catch {
+        throw Failure.misconfigured(.users(error, path: path), path: path)
+      }
+      let text = entries.map { "\($0.user):\($0.token.exposedValue)\n" }.joined()
+      guard let file else { return Terminal.put(text) }
+      do throws(FileError) { try AtomicFile.write(Array(text.utf8), to: file, mode: 0o600) } catch {
+        throw Failure.file(error)
+      }
+      Terminal.say("\(Words.counted(entries.count, "user")) exported to \(file)")
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import CommandSupport
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+struct UserRemove: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Takes users' tokens away, at the service and from the users file.",
+    discussion: "Their phones stop signing in at once, on every computer that has the same token.")
+
+  @OptionGroup var options: ManagementOptions
+  @Flag(help: "Forget the token here only; other computers go on using it.") var local = false
+  @Flag(help: "Forget the token here also where the service cannot be asked.") var force = false
+  @Argument(help: "Names of users.") var users: [String]
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let lock = try AdminLock(folder: options.host.folder)
+      defer { withExtendedLifetime(lock) {} }
+      let names = try users.map { (text) throws(Failure) in
+        guard let name = UnixUsername(validating: text) else { throw Failure.badUsername(text) }
+        return SystemUser(named: name)?.name ?? name
+      }
+      for user in names { try remove(user) }
+    }
+  }
+
+  /// The service first: after a crash the file still has the token, and the next run finishes. Before it stands the
+  /// file's new version beside the old one, so that a full disk leaves both places as they are.
+  private func remove(_ user: UnixUsername) throws(Failure) {
+    let path = options.host.usersPath
+    let token: Secret?
+    do { token = try UserTokens(path: path).token(of: user) } catch {
+      guard case .file(let file) = error, file.code == .missing else {
+        throw .misconfigured(.users(error, path: path), path: path)
+      }
+      token = nil
+    }
+    guard let token else {
+      guard force else { throw .noToken(user) }
+      return Terminal.say("\(user): had no token")
+    }
+    let removal: UserTokensRemoval
+    do throws(UserTokensError) {
+      removal = try UserTokensEditor(path: path).removal(of: user, token: token)
+    } catch { throw .misconfigured(.users(error, path: path), path: path) }
+    let others = try self.others(having: token, than: user)
+    if !local, others.isEmpty { try removeAtService(user, token) }
+    do { try removal.finish() } catch { throw .misconfigured(.users(error, path: path), path: path) }
+    Terminal.say(local || !others.isEmpty ? "\(user): removed here" : "\(user): removed")
+    if let other = others.first, !local {
+      Terminal.say("\(DisplayText.sanitized(other, limit: 64)) has the same token, so the service keeps it")
+    }
+  }
+
+  private func others(having token: Secret, than user: UnixUsername) throws(Failure) -> [String] {
+    let path = options.host.usersPath
+    do throws(UserTokensError) {
+      return try UserTokens(path: path).users(having: token).filter { !$0.utf8.elementsEqual(user.text.utf8) }
+    } catch { throw .misconfigured(.users(error, path: path), path: path) }
+  }
+
+  private func removeAtService(_ user: UnixUsername, _ token: Secret) throws(Failure) {
+    do throws(Failure) {
+      try ConfiguredHost(options).manage { (client, deadline) throws(ServiceError) in
+        try client.deleteUsers([token], deadline: deadline)
+      }
+    } catch {
+      guard force else { throw error }
+      Terminal.complain("warning: \(user)'s token is still at the service: \(error.message)")
+    }
+  }
+}

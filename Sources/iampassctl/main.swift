@@ -1,0 +1,3 @@
+import IAMPASSControl
+
+ControlCommand.main()

@@ -1,0 +1,197 @@
+import HostDoctor
+import Testing
+
+@Suite struct SSHDSettingsTests {
+  private func levels(_ text: String, timeout: Int64 = 30) -> [Finding.Level] {
+    SSHDSettings(text).findings(timeout: timeout).map(\.level)
+  }
+  private let well = "usepam yes\nkbdinteractiveauthentication yes\nlogingracetime 120\npubkeyauthentication no\n"
+
+  @Test func isWellWhereItAsksPAM() { #expect(levels(well) == [.ok]) }
+
+  @Test func debiansDefaultNeverAsksThePhone() {
+    #expect(levels(well.replacing("authentication yes", with: "authentication no")) == [.problem])
+  }
+
+  @Test func whatTheDropInMendsIsNotFoundWithIt() {
+    let settings = SSHDSettings(
+      "usepam no\nkbdinteractiveauthentication no\nlogingracetime 20\nauthenticationmethods publickey\n")
+    #expect(settings.findings(timeout: 30).count == 4)
+    #expect(
+      settings.withDropIn.findings(timeout: 30).map(\.text).allSatisfy {
+        $0.contains("LoginGraceTime") || $0.contains("AuthenticationMethods")
+      })
+    #expect(settings.withDropIn.asksPAM && !settings.asksPAM)
+  }
+
+  @Test(arguments: ["usepam", "kbdinteractiveauthentication"])
+  func theHintIsTheCommandThatLetsItAskPAM(_ key: String) {
+    let findings = SSHDSettings(well.replacing("\(key) yes", with: "\(key) no")).findings(timeout: 30)
+    #expect(findings.first?.hint?.hasPrefix("iampassctl enable --sshd, or ") ?? false)
+  }
+
+  @Test func aGraceTimeBelowTheTimeoutIsAWarning() {
+    #expect(levels(well.replacing("120", with: "30")) == [.warning])
+  }
+
+  @Test func noGraceTimeIsNoLimit() { #expect(levels(well.replacing("120", with: "0")) == [.ok]) }
+
+  @Test func methodsWithoutKeyboardInteractiveAreAProblem() {
+    #expect(levels(well + "authenticationmethods publickey,password\n") == [.problem])
+  }
+
+  @Test func publicKeysAreNoted() {
+    let findings = SSHDSettings(well.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")).findings(
+      timeout: 30)
+    #expect(findings.contains { $0.level == .ok && $0.text.contains("public keys go past PAM") })
+  }
+
+  private func startups(_ more: String) -> Finding? {
+    SSHDSettings(well + more).findings(timeout: 30).first { $0.text.contains("MaxStartups") }
+  }
+
+  @Test func saysHowManyConnectionsMayWaitForThePhone() {
+    let usual = startups("maxstartups 10:30:100\npersourcemaxstartups none\n")
+    #expect(usual?.level == .ok)
+    #expect(usual?.text.contains("while 10 others wait for their sign-in, and all while 100 do") == true)
+    #expect(usual?.text.contains("a phone may take 30 s") == true)
+  }
+
+  @Test(arguments: ["maxstartups 3\n", "maxstartups 9:30:100\n"])
+  func fewPlacesForThoseWhoWaitAreAWarning(_ line: String) {
+    #expect(startups(line)?.level == .warning)
+    #expect(startups(line)?.hint?.contains("MaxStartups 10:30:100") == true)
+  }
+
+  @Test func oneAddressShouldNotTakeAllPlaces() {
+    let usual = "maxstartups 10:30:100\n"
+    #expect(startups(usual + "persourcemaxstartups none\n")?.hint?.contains("PerSourceMaxStartups") == true)
+    #expect(startups(usual + "persourcemaxstartups 5\n")?.hint == nil)
+  }
+
+  @Test func anUnknownWayToWriteMaxStartupsIsNotJudged() {
+    #expect(startups("") == nil && startups("maxstartups many\n") == nil && startups("maxstartups 1:2\n") == nil)
+  }
+}
+
+@Suite struct SmallJudgementTests {
+  @Test func readsOpensslsDates() {
+    #expect(CertificateTerm.end("notAfter=Nov  6 08:49:37 1994 GMT\n") == 784_111_777)
+    #expect(CertificateTerm.end("notAfter=Mar  1 00:00:00 2000 GMT") == 951_868_800)
+    #expect(CertificateTerm.end("Could not read certificate") == nil)
+  }
+
+  @Test(arguments: [(Int64(-1), Finding.Level.problem), (13, .warning), (14, .ok), (90, .ok)])
+  func warnsFourteenDaysBeforeACertificateEnds(_ days: Int64, _ level: Finding.Level) {
+    #expect(CertificateTerm.finding(end: 1_000_000 + days * 86_400, now: 1_000_000).level == level)
+  }
+
+  @Test(arguments: [
+    (nil, Finding.Level.ok), (Int64(30), .ok), (31, .warning), (-31, .warning), (301, .problem), (-301, .problem),
+  ])
+  func theClockMattersFromThirtySeconds(_ difference: Int64?, _ level: Finding.Level) {
+    #expect(ClockFinding.finding(difference: difference).level == level)
+  }
+
+  @Test func saysWhichClockIsBehind() {
+    #expect(ClockFinding.finding(difference: 600).text == "this computer's clock is 10 min behind the service's")
+    #expect(ClockFinding.finding(difference: -60).text == "this computer's clock is 60 s ahead of the service's")
+  }
+
+  @Test func loginsLimitMustOutlastThePhone() {
+    #expect(LoginDefinitions.timeout("# LOGIN_TIMEOUT 5\nLOGIN_TIMEOUT\t\t20\n") == 20)
+    #expect(LoginDefinitions.timeout("") == 60)
+    // Swift counts a carriage return and a line feed as one Character.
+    #expect(LoginDefinitions.timeout("UMASK 022\r\nLOGIN_TIMEOUT 20\r\n") == 20)
+    #expect(LoginDefinitions.finding(limit: 30, timeout: 30).level == .warning)
+    #expect(LoginDefinitions.finding(limit: 0, timeout: 30).level == .ok)
+  }
+
+  @Test func aHelperThatIsNotInstalledIsAWarning() {
+    #expect(UnitState("LoadState=not-found\nActiveState=inactive").helperFindings().map(\.level) == [.warning])
+  }
+
+  @Test func aHelperThatDoesNotRunIsAProblem() {
+    #expect(UnitState("LoadState=loaded\nActiveState=failed").helperFindings().map(\.level) == [.problem])
+  }
+
+  @Test func aHelperWithItsWatchdogIsWell() {
+    let state = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=30s\nNRestarts=0\nUnitFileState=enabled")
+    #expect(state.helperFindings().map(\.level) == [.ok])
+  }
+
+  @Test func aHelperIsShownWithItsOwnWord() {
+    let state = UnitState(
+      "LoadState=loaded\nActiveState=active\nWatchdogUSec=30s\nStatusText=watching 3 sessions, last answer 2s ago")
+    #expect(
+      state.helperFindings().map(\.text)
+        == ["iampass-helper is running: watching 3 sessions, last answer 2s ago"])
+  }
+
+  @Test func aHelperWithoutWatchdogIsAWarningThatNamesItsUnitsOwn() {
+    let findings = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=infinity").helperFindings()
+    #expect(findings.map(\.level) == [.ok, .warning])
+    #expect(findings.last?.hint == "set WatchdogSec=30 in its unit")
+  }
+
+  @Test(
+    arguments: [
+      ("LoadState=not-found\nActiveState=inactive", "", nil),
+      ("LoadState=loaded\nActiveState=active\nUnitFileState=enabled", "ActiveState=active", Finding.Level.ok),
+      ("LoadState=loaded\nActiveState=active\nUnitFileState=enabled", "ActiveState=inactive", .ok),
+      ("LoadState=loaded\nActiveState=active\nUnitFileState=enabled", "ActiveState=failed", .warning),
+      ("LoadState=loaded\nActiveState=inactive\nUnitFileState=disabled", "ActiveState=inactive", .ok),
+      ("LoadState=masked\nActiveState=inactive\nUnitFileState=masked", "", nil),
+      ("LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled", "ActiveState=inactive", .warning),
+      ("LoadState=loaded\nActiveState=failed\nUnitFileState=disabled", "ActiveState=inactive", .warning),
+    ] as [(String, String, Finding.Level?)])
+  func workersThatWaitAreAWarningAtMost(_ socket: String, _ service: String, _ level: Finding.Level?) {
+    let findings = UnitState.workerFindings(socket: UnitState(socket), service: UnitState(service))
+    #expect(findings.map(\.level) == [level].compactMap(\.self))
+  }
+
+  @Test func tokensWithoutUserAndUsersWithoutPhoneAreNamed() {
+    let findings = UserFindings(withToken: ["a", "b"], people: ["a", "c"], unknown: ["b"], withoutPhone: ["a"]).findings
+    #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])
+  }
+
+  /// `--force` would forget the token here and leave it valid at the service.
+  @Test func aTokenWithoutUserIsRemovedWithoutForce() {
+    let findings = UserFindings(withToken: ["b"], people: [], unknown: ["b"], withoutPhone: nil).findings
+    #expect(findings.last?.hint == "iampassctl user remove b")
+  }
+
+  /// Equal as Strings, but two users to the kernel.
+  @Test func aNameInAnotherSpellingIsAnotherUser() {
+    let findings = UserFindings(withToken: ["ren\u{E9}"], people: ["rene\u{301}"], unknown: [], withoutPhone: [])
+      .findings
+    #expect(findings.contains { $0.text.hasPrefix("without a token") })
+  }
+
+  @Test(arguments: ["timeout=4s", "timeout=x", "prompt=maybe", "config=relative", "methods=voice", "fail", "debug=1"])
+  func aModuleArgumentThatRefusesSignInsIsAProblemOrUnknown(_ word: String) {
+    let line = PAMLine(kind: "auth", control: "required", module: "m", arguments: [word], file: "f", line: 1)
+    #expect(ModuleWords.findings(line, service: "s").count == 1)
+  }
+
+  /// As libpam hands it to the module.
+  @Test(arguments: [
+    ("[config=/etc/a b/i.conf]", "/etc/a b/i.conf"), (#"[config=/etc/[a\]/i.conf]"#, "/etc/[a]/i.conf"),
+  ])
+  func aBracketedArgumentLosesItsBrackets(_ word: String, _ path: String) {
+    let line = PAMLine(kind: "auth", control: "required", module: "m", arguments: [word], file: "f", line: 1)
+    #expect(line.moduleArguments.configurationPath == path)
+    #expect(ModuleWords.findings(line, service: "s").isEmpty)
+  }
+
+  @Test func theWorstFindingIsTheExitCode() {
+    var report = CheckReport()
+    #expect(report.worst.exitCode == 0)
+    report.add(Finding(.warning, .pam, "a"))
+    #expect(report.worst.exitCode == 1)
+    report.add(Finding(.problem, .pam, "b"))
+    report.add(Finding(.ok, .pam, "c"))
+    #expect(report.worst.exitCode == 2)
+    #expect(report.summary == "1 ok, 1 warning, 1 problem")
+  }
+}
