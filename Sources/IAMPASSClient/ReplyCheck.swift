@@ -1,4 +1,5 @@
 import IAMPASSProtocol
+import WorkerLink
 
 /// What one reply proves: its status, the service's clock and its signatures, read at this one place for sign-ins, for
 /// the helper and for `setup`.

@@ -1,4 +1,5 @@
 import IAMPASSProtocol
+import WorkerLink
 
 /// A request with its signature, and what its reply is checked by.
 public struct SealedRequest: Sendable {

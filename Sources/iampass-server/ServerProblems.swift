@@ -3,60 +3,7 @@ import Glibc
 import HostSystem
 import IAMPASSServer
 
-/// A failure for the person at the terminal: what failed, where, and what to do next.
-struct CommandProblem: Error {
-  let message: String
-  let hint: String
-  /// Of sysexits.h.
-  let exitCode: Int32
-
-  func report() { Self.tell("\(message)\nhint: \(hint)") }
-
-  /// For everything that is not a command's output.
-  static func tell(_ message: String) {
-    let text = Array("iampass-server: \(message)\n".utf8)
-    // A failure cannot be told: the terminal is gone.
-    _ = write(STDERR_FILENO, text, text.count)
-  }
-}
-
-extension CommandProblem {
-  private static let usage: Int32 = 64
-  private static let badInput: Int32 = 65
-  private static let noInput: Int32 = 66
-  private static let unavailable: Int32 = 69
-  private static let cannotCreate: Int32 = 73
-  private static let ioError: Int32 = 74
-  private static let badConfiguration: Int32 = 78
-
-  static func badListen(_ text: String) -> CommandProblem {
-    CommandProblem(
-      message: "\(text) is not an address and a port to listen on", hint: "for example 127.0.0.1:8443 or [::]:443",
-      exitCode: usage)
-  }
-
-  static func badPublicURL(_ text: String) -> CommandProblem {
-    CommandProblem(
-      message: "\(text) is not a public address", hint: "for example https://iampass.example.org", exitCode: usage)
-  }
-
-  static func noPublicURL(_ listen: String) -> CommandProblem {
-    CommandProblem(
-      message: "\(listen) is not on loopback only, and --public-url does not say which address clients use",
-      hint: "for example --public-url https://iampass.example.org:8443, or --listen 127.0.0.1:8443", exitCode: usage)
-  }
-
-  static let noAddress = CommandProblem(
-    message: "the service's address is not known yet",
-    hint: "start the service once, or give its address with --public-url", exitCode: usage)
-
-  static func notPrinted(_ code: Int32) -> CommandProblem {
-    CommandProblem(
-      message: "the output cannot be written: \(systemText(code))",
-      hint: "look at the space on its disk, and run this again", exitCode: ioError)
-  }
-
-  /// What the service's commands say beside what they print.
+/// What the service's commands say beside what they print.
 enum Notice {
   /// Prints a line on standard error.
   static func tell(_ message: String) {

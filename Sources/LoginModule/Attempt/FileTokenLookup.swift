@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 import IAMPASSProtocol
 
 /// The users file, beside the configuration.

@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 
 /// The attempts files in `/run/iampass`, for one user and source.
 struct HostRequestLimit: RequestLimit {

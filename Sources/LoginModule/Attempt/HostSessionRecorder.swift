@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// The ledger in `/run/iampass`, for one request.

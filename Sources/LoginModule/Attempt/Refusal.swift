@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

@@ -1,6 +1,7 @@
 import CPAM
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

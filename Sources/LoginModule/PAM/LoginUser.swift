@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 
 /// Whose sign-in it is: the name that the host has, and the user that the system knows by it.
 struct LoginUser {

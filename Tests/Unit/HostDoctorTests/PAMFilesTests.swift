@@ -1,5 +1,5 @@
-import HostDoctor
 import Glibc
+import HostDoctor
 import Testing
 
 @Suite struct PAMFilesTests {

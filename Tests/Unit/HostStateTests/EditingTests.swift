@@ -1,7 +1,7 @@
 import HostState
+import HostSystem
 import IAMPASSProtocol
 import Testing
-import HostSystem
 
 @Suite struct KeyValueEditorTests {
   private func edited(_ text: String, _ values: (String, String)...) -> String {

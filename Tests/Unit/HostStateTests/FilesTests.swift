@@ -1,9 +1,9 @@
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
-import HostSystem
 
 /// These run as root, as the module does.
 @Suite struct SecureFileTests {

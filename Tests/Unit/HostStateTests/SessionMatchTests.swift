@@ -1,7 +1,7 @@
 import Glibc
 import HostState
-import Testing
 import HostSystem
+import Testing
 
 @Suite struct SessionMatchTests {
   private let uid: UInt32 = 1_000

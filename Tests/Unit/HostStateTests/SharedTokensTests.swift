@@ -1,7 +1,7 @@
 import HostState
+import HostSystem
 import IAMPASSProtocol
 import Testing
-import HostSystem
 
 /// A user with another user's token could sign in by the other's phone.
 @Suite struct SharedTokensTests {

@@ -1,7 +1,7 @@
 import Glibc
 import HostState
-import Testing
 import HostSystem
+import Testing
 
 @Suite struct TrialNotesTests {
   private let folder: TemporaryFolder

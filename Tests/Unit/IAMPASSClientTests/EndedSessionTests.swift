@@ -1,6 +1,8 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import WorkerLink
 
 /// Gives one reply to whatever is asked.
 private final class OneReply: HTTPTransport {

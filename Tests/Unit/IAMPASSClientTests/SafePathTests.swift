@@ -2,8 +2,8 @@ import CHost
 import Foundation
 import Testing
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 @Suite(.enabled(if: geteuid() == 0, "gives files to other users"))

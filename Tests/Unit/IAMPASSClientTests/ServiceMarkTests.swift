@@ -1,7 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
-import HostSystem
 import WorkerLink
 
 /// A service with one reply for every request, signed or unsigned.

@@ -1,7 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
-import HostSystem
 import WorkerLink
 
 /// Answers each request by its path, and by whether the application's secret signed the request.

@@ -1,7 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
-import HostSystem
 import WorkerLink
 
 /// A service with correct signatures, about any session.

@@ -1,7 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
-import HostSystem
 import WorkerLink
 
 /// A service that signs its replies as one of its versions does.

@@ -3,8 +3,8 @@ import Foundation
 import IAMPASSProtocol
 import Testing
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// The worker's program in a place that its user can read, as the package installs it. Only root may read a build's

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 import Testing
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 struct WorkerFramesTests {

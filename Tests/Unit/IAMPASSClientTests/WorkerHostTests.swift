@@ -3,8 +3,8 @@ import Foundation
 import IAMPASSProtocol
 import Testing
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 extension WorkerTests {

@@ -1,8 +1,8 @@
 import Foundation
 import IAMPASSProtocol
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// The services of Tests/Support/HostileService, started once for all tests.

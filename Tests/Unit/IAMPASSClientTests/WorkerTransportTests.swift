@@ -2,8 +2,8 @@ import Foundation
 import IAMPASSProtocol
 import Testing
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// Serialized, since some of them count the process's children and descriptors.

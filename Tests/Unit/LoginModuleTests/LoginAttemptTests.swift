@@ -1,12 +1,12 @@
 import CPAM
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import WorkerLink
 
 @testable import LoginModule
-import HostSystem
-import WorkerLink
 
 /// One attempt over scripts. The usual case is a user's sudo for themselves.
 struct Scene {

@@ -1,7 +1,9 @@
 import HostState
 import Testing
 
+@testable import HostSystem
 @testable import LoginModule
+@testable import WorkerLink
 
 @Suite struct LoginUserTests {
   private func user(_ given: String, knownAs spelled: String?) -> LoginUser {

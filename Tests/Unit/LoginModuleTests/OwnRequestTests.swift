@@ -1,11 +1,11 @@
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+import WorkerLink
 
 @testable import LoginModule
-import HostSystem
-import WorkerLink
 
 /// A user's second sudo while the phone still has the first one's request.
 @Suite struct OwnRequestTests {

@@ -1,6 +1,8 @@
 import Testing
 
+@testable import HostSystem
 @testable import LoginModule
+@testable import WorkerLink
 
 /// If the user must open the phone's page by hand, the terminal shows its address.
 @Suite struct PhonePageLineTests {

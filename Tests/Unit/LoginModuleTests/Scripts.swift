@@ -1,9 +1,9 @@
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import LoginModule
 import Testing
-import HostSystem
 import WorkerLink
 
 /// A clock that only the script moves.

@@ -1,6 +1,8 @@
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// When the helper asks the service about many sessions.
 @Suite struct AskingPaceTests {

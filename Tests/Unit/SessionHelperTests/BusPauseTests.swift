@@ -1,8 +1,9 @@
+import HostSystem
 import IAMPASSClient
 import Testing
 
 @testable import SessionHelper
-import HostSystem
+@testable import WorkerLink
 
 @Suite struct BusPauseTests {
   private func at(_ milliseconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: milliseconds * 1_000_000) }

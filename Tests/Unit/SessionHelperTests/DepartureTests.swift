@@ -1,8 +1,9 @@
 import HostState
+import HostSystem
 import Testing
 
 @testable import SessionHelper
-import HostSystem
+@testable import WorkerLink
 
 /// What happens to processes that survive a logout, and to the user's manager.
 @Suite struct DepartureTests {

@@ -4,8 +4,8 @@ import IAMPASSClient
 import Testing
 
 @testable import HostState
-@testable import SessionHelper
 @testable import HostSystem
+@testable import SessionHelper
 @testable import WorkerLink
 
 /// Sessions that are left at the service when a computer stops.

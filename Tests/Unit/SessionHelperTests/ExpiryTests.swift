@@ -4,8 +4,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostState
-@testable import SessionHelper
 @testable import HostSystem
+@testable import SessionHelper
 @testable import WorkerLink
 
 /// A service that starts every session, and immediately reports the phone's approval.

@@ -1,10 +1,11 @@
 import CHost
 import HostState
+import HostSystem
 import IAMPASSClient
 import Testing
 
 @testable import SessionHelper
-import HostSystem
+@testable import WorkerLink
 
 @Suite struct LogindEventsTests {
   private func bus() throws -> ScriptedBus {

@@ -4,7 +4,9 @@ import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// Which users are logged out when many sessions end at once.
 @Suite struct MassEndTests {

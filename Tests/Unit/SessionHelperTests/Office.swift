@@ -3,9 +3,9 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostState
+@testable import HostSystem
 @testable import IAMPASSClient
 @testable import SessionHelper
-@testable import HostSystem
 @testable import WorkerLink
 
 /// A computer with sessions, a service with a status for each, and their supervisor. Time is a number.

@@ -4,7 +4,9 @@ import IAMPASSClient
 import IAMPASSProtocol
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// A service that sends its position in its history, and was restored from a backup.
 @Suite struct PutBackTests {

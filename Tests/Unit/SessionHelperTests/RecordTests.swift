@@ -4,8 +4,8 @@ import IAMPASSClient
 import Testing
 
 @testable import HostState
-@testable import SessionHelper
 @testable import HostSystem
+@testable import SessionHelper
 @testable import WorkerLink
 
 /// Records that appear, wait and disappear.

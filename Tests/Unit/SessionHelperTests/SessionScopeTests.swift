@@ -1,9 +1,10 @@
 import Glibc
 import HostState
+import HostSystem
 import Testing
 
 @testable import SessionHelper
-import HostSystem
+@testable import WorkerLink
 
 @Suite struct SessionScopeTests {
   private let group = "user.slice/user-1000.slice/session-3.scope"

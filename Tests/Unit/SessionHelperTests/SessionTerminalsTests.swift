@@ -3,7 +3,9 @@ import Glibc
 import HostState
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// Real terminals, and processes of a made-up /proc that name them.
 @Suite struct SessionTerminalsTests {

@@ -3,8 +3,8 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostState
-@testable import SessionHelper
 @testable import HostSystem
+@testable import SessionHelper
 @testable import WorkerLink
 
 /// The value under test. `#expect` accepts no mutating call.

@@ -1,9 +1,10 @@
 import Glibc
 import HostState
+import HostSystem
 import Testing
 
 @testable import SessionHelper
-import HostSystem
+@testable import WorkerLink
 
 @Suite struct SudoTicketsTests {
   private let alice = SystemUser(name: UnixUsername(validating: "alice")!, uid: 1_000)

@@ -3,9 +3,10 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
-
-@testable import SessionHelper
 import WorkerLink
+
+@testable import HostSystem
+@testable import SessionHelper
 
 @Suite struct SupervisorTests {
   // MARK: whose session ends

@@ -1,10 +1,11 @@
 import CHost
 import HostState
+import HostSystem
 import IAMPASSClient
 import Testing
 
 @testable import SessionHelper
-import HostSystem
+@testable import WorkerLink
 
 /// What the watch concludes from a session's files, its control groups and a scripted bus.
 @Suite struct SystemBusLogindTests {

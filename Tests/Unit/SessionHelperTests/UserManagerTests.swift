@@ -1,6 +1,8 @@
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 @Suite struct UserManagerTests {
   @Test func isStoppedAfterTheLastSession() throws {
