@@ -13,7 +13,8 @@ struct RecordFacts {
     /// Bound to a session, or given up before it was.
     case binding
     case released
-    case condemned
+    /// An administrator wants the session logged out. The file's name is that of the released versions.
+    case logoutRequested = "condemned"
   }
 
   /// Stands in the place of a claim or a binding that nobody may set any more.

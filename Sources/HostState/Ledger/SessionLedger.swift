@@ -83,7 +83,7 @@ public struct SessionLedger: Sendable {
       }
     }
     if try facts.read(.released, of: record.id) != nil { record.isReleased = true }
-    if try facts.read(.condemned, of: record.id) != nil { record.isCondemned = true }
+    if try facts.read(.logoutRequested, of: record.id) != nil { record.isLogoutRequested = true }
   }
 
   /// Takes the record for the session that this process opens, once: a second claim is refused.
@@ -119,7 +119,7 @@ public struct SessionLedger: Sendable {
   ) throws(LedgerError) -> SessionRecord {
     guard let id = Digest.randomIdentifier() else { throw .badID }
     let record = try read(known.id)
-    guard record.binding != nil, record.binding == known.binding, !record.isReleased, !record.isCondemned else {
+    guard record.binding != nil, record.binding == known.binding, !record.isReleased, !record.isLogoutRequested else {
       throw .notYours
     }
     var renewed = SessionRecord(
@@ -138,7 +138,7 @@ public struct SessionLedger: Sendable {
       throw error
     }
     // An administrator who ended the session meanwhile meant this one.
-    if try read(record.id).isCondemned { try condemn(renewed.id) }
+    if try read(record.id).isLogoutRequested { try requestLogout(renewed.id) }
     return renewed
   }
 
@@ -164,7 +164,7 @@ public struct SessionLedger: Sendable {
   }
 
   /// Marks the record: an administrator wants its session ended.
-  public func condemn(_ id: String) throws(LedgerError) { _ = try set(.condemned, of: id) }
+  public func requestLogout(_ id: String) throws(LedgerError) { _ = try set(.logoutRequested, of: id) }
 
   /// Removes a record whose end the service knows.
   public func remove(_ id: String) throws(LedgerError) {

@@ -53,7 +53,7 @@ public struct SessionRecord: Sendable, Equatable {
   /// The host has closed its session.
   public var isReleased = false
   /// An administrator wants the session ended.
-  public var isCondemned = false
+  public var isLogoutRequested = false
 
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
@@ -97,7 +97,7 @@ extension SessionRecord {
       "session_name": sessionName.map { .string($0) }, "service_mark": mark.map(\.json),
       "process": Self.json(process), "parent": Self.json(parent), "created": .integer(created),
       "duration": .integer(duration), "ends_at_expiry": .bool(endsAtExpiry), "claimed": .bool(isClaimed),
-      "released": .bool(isReleased), "condemned": .bool(isCondemned),
+      "released": .bool(isReleased), "condemned": .bool(isLogoutRequested),
       "logind_session": binding.map { .string($0.logindSession) }, "leader": binding.map { Self.json($0.leader) },
     ]).encoded()
   }
@@ -113,7 +113,7 @@ extension SessionRecord {
       let created = json["created"]?.integer, (0...(1 << 40)).contains(created),
       let duration = json["duration"]?.integer, (0...Self.greatestDuration).contains(duration),
       let isClaimed = json["claimed"]?.bool, let isReleased = json["released"]?.bool,
-      let isCondemned = json["condemned"]?.bool
+      let isLogoutRequested = json["condemned"]?.bool
     else { return nil }
     self.id = id
     self.user = user
@@ -134,7 +134,7 @@ extension SessionRecord {
     endsAtExpiry = json["ends_at_expiry"]?.bool ?? false
     self.isClaimed = isClaimed
     self.isReleased = isReleased
-    self.isCondemned = isCondemned
+    self.isLogoutRequested = isLogoutRequested
     switch (json["logind_session"]?.string, json["leader"].flatMap(Self.identity)) {
     case (let session?, let leader?): binding = Binding(logindSession: session, leader: leader)
     case (nil, nil): binding = nil

@@ -109,7 +109,7 @@ struct RecordedSessions {
   func end(_ session: RecordedSession) throws(Failure) {
     let id = session.record.id
     do {
-      if session.record.binding == nil { try ledger.release(id) } else { try ledger.condemn(id) }
+      if session.record.binding == nil { try ledger.release(id) } else { try ledger.requestLogout(id) }
       for _ in 0..<(Self.patience * 20) {
         guard try ledger.ids().contains(id) else { return }
         usleep(50_000)

@@ -44,7 +44,7 @@ extension RecordedSessions {
 
   func renew(_ session: RecordedSession, _ host: ConfiguredHost) throws(Failure) {
     let record = session.record
-    guard record.binding != nil, !record.isReleased, !record.isCondemned else { throw .notRenewable(record.id) }
+    guard record.binding != nil, !record.isReleased, !record.isLogoutRequested else { throw .notRenewable(record.id) }
     let user = try host.enrolled(record.user.text)
     let duration = host.setup.configuration.sessionDuration
     // What the phone shows names what it is: an approval of this is none of a sign-in or a command.

@@ -35,11 +35,11 @@ public final class Supervisor {
   let log: any HelperLog
   var pace = AskingPace()
   var records: [String: WatchedRecord] = [:]
-  let agenda = Agenda()
+  let agenda = RecordAgenda()
   /// The set of processes whose end matters may have changed.
   var processesChanged = true
   var questions: [SessionService.Ticket: String] = [:]
-  var departures: [Departure] = []
+  var logouts: [SessionLogout] = []
   var massEnd = MassEndGuard()
   /// When pending ends are decided together.
   var verdictDue: Int64?
@@ -62,7 +62,7 @@ public final class Supervisor {
   var leftOut: Set<String> = []
 
   /// logind may take 2 s for each, and the watchdog is told between turns only.
-  private static let mostDeparturesATurn = 4
+  private static let mostLogoutsATurn = 4
 
   public init(
     setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions,
@@ -87,10 +87,10 @@ public final class Supervisor {
     for watched in agenda.take(at: now) { attend(watched, now) }
     if let verdictDue, verdictDue <= now { judgeEnds(now) }
     if let shoutDue, shoutDue <= now { shoutAgain(now) }
-    for departure in departures.filter({ $0.due <= now }).prefix(Self.mostDeparturesATurn) {
-      departure.step(logind, seat, log, now: now)
+    for logout in logouts.filter({ $0.due <= now }).prefix(Self.mostLogoutsATurn) {
+      logout.step(logind, seat, log, now: now)
     }
-    departures.removeAll(where: \.isFinished)
+    logouts.removeAll(where: \.isFinished)
     earlier.turn(service, log, now)
     return nextDue
   }
@@ -104,7 +104,7 @@ public final class Supervisor {
   }
 
   private var nextDue: Int64? {
-    [agenda.next, verdictDue, shoutDue, earlier.due, departures.map(\.due).min()].compactMap { $0 }.min()
+    [agenda.next, verdictDue, shoutDue, earlier.due, logouts.map(\.due).min()].compactMap { $0 }.min()
   }
 
   private func attend(_ watched: WatchedRecord, _ now: Int64) {
@@ -162,9 +162,9 @@ public final class Supervisor {
     watched.lastAnswer = now
     lastAnswer = now
     watched.nextAsk = now + pace.afterUnknown()
-    let step = watched.watch?.next(.mark(mark), at: now) ?? .nothing
+    let action = watched.watch?.next(.mark(mark), at: now) ?? .nothing
     lookForPutBack(watched, now)
-    take(step, watched, now)
+    take(action, watched, now)
   }
 
   private func took(_ answer: SessionAnswer, _ mark: ServiceMark?, _ watched: WatchedRecord, _ now: Int64) {
@@ -173,14 +173,14 @@ public final class Supervisor {
     watched.lastAnswer = now
     lastAnswer = now
     let before = watched.watch?.status
-    let step = watched.watch?.next(.answer(answer, mark: mark), at: now) ?? .nothing
+    let action = watched.watch?.next(.answer(answer, mark: mark), at: now) ?? .nothing
     if case .status(let word, _, _) = answer, watched.watch?.isPutBack != true {
       if watched.watch?.isLeftAside == false { watched.remark = "" }
       callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
     }
     lookForPutBack(watched, now)
     schedule(after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
-    take(step, watched, now, isVouchedFor: answer.isVouchedFor)
+    take(action, watched, now, isVouchedFor: answer.isVouchedFor)
   }
 
   private func schedule(
@@ -218,46 +218,46 @@ public final class Supervisor {
     watched.failures += 1
     watched.isFirstAnswer = true
     watched.remark = why
-    let step = watched.watch?.next(.unanswered, at: now) ?? .nothing
+    let action = watched.watch?.next(.unanswered, at: now) ?? .nothing
     watched.nextAsk = now + pace.afterFailure(watched.failures)
     if watched.failures == 1, now - (lastComplaint ?? -MassEndGuard.window) >= Self.complaintTime {
       lastComplaint = now
       log.write(LOG_WARNING, "cannot ask about \(watched.record.logName): \(why); others are not named for a minute")
     }
-    take(step, watched, now)
+    take(action, watched, now)
   }
 
   // MARK: Deciding
 
   /// - Parameter isVouchedFor: the service's signed word says who ended it: no guard is asked.
-  private func take(_ step: Step, _ watched: WatchedRecord, _ now: Int64, isVouchedFor: Bool = false) {
-    switch step {
+  private func take(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64, isVouchedFor: Bool = false) {
+    switch action {
     case .nothing: break
     case .warn(let milliseconds): warn(watched, milliseconds)
     case .warnOfExpiry(let milliseconds): warnOfExpiry(watched, milliseconds)
     case .askMark: askMark(watched, now)
-    case .logout(let cause), .lock(let cause), .letGo(let cause):
+    case .logout(let cause), .lock(let cause), .leaveOpen(let cause):
       guard cause == .ended || cause == .forgotten, !isVouchedFor, mustBeJudged(watched) else {
         // An outage resolves nothing.
         if cause != .unreachable { watched.watch?.takeUpAgain() }
-        carryOut(step, watched, now)
+        carryOut(action, watched, now)
         break
       }
-      watched.pendingEnd = step
+      watched.pendingEnd = action
       beginVerdict(now)
     }
     writeNote(watched)
   }
 
-  func carryOut(_ step: Step, _ watched: WatchedRecord, _ now: Int64) {
-    switch step {
+  func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
+    switch action {
     case .nothing, .warn, .warnOfExpiry, .askMark: break
     case .logout(let cause): logOut(watched, cause, now)
     case .lock(let cause):
       guard let binding = watched.record.binding else { return }
       watched.lock = ScreenLock(binding, uid: watched.record.uid, cause, now: now)
       dropTickets(watched)
-    case .letGo(let cause):
+    case .leaveOpen(let cause):
       watched.remark = cause.remark
       log.write(LOG_NOTICE, "left alone \(watched.record.logName) cause=\(cause.rawValue)")
     }

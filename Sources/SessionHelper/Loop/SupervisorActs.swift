@@ -22,23 +22,23 @@ extension Supervisor {
   }
 
   func logOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) {
-    guard let binding = watched.record.binding, !departures.contains(where: { $0.session.id == watched.record.id })
+    guard let binding = watched.record.binding, !logouts.contains(where: { $0.session.id == watched.record.id })
     else { return }
-    let departure = Departure(
+    let logout = SessionLogout(
       LeavingSession(watched.record, binding), cause, line: "Signed out: \(cause.words(setup.policy)).",
       onLinger: setup.onLinger, kept: leaving, now: now)
-    departures.append(departure)
-    departure.step(logind, seat, log, now: now)
+    logouts.append(logout)
+    logout.step(logind, seat, log, now: now)
   }
 
   /// The phone is back, or the service answers: what was begun for its absence is not carried on.
   func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) {
     if let lock = watched.lock, causes.contains(lock.cause) { watched.lock = nil }
-    departures.removeAll { departure in
-      guard departure.session.id == watched.record.id, let cause = departure.cause, causes.contains(cause),
-        !departure.hasTerminated
+    logouts.removeAll { logout in
+      guard logout.session.id == watched.record.id, let cause = logout.cause, causes.contains(cause),
+        !logout.hasTerminated
       else { return false }
-      departure.callOff()
+      logout.callOff()
       return true
     }
   }

@@ -51,7 +51,7 @@ extension Supervisor {
   private func resumeLogout(_ id: String, _ now: Int64) {
     do throws(LedgerError) {
       let session = try leaving.read(id)
-      departures.append(Departure(resuming: session, onLinger: setup.onLinger, kept: leaving, now: now))
+      logouts.append(SessionLogout(resuming: session, onLinger: setup.onLinger, kept: leaving, now: now))
     } catch { log.write(LOG_WARNING, "logout \(id), begun before, is left as it is: \(error.explanation)") }
   }
 
@@ -73,7 +73,7 @@ extension Supervisor {
     for event in events {
       switch event {
       case .sessionRemoved(let session):
-        for departure in departures where departure.isOf(session) { departure.sessionRemoved(now) }
+        for logout in logouts where logout.isOf(session) { logout.sessionRemoved(now) }
         lookAgain(now) { $0.record.binding?.logindSession == session }
       case .preparesForSleep(true): break
       case .preparesForSleep(false): wokeUp(now)
@@ -147,8 +147,8 @@ extension Supervisor {
     case .waiting: lookLater(watched, now)
     case .watched:
       startWatch(watched, sight, now)
-      if record.isCondemned { logOut(watched, .administrator, now) }
-      if watched.watch == nil || record.isCondemned { lookLater(watched, now) }
+      if record.isLogoutRequested { logOut(watched, .administrator, now) }
+      if watched.watch == nil || record.isLogoutRequested { lookLater(watched, now) }
     case .closing(let reason): close(watched, reason, now)
     }
   }

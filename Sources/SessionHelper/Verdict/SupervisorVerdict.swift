@@ -111,11 +111,11 @@ extension Supervisor {
   }
 
   private func settle(_ watched: WatchedRecord, _ mayEnd: Bool, _ now: Int64) {
-    guard let step = watched.pendingEnd else { return }
+    guard let action = watched.pendingEnd else { return }
     watched.pendingEnd = nil
     if mayEnd {
       watched.watch?.takeUpAgain()
-      carryOut(step, watched, now)
+      carryOut(action, watched, now)
     } else {
       watched.watch?.leaveAside(at: now)
       watched.nextAsk = AskingPace.afterLeavingAside(now)

@@ -37,7 +37,7 @@ public enum Cause: String, Sendable, CaseIterable {
 }
 
 /// What is done about a session.
-public enum Step: Sendable, Equatable {
+public enum WatchAction: Sendable, Equatable {
   case nothing
   /// The grace period begins: says so on the session's terminal.
   case warn(milliseconds: Int64)
@@ -48,11 +48,11 @@ public enum Step: Sendable, Equatable {
   /// The service is asked where it stands in its history: what it says of this session depends on that.
   case askMark
   /// Nothing is done; the log says why.
-  case letGo(Cause)
+  case leaveOpen(Cause)
 }
 
 /// What a watched session learns.
-public enum Tidings: Sendable, Equatable {
+public enum WatchEvent: Sendable, Equatable {
   /// `mark`: where the service stood in its history.
   case answer(SessionAnswer, mark: ServiceMark? = nil)
   /// Where it stands, asked for after it had said that it does not know the session.
@@ -144,7 +144,7 @@ public struct SessionWatch: Sendable, Equatable {
   /// What was done before a restart is not done again, unless it is a logout by now.
   private mutating func takeUp(_ cause: Cause?) {
     guard let cause else { return }
-    if case .logout = step(for: cause) { return }
+    if case .logout = action(for: cause) { return }
     if cause == .unreachable {
       isOutageHandled = true
     } else {
@@ -175,24 +175,24 @@ public struct SessionWatch: Sendable, Equatable {
 
   /// Only who is logged out is warned: a lock takes nothing away.
   private var warningTime: Int64? {
-    !hasWarned && endsAtExpiry && step(for: .expired) == .logout(.expired) ? warningAt : nil
+    !hasWarned && endsAtExpiry && action(for: .expired) == .logout(.expired) ? warningAt : nil
   }
 
   /// The time is over whatever the service says, or if it says nothing.
   private var ownExpiry: Int64? {
-    endsAtExpiry && step(for: .expired) != .letGo(.expired) ? expiry + Self.expirySlack : nil
+    endsAtExpiry && action(for: .expired) != .leaveOpen(.expired) ? expiry + Self.expirySlack : nil
   }
 
-  /// The next step after some tidings.
-  public mutating func next(_ tidings: Tidings, at now: Int64) -> Step {
+  /// The next action after some event.
+  public mutating func next(_ event: WatchEvent, at now: Int64) -> WatchAction {
     guard !isOver else { return .nothing }
-    switch tidings {
+    switch event {
     case .resumed:
       mustHearFirst = true
       isHeld = false
       if unansweredSince != nil { unansweredSince = now }
       return .nothing
-    case .nothing: return stepOfTime(now)
+    case .nothing: return actionOfTime(now)
     case .unanswered, .answer(.contradiction, _): return couldNotAsk(now)
     case .answer(.unknownSession, _): return unknown(now)
     case .answer(.status(let word, let held, _), let mark):
@@ -215,19 +215,19 @@ public struct SessionWatch: Sendable, Equatable {
     return true
   }
 
-  private mutating func wasPutBack(saysItIsOver: Bool, _ now: Int64) -> Step {
+  private mutating func wasPutBack(saysItIsOver: Bool, _ now: Int64) -> WatchAction {
     isPutBack = true
     isHeld = false
     // It answers.
     unansweredSince = nil
     // Its time is over whatever the service remembers.
-    guard saysItIsOver, now >= expiry - Self.expirySlack, step(for: .expired) != .letGo(.expired) else {
+    guard saysItIsOver, now >= expiry - Self.expirySlack, action(for: .expired) != .leaveOpen(.expired) else {
       return .nothing
     }
     return act(.expired)
   }
 
-  private mutating func heardMark(_ new: ServiceMark?, _ now: Int64) -> Step {
+  private mutating func heardMark(_ new: ServiceMark?, _ now: Int64) -> WatchAction {
     // It may have been known again in between.
     guard isForgotten(now), let known = mark else { return .nothing }
     guard let new, new.continues(known) else { return wasPutBack(saysItIsOver: true, now) }
@@ -235,7 +235,7 @@ public struct SessionWatch: Sendable, Equatable {
     return over(.forgotten, now)
   }
 
-  private mutating func answered(_ word: SessionStatus, _ now: Int64) -> Step {
+  private mutating func answered(_ word: SessionStatus, _ now: Int64) -> WatchAction {
     switch word {
     // A service that says so of an approved session is out of order.
     case .pending, .identifying: return couldNotAsk(now)
@@ -256,15 +256,15 @@ public struct SessionWatch: Sendable, Equatable {
     }
   }
 
-  private mutating func left(_ now: Int64) -> Step {
+  private mutating func left(_ now: Int64) -> WatchAction {
     let isNews = awaySince == nil
     if isNews { awaySince = now }
-    let step = stepOfTime(now)
-    guard isNews, step == .nothing, handled == nil, policy.onWalkaway != .ignore else { return step }
+    let action = actionOfTime(now)
+    guard isNews, action == .nothing, handled == nil, policy.onWalkaway != .ignore else { return action }
     return .warn(milliseconds: policy.walkawayGrace)
   }
 
-  private mutating func unknown(_ now: Int64) -> Step {
+  private mutating func unknown(_ now: Int64) -> WatchAction {
     isHeld = false
     unansweredSince = nil
     unknownCount += 1
@@ -278,10 +278,10 @@ public struct SessionWatch: Sendable, Equatable {
     unknownCount >= Self.forgottenCount && unknownSince.map { now - $0 >= Self.forgottenTime } ?? false
   }
 
-  private mutating func couldNotAsk(_ now: Int64) -> Step {
+  private mutating func couldNotAsk(_ now: Int64) -> WatchAction {
     isHeld = false
     if unansweredSince == nil { unansweredSince = now }
-    return stepOfTime(now)
+    return actionOfTime(now)
   }
 
   private mutating func hear(_ word: SessionStatus, _ now: Int64) {
@@ -296,52 +296,53 @@ public struct SessionWatch: Sendable, Equatable {
   }
 
   /// What was waited for and has come.
-  private mutating func stepOfTime(_ now: Int64) -> Step {
+  private mutating func actionOfTime(_ now: Int64) -> WatchAction {
     guard let deadline, now >= deadline else { return .nothing }
     if let ownExpiry, now >= ownExpiry { return act(.expired) }
     if handled == nil, let awaySince, !mustHearFirst, now >= awaySince + policy.walkawayGrace { return act(.walkaway) }
     if let silentEnd, now >= silentEnd {
       isOutageHandled = true
-      return step(for: .unreachable)
+      return action(for: .unreachable)
     }
     hasWarned = true
     return .warnOfExpiry(milliseconds: max(0, expiry - now))
   }
 
-  private mutating func over(_ cause: Cause, _ now: Int64) -> Step {
+  private mutating func over(_ cause: Cause, _ now: Int64) -> WatchAction {
     guard now >= expiry - Self.expirySlack else { return act(cause) }
     // What was ended, and not acted on, is not let go because its time is over as well.
-    guard isLeftAside, step(for: .expired) == .letGo(.expired) else { return act(.expired) }
+    guard isLeftAside, action(for: .expired) == .leaveOpen(.expired) else { return act(.expired) }
     return act(cause)
   }
 
-  private mutating func act(_ cause: Cause) -> Step {
+  private mutating func act(_ cause: Cause) -> WatchAction {
     handled = cause
-    let step = step(for: cause)
-    if step == .letGo(cause) { isDone = true }
-    return step
+    let action = action(for: cause)
+    if action == .leaveOpen(cause) { isDone = true }
+    return action
   }
 
-  private func step(for cause: Cause) -> Step {
+  private func action(for cause: Cause) -> WatchAction {
     switch cause {
     case .administrator: return .logout(cause)
-    case .walkaway: return step(policy.onWalkaway, cause, withoutScreen: .logout(cause))
-    case .ended, .forgotten: return step(policy.onEnd, cause, withoutScreen: .logout(cause))
-    case .expired: return step(policy.onExpiry, cause, withoutScreen: endsAtExpiry ? .logout(cause) : .letGo(cause))
+    case .walkaway: return action(policy.onWalkaway, cause, withoutScreen: .logout(cause))
+    case .ended, .forgotten: return action(policy.onEnd, cause, withoutScreen: .logout(cause))
+    case .expired:
+      return action(policy.onExpiry, cause, withoutScreen: endsAtExpiry ? .logout(cause) : .leaveOpen(cause))
     case .unreachable:
       let usual: Configuration.EndAction = isGraphicalAtSeat ? .lock : .ignore
-      return step(policy.onUnreachable ?? usual, cause, withoutScreen: .letGo(cause))
+      return action(policy.onUnreachable ?? usual, cause, withoutScreen: .leaveOpen(cause))
     }
   }
 
   /// The lock that was decided has come, or was given up.
   public mutating func lockIsSettled() { isDone = handled != nil }
 
-  private func step(_ action: Configuration.EndAction, _ cause: Cause, withoutScreen: Step) -> Step {
+  private func action(_ action: Configuration.EndAction, _ cause: Cause, withoutScreen: WatchAction) -> WatchAction {
     switch action {
     case .logout: .logout(cause)
     case .lock: canLock ? .lock(cause) : withoutScreen
-    case .ignore: .letGo(cause)
+    case .ignore: .leaveOpen(cause)
     }
   }
 

@@ -13,7 +13,7 @@ final class WatchedRecord {
   var closing: Closing? { didSet { agenda.touch(self) } }
   var lock: ScreenLock? { didSet { agenda.touch(self) } }
   /// An end that waits for the guard against mass ends.
-  var pendingEnd: Step?
+  var pendingEnd: WatchAction?
   /// The question under way.
   var question: SessionService.Ticket? { didSet { agenda.touch(self) } }
   var askedAt: Int64 = 0
@@ -33,11 +33,11 @@ final class WatchedRecord {
   var isDropped = false { didSet { agenda.touch(self) } }
 
   /// What the agenda keeps of this record.
-  private let agenda: Agenda
+  private let agenda: RecordAgenda
   var isTouched = false
   var queued: Int64?
 
-  init(_ record: SessionRecord, remote: RemoteSession?, agenda: Agenda) {
+  init(_ record: SessionRecord, remote: RemoteSession?, agenda: RecordAgenda) {
     self.record = record
     self.remote = remote
     self.agenda = agenda

@@ -32,7 +32,7 @@ private func check(_ record: SessionRecord, _ reference: ReferenceJSON) {
   must((0...(366 * 86_400)).contains(record.duration), "longer than anybody asks for")
   must(record.process.pid > 0 && record.parent.pid > 0, "an invalid process is accepted")
   for (name, value) in [
-    ("claimed", record.isClaimed), ("released", record.isReleased), ("condemned", record.isCondemned),
+    ("claimed", record.isClaimed), ("released", record.isReleased), ("condemned", record.isLogoutRequested),
   ] {
     must(reference[name] == .bool(value), "\(name) is not as written")
   }

@@ -46,7 +46,7 @@ import Testing
     #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
     #expect(try ledger.claim(record.id, user: alice, service: "login", by: record.process).isClaimed)
     try ledger.bind(record.id, to: SessionRecord.Binding(logindSession: "1", leader: record.process))
-    try ledger.condemn(record.id)
+    try ledger.requestLogout(record.id)
     try ledger.release(record.id)
     #expect(try ledger.retire(other) == nil)
     try ledger.remove(record.id)
@@ -124,7 +124,7 @@ import Testing
     let record = try record(ledger)
     try ledger.remove(record.id)
     #expect(throws: LedgerError.self) { try ledger.release(record.id) }
-    #expect(throws: LedgerError.self) { try ledger.condemn(record.id) }
+    #expect(throws: LedgerError.self) { try ledger.requestLogout(record.id) }
     #expect(throws: LedgerError.self) {
       try ledger.claim(record.id, user: alice, service: "login", by: record.process)
     }

@@ -115,11 +115,11 @@ private final class ApprovingService: HTTPTransport {
     #expect(office.logind.terminated == ["1"])
   }
 
-  @Test func whatIsOverOrCondemnedIsNotRenewed() throws {
+  @Test func whatIsOverOrAskedToEndIsNotRenewed() throws {
     let office = try Office()
     let ids = try (1...3).map { try signIn(office, session: String($0)) }
     try office.ledger.release(ids[0])
-    try office.ledger.condemn(ids[1])
+    try office.ledger.requestLogout(ids[1])
     for id in ids.prefix(2) { #expect(throws: LedgerError.notYours) { try renew(id, office) } }
     let sudo = try office.signIn(service: "sudo")
     #expect(throws: LedgerError.notYours) { try renew(sudo, office) }

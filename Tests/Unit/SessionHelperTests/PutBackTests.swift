@@ -145,7 +145,7 @@ import Testing
     let (office, ids) = try office()
     office.says("closed", of: ids[0], mark: at(40))
     office.pass(milliseconds: 60_000)
-    try office.ledger.condemn(ids[0])
+    try office.ledger.requestLogout(ids[0])
     office.pass(milliseconds: 10_000)
     #expect(office.logind.terminated == ["1"])
   }

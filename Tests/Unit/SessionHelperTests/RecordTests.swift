@@ -82,7 +82,7 @@ import Testing
     let office = try Office()
     let id = try office.signIn()
     office.pass()
-    try office.ledger.condemn(id)
+    try office.ledger.requestLogout(id)
     office.pass(milliseconds: 1_000)
     #expect(office.logind.terminated == ["1"])
     #expect(office.seat.said == ["1: Signed out: an administrator ended the session."])

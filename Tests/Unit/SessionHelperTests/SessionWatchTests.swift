@@ -13,7 +13,7 @@ private final class Subject {
 
   init(_ watch: SessionWatch) { self.watch = watch }
 
-  func next(_ tidings: Tidings, at now: Int64) -> Step { watch.next(tidings, at: now) }
+  func next(_ event: WatchEvent, at now: Int64) -> WatchAction { watch.next(event, at: now) }
 }
 
 private final class Crowd {
@@ -47,18 +47,18 @@ private final class Crowd {
         span: Self.start..<Self.start + hours * Self.hour, endsAtExpiry: endsAtExpiry, note: note, now: Self.start))
   }
 
-  private func says(_ word: String) -> Tidings { .answer(.status(SessionStatus(word: word), held: false)) }
+  private func says(_ word: String) -> WatchEvent { .answer(.status(SessionStatus(word: word), held: false)) }
 
-  /// The steps after each of these events, one second apart.
-  private func steps(_ watch: Subject, _ tidings: [Tidings]) -> [Step] {
-    tidings.enumerated().map { watch.next($1, at: Self.start + Int64($0) * 1_000) }
+  /// The actions after each of these events, one second apart.
+  private func actions(_ watch: Subject, _ events: [WatchEvent]) -> [WatchAction] {
+    events.enumerated().map { watch.next($1, at: Self.start + Int64($0) * 1_000) }
   }
 
   // MARK: active
 
   @Test func doesNothingWhileActive() {
     let watch = watch()
-    #expect(steps(watch, [says("active"), .nothing, says("active")]) == [.nothing, .nothing, .nothing])
+    #expect(actions(watch, [says("active"), .nothing, says("active")]) == [.nothing, .nothing, .nothing])
     #expect(watch.watch.deadline == Self.start + 12 * Self.hour - 600_000)
   }
 
@@ -66,7 +66,7 @@ private final class Crowd {
 
   @Test func logsOutAtOnceWhenThePhoneLeaves() {
     let watch = watch()
-    #expect(steps(watch, [says("active"), says("walkaway")]) == [.nothing, .logout(.walkaway)])
+    #expect(actions(watch, [says("active"), says("walkaway")]) == [.nothing, .logout(.walkaway)])
   }
 
   @Test func warnsAndWaitsWhereThereIsAGracePeriod() {
@@ -79,7 +79,7 @@ private final class Crowd {
 
   @Test func forgetsTheGracePeriodWhenThePhoneIsBack() {
     let watch = watch { $0.walkawayGrace = 10 }
-    _ = steps(watch, [says("walkaway"), says("active")])
+    _ = actions(watch, [says("walkaway"), says("active")])
     #expect(watch.watch.deadline == Self.start + 12 * Self.hour - 600_000)
     #expect(watch.next(.nothing, at: Self.start + Self.hour) == .nothing)
     #expect(watch.next(says("walkaway"), at: Self.start + Self.hour) == .warn(milliseconds: 10_000))
@@ -101,21 +101,21 @@ private final class Crowd {
     #expect(watch.next(says("walkaway"), at: Self.start) == .logout(.walkaway))
   }
 
-  @Test func letsGoWhereWalkawayIsIgnored() {
+  @Test func leavesOpenWhereWalkawayIsIgnored() {
     let watch = watch { $0.onWalkaway = .ignore }
-    #expect(watch.next(says("walkaway"), at: Self.start) == .letGo(.walkaway))
+    #expect(watch.next(says("walkaway"), at: Self.start) == .leaveOpen(.walkaway))
     #expect(!watch.watch.isOver)
   }
 
   @Test func locksOnceForOneWalkaway() {
     let watch = watch(canLock: true) { $0.onWalkaway = .lock }
-    let all = steps(watch, [says("walkaway"), says("walkaway"), .nothing, says("active"), says("walkaway")])
+    let all = actions(watch, [says("walkaway"), says("walkaway"), .nothing, says("active"), says("walkaway")])
     #expect(all == [.lock(.walkaway), .nothing, .nothing, .nothing, .lock(.walkaway)])
   }
 
   @Test func endsALockedSessionThatTheServiceEnds() {
     let watch = watch(canLock: true) { $0.onWalkaway = .lock }
-    #expect(steps(watch, [says("walkaway"), says("closed")]) == [.lock(.walkaway), .logout(.ended)])
+    #expect(actions(watch, [says("walkaway"), says("closed")]) == [.lock(.walkaway), .logout(.ended)])
   }
 
   // MARK: ended
@@ -123,7 +123,7 @@ private final class Crowd {
   @Test(arguments: ["closed", "failed", "cancelled", "timeout", "gone-fishing", "Active", ""])
   func logsOutAtOnceAtAnEndOrAnUnknownWord(word: String) {
     let watch = watch()
-    #expect(steps(watch, [says("active"), says(word)]) == [.nothing, .logout(.ended)])
+    #expect(actions(watch, [says("active"), says(word)]) == [.nothing, .logout(.ended)])
     #expect(watch.watch.isOver)
     #expect(watch.next(says(word), at: Self.start + 5_000) == .nothing)
   }
@@ -133,9 +133,9 @@ private final class Crowd {
     #expect(watch.next(says("closed"), at: Self.start) == .lock(.ended))
   }
 
-  @Test func letsGoAtAnEndWhereThatIsConfigured() {
+  @Test func leavesOpenAtAnEndWhereThatIsConfigured() {
     let watch = watch { $0.onEnd = .ignore }
-    #expect(watch.next(says("closed"), at: Self.start) == .letGo(.ended))
+    #expect(watch.next(says("closed"), at: Self.start) == .leaveOpen(.ended))
     #expect(watch.watch.isOver)
   }
 
@@ -190,7 +190,7 @@ private final class Crowd {
   @Test func letsASessionFromBeforeAnUpgradeStay() {
     let watch = watch(endsAtExpiry: false)
     #expect(watch.watch.deadline == nil)
-    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .letGo(.expired))
+    #expect(watch.next(says("closed"), at: Self.start + 12 * Self.hour) == .leaveOpen(.expired))
     #expect(watch.watch.isOver)
   }
 
@@ -219,14 +219,14 @@ private final class Crowd {
   }
 
   /// Otherwise a user who cuts the network would stay signed in for ever.
-  @Test(arguments: [Tidings.unanswered, .nothing])
-  func theTimeIsOverByOurOwnClockToo(tidings: Tidings) {
+  @Test(arguments: [WatchEvent.unanswered, .nothing])
+  func theTimeIsOverByOurOwnClockToo(event: WatchEvent) {
     let watch = watch()
     _ = watch.next(says("active"), at: Self.start)
     _ = watch.next(.nothing, at: Self.start + 12 * Self.hour - 600_000)
     let end = Self.start + 12 * Self.hour + SessionWatch.expirySlack
-    #expect(watch.next(tidings, at: end - 1) == .nothing)
-    #expect(watch.next(tidings, at: end) == .logout(.expired))
+    #expect(watch.next(event, at: end - 1) == .nothing)
+    #expect(watch.next(event, at: end) == .logout(.expired))
   }
 
   @Test func anExpiryThatIsIgnoredNeedsNoClock() {
@@ -261,15 +261,15 @@ private final class Crowd {
   private static let grace: Int64 = 900_000
 
   @Test(arguments: [
-    Tidings.unanswered, .answer(.contradiction), .answer(.status(.pending, held: false)),
+    WatchEvent.unanswered, .answer(.contradiction), .answer(.status(.pending, held: false)),
     .answer(.status(.identifying, held: false)),
   ])
-  func anOutageEndsNothingBeforeItsGrace(tidings: Tidings) {
+  func anOutageEndsNothingBeforeItsGrace(event: WatchEvent) {
     let watch = watch { $0.onUnreachable = .logout }
-    #expect(watch.next(tidings, at: Self.start) == .nothing)
-    #expect(watch.next(tidings, at: Self.start + Self.grace - 1) == .nothing)
+    #expect(watch.next(event, at: Self.start) == .nothing)
+    #expect(watch.next(event, at: Self.start + Self.grace - 1) == .nothing)
     #expect(watch.watch.deadline == Self.start + Self.grace)
-    #expect(watch.next(tidings, at: Self.start + Self.grace) == .logout(.unreachable))
+    #expect(watch.next(event, at: Self.start + Self.grace) == .logout(.unreachable))
   }
 
   @Test func locksAScreenAtASeatAfterAnOutageByDefault() {
@@ -281,14 +281,14 @@ private final class Crowd {
   @Test func leavesOtherSessionsAloneAfterAnOutageByDefault() {
     let watch = watch()
     _ = watch.next(.unanswered, at: Self.start)
-    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .letGo(.unreachable))
+    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .leaveOpen(.unreachable))
     #expect(!watch.watch.isOver)
   }
 
   @Test func leavesAloneAfterAnOutageWhatCannotLock() {
     let watch = watch { $0.onUnreachable = .lock }
     _ = watch.next(.unanswered, at: Self.start)
-    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .letGo(.unreachable))
+    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .leaveOpen(.unreachable))
   }
 
   @Test func anAnswerEndsTheOutage() {
@@ -321,7 +321,7 @@ private final class Crowd {
     _ = watch.next(says("walkaway"), at: Self.start)
     _ = watch.next(.resumed, at: Self.start + Self.hour)
     _ = watch.next(.unanswered, at: Self.start + Self.hour)
-    #expect(watch.next(.nothing, at: Self.start + Self.hour + Self.grace) == .letGo(.unreachable))
+    #expect(watch.next(.nothing, at: Self.start + Self.hour + Self.grace) == .leaveOpen(.unreachable))
   }
 
   @Test func aSleepIsNoOutage() {
@@ -356,7 +356,7 @@ private final class Crowd {
 
   @Test func followsAChangedPolicyAfterARestart() {
     let before = watch { $0.onWalkaway = .ignore }
-    #expect(before.next(says("walkaway"), at: Self.start) == .letGo(.walkaway))
+    #expect(before.next(says("walkaway"), at: Self.start) == .leaveOpen(.walkaway))
     let after = watch(note: before.watch.note(remark: ""))
     #expect(after.next(says("walkaway"), at: Self.start + 1_000) == .logout(.walkaway))
   }
@@ -373,7 +373,7 @@ private final class Crowd {
     let watch = watch { $0.walkawayGrace = 1_800 }
     _ = watch.next(says("walkaway"), at: Self.start)
     _ = watch.next(.unanswered, at: Self.start + 1_000)
-    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .letGo(.unreachable))
+    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .leaveOpen(.unreachable))
     #expect(watch.next(.nothing, at: Self.start + 1_800_000) == .logout(.walkaway))
   }
 
@@ -437,7 +437,7 @@ private final class Crowd {
     _ = watch.next(says("closed"), at: Self.start)
     watch.watch.leaveAside(at: Self.start)
     _ = watch.next(.unanswered, at: Self.start + 1_000)
-    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .letGo(.unreachable))
+    #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .leaveOpen(.unreachable))
     #expect(watch.watch.isLeftAside)
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import WorkerLink
 
 /// What happens to processes that survive a logout, and to the user's manager.
-@Suite struct DepartureTests {
+@Suite struct SessionLogoutTests {
   @Test func killsWhatIsLeftAfterFiveSeconds() throws {
     let office = try Office()
     let id = try office.signIn()

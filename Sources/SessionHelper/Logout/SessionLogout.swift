@@ -5,7 +5,7 @@ import HostSystem
 /// One session on its way out: told, terminated by logind, then looked after until nothing of it is left.
 ///
 /// Times are milliseconds after boot.
-final class Departure {
+final class SessionLogout {
   /// sshd and terminal programs pass the line on before they are ended themselves.
   private static let readingTime: Int64 = 50
   /// What still runs after this time is killed.

@@ -2,7 +2,7 @@
 /// do.
 ///
 /// A record says by itself (``touch(_:)``) that its time may have changed. Times are milliseconds after boot.
-final class Agenda {
+final class RecordAgenda {
   private var heap: [(due: Int64, record: WatchedRecord)] = []
   private var touched: [WatchedRecord] = []
 
