@@ -2,27 +2,8 @@ import CHost
 import CSystemd
 import Glibc
 import HostState
-import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
-import WorkerLink
-
-/// Why the helper does not run.
-public enum HelperError: Error, Sendable {
-  case file(FileError)
-  case alreadyRunning(folder: String)
-  /// Signals or descriptors are not to be had, with errno.
-  case system(Int32)
-
-  public var explanation: String {
-    switch self {
-    case .file(let error): error.explanation
-    case .alreadyRunning(let folder): "another helper looks after \(folder)"
-    // SAFETY: strerror's text is copied before any other call.
-    case .system(let code): String(cString: strerror(code))
-    }
-  }
-}
 
 /// Waits for news of records, logind, processes and the service, in one thread, and lets the ``Supervisor`` work.
 public final class HelperLoop {
@@ -50,7 +31,7 @@ public final class HelperLoop {
   private let processWatch = ProcessWatch()
   private let run: RunFolder
   private let presence: HelperPresence
-  private var files: SetupFiles
+  private var files: ConfigurationFiles
   private var pipeline: WorkerPipeline?
   private var supervisor: Supervisor?
   private var complaint = ""
@@ -68,7 +49,7 @@ public final class HelperLoop {
   public init(path: String, log: any HelperLog) {
     self.path = path
     self.log = log
-    files = SetupFiles(path: path)
+    files = ConfigurationFiles(path: path)
     run = RunFolder(path: (try? Configuration(path: path))?.runFolder ?? Configuration().runFolder)
     presence = HelperPresence(run: run)
   }
@@ -268,46 +249,6 @@ public final class HelperLoop {
       } else {
         mustStop = true
       }
-    }
-  }
-}
-
-/// The files that the configuration stands in: read again when one of them is another than it was.
-struct SetupFiles {
-  private struct Stamp: Equatable {
-    let device: UInt
-    let inode: UInt
-    let size: Int
-    let seconds: Int
-    let nanoseconds: Int
-  }
-
-  private let configuration: String
-  private var authorities: String?
-  private var seen: [Stamp?]?
-
-  init(path: String) { configuration = path }
-
-  mutating func note(authorities: String?) {
-    self.authorities = authorities
-    seen = stamps
-  }
-
-  mutating func forget() { seen = nil }
-
-  mutating func haveChanged() -> Bool {
-    let now = stamps
-    defer { seen = now }
-    return now != seen
-  }
-
-  private var stamps: [Stamp?] {
-    [configuration, SetupPlace(configuration: configuration).credentials, authorities].map { path in
-      var found = stat()
-      guard let path, stat(path, &found) == 0 else { return nil }
-      return Stamp(
-        device: UInt(found.st_dev), inode: UInt(found.st_ino), size: Int(found.st_size),
-        seconds: found.st_ctim.tv_sec, nanoseconds: found.st_ctim.tv_nsec)
     }
   }
 }

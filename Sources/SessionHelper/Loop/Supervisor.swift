@@ -3,23 +3,6 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What the configuration says, as far as the helper needs it.
-public struct SupervisorSetup {
-  public let policy: WatchPolicy
-  public let onLockFailure: Configuration.LockFailureAction
-  public let onLinger: Configuration.LingerAction
-  public let settings: ServiceSettings
-
-  public init(_ setup: HostSetup) throws(Misconfiguration) { try self.init(setup, setup.configuration) }
-
-  init(_ setup: HostSetup, _ configuration: Configuration) throws(Misconfiguration) {
-    policy = WatchPolicy(configuration)
-    onLockFailure = configuration.onLockFailure
-    onLinger = configuration.onLinger
-    settings = try setup.serviceSettings()
-  }
-}
-
 /// Watches all records: ⑧ asks the service, has ``SessionWatch`` decide, and ⑨ acts through logind.
 ///
 /// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot.

@@ -2,69 +2,6 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What the configuration says of sessions that leave, end or cannot be asked for. Times are milliseconds.
-public struct WatchPolicy: Sendable, Equatable {
-  public var onWalkaway: Configuration.EndAction
-  public var walkawayGrace: Int64
-  public var onEnd: Configuration.EndAction
-  public var onExpiry: Configuration.EndAction
-  /// Nil: locks graphical sessions at a local seat, ignores others.
-  public var onUnreachable: Configuration.EndAction?
-  public var unreachableGrace: Int64
-
-  public init(_ configuration: Configuration) {
-    onWalkaway = configuration.onWalkaway
-    walkawayGrace = configuration.walkawayGrace * 1_000
-    onEnd = configuration.onEnd
-    onExpiry = configuration.onExpiry
-    onUnreachable = configuration.onUnreachable
-    unreachableGrace = configuration.unreachableGrace * 1_000
-  }
-}
-
-/// Why something is done about a session; raw values are part of the notes.
-public enum Cause: String, Sendable, CaseIterable {
-  case walkaway
-  /// The service ended it, or says what is no status.
-  case ended
-  /// The service knows it no more.
-  case forgotten
-  /// The time that was asked for has run out.
-  case expired
-  case unreachable
-  /// An administrator has asked for it (`iampassctl session end`).
-  case administrator
-}
-
-/// What is done about a session.
-public enum WatchAction: Sendable, Equatable {
-  case nothing
-  /// The grace period begins: says so on the session's terminal.
-  case warn(milliseconds: Int64)
-  /// The session's time is nearly over: likewise.
-  case warnOfExpiry(milliseconds: Int64)
-  case logout(Cause)
-  case lock(Cause)
-  /// The service is asked where it stands in its history: what it says of this session depends on that.
-  case askMark
-  /// Nothing is done; the log says why.
-  case leaveOpen(Cause)
-}
-
-/// What a watched session learns.
-public enum WatchEvent: Sendable, Equatable {
-  /// `mark`: where the service stood in its history.
-  case answer(SessionAnswer, mark: ServiceMark? = nil)
-  /// Where it stands, asked for after it had said that it does not know the session.
-  case mark(ServiceMark?)
-  /// No connection, a refusal, anything unclear.
-  case unanswered
-  /// Only time has passed.
-  case nothing
-  /// The machine slept: what was under way is lost, and clocks have jumped.
-  case resumed
-}
-
 /// One watched session: decides, and does nothing by itself. All that can happen to a watched session
 /// is decided here.
 ///

@@ -1,0 +1,24 @@
+import HostState
+
+/// The session's processes, terminals and tickets on this computer.
+public final class SystemSeat: Seat {
+  public init() {}
+
+  public func say(_ line: String, inSession id: String, of uid: UInt32) {
+    guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return }
+    SessionTerminals().tell(line, to: processes, of: uid)
+  }
+
+  public func dropTickets(of user: SystemUser) -> [FileError] { SudoTickets.drop(of: user) }
+
+  public func hasProcesses(inSession id: String, of uid: UInt32) -> Bool {
+    guard let scope = SessionScope(id: id, uid: uid) else { return false }
+    // What cannot be looked at counts: only that scope is killed for it.
+    return (try? scope.processes().isEmpty) != true
+  }
+
+  public func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool {
+    guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return false }
+    return processes.contains(process.pid) && process.isAlive
+  }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// The files that the configuration stands in: read again when one of them is another than it was.
+struct ConfigurationFiles {
+  private struct Stamp: Equatable {
+    let device: UInt
+    let inode: UInt
+    let size: Int
+    let seconds: Int
+    let nanoseconds: Int
+  }
+
+  private let configuration: String
+  private var authorities: String?
+  private var seen: [Stamp?]?
+
+  init(path: String) { configuration = path }
+
+  mutating func note(authorities: String?) {
+    self.authorities = authorities
+    seen = stamps
+  }
+
+  mutating func forget() { seen = nil }
+
+  mutating func haveChanged() -> Bool {
+    let now = stamps
+    defer { seen = now }
+    return now != seen
+  }
+
+  private var stamps: [Stamp?] {
+    let folder = configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
+    return [configuration, folder + "/credentials", authorities].map { path in
+      var found = stat()
+      guard let path, stat(path, &found) == 0 else { return nil }
+      return Stamp(
+        device: UInt(found.st_dev), inode: UInt(found.st_ino), size: Int(found.st_size),
+        seconds: found.st_ctim.tv_sec, nanoseconds: found.st_ctim.tv_nsec)
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import Glibc
+import HostState
+
+/// Why the helper does not run.
+public enum HelperError: Error, Sendable {
+  case file(FileError)
+  case alreadyRunning(folder: String)
+  /// Signals or descriptors are not to be had, with errno.
+  case system(Int32)
+
+  public var explanation: String {
+    switch self {
+    case .file(let error): error.explanation
+    case .alreadyRunning(let folder): "another helper looks after \(folder)"
+    // SAFETY: strerror's text is copied before any other call.
+    case .system(let code): String(cString: strerror(code))
+    }
+  }
+}

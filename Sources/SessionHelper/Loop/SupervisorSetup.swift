@@ -1,0 +1,19 @@
+import HostState
+import IAMPASSClient
+
+/// What the configuration says, as far as the helper needs it.
+public struct SupervisorSetup {
+  public let policy: WatchPolicy
+  public let onLockFailure: Configuration.LockFailureAction
+  public let onLinger: Configuration.LingerAction
+  public let settings: ServiceSettings
+
+  public init(_ setup: HostSetup) throws(Misconfiguration) { try self.init(setup, setup.configuration) }
+
+  init(_ setup: HostSetup, _ configuration: Configuration) throws(Misconfiguration) {
+    policy = WatchPolicy(configuration)
+    onLockFailure = configuration.onLockFailure
+    onLinger = configuration.onLinger
+    settings = try setup.serviceSettings()
+  }
+}

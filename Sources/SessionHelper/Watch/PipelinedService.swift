@@ -1,0 +1,115 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// The service over one worker that lives as long as the helper.
+public final class PipelinedService: SessionService {
+  /// How long the service may hold a reply, in seconds: shorter than what middle boxes let a silent connection live.
+  private static let hold: Int64 = 55
+  /// For a reply that is not held, and on top of one that is; in milliseconds.
+  private static let patience: Int64 = 15_000
+  /// Requests that a connection carries at once, as long as no more were seen: the usual bound.
+  private static let usualStreams = 100
+  /// The worker makes eight connections; one's worth is room for other questions.
+  private static let holdingConnections = 7
+
+  private enum Question {
+    case status(SealedRequest, isHeld: Bool)
+    case end(SealedRequest)
+    case mark(SealedRequest)
+
+    var sealed: SealedRequest {
+      switch self {
+      case .status(let sealed, _), .end(let sealed), .mark(let sealed): sealed
+      }
+    }
+  }
+
+  private let pipeline: WorkerPipeline
+  private let inquiry: SessionInquiry
+  private var questions: [UInt32: Question] = [:]
+  private var heldCount = 0
+  private var refusals: [(ticket: Ticket, outcome: ServiceOutcome)] = []
+  private var lastRefusal: UInt32 = .max
+  /// What the service's connections carry. 0 over HTTP/1.1, where each held request would keep one to itself.
+  private var streams = 0
+  public var takesManyAtOnce: Bool { streams > 0 }
+  /// Whoever is above asks now and then.
+  private var mostHeld: Int { streams * Self.holdingConnections }
+
+  public init(pipeline: WorkerPipeline, inquiry: SessionInquiry) {
+    self.pipeline = pipeline
+    self.inquiry = inquiry
+  }
+
+  public func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
+    let holds = mayHold && heldCount < mostHeld
+    return send(extra: holds ? Self.hold * 1_000 : 0) { () throws(ServiceError) in
+      .status(try inquiry.status(of: session, waitSeconds: holds ? Self.hold : nil), isHeld: holds)
+    }
+  }
+
+  public func tellEnd(of session: RemoteSession) -> Ticket {
+    send(extra: 0) { () throws(ServiceError) in .end(try inquiry.end(session)) }
+  }
+
+  public func askMark() -> Ticket {
+    send(extra: 0) { () throws(ServiceError) in .mark(try inquiry.mark()) }
+  }
+
+  public func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {
+    var outcomes = refusals
+    refusals = []
+    for (ticket, outcome) in pipeline.take(now: .now()) {
+      guard let question = questions.removeValue(forKey: ticket) else { continue }
+      outcomes.append((ticket, judge(outcome, question)))
+    }
+    return outcomes
+  }
+
+  public func startOver() {
+    pipeline.stop()
+    questions = [:]
+    refusals = []
+    heldCount = 0
+  }
+
+  private func send(extra: Int64, _ make: () throws(ServiceError) -> Question) -> Ticket {
+    let question: Question
+    do { question = try make() } catch {
+      // Numbers from the other end: the pipeline counts from 1.
+      defer { lastRefusal -= 1 }
+      refusals.append((lastRefusal, .failed(error)))
+      return lastRefusal
+    }
+    let now = MonotonicInstant.now()
+    let ticket = pipeline.send(
+      question.sealed.request, deadline: now.advanced(milliseconds: Self.patience + extra), now: now)
+    questions[ticket] = question
+    if case .status(_, isHeld: true) = question { heldCount += 1 }
+    return ticket
+  }
+
+  private func judge(_ outcome: WorkerPipeline.Outcome, _ question: Question) -> ServiceOutcome {
+    if case .status(_, isHeld: true) = question { heldCount -= 1 }
+    do throws(ServiceError) {
+      let reply: HTTPReply
+      do { reply = try outcome.get() } catch {
+        // Whoever answers next may allow fewer.
+        streams = min(streams, Self.usualStreams)
+        throw .transport(error)
+      }
+      streams = reply.isMultiplexed ? max(streams, reply.streams, Self.usualStreams) : 0
+      switch question {
+      case .status(let sealed, _):
+        let answer = try inquiry.answer(reply, to: sealed)
+        // Whoever does not know the session cannot sign: such a reply has no mark that counts.
+        guard case .status = answer else { return .answer(answer) }
+        return .answer(answer, mark: try inquiry.mark(reply, to: sealed))
+      case .mark(let sealed): return .mark(try inquiry.mark(reply, to: sealed))
+      case .end(let sealed):
+        try inquiry.confirmEnd(reply, to: sealed)
+        return .endTold
+      }
+    } catch { return .failed(error) }
+  }
+}

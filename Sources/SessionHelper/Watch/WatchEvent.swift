@@ -1,0 +1,16 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What a watched session learns.
+public enum WatchEvent: Sendable, Equatable {
+  /// `mark`: where the service stood in its history.
+  case answer(SessionAnswer, mark: ServiceMark? = nil)
+  /// Where it stands, asked for after it had said that it does not know the session.
+  case mark(ServiceMark?)
+  /// No connection, a refusal, anything unclear.
+  case unanswered
+  /// Only time has passed.
+  case nothing
+  /// The machine slept: what was under way is lost, and clocks have jumped.
+  case resumed
+}

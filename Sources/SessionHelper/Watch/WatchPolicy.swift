@@ -1,0 +1,21 @@
+import HostState
+
+/// What the configuration says of sessions that leave, end or cannot be asked for. Times are milliseconds.
+public struct WatchPolicy: Sendable, Equatable {
+  public var onWalkaway: Configuration.EndAction
+  public var walkawayGrace: Int64
+  public var onEnd: Configuration.EndAction
+  public var onExpiry: Configuration.EndAction
+  /// Nil: locks graphical sessions at a local seat, ignores others.
+  public var onUnreachable: Configuration.EndAction?
+  public var unreachableGrace: Int64
+
+  public init(_ configuration: Configuration) {
+    onWalkaway = configuration.onWalkaway
+    walkawayGrace = configuration.walkawayGrace * 1_000
+    onEnd = configuration.onEnd
+    onExpiry = configuration.onExpiry
+    onUnreachable = configuration.onUnreachable
+    unreachableGrace = configuration.unreachableGrace * 1_000
+  }
+}
