@@ -1,0 +1,57 @@
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+
+@testable import HostState
+@testable import SessionHelper
+
+/// While the service cannot be asked.
+extension SessionWatchTests {
+  static let grace: Int64 = 900_000
+
+  @Test(arguments: [
+    WatchEvent.unanswered, .answer(.contradiction), .answer(.status(.pending, held: false)),
+    .answer(.status(.identifying, held: false)),
+  ])
+  func anOutageEndsNothingBeforeItsGrace(event: WatchEvent) {
+    let watch = watch { $0.onUnreachable = .logout }
+    #expect(watch.next(event, at: Self.start) == .nothing)
+    #expect(watch.next(event, at: Self.start + Self.grace - 1) == .nothing)
+    #expect(watch.watch.deadline == Self.start + Self.grace)
+    #expect(watch.next(event, at: Self.start + Self.grace) == .logout(.unreachable))
+  }
+
+  @Test func locksAScreenAtASeatAfterAnOutageByDefault() {
+    let watch = watch(canLock: true, atSeat: true)
+    _ = watch.next(.unanswered, at: Self.start)
+    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .lock(.unreachable))
+  }
+
+  @Test func leavesOtherSessionsAloneAfterAnOutageByDefault() {
+    let watch = watch()
+    _ = watch.next(.unanswered, at: Self.start)
+    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .leaveOpen(.unreachable))
+    #expect(!watch.watch.isOver)
+  }
+
+  @Test func leavesAloneAfterAnOutageWhatCannotLock() {
+    let watch = watch { $0.onUnreachable = .lock }
+    _ = watch.next(.unanswered, at: Self.start)
+    #expect(watch.next(.nothing, at: Self.start + Self.grace) == .leaveOpen(.unreachable))
+  }
+
+  @Test func anAnswerEndsTheOutage() {
+    let watch = watch { $0.onUnreachable = .logout }
+    _ = watch.next(.unanswered, at: Self.start)
+    _ = watch.next(says("active"), at: Self.start + Self.grace - 1)
+    #expect(watch.next(.unanswered, at: Self.start + Self.grace) == .nothing)
+    #expect(watch.watch.unansweredSince == Self.start + Self.grace)
+  }
+
+  @Test func hearsOfAWalkawayAfterAnOutage() {
+    let watch = watch()
+    _ = watch.next(.unanswered, at: Self.start)
+    _ = watch.next(.nothing, at: Self.start + Self.grace)
+    #expect(watch.next(says("walkaway"), at: Self.start + Self.hour) == .logout(.walkaway))
+  }
+}
