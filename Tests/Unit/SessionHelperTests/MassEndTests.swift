@@ -18,6 +18,17 @@ import Testing
     }
   }
 
+  /// Six users are signed in. The service has just ended all their sessions.
+  private func officeWhereAllEnd(
+    lasting duration: Int64 = 43_200, _ change: (inout Configuration) -> Void = { _ in }
+  ) throws -> (Office, ids: [String]) {
+    let office = try Office(change)
+    let ids = try signIn(6, office, lasting: duration)
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("closed", of: id) }
+    return (office, ids)
+  }
+
   private func shouts(_ office: Office) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
 
   /// A dismissed user must not stay because they signed in six times.
@@ -55,10 +66,7 @@ import Testing
   }
 
   @Test func whatIsLeftAsideIsEndedOnceSomebodyIsKnownToHaveWantedIt() throws {
-    let office = try Office()
-    let ids = try signIn(6, office)
-    office.pass(milliseconds: 10_000)
-    for id in ids { office.says("closed", of: id) }
+    let (office, ids) = try officeWhereAllEnd()
     office.pass(milliseconds: 30_000)
     office.says("closed", of: ids[2], reason: "USER_DELETED")
     office.pass(milliseconds: 90_000)
@@ -66,10 +74,7 @@ import Testing
   }
 
   @Test func whatIsLeftAsideIsAskedAgainAndShoutedAboutUntilItIsResolved() throws {
-    let office = try Office()
-    let ids = try signIn(6, office)
-    office.pass(milliseconds: 10_000)
-    for id in ids { office.says("closed", of: id) }
+    let (office, ids) = try officeWhereAllEnd()
     office.pass(milliseconds: 60_000)
     let (asked, shouted) = (office.service.asked, shouts(office))
     office.pass(milliseconds: 3_600_000)
@@ -85,10 +90,7 @@ import Testing
 
   /// Handling an expiry does not settle an end that is still open.
   @Test func whatIsLeftAsideIsSpokenOfPastItsExpiry() throws {
-    let office = try Office { $0.onExpiry = .ignore }
-    let ids = try signIn(6, office, lasting: 1_200)
-    office.pass(milliseconds: 10_000)
-    for id in ids { office.says("closed", of: id) }
+    let (office, _) = try officeWhereAllEnd(lasting: 1_200) { $0.onExpiry = .ignore }
     office.pass(milliseconds: 1_800_000)
     let (asked, shouted) = (office.service.asked, shouts(office))
     office.pass(milliseconds: 3_600_000)
@@ -97,10 +99,7 @@ import Testing
   }
 
   @Test func isShoutedAboutAfterARestartToo() throws {
-    let office = try Office()
-    let ids = try signIn(6, office)
-    office.pass(milliseconds: 10_000)
-    for id in ids { office.says("closed", of: id) }
+    let (office, _) = try officeWhereAllEnd()
     office.pass(milliseconds: 30_000)
     office.restart()
     let shouted = shouts(office)
@@ -123,10 +122,7 @@ import Testing
 
   /// The service would remember them even if it had forgotten all others.
   @Test func thoseWhoGoHomeOrSignInLaterShowNothing() throws {
-    let office = try Office()
-    let ids = try signIn(6, office)
-    office.pass(milliseconds: 10_000)
-    for id in ids { office.says("closed", of: id) }
+    let (office, _) = try officeWhereAllEnd()
     office.pass(milliseconds: 60_000)
     for session in ["1", "2"] { office.logind.sessions[session] = nil }
     _ = try signIn(8, from: 20, office)
@@ -136,10 +132,7 @@ import Testing
   }
 
   @Test func aLaterEndOfAnotherIsNotHeldUpByWhatIsLeftAside() throws {
-    let office = try Office()
-    let ids = try signIn(6, office)
-    office.pass(milliseconds: 10_000)
-    for id in ids { office.says("closed", of: id) }
+    let (office, _) = try officeWhereAllEnd()
     office.pass(milliseconds: 120_000)
     let later = try signIn(2, from: 20, office)
     office.pass(milliseconds: 60_000)

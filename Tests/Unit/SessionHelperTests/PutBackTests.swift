@@ -81,24 +81,18 @@ import Testing
 
   @Test func isBelievedFromTheMomentThatItSaysThatTheSessionLives() throws {
     let (office, ids) = try office()
-    office.says("closed", of: ids[0], mark: at(40, epoch: 2))
-    office.pass(milliseconds: 60_000)
-    office.says("active", of: ids[0], mark: at(41, epoch: 2))
-    office.pass(milliseconds: 90_000)
-    office.says("closed", of: ids[0], mark: at(42, epoch: 2))
-    office.pass(milliseconds: 10_000)
+    office.hears("closed", at(40, epoch: 2), of: ids[0], for: 60_000)
+    office.hears("active", at(41, epoch: 2), of: ids[0], for: 90_000)
+    office.hears("closed", at(42, epoch: 2), of: ids[0], for: 10_000)
     #expect(office.logind.terminated == ["1"])
   }
 
   /// Another session took over its process and goes on.
   @Test func theFormerOfTwoServicesIsNotBelieved() throws {
     let (office, ids) = try office()
-    office.says("active", of: ids[0], mark: at(9, epoch: 2))
-    office.pass(milliseconds: 10_000)
-    office.says("active", of: ids[0], mark: at(900, epoch: 1))
-    office.pass(milliseconds: 120_000)
-    office.says("closed", of: ids[0], mark: at(901, epoch: 1))
-    office.pass(milliseconds: 120_000)
+    office.hears("active", at(9, epoch: 2), of: ids[0], for: 10_000)
+    office.hears("active", at(900, epoch: 1), of: ids[0], for: 120_000)
+    office.hears("closed", at(901, epoch: 1), of: ids[0], for: 120_000)
     #expect(office.logind.terminated == [])
   }
 
@@ -148,5 +142,13 @@ import Testing
     try office.ledger.requestLogout(ids[0])
     office.pass(milliseconds: 10_000)
     #expect(office.logind.terminated == ["1"])
+  }
+}
+
+extension Office {
+  /// The service says this of a session, at this position in its history, for some milliseconds.
+  fileprivate func hears(_ word: String, _ mark: ServiceMark, of id: String, for time: Int64) {
+    says(word, of: id, mark: mark)
+    pass(milliseconds: time)
   }
 }
