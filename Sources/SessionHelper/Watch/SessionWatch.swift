@@ -16,14 +16,9 @@ public struct SessionWatch: Sendable, Equatable {
   /// How long before its end a session is warned, unless its whole time is not twice as long.
   static let warningTime: Int64 = 600_000
 
-  public let policy: WatchPolicy
-  /// Whether the session has a screen to lock, and someone may sit in front of it.
-  public let canLock: Bool
-  public let isGraphicalAtSeat: Bool
+  private let table: CauseTable
   /// When the time that was asked for runs out.
   public let expiry: Int64
-  /// Whether it is logged out then where it cannot lock, by our own clock if the service does not say so.
-  public let endsAtExpiry: Bool
   private let warningAt: Int64
 
   public private(set) var status: SessionStatus?
@@ -54,17 +49,18 @@ public struct SessionWatch: Sendable, Equatable {
   /// - Parameters:
   ///   - mark: where the service stood when the session was approved.
   ///   - span: how long the session may last, and from when.
-  ///   - endsAtExpiry: see ``endsAtExpiry``.
+  ///   - canLock: the logind session has a screen to lock, and someone may sit in front of it.
+  ///   - isGraphicalAtSeat: the logind session has a screen at a seat of this computer.
+  ///   - endsAtExpiry: a session that cannot lock is logged out when its time is over, by our own clock if the service
+  ///     does not say so.
   public init(
     policy: WatchPolicy, canLock: Bool, isGraphicalAtSeat: Bool, span: Range<Int64>, endsAtExpiry: Bool,
     mark: ServiceMark? = nil, note: WatchNote?, now: Int64
   ) {
-    self.policy = policy
+    table = CauseTable(
+      policy: policy, canLock: canLock, isGraphicalAtSeat: isGraphicalAtSeat, endsAtExpiry: endsAtExpiry)
     self.mark = note?.mark ?? mark
-    self.canLock = canLock
-    self.isGraphicalAtSeat = isGraphicalAtSeat
     expiry = span.upperBound
-    self.endsAtExpiry = endsAtExpiry
     warningAt = span.upperBound - min(Self.warningTime, (span.upperBound - span.lowerBound) / 2)
     hasWarned = note?.hasWarned ?? false
     status = note?.status
@@ -73,7 +69,7 @@ public struct SessionWatch: Sendable, Equatable {
     // Time that the helper was not there for is no outage.
     unansweredSince = note?.unansweredSince == nil ? nil : now
     leftAsideSince = (note?.leftAsideSince).map { $0 * 1_000 }
-    // What was known before a restart is old.
+    // What was known before a restart is old: the service is asked before it is acted on.
     mustHearFirst = true
     takeUp(note?.handled.flatMap(Cause.init(rawValue:)))
   }
@@ -81,7 +77,7 @@ public struct SessionWatch: Sendable, Equatable {
   /// What was done before a restart is not done again, unless it is a logout by now.
   private mutating func takeUp(_ cause: Cause?) {
     guard let cause else { return }
-    if case .logout = action(for: cause) { return }
+    if case .logout = table.action(for: cause) { return }
     if cause == .unreachable {
       isOutageHandled = true
     } else {
@@ -104,20 +100,20 @@ public struct SessionWatch: Sendable, Equatable {
   /// When time alone decides something.
   public var deadline: Int64? {
     guard !isOver else { return nil }
-    let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + policy.walkawayGrace } : nil
+    let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + table.policy.walkawayGrace } : nil
     return [away, silentEnd, warningTime, ownExpiry].compactMap { $0 }.min()
   }
 
-  private var silentEnd: Int64? { isOutageHandled ? nil : unansweredSince.map { $0 + policy.unreachableGrace } }
+  private var silentEnd: Int64? { isOutageHandled ? nil : unansweredSince.map { $0 + table.policy.unreachableGrace } }
 
-  /// Only who is logged out is warned: a lock takes nothing away.
+  /// Only a user who will be logged out is warned: a lock takes nothing away.
   private var warningTime: Int64? {
-    !hasWarned && endsAtExpiry && action(for: .expired) == .logout(.expired) ? warningAt : nil
+    !hasWarned && table.endsAtExpiry && table.action(for: .expired) == .logout(.expired) ? warningAt : nil
   }
 
   /// The time is over whatever the service says, or if it says nothing.
   private var ownExpiry: Int64? {
-    endsAtExpiry && action(for: .expired) != .leaveOpen(.expired) ? expiry + Self.expirySlack : nil
+    table.endsAtExpiry && table.action(for: .expired) != .leaveOpen(.expired) ? expiry + Self.expirySlack : nil
   }
 
   /// The next action after some event.
@@ -158,7 +154,7 @@ public struct SessionWatch: Sendable, Equatable {
     // It answers.
     unansweredSince = nil
     // Its time is over whatever the service remembers.
-    guard saysItIsOver, now >= expiry - Self.expirySlack, action(for: .expired) != .leaveOpen(.expired) else {
+    guard saysItIsOver, now >= expiry - Self.expirySlack, table.action(for: .expired) != .leaveOpen(.expired) else {
       return .nothing
     }
     return act(.expired)
@@ -197,8 +193,8 @@ public struct SessionWatch: Sendable, Equatable {
     let isNews = awaySince == nil
     if isNews { awaySince = now }
     let action = actionOfTime(now)
-    guard isNews, action == .nothing, handled == nil, policy.onWalkaway != .ignore else { return action }
-    return .warn(milliseconds: policy.walkawayGrace)
+    guard isNews, action == .nothing, handled == nil, table.policy.onWalkaway != .ignore else { return action }
+    return .warn(milliseconds: table.policy.walkawayGrace)
   }
 
   private mutating func unknown(_ now: Int64) -> WatchAction {
@@ -232,14 +228,16 @@ public struct SessionWatch: Sendable, Equatable {
     since = now
   }
 
-  /// What was waited for and has come.
+  /// What is done because a deadline has come.
   private mutating func actionOfTime(_ now: Int64) -> WatchAction {
     guard let deadline, now >= deadline else { return .nothing }
     if let ownExpiry, now >= ownExpiry { return act(.expired) }
-    if handled == nil, let awaySince, !mustHearFirst, now >= awaySince + policy.walkawayGrace { return act(.walkaway) }
+    if handled == nil, let awaySince, !mustHearFirst, now >= awaySince + table.policy.walkawayGrace {
+      return act(.walkaway)
+    }
     if let silentEnd, now >= silentEnd {
       isOutageHandled = true
-      return action(for: .unreachable)
+      return table.action(for: .unreachable)
     }
     hasWarned = true
     return .warnOfExpiry(milliseconds: max(0, expiry - now))
@@ -247,41 +245,20 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func over(_ cause: Cause, _ now: Int64) -> WatchAction {
     guard now >= expiry - Self.expirySlack else { return act(cause) }
-    // What was ended, and not acted on, is not let go because its time is over as well.
-    guard isLeftAside, action(for: .expired) == .leaveOpen(.expired) else { return act(.expired) }
+    // An end that was not acted on is not left open because the session's time is over as well.
+    guard isLeftAside, table.action(for: .expired) == .leaveOpen(.expired) else { return act(.expired) }
     return act(cause)
   }
 
   private mutating func act(_ cause: Cause) -> WatchAction {
     handled = cause
-    let action = action(for: cause)
+    let action = table.action(for: cause)
     if action == .leaveOpen(cause) { isDone = true }
     return action
   }
 
-  private func action(for cause: Cause) -> WatchAction {
-    switch cause {
-    case .administrator: return .logout(cause)
-    case .walkaway: return action(policy.onWalkaway, cause, withoutScreen: .logout(cause))
-    case .ended, .forgotten: return action(policy.onEnd, cause, withoutScreen: .logout(cause))
-    case .expired:
-      return action(policy.onExpiry, cause, withoutScreen: endsAtExpiry ? .logout(cause) : .leaveOpen(cause))
-    case .unreachable:
-      let usual: Configuration.EndAction = isGraphicalAtSeat ? .lock : .ignore
-      return action(policy.onUnreachable ?? usual, cause, withoutScreen: .leaveOpen(cause))
-    }
-  }
-
   /// The lock that was decided has come, or was given up.
   public mutating func lockIsSettled() { isDone = handled != nil }
-
-  private func action(_ action: Configuration.EndAction, _ cause: Cause, withoutScreen: WatchAction) -> WatchAction {
-    switch action {
-    case .logout: .logout(cause)
-    case .lock: canLock ? .lock(cause) : withoutScreen
-    case .ignore: .leaveOpen(cause)
-    }
-  }
 
   /// The end is not acted on (a service that has lost its memory ends everybody's). The service is asked again: an answer
   /// that the session is alive makes it watched as before, one that it is over is judged again.
