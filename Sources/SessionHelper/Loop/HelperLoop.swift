@@ -9,18 +9,18 @@ import IAMPASSProtocol
 public final class HelperLoop {
   /// Between two looks at the configuration, in ms.
   private static let lookTime: Int64 = 30_000
-  /// Between two looks at all records, for what no news came of: longer where there are many. In ms, the second for each
-  /// record. What is undecided is looked at more often than that (``Supervisor``).
+  /// Between two looks at all records, in ms: some changes bring no news. The pause grows by a share for each record.
+  /// The ``Supervisor`` looks at undecided records more often.
   private static let rescanTime: ClosedRange<Int64> = 30_000...300_000
   private static let rescanShare: Int64 = 200
-  /// Of due times that lie close together one wake-up is made; in ms.
+  /// Due times that lie this close together make one wake-up; in ms.
   private static let slot: Int64 = 20
   /// Replies that come one by one are read together, at most this often; in ms.
   private static let readTime: Int64 = 25
   /// Under the half of the unit's WatchdogSec; in ms.
   private static let aliveTime: Int64 = 10_000
 
-  /// A sleep that is worth asking anew after; in ms.
+  /// After a sleep of at least this time every session is asked about again; in ms.
   private static let leastSleep: Int64 = 1_000
 
   private let path: String
@@ -151,7 +151,7 @@ public final class HelperLoop {
 
   // MARK: The configuration
 
-  /// Takes up the configuration where it has changed. One that cannot be used leaves the former in force.
+  /// Takes up the configuration if it has changed. One that cannot be used leaves the former in force.
   private func configure(_ now: Int64) {
     guard files.haveChanged() || supervisor == nil else { return }
     do throws(Misconfiguration) {
@@ -162,8 +162,9 @@ public final class HelperLoop {
         settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
       adopt(try SupervisorSetup(setup), state: setup.state, pipeline, SessionInquiry(seal: seal), now)
       if setup.run.path != run.path {
-        // Also where the file could not be read at the start: else this would watch a folder that nobody writes to.
-        log.write(LOG_NOTICE, "run_dir is \(setup.run.path) now: ends, to be started anew for it")
+        // Also if the file could not be read at the start: this would watch a folder that nobody writes to.
+        log.write(
+          LOG_NOTICE, "run_dir is \(setup.run.path) now: ends, so that systemd starts it again with the new folder")
         mustStop = true
       }
       complaint = ""
@@ -204,28 +205,25 @@ public final class HelperLoop {
   // MARK: Waiting
 
   private func wait(_ signals: Int32) {
-    var entries = [
-      pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: folderWatch.descriptor, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: processWatch.descriptor, events: Int16(POLLIN), revents: 0),
-      // The bus and the worker may be there or not; a negative descriptor is passed over (poll(2)).
-      pollfd(fd: logind.descriptor, events: Int16(truncatingIfNeeded: logind.interest), revents: 0),
-      pollfd(
-        fd: pipeline?.descriptor ?? -1, events: Int16(POLLIN | (pipeline?.wantsToSend == true ? POLLOUT : 0)),
-        revents: 0),
-    ]
-    let longest = timeToWait(BootTime.milliseconds())
-    guard poll(&entries, nfds_t(entries.count), Int32(clamping: longest)) > 0 else { return }
-    if supervisor?.service.takesManyAtOnce == true, entries[4].revents == Int16(POLLIN) {
+    var sources = NewsSources()
+    sources.listen(to: .signals, by: signals)
+    sources.listen(to: .recordFolder, by: folderWatch.descriptor)
+    sources.listen(to: .processes, by: processWatch.descriptor)
+    sources.listen(to: .bus, by: logind.descriptor, for: Int16(truncatingIfNeeded: logind.interest))
+    sources.listen(
+      to: .worker, by: pipeline?.descriptor ?? -1,
+      for: Int16(POLLIN | (pipeline?.wantsToSend == true ? POLLOUT : 0)))
+    guard sources.wait(milliseconds: timeToWait(BootTime.milliseconds())) else { return }
+    if supervisor?.service.takesManyAtOnce == true, sources.news(of: .worker) == Int16(POLLIN) {
       let pause = min(nextRead - BootTime.milliseconds(), Self.readTime)
       if pause > 0 {
         // Whatever else there is news of ends the pause.
-        entries[4].fd = -1
-        poll(&entries, nfds_t(entries.count), Int32(pause))
+        sources.ignore(.worker)
+        _ = sources.wait(milliseconds: pause)
       }
       nextRead = BootTime.milliseconds() + Self.readTime
     }
-    if entries[0].revents != 0 { takeSignals(signals) }
+    if sources.news(of: .signals) != 0 { takeSignals(signals) }
   }
 
   private func timeToWait(_ now: Int64) -> Int64 {
@@ -244,7 +242,7 @@ public final class HelperLoop {
         files.forget()
         nextLook = 0
         nextRescan = 0
-        // Whoever has it read its files looks at its status next.
+        // Anyone who has it read its files looks at its status next.
         nextAlive = 0
       } else {
         mustStop = true
