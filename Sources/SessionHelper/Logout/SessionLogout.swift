@@ -2,10 +2,11 @@ import Glibc
 import HostState
 import HostSystem
 
-/// One session on its way out: told, terminated by logind, then looked after until nothing of it is left.
+/// One logind session on its way out: told, terminated by logind, then looked after until nothing of it is left.
 ///
+/// It says what is done next (``next(at:)``) and learns how that went (``took(_:at:)``); ``SessionLogouts`` does it.
 /// Times are milliseconds after boot.
-final class SessionLogout {
+struct SessionLogout {
   /// sshd and terminal programs pass the line on before they are ended themselves.
   private static let readingTime: Int64 = 50
   /// What still runs after this time is killed.
@@ -20,46 +21,49 @@ final class SessionLogout {
   /// For the user's manager, which does not hold the session open.
   private static let mostAttemptsAtManager = 8
 
-  private enum Phase {
+  private enum Phase: Equatable {
     /// Another helper has begun.
     case resuming
     case speaking
+    /// The session is the one that is meant; its user is told.
+    case telling
     case terminating
+    case ordering
+    /// logind does not terminate it, for this reason.
+    case killing(LogindError)
     case emptying(kills: Int)
+    case killingRest(kills: Int)
     case stoppingManager
+    case forgetting
     case finished
   }
 
   private(set) var session: LeavingSession
-  /// Nil where another helper began it: then it cannot be called off.
+  /// Nil if another helper began it: then it cannot be called off.
   let cause: Cause?
-  private let line: String
-  private let kept: LeavingSessions
+  /// What the user reads; empty if another helper began it.
+  let line: String
   private let onLinger: Configuration.LingerAction
-  private var phase = Phase.speaking
+  private var phase: Phase
   private var attempts = 0
-  /// When the next step is due.
+  /// When the next action is due.
   private(set) var due: Int64
 
-  init(
-    _ session: LeavingSession, _ cause: Cause, line: String, onLinger: Configuration.LingerAction,
-    kept: LeavingSessions, now: Int64
-  ) {
+  init(_ session: LeavingSession, _ cause: Cause, line: String, onLinger: Configuration.LingerAction, now: Int64) {
     self.session = session
     self.cause = cause
     self.line = line
     self.onLinger = onLinger
-    self.kept = kept
+    phase = .speaking
     due = now
   }
 
   /// What a helper that was ended has left to do.
-  init(resuming session: LeavingSession, onLinger: Configuration.LingerAction, kept: LeavingSessions, now: Int64) {
+  init(resuming session: LeavingSession, onLinger: Configuration.LingerAction, now: Int64) {
     self.session = session
     cause = nil
     line = ""
     self.onLinger = onLinger
-    self.kept = kept
     phase = .resuming
     due = now
   }
@@ -69,176 +73,165 @@ final class SessionLogout {
   /// Whether this is logind's session of that id.
   func isOf(_ logindSession: String) -> Bool { binding.logindSession == logindSession }
 
-  /// Nothing is done any more, since it is no longer wanted.
-  func callOff() { try? kept.remove(session.id) }
-
-  var isFinished: Bool { if case .finished = phase { true } else { false } }
+  var isFinished: Bool { phase == .finished }
 
   /// Nothing can be taken back any more.
   var hasTerminated: Bool {
     switch phase {
-    case .speaking, .terminating: false
-    case .resuming, .emptying, .stoppingManager, .finished: true
+    case .speaking, .telling, .terminating, .ordering, .killing: false
+    case .resuming, .emptying, .killingRest, .stoppingManager, .forgetting, .finished: true
     }
   }
 
   /// logind has removed the session: there is no need to wait longer.
-  func sessionRemoved(_ now: Int64) { due = min(due, now) }
+  mutating func sessionRemoved(_ now: Int64) { due = min(due, now) }
 
-  func step(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, now: Int64) {
+  /// What is done next; nil if nothing is until ``due``.
+  func next(at now: Int64) -> LogoutAction? {
+    guard due <= now else { return nil }
     switch phase {
-    case .resuming: resume(logind, seat, log, now)
-    case .speaking: speak(logind, seat, log, now)
-    case .terminating: terminate(logind, seat, log, now)
-    case .emptying(let kills): empty(kills, logind, seat, log, now)
-    case .stoppingManager: stopManager(logind, log, now)
-    case .finished: break
+    case .resuming, .speaking, .terminating: return .look
+    case .telling: return .tellUser
+    case .ordering: return .terminate
+    case .killing: return .killIfLed
+    case .emptying: return .lookForProcesses
+    case .killingRest: return .killRest
+    case .stoppingManager: return onLinger == .stop ? .stopManager : .forget
+    case .forgetting: return .forget
+    case .finished: return nil
     }
   }
 
-  private func resume(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    let sight = logind.session(binding.logindSession)
-    switch sight {
-    // It was not ended yet: its record is there, and the service is asked anew.
-    case .there where isOurs(sight): finish()
+  /// The session is about to be terminated: what still runs is killed some time after this.
+  mutating func willTerminate(at now: Int64) { session.terminatedAt = now }
+
+  /// How the action that was said last went.
+  ///
+  /// - Returns: what the log says of it.
+  mutating func took(_ outcome: LogoutOutcome, at now: Int64) -> LogoutRemark? {
+    switch (phase, outcome) {
+    case (.resuming, .looked(let look)): return resume(look, now)
+    case (.speaking, .looked(let look)):
+      // Before the session is known to be the one that is meant, nothing is written to anybody's terminal.
+      guard look.isOurs || look.isLed else { return terminate(look, now) }
+      phase = .telling
+    case (.telling, .done):
+      phase = .terminating
+      due = now + Self.readingTime
+    case (.terminating, .looked(let look)): return terminate(look, now)
+    case (.ordering, .done): return terminated("logged out \(logText)", now)
+    case (.ordering, .failed(let error)): return killOrRetry(error, mayBeLed: true, now)
+    case (.killing, .done): return terminated("killed \(logText), which logind does not terminate", now)
+    case (.killing(let error), .notLed): return retryTermination("not terminated", error, now)
+    case (.killing, .failed(let error)): return retryTermination("not killed", error, now)
+    case (.emptying(let kills), .processes(let areThere)): return empty(kills, areThere, now)
+    case (.killingRest(let kills), .done):
+      phase = .emptying(kills: kills + 1)
+      due = now + Self.killTime
+      return LogoutRemark(LOG_NOTICE, "killed what was left in \(SessionScope.unit(of: binding.logindSession))")
+    case (.killingRest(let kills), .failed(let error)):
+      phase = .emptying(kills: kills)
+      return retry("\(SessionScope.unit(of: binding.logindSession)) not killed: \(error.explanation)", now)
+    case (.stoppingManager, .stopped(let wasStopped)):
+      phase = .forgetting
+      guard wasStopped else { return nil }
+      return LogoutRemark(
+        LOG_NOTICE, "stopped the service manager of \(session.user), whose last session this was")
+    case (.stoppingManager, .failed(let error)):
+      guard attempts < Self.mostAttemptsAtManager else {
+        phase = .forgetting
+        return nil
+      }
+      return retry("service manager of \(session.user) not stopped: \(error.explanation)", now)
+    case (.stoppingManager, .done), (.forgetting, .done): phase = .finished
+    default: return retry("session \(binding.logindSession): an outcome of another action", now)
+    }
+    return nil
+  }
+
+  private mutating func resume(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
+    switch look.sight {
+    // It was not ended yet: its record is there, and the service is asked again.
+    case .there where look.isOurs: phase = .forgetting
     // Its leader has ended, and something of it is left.
     case .there(let found) where binding.matches(found, of: session.uid, leader: .mayHaveEnded):
       phase = .emptying(kills: 0)
-      empty(0, logind, seat, log, now)
-    case .unclear(.forgotten):
-      phase = .emptying(kills: 0)
-      empty(0, logind, seat, log, now)
+    case .unclear(.forgotten): phase = .emptying(kills: 0)
     // Its id is another's now.
-    case .there, .gone:
-      phase = .stoppingManager
-      attempts = 0
-      stopManager(logind, log, now)
+    case .there, .gone: stopManager()
     case .unclear(let error):
-      guard attempts < Self.mostAttemptsAtManager else { return finish() }
-      retry("session \(binding.logindSession), logged out before, cannot be looked at: \(error.explanation)", log, now)
-    }
-  }
-
-  private func speak(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    // Before the session is known to be the one that is meant, nothing is written to anybody's terminal.
-    guard isOurs(logind.session(binding.logindSession)) || isLed(seat) else { return terminate(logind, seat, log, now) }
-    phase = .terminating
-    seat.say(line, inSession: binding.logindSession, of: session.uid)
-    for error in seat.dropTickets(of: session.systemUser) {
-      log.write(LOG_WARNING, "sudo ticket of \(session.user) not removed: \(error.explanation)")
-    }
-    due = now + Self.readingTime
-  }
-
-  /// A session id or a process number that was given anew belongs to a stranger.
-  private func isOurs(_ sight: SessionSight) -> Bool {
-    guard case .there(let found) = sight else { return false }
-    return binding.matches(found, of: session.uid, leader: .mustRun)
-  }
-
-  /// The scope of that id is ours by the leader in it, whatever logind knows.
-  private func isLed(_ seat: any Seat) -> Bool {
-    binding.leader.isAlive && seat.runs(binding.leader, inSession: binding.logindSession, of: session.uid)
-  }
-
-  private func terminate(_ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    let sight = logind.session(binding.logindSession)
-    switch sight {
-    case .gone: finish()
-    case .unclear(let error): killOrRetry(error, logind, seat, log, now)
-    case .there:
-      // A leader that cannot be looked at just now is no stranger's.
-      guard isOurs(sight) else {
-        return binding.leader.presence == .unknown
-          ? retry("leader of session \(binding.logindSession) cannot be looked at", log, now) : finish()
+      guard attempts < Self.mostAttemptsAtManager else {
+        phase = .forgetting
+        return nil
       }
-      keep(log, now)
-      do throws(LogindError) {
-        try logind.terminateSession(binding.logindSession)
-        log.write(LOG_NOTICE, "logged out \(logText)")
-        beginEmptying(now)
-      } catch { killOrRetry(error, logind, seat, log, now) }
+      return retry(
+        "session \(binding.logindSession), logged out before, cannot be looked at: \(error.explanation)", now)
     }
+    return nil
+  }
+
+  private mutating func terminate(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
+    switch look.sight {
+    case .gone: phase = .forgetting
+    case .unclear(let error): return killOrRetry(error, mayBeLed: look.isLed, now)
+    case .there where look.isOurs: phase = .ordering
+    // A leader that cannot be looked at just now does not show that the session is a stranger's.
+    case .there where look.isLeaderUnclear:
+      return retry("leader of session \(binding.logindSession) cannot be looked at", now)
+    case .there: phase = .forgetting
+    }
+    return nil
   }
 
   /// logind forgets a session whose file it could not write (a full /run), and a logind that hangs terminates none. The
   /// scope is the service manager's.
-  private func killOrRetry(
-    _ error: LogindError, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64
-  ) {
-    guard attempts >= Self.attemptsBeforeKill, isLed(seat) else {
-      return retry("session \(binding.logindSession) not terminated: \(error.explanation)", log, now)
-    }
-    keep(log, now)
-    do throws(LogindError) {
-      try logind.killUnit(SessionScope.unit(of: binding.logindSession))
-      log.write(LOG_NOTICE, "killed \(logText), which logind does not terminate")
-      beginEmptying(now)
-    } catch { retry("session \(binding.logindSession) not killed: \(error.explanation)", log, now) }
+  private mutating func killOrRetry(_ error: LogindError, mayBeLed: Bool, _ now: Int64) -> LogoutRemark? {
+    guard attempts >= Self.attemptsBeforeKill, mayBeLed else { return retryTermination("not terminated", error, now) }
+    phase = .killing(error)
+    return nil
   }
 
-  /// For the next helper, should this one be ended. Without it a logout is better than none.
-  private func keep(_ log: any HelperLog, _ now: Int64) {
-    session.terminatedAt = now
-    do throws(LedgerError) { try kept.write(session) } catch {
-      log.write(LOG_WARNING, "logout not noted: \(session.logName): \(error.explanation)")
-    }
-  }
-
-  private func beginEmptying(_ now: Int64) {
+  private mutating func terminated(_ text: String, _ now: Int64) -> LogoutRemark {
     phase = .emptying(kills: 0)
     attempts = 0
     due = now + Self.emptyingTime
+    return LogoutRemark(LOG_NOTICE, text)
   }
 
-  private func empty(_ kills: Int, _ logind: any Logind, _ seat: any Seat, _ log: any HelperLog, _ now: Int64) {
-    let scope = SessionScope.unit(of: binding.logindSession)
-    guard seat.hasProcesses(inSession: binding.logindSession, of: session.uid) else {
-      phase = .stoppingManager
-      attempts = 0
-      return stopManager(logind, log, now)
+  private mutating func empty(_ kills: Int, _ hasProcesses: Bool, _ now: Int64) -> LogoutRemark? {
+    guard hasProcesses else {
+      stopManager()
+      return nil
     }
     let killTime = session.terminatedAt + Self.emptyingTime + Int64(kills) * Self.killTime
     guard now >= killTime else {
       due = killTime
-      return
+      return nil
     }
     guard kills < Self.mostKills else {
-      log.write(LOG_ERR, "processes are left in \(scope)")
-      return finish()
+      phase = .forgetting
+      return LogoutRemark(LOG_ERR, "processes are left in \(SessionScope.unit(of: binding.logindSession))")
     }
-    do throws(LogindError) {
-      try logind.killUnit(scope)
-      log.write(LOG_NOTICE, "killed what was left in \(scope)")
-      phase = .emptying(kills: kills + 1)
-      due = now + Self.killTime
-    } catch { retry("\(scope) not killed: \(error.explanation)", log, now) }
+    phase = .killingRest(kills: kills)
+    return nil
   }
 
   /// `systemd-run --user` and lingering services outlive the session (`on_linger = keep` leaves them).
-  private func stopManager(_ logind: any Logind, _ log: any HelperLog, _ now: Int64) {
-    guard onLinger == .stop else { return finish() }
-    do throws(LogindError) {
-      if try UserManager.stopIfSignedOut(session.uid, logind) {
-        log.write(LOG_NOTICE, "stopped the service manager of \(session.user), whose last session this was")
-      }
-      finish()
-    } catch {
-      guard attempts < Self.mostAttemptsAtManager else { return finish() }
-      retry("service manager of \(session.user) not stopped: \(error.explanation)", log, now)
-    }
+  private mutating func stopManager() {
+    phase = .stoppingManager
+    attempts = 0
   }
 
-  private func finish() {
-    phase = .finished
-    // One that stays is looked at again, and found to be over, by the next helper.
-    try? kept.remove(session.id)
+  private mutating func retryTermination(_ what: String, _ error: LogindError, _ now: Int64) -> LogoutRemark {
+    // A session that could not be looked at before is told once it can be.
+    if phase != .speaking { phase = .terminating }
+    return retry("session \(binding.logindSession) \(what): \(error.explanation)", now)
   }
 
-  private func retry(_ text: String, _ log: any HelperLog, _ now: Int64) {
-    log.write(LOG_ERR, text)
+  private mutating func retry(_ text: String, _ now: Int64) -> LogoutRemark {
     due = now + min(Self.pauses.lowerBound << min(attempts, 6), Self.pauses.upperBound)
     attempts += 1
+    return LogoutRemark(LOG_ERR, text)
   }
 
   private var logText: String {

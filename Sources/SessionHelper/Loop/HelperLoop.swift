@@ -214,7 +214,7 @@ public final class HelperLoop {
       to: .worker, by: pipeline?.descriptor ?? -1,
       for: Int16(POLLIN | (pipeline?.wantsToSend == true ? POLLOUT : 0)))
     guard sources.wait(milliseconds: timeToWait(BootTime.milliseconds())) else { return }
-    if supervisor?.service.takesManyAtOnce == true, sources.news(of: .worker) == Int16(POLLIN) {
+    if supervisor?.asksManyAtOnce == true, sources.news(of: .worker) == Int16(POLLIN) {
       let pause = min(nextRead - BootTime.milliseconds(), Self.readTime)
       if pause > 0 {
         // Whatever else there is news of ends the pause.

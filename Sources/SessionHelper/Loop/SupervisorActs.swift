@@ -21,26 +21,10 @@ extension Supervisor {
       inSession: session.id, of: session.uid)
   }
 
-  func logOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) {
-    guard let binding = watched.record.binding, !logouts.contains(where: { $0.session.id == watched.record.id })
-    else { return }
-    let logout = SessionLogout(
-      LeavingSession(watched.record, binding), cause, line: "Signed out: \(cause.words(setup.policy)).",
-      onLinger: setup.onLinger, kept: leaving, now: now)
-    logouts.append(logout)
-    logout.step(logind, seat, log, now: now)
-  }
-
   /// The phone is back, or the service answers: what was begun for its absence is not carried on.
   func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) {
     if let lock = watched.lock, causes.contains(lock.cause) { watched.lock = nil }
-    logouts.removeAll { logout in
-      guard logout.session.id == watched.record.id, let cause = logout.cause, causes.contains(cause),
-        !logout.hasTerminated
-      else { return false }
-      logout.callOff()
-      return true
-    }
+    logouts.callOff(watched.record.id, causes)
   }
 
   func look(at lock: ScreenLock, _ watched: WatchedRecord, _ now: Int64) {
@@ -55,14 +39,14 @@ extension Supervisor {
       watched.remark = "not locked: \(lock.cause.remark)"
       let endsWithoutLock = lock.cause.endsWithoutLock || (lock.cause == .expired && watched.record.endsAtExpiry)
       if setup.onLockFailure == .logout, endsWithoutLock {
-        logOut(watched, lock.cause, now)
+        logouts.begin(watched.record, lock.cause, setup, now)
       } else {
         watched.watch?.lockIsSettled()
       }
     case .gone: break
     }
     watched.lock = nil
-    writeNote(watched)
+    records.writeNote(watched)
   }
 
   func dropTickets(_ watched: WatchedRecord) {
@@ -77,17 +61,6 @@ extension Supervisor {
       binding.matches(session, of: record.uid, leader: .mustRun)
     else { return nil }
     return session
-  }
-
-  /// Writes down what changed. A note that cannot be written (a full /run) costs only what a restart would forget.
-  func writeNote(_ watched: WatchedRecord) {
-    guard let watch = watched.watch else { return }
-    let note = watch.note(remark: watched.remark)
-    guard note != watched.note else { return }
-    do {
-      try notes.write(note, for: watched.record.id)
-      watched.note = note
-    } catch { log.write(LOG_WARNING, "note of \(watched.record.id) not written: \(error.explanation)") }
   }
 }
 

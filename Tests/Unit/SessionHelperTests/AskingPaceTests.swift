@@ -9,7 +9,7 @@ import Testing
   /// A thousand wake-ups for a thousand sessions would cost more than the requests themselves.
   @Test func questionsAreAskedTogetherAndSpreadOverTheInterval() throws {
     let office = try Office()
-    office.supervisor.pace.dice = { Int64.random(in: -200...200) }
+    office.supervisor.inquiries.pace.dice = { Int64.random(in: -200...200) }
     for _ in 0..<40 { try office.signIn() }
     office.pass(milliseconds: 60_000)
     let polls = office.service.askedAt.dropFirst(80)
@@ -21,7 +21,7 @@ import Testing
   @Test func questionsThatNeedAConnectionEachAreNotAskedTogether() throws {
     let office = try Office()
     office.service.takesManyAtOnce = false
-    office.supervisor.pace.dice = { Int64.random(in: -200...200) }
+    office.supervisor.inquiries.pace.dice = { Int64.random(in: -200...200) }
     for _ in 0..<40 { try office.signIn() }
     office.pass(milliseconds: 60_000)
     #expect(office.service.askedAt.count { $0 % AskingPace.tick != 0 } > 300)

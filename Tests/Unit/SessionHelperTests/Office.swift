@@ -62,7 +62,7 @@ final class Office {
       leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(open, origin: origin, unixTime: { 1_800_000_000 + service.now / 1_000 }),
       logind: logind, seat: seat, service: service, log: log)
-    supervisor.pace.dice = { 0 }
+    supervisor.inquiries.pace.dice = { 0 }
     return supervisor
   }
 

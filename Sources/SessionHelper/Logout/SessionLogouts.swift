@@ -1,0 +1,142 @@
+import Glibc
+import HostState
+
+/// The logouts under way: does what each ``SessionLogout`` says is next.
+///
+/// Times are milliseconds after boot.
+final class SessionLogouts {
+  /// logind may take 2 s for each, and the watchdog is told between turns only.
+  private static let mostATurn = 4
+
+  private let kept: LeavingSessions
+  private let logind: any Logind
+  private let seat: any Seat
+  private let log: any HelperLog
+  private var logouts: [SessionLogout] = []
+
+  /// - Parameter kept: what the next helper goes on with if this one ends.
+  init(kept: LeavingSessions, logind: any Logind, seat: any Seat, log: any HelperLog) {
+    self.kept = kept
+    self.logind = logind
+    self.seat = seat
+    self.log = log
+  }
+
+  /// When something is to be done.
+  var due: Int64? { logouts.map(\.due).min() }
+
+  /// Begins to log a record's session out; does nothing if that has begun.
+  func begin(_ record: SessionRecord, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
+    guard let binding = record.binding, !logouts.contains(where: { $0.session.id == record.id }) else { return }
+    var logout = SessionLogout(
+      LeavingSession(record, binding), cause, line: "Signed out: \(cause.words(setup.policy)).",
+      onLinger: setup.onLinger, now: now)
+    perform(&logout, now)
+    logouts.append(logout)
+  }
+
+  /// Goes on with what a helper that was ended has left to do.
+  func resume(_ onLinger: Configuration.LingerAction, _ now: Int64) {
+    do throws(LedgerError) {
+      for id in try kept.ids() { resume(id, onLinger, now) }
+    } catch { log.write(LOG_ERR, "logouts that were begun cannot be listed: \(error.explanation)") }
+  }
+
+  private func resume(_ id: String, _ onLinger: Configuration.LingerAction, _ now: Int64) {
+    do throws(LedgerError) {
+      logouts.append(SessionLogout(resuming: try kept.read(id), onLinger: onLinger, now: now))
+    } catch { log.write(LOG_WARNING, "logout \(id), begun before, is left as it is: \(error.explanation)") }
+  }
+
+  /// Does not go on with a record's logout that was begun for one of these causes, unless logind has been told.
+  func callOff(_ id: String, _ causes: Set<Cause>) {
+    logouts.removeAll { logout in
+      guard logout.session.id == id, let cause = logout.cause, causes.contains(cause), !logout.hasTerminated else {
+        return false
+      }
+      forget(id)
+      return true
+    }
+  }
+
+  /// logind has removed a session.
+  func sessionRemoved(_ logindSession: String, _ now: Int64) {
+    for index in logouts.indices where logouts[index].isOf(logindSession) { logouts[index].sessionRemoved(now) }
+  }
+
+  /// Does what is due.
+  func turn(_ now: Int64) {
+    for index in logouts.indices.filter({ logouts[$0].due <= now }).prefix(Self.mostATurn) {
+      perform(&logouts[index], now)
+    }
+    logouts.removeAll(where: \.isFinished)
+  }
+
+  private func perform(_ logout: inout SessionLogout, _ now: Int64) {
+    while let action = logout.next(at: now) {
+      let outcome = perform(action, &logout, now)
+      if let remark = logout.took(outcome, at: now) { log.write(remark.priority, remark.text) }
+    }
+  }
+
+  private func perform(_ action: LogoutAction, _ logout: inout SessionLogout, _ now: Int64) -> LogoutOutcome {
+    let session = logout.session
+    let id = session.binding.logindSession
+    do throws(LogindError) {
+      switch action {
+      case .look: return .looked(look(at: session))
+      case .tellUser: tell(logout.line, session)
+      case .terminate:
+        logout.willTerminate(at: now)
+        keep(logout.session)
+        try logind.terminateSession(id)
+      case .killIfLed:
+        guard isLed(session) else { return .notLed }
+        logout.willTerminate(at: now)
+        keep(logout.session)
+        try logind.killUnit(SessionScope.unit(of: id))
+      case .lookForProcesses: return .processes(areThere: seat.hasProcesses(inSession: id, of: session.uid))
+      case .killRest: try logind.killUnit(SessionScope.unit(of: id))
+      case .stopManager: return .stopped(try UserManager.stopIfSignedOut(session.uid, logind))
+      case .forget: forget(session.id)
+      }
+      return .done
+    } catch { return .failed(error) }
+  }
+
+  private func look(at session: LeavingSession) -> LogoutLook {
+    let binding = session.binding
+    let sight = logind.session(binding.logindSession)
+    var isOurs = false
+    if case .there(let found) = sight { isOurs = binding.matches(found, of: session.uid, leader: .mustRun) }
+    return LogoutLook(
+      sight: sight, isOurs: isOurs, isLed: !isOurs && isLed(session),
+      isLeaderUnclear: binding.leader.presence == .unknown)
+  }
+
+  private func isLed(_ session: LeavingSession) -> Bool {
+    let binding = session.binding
+    return binding.leader.isAlive && seat.runs(binding.leader, inSession: binding.logindSession, of: session.uid)
+  }
+
+  private func tell(_ line: String, _ session: LeavingSession) {
+    seat.say(line, inSession: session.binding.logindSession, of: session.uid)
+    for error in seat.dropTickets(of: session.systemUser) {
+      log.write(LOG_WARNING, "sudo ticket of \(session.user) not removed: \(error.explanation)")
+    }
+  }
+
+  /// For the next helper, should this one be ended. Without the note a logout is better than none.
+  private func keep(_ session: LeavingSession) {
+    do throws(LedgerError) { try kept.write(session) } catch {
+      log.write(LOG_WARNING, "logout not noted: \(session.logName): \(error.explanation)")
+    }
+  }
+
+  /// The next helper looks again at a note that stays, and finds its logout to be over.
+  private func forget(_ id: String) {
+    do throws(LedgerError) { try kept.remove(id) } catch {
+      log.write(LOG_WARNING, "note of logout \(id) not removed: \(error.explanation)")
+    }
+  }
+}

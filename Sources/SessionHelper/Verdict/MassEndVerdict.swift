@@ -1,0 +1,69 @@
+/// Whether ends are acted on, or are those of a service that has lost its memory.
+///
+/// Pure: what is known of each session and the ends of the last minute (``MassEndGuard``) go in. Times are milliseconds
+/// after boot.
+struct MassEndVerdict {
+  /// What the service has said of one session.
+  enum Standing: Equatable {
+    /// An end of it waits for a verdict, its first.
+    case ending
+    /// An end of it waits for a verdict, and it was left alone before, since this time.
+    case endingAgain(since: Int64)
+    /// Left alone, with nothing new.
+    case leftAside
+    /// The service spoke of an end, or of not knowing the session, the last time.
+    case doubted
+    /// The service has just said nothing bad of it.
+    case sound
+  }
+
+  struct Session {
+    let user: UInt32
+    /// When it was approved.
+    let created: Int64
+    let standing: Standing
+  }
+
+  /// Users with sessions whose end waits for its first verdict.
+  let ending: Set<UInt32>
+  let doubted: Set<UInt32>
+  let leftAside: Set<UInt32>
+  let sound: Set<UInt32>
+  private let soundSessions: [Session]
+  private let endingAgain: [Int64]
+  private let massEnd: MassEndGuard
+  private let now: Int64
+
+  init(_ sessions: [Session], _ massEnd: MassEndGuard, at now: Int64) {
+    func users(_ matches: (Standing) -> Bool) -> Set<UInt32> {
+      Set(sessions.lazy.filter { matches($0.standing) }.map(\.user))
+    }
+    ending = users { $0 == .ending }
+    doubted = users { $0 == .doubted }
+    leftAside = users { if case .endingAgain = $0 { true } else { $0 == .leftAside } }
+    sound = users { $0 == .sound }
+    soundSessions = sessions.filter { $0.standing == .sound }
+    endingAgain = sessions.compactMap { if case .endingAgain(let since) = $0.standing { since } else { nil } }
+    self.massEnd = massEnd
+    self.now = now
+  }
+
+  /// Users of whose sessions the service says something bad.
+  var bad: Set<UInt32> { ending.union(doubted).union(leftAside) }
+
+  /// Whether ends that wait for their first verdict are acted on.
+  var allowsEnding: Bool { massEnd.allows(ending: ending, doubted: doubted, sound: sound, at: now) }
+
+  /// Whether an end is acted on after all that was left alone since this time: the service has shown that it remembers
+  /// others of that time. Those who signed in later say nothing of that.
+  func allowsEnding(leftAsideSince since: Int64) -> Bool {
+    MassEndGuard.isRefuted(bad: bad, soundSince: Set(soundSessions.lazy.filter { $0.created <= since }.map(\.user)))
+  }
+
+  /// Whether further answers would change nothing.
+  var isClear: Bool {
+    let isOutweighed =
+      ending.isEmpty || massEnd.isOutweighed(ending: ending, doubted: doubted, sound: sound, at: now)
+    return isOutweighed && endingAgain.allSatisfy { allowsEnding(leftAsideSince: $0) }
+  }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// The questions to the service that are under way, and when each record's next question is due.
+///
+/// Times are milliseconds after boot.
+final class SessionInquiries {
+  private static let complaintTime: Int64 = 60_000
+
+  private(set) var service: any SessionService
+  private let log: any HelperLog
+  var pace = AskingPace()
+  /// The record that each question is about, by its id.
+  private var questions: [SessionService.Ticket: String] = [:]
+  /// When the service last gave an answer that counts; nil before the first.
+  private(set) var lastAnswer: Int64?
+  private var lastComplaint: Int64?
+
+  init(_ service: any SessionService, log: any HelperLog) {
+    self.service = service
+    self.log = log
+  }
+
+  // MARK: Questions
+
+  func askStatus(of watched: WatchedRecord, at remote: RemoteSession, _ now: Int64) {
+    keep(service.askStatus(of: remote, mayHold: watched.mayHold), watched, now)
+  }
+
+  /// The session itself is asked about again when this is answered.
+  func askMark(for watched: WatchedRecord, _ now: Int64) {
+    guard watched.question == nil, watched.closing == nil else { return }
+    watched.nextAsk = nil
+    keep(service.askMark(), watched, now)
+  }
+
+  func tellEnd(of watched: WatchedRecord, at remote: RemoteSession, _ now: Int64) {
+    keep(service.tellEnd(of: remote), watched, now)
+  }
+
+  private func keep(_ ticket: SessionService.Ticket, _ watched: WatchedRecord, _ now: Int64) {
+    watched.question = ticket
+    watched.askedAt = now
+    questions[ticket] = watched.record.id
+  }
+
+  /// The record that this question was about; nil if its answer counts no more. The question is over.
+  func record(askedBy ticket: SessionService.Ticket) -> String? { questions.removeValue(forKey: ticket) }
+
+  /// The answer to this record's question counts no more.
+  func forgetQuestion(of watched: WatchedRecord) {
+    if let question = watched.question { questions[question] = nil }
+    watched.question = nil
+  }
+
+  /// Those of the questions that are under way.
+  func underWay(_ tickets: Set<SessionService.Ticket>) -> Set<SessionService.Ticket> {
+    tickets.intersection(questions.keys)
+  }
+
+  /// After a sleep: what was under way is lost with its connections.
+  func startOver() {
+    service.startOver()
+    questions = [:]
+  }
+
+  /// Asks another service from now on.
+  func adopt(_ service: any SessionService) {
+    self.service = service
+    questions = [:]
+  }
+
+  // MARK: The next question
+
+  func tookAnswer(_ watched: WatchedRecord, _ now: Int64) {
+    watched.failures = 0
+    watched.lastAnswer = now
+    lastAnswer = now
+  }
+
+  /// - Parameter hasChanged: the answer has another status than the one before.
+  func schedule(after answer: SessionAnswer, _ watched: WatchedRecord, hasChanged: Bool, asked: Int64, _ now: Int64) {
+    if watched.watch?.isLeftAside == true || watched.watch?.isPutBack == true {
+      watched.nextAsk = AskingPace.afterLeavingAside(now)
+      return
+    }
+    switch answer {
+    case .status(_, held: true, _):
+      let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
+      // The service answers at once if something has changed meanwhile.
+      watched.nextAsk = whenAskedTogether(isProperlyHeld ? now : now + AskingPace.leastHold)
+    case .status(_, held: false, _):
+      // Over a connection for many the next may be held; whether the service can is known only then.
+      watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(AskingPace.polling))
+    case .contradiction: watched.nextAsk = whenAskedTogether(now + pace.spread(AskingPace.polling))
+    case .unknownSession: watched.nextAsk = now + pace.afterUnknown()
+    }
+    watched.isFirstAnswer = false
+  }
+
+  private func whenAskedTogether(_ time: Int64) -> Int64 { service.takesManyAtOnce ? AskingPace.onTick(time) : time }
+
+  /// The service gave no answer that counts: it is asked again after a growing pause.
+  func couldNotAsk(_ watched: WatchedRecord, _ why: String, _ now: Int64) {
+    watched.failures += 1
+    watched.isFirstAnswer = true
+    watched.remark = why
+    watched.nextAsk = now + pace.afterFailure(watched.failures)
+    guard watched.failures == 1, lastComplaint.map({ now - $0 >= Self.complaintTime }) ?? true else { return }
+    lastComplaint = now
+    log.write(LOG_WARNING, "cannot ask about \(watched.record.logName): \(why); others are not named for a minute")
+  }
+
+  /// The service wants fewer requests, and says after how many seconds.
+  func delay(_ watched: WatchedRecord, seconds: Int64, _ now: Int64) {
+    watched.nextAsk = now + pace.spread(min(max(seconds, 5), 300) * 1_000)
+  }
+
+  /// The service has not taken the end of a session: it is told again after a growing pause.
+  func couldNotTellEnd(_ watched: WatchedRecord, _ error: ServiceError, _ now: Int64) {
+    guard var closing = watched.closing else { return }
+    closing.attempts += 1
+    closing.next = now + pace.afterFailure(closing.attempts)
+    watched.closing = closing
+    guard closing.attempts == 1 else { return }
+    log.write(LOG_WARNING, "end not told of \(watched.record.logName): \(error.explanation); tried again")
+  }
+}

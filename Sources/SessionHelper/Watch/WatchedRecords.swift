@@ -1,0 +1,123 @@
+import Glibc
+import HostState
+import IAMPASSClient
+
+/// All records as the helper holds them, with what the folders of records and notes say of them.
+final class WatchedRecords {
+  let ledger: SessionLedger
+  private let notes: WatchNotes
+  private let log: any HelperLog
+  private var byID: [String: WatchedRecord] = [:]
+  private let agenda = RecordAgenda()
+  /// The set of processes whose end matters may have changed.
+  var processesChanged = true
+  /// Files that are not records of ours; each is spoken of once.
+  private(set) var leftOut: Set<String> = []
+
+  init(ledger: SessionLedger, notes: WatchNotes, log: any HelperLog) {
+    self.ledger = ledger
+    self.notes = notes
+    self.log = log
+  }
+
+  var all: [WatchedRecord] { Array(byID.values) }
+  var ids: [String] { Array(byID.keys) }
+  var count: Int { byID.count }
+
+  subscript(id: String) -> WatchedRecord? { byID[id] }
+
+  /// When the first record is due, in ms after boot.
+  var due: Int64? { agenda.next }
+
+  /// The records that are due.
+  func takeDue(at now: Int64) -> [WatchedRecord] { agenda.take(at: now) }
+
+  func add(_ record: SessionRecord, remote: RemoteSession?) -> WatchedRecord {
+    let watched = WatchedRecord(record, remote: remote, agenda: agenda)
+    byID[record.id] = watched
+    processesChanged = true
+    return watched
+  }
+
+  /// Takes the record's file as it is now.
+  func update(_ watched: WatchedRecord, _ record: SessionRecord) {
+    if watched.record.binding != record.binding { processesChanged = true }
+    watched.record = record
+  }
+
+  /// Forgets a record whose file is gone, and removes its note.
+  ///
+  /// - Returns: the record as it was held; nil if it was not.
+  func drop(_ id: String) -> WatchedRecord? {
+    leftOut.remove(id)
+    guard let watched = byID.removeValue(forKey: id) else { return nil }
+    watched.isDropped = true
+    processesChanged = true
+    removeNote(id)
+    return watched
+  }
+
+  /// Forgets what is held; the files stay.
+  func startOver() {
+    for watched in byID.values { watched.isDropped = true }
+    byID = [:]
+    processesChanged = true
+  }
+
+  /// Leaves a damaged or foreign file where it is: nobody is logged out for it, and nobody is watched by it.
+  func leaveOut(_ id: String, _ error: LedgerError) {
+    guard leftOut.insert(id).inserted else { return }
+    log.write(LOG_ERR, "record \(id) is left aside: \(error.explanation)")
+  }
+
+  func isRecordAfterAll(_ id: String) { leftOut.remove(id) }
+
+  /// Processes whose end matters; nil if they are the same as at the last call.
+  func changedProcesses() -> Set<ProcessIdentity>? {
+    guard processesChanged else { return nil }
+    processesChanged = false
+    var all: Set<ProcessIdentity> = []
+    for watched in byID.values where watched.closing == nil {
+      if let binding = watched.record.binding {
+        all.insert(binding.leader)
+      } else {
+        all.insert(watched.record.process)
+        if !UnwatchedServices.contains(watched.record.service) { all.insert(watched.record.parent) }
+      }
+    }
+    return all
+  }
+
+  // MARK: Notes
+
+  /// The note of a helper before this one; nil if there is none. One that cannot be read is written again from nothing.
+  func note(of record: SessionRecord) -> WatchNote? {
+    do { return try notes.read(record.id) } catch {
+      log.write(LOG_WARNING, "note of \(record.logName) not read: \(error.explanation); what it said is forgotten")
+      return nil
+    }
+  }
+
+  /// Writes down what changed. A note that cannot be written (a full /run) costs only what a restart would forget.
+  func writeNote(_ watched: WatchedRecord) {
+    guard let watch = watched.watch else { return }
+    let note = watch.note(remark: watched.remark)
+    guard note != watched.note else { return }
+    do {
+      try notes.write(note, for: watched.record.id)
+      watched.note = note
+    } catch { log.write(LOG_WARNING, "note of \(watched.record.id) not written: \(error.explanation)") }
+  }
+
+  private func removeNote(_ id: String) {
+    do { try notes.remove(id) } catch { log.write(LOG_ERR, "note of \(id) not removed: \(error.explanation)") }
+  }
+
+  /// Removes what helpers and modules that were ended have left in the folders.
+  func removeLeftovers(except ids: Set<String>) {
+    do {
+      for id in try notes.ids() where !ids.contains(id) { removeNote(id) }
+    } catch { log.write(LOG_WARNING, "notes cannot be listed: \(error.explanation)") }
+    ledger.removeUnfinished()
+  }
+}
