@@ -144,7 +144,8 @@ extension Supervisor {
     watched.remark = note?.remark ?? ""
     watched.nextAsk = now
     if watched.watch?.isLeftAside == true { shouts.lookLater(now) }
-    log.write(LOG_INFO, "watching \(record.logName) logind_session=\(session.id)")
+    // Once a sign-in: a note says that it was written before a restart or a reload.
+    if note == nil { log.write(LOG_INFO, "watching \(record.logName) logind_session=\(session.id)") }
     records.writeNote(watched)
   }
 
