@@ -116,7 +116,7 @@ final class BusConnection {
 
   private static func open(_ address: String, _ made: inout OpaquePointer?) -> Int32 {
     var code = sd_bus_new(&made)
-    // SAFETY: sd_bus_new made the bus, where it returned no error.
+    // SAFETY: sd_bus_new made the bus if it returned no error.
     if code >= 0 { code = sd_bus_set_address(made, address) }
     if code >= 0 { code = sd_bus_set_bus_client(made, 1) }
     if code >= 0 { code = sd_bus_start(made) }

@@ -6,7 +6,7 @@ final class BusLink {
   /// Messages that are looked at before the caller has its turn again.
   private static let greatestBatch = 256
 
-  /// Why there is no bus; nil where there is one.
+  /// Why there is no bus; nil if there is one.
   private(set) var failure: LogindError?
 
   private let address: String?

@@ -51,7 +51,7 @@ final class BusMessage {
     return sd_bus_message_read_basic(pointer, code("b"), &value) > 0 ? value != 0 : nil
   }
 
-  /// Reads what is inside a container; nil where there is none (the end of an array) or `body` gave nil.
+  /// Reads what is inside a container; nil if there is none (the end of an array) or `body` gave nil.
   func inside<Result>(_ type: Character, _ contents: String, _ body: () -> Result?) -> Result? {
     // SAFETY: the message is alive, and so is `contents` for the call.
     guard sd_bus_message_enter_container(pointer, code(type), contents) > 0, let result = body(),
@@ -60,7 +60,7 @@ final class BusMessage {
     return result
   }
 
-  /// All of an array; nil where one element cannot be read.
+  /// All of an array; nil if one element cannot be read.
   func array<Element>(of contents: String, _ element: () -> Element?) -> [Element]? {
     inside("a", contents) {
       var elements: [Element] = []

@@ -9,7 +9,7 @@ struct BusPause {
 
   private let first: Int64
   private var next: Int64
-  /// The point before which the bus is left alone; nil where there is none.
+  /// The point before which the bus is left alone; nil if there is none.
   private(set) var end: MonotonicInstant?
 
   init(first: Int64 = shortest) {

@@ -36,7 +36,7 @@ public enum LogindEvent: Sendable, Equatable {
   case sessionRemoved(String)
   /// True before the machine sleeps, false after.
   case preparesForSleep(Bool)
-  /// The bus is there again, or logind was started anew: signals may have been missed.
+  /// The bus is there again, or logind was started again: signals may have been missed.
   case reconnected
 }
 
@@ -51,8 +51,8 @@ public protocol Logind: AnyObject {
   func terminateSession(_ id: String) throws(LogindError)
   func lockSession(_ id: String) throws(LogindError)
   func lockedHint(_ id: String) throws(LogindError) -> Bool
-  /// SIGKILL to all that is left in a session's scope, and no other unit; one that is gone is no error.
+  /// SIGKILL to all that is left in a session's scope, and no other unit; one that is gone does not count as an error.
   func killUnit(_ name: String) throws(LogindError)
-  /// Stops a user's manager, and no other unit, without waiting for it; one that is gone is no error.
+  /// Stops a user's manager, and no other unit, without waiting for it; one that is gone does not count as an error.
   func stopUnit(_ name: String) throws(LogindError)
 }

@@ -6,7 +6,7 @@ import IAMPASSClient
 /// logind and the service manager by the system bus. For one thread.
 ///
 /// An event loop waits for ``interest`` on ``descriptor``, level-triggered, or until ``deadline``; then it calls
-/// ``events()``. It asks for all three anew before each wait: a connection is replaced by another, and a call may leave
+/// ``events()``. It asks for all three again before each wait: a connection is replaced by another, and a call may leave
 /// signals behind that no descriptor tells of.
 public final class SystemBusLogind: Logind {
   /// Milliseconds for any one function here.
@@ -35,7 +35,7 @@ public final class SystemBusLogind: Logind {
     link = BusLink(address: address, bound: bound, firstPause: firstPause)
   }
 
-  /// Why there is no bus; nil where there is one. For the log.
+  /// Why there is no bus; nil if there is one. For the log.
   public var failure: LogindError? { link.failure }
 
   /// -1 while there is no connection.
@@ -61,7 +61,7 @@ public final class SystemBusLogind: Logind {
   ///
   /// The file is there while logind is restarted, and needs no answer from anyone. It is absent without the session
   /// being gone where logind could not write it (a full /run), so its absence says nothing. A logind that is started
-  /// anew answers after it has read its files; a session whose file was lost it has forgotten, with all its processes
+  /// again answers after it has read its files; a session whose file was lost it has forgotten, with all its processes
   /// running on. So gone is only what a logind that answers does not know, and of which nothing runs.
   public func session(_ id: String) -> SessionSight { session(id, until: end()) }
 
@@ -96,7 +96,7 @@ public final class SystemBusLogind: Logind {
     try change("KillUnit", [.string(name), .string("all"), .int32(SIGKILL)])
   }
 
-  /// Mode `fail`: where another job for the manager is queued, its user is just signing in, and is not to be hit.
+  /// Mode `fail`: if another job for the manager is queued, its user is just signing in, and is not to be hit.
   public func stopUnit(_ name: String) throws(LogindError) {
     guard UserManager.isUnit(name) else { throw .refused("\(name) is no user's manager") }
     try change("StopUnit", [.string(name), .string("fail")])

@@ -9,6 +9,6 @@ public protocol Seat: AnyObject {
   func dropTickets(of user: SystemUser) -> [FileError]
   /// Whether processes of the session still run.
   func hasProcesses(inSession id: String, of uid: UInt32) -> Bool
-  /// Whether this process is one of the session's; false where that cannot be known.
+  /// Whether this process is one of the session's; false if that cannot be known.
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool
 }

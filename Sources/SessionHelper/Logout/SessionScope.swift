@@ -41,7 +41,7 @@ public struct SessionScope: Sendable {
     return LogindSession.isID(String(name.dropFirst("session-".count).dropLast(".scope".count)))
   }
 
-  /// The processes of the scope and of the groups in it; none where the scope is gone.
+  /// The processes of the scope and of the groups in it; none if the scope is gone.
   public func processes() throws(FileError) -> [Int32] {
     var found: [Int32] = []
     try Self.collect(folder, depth: 0, into: &found)
@@ -72,7 +72,7 @@ public struct SessionScope: Sendable {
     for name in try folders(in: folder) { try collect(folder + "/" + name, depth: depth + 1, into: &found) }
   }
 
-  /// Names of the folders in a folder; none where that is gone, as a group may while we look.
+  /// Names of the folders in a folder; none if that is gone, as a group may while we look.
   private static func folders(in path: String) throws(FileError) -> [String] {
     guard let stream = opendir(path) else {
       if isGone(errno) { return [] }
@@ -96,7 +96,7 @@ public struct SessionScope: Sendable {
 
 extension SessionScope {
   /// Where the service manager keeps its groups: below the group that PID 1 is in, which is not the root in some
-  /// containers. Nil where that is not to be found.
+  /// containers. Nil if that cannot be found.
   ///
   /// - Parameters:
   ///   - mount: a unified hierarchy (control groups 2), or the folder of the older ones, with systemd's among them.

@@ -20,7 +20,7 @@ public struct SessionTerminals: Sendable {
   /// - Returns: the terminals that took it.
   @discardableResult
   public func tell(_ line: String, to processes: [Int32], of uid: UInt32) -> [String] {
-    // On a line of its own, also where a program has switched off what makes LF a new line.
+    // On a line of its own, even if a program has switched off what makes LF a new line.
     let text = Array("\r\n\(DisplayText.sanitized(line))\r\n".utf8)
     return Set(processes.compactMap(terminal)).compactMap { number in
       guard let name = Self.name(of: number) else { return nil }

@@ -8,7 +8,7 @@ public enum SudoTickets {
   /// Removes all of a user's tickets, so that the next sudo asks again.
   ///
   /// - Parameter run: `/run`.
-  /// - Returns: what could not be removed. No ticket is no error.
+  /// - Returns: what could not be removed. A ticket that does not exist is not an error.
   public static func drop(of user: SystemUser, run: String = "/run") -> [FileError] {
     let byUID = String(user.uid)
     // sudo names them by uid since 1.9.16 (Debian 13), by name before; sudo-rs by uid.

@@ -1,4 +1,4 @@
-/// `user@UID.service`, which outlives a user's last session where the user lingers or started something by
+/// `user@UID.service`, which outlives a user's last session if the user lingers or started something by
 /// `systemd-run --user`.
 public enum UserManager {
   public static func unit(of uid: UInt32) -> String { "user@\(uid).service" }
@@ -10,7 +10,7 @@ public enum UserManager {
     return UInt32(uid).map { unit(of: $0) == name } ?? false
   }
 
-  /// Stops the manager of a user who has no session left, nor one that could not be looked at.
+  /// Stops the manager of a user who has no session left, and none that could not be looked at.
   ///
   /// - Returns: whether it was told to stop.
   public static func stopIfSignedOut(_ uid: UInt32, _ logind: any Logind) throws(LogindError) -> Bool {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The files that the configuration stands in: read again when one of them is another than it was.
+/// The files of the configuration, which is read again when one of them has changed.
 struct ConfigurationFiles {
   private struct Stamp: Equatable {
     let device: UInt

@@ -5,7 +5,7 @@ import HostState
 public enum HelperError: Error, Sendable {
   case file(FileError)
   case alreadyRunning(folder: String)
-  /// Signals or descriptors are not to be had, with errno.
+  /// The system gives no signals or descriptors, with errno.
   case system(Int32)
 
   public var explanation: String {

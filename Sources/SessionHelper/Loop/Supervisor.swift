@@ -50,7 +50,7 @@ public final class Supervisor {
     return [records.due, gathering?.due, shouts.due, earlier.due, logouts.due].compactMap { $0 }.min()
   }
 
-  /// Of all records that are known, asked about or not.
+  /// All records that are known, asked about or not.
   public var recordCount: Int { records.count }
 
   /// Sessions that are asked about.

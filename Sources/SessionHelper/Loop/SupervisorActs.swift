@@ -55,7 +55,7 @@ extension Supervisor {
     }
   }
 
-  /// The record's session, where it is still that one.
+  /// The logind session that the record is bound to, if it is still that one.
   private func ownSession(of record: SessionRecord) -> LogindSession? {
     guard let binding = record.binding, case .there(let session) = logind.session(binding.logindSession),
       binding.matches(session, of: record.uid, leader: .mustRun)
@@ -65,7 +65,7 @@ extension Supervisor {
 }
 
 extension Cause {
-  /// Whether a session that will not lock is logged out for it. An outage is no answer; an expiry depends on what the
+  /// Whether a session that will not lock is logged out for it. An outage does not count as an answer. An expiry depends on what the
   /// session was told (``SessionRecord/endsAtExpiry``).
   var endsWithoutLock: Bool {
     switch self {

@@ -1,10 +1,10 @@
-/// Keeps a service that has lost its memory from emptying an office: where sessions of over half of the users, and of five
+/// Keeps a service that has lost its memory from emptying an office: if sessions of over half of the users, and of five
 /// or more, end within a minute, none of them is ended here.
 ///
-/// Users are counted, not sessions: one user with many sessions is no crowd. A user is named by the uid. Pure; times are
+/// Users are counted, not sessions: one user with many sessions does not make a crowd. A user is named by the uid. Pure; times are
 /// milliseconds after boot.
 public struct MassEndGuard: Sendable {
-  /// Fewer users are no crowd.
+  /// Fewer users do not make a crowd.
   public static let leastUsers = 5
   /// Ends within this time count together.
   public static let window: Int64 = 60_000

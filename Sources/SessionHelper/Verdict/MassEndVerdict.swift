@@ -36,14 +36,17 @@ struct MassEndVerdict {
 
   init(_ sessions: [Session], _ massEnd: MassEndGuard, at now: Int64) {
     func users(_ matches: (Standing) -> Bool) -> Set<UInt32> {
-      Set(sessions.lazy.filter { matches($0.standing) }.map(\.user))
+      Set(sessions.filter { matches($0.standing) }.map(\.user))
     }
     ending = users { $0 == .ending }
     doubted = users { $0 == .doubted }
     leftAside = users { if case .endingAgain = $0 { true } else { $0 == .leftAside } }
     sound = users { $0 == .sound }
     soundSessions = sessions.filter { $0.standing == .sound }
-    endingAgain = sessions.compactMap { if case .endingAgain(let since) = $0.standing { since } else { nil } }
+    endingAgain = sessions.compactMap { session -> Int64? in
+      guard case .endingAgain(let since) = session.standing else { return nil }
+      return since
+    }
     self.massEnd = massEnd
     self.now = now
   }

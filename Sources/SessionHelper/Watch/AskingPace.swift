@@ -1,6 +1,6 @@
 /// When to ask again. Pure but for its dice.
 struct AskingPace {
-  /// Where the service does not hold its replies, in ms.
+  /// Between two questions if the service does not hold its replies, in ms.
   static let polling: Int64 = 5_000
   static let longestPause: Int64 = 60_000
   /// A session that the service does not know, or that was left aside.

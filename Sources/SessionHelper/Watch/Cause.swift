@@ -1,9 +1,9 @@
 /// Why something is done about a session; raw values are part of the notes.
 public enum Cause: String, Sendable, CaseIterable {
   case walkaway
-  /// The service ended it, or says what is no status.
+  /// The service ended it, or says a word that is not a status.
   case ended
-  /// The service knows it no more.
+  /// The service does not know it any more.
   case forgotten
   /// The time that was asked for has run out.
   case expired

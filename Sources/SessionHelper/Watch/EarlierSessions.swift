@@ -21,7 +21,7 @@ public final class EarlierSessions {
   }
 
   private let kept: OpenSessions
-  /// Nil where it cannot be known: nothing is kept or ended then.
+  /// Nil if it cannot be known: nothing is kept or ended then.
   private let origin: OpenSession.Origin?
   private let unixTime: () -> Int64
   private var written: Set<String> = []
@@ -62,7 +62,7 @@ public final class EarlierSessions {
     do throws(LedgerError) {
       let session = try kept.read(id)
       guard origin.isLater(than: session.origin) else {
-        // Of this start: its record says what becomes of it, and without one it has ended. Or another computer's.
+        // This start's: its record says what becomes of it, and without a record it has ended. Or another computer's.
         if session.origin == origin, present.contains(id) { written.insert(id) } else { try kept.remove(id) }
         return
       }
@@ -103,7 +103,7 @@ public final class EarlierSessions {
     }
   }
 
-  /// - Returns: false where it is no answer to a question of ours.
+  /// - Returns: false if it does not answer a question of ours.
   func took(
     _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ log: any HelperLog, _ now: Int64
   ) -> Bool {

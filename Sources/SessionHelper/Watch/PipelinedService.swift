@@ -33,7 +33,7 @@ public final class PipelinedService: SessionService {
   /// What the service's connections carry. 0 over HTTP/1.1, where each held request would keep one to itself.
   private var streams = 0
   public var takesManyAtOnce: Bool { streams > 0 }
-  /// Whoever is above asks now and then.
+  /// Questions that the service may hold at once.
   private var mostHeld: Int { streams * Self.holdingConnections }
 
   public init(pipeline: WorkerPipeline, inquiry: SessionInquiry) {
@@ -94,7 +94,7 @@ public final class PipelinedService: SessionService {
     do throws(ServiceError) {
       let reply: HTTPReply
       do { reply = try outcome.get() } catch {
-        // Whoever answers next may allow fewer.
+        // The next connection may allow fewer.
         streams = min(streams, Self.usualStreams)
         throw .transport(error)
       }
@@ -102,7 +102,7 @@ public final class PipelinedService: SessionService {
       switch question {
       case .status(let sealed, _):
         let answer = try inquiry.answer(reply, to: sealed)
-        // Whoever does not know the session cannot sign: such a reply has no mark that counts.
+        // A service that does not know the session cannot sign: such a reply has no mark that counts.
         guard case .status = answer else { return .answer(answer) }
         return .answer(answer, mark: try inquiry.mark(reply, to: sealed))
       case .mark(let sealed): return .mark(try inquiry.mark(reply, to: sealed))

@@ -3,9 +3,9 @@ import Glibc
 import HostState
 import HostSystem
 
-/// Tells when processes end, by a descriptor each (pidfd_open(2)): a number that was given anew is never taken for them.
+/// Tells when processes end, by a descriptor each (pidfd_open(2)): a process that was given the same number is never taken for them.
 final class ProcessWatch {
-  /// Readable when some process has ended; -1 where the system gives none.
+  /// Readable when some process has ended; -1 if the system gives none.
   let descriptor: Int32
   private var processes: [Int32: ProcessIdentity] = [:]
   private var descriptors: [ProcessIdentity: Int32] = [:]
@@ -43,7 +43,7 @@ final class ProcessWatch {
   private func add(_ process: ProcessIdentity) -> Bool {
     let held = iampass_pidfd_open(process.pid)
     guard held >= 0 else { return false }
-    // Between the look at its start and this the number could have been given anew.
+    // Between the look at its start and this the number could have been given again.
     guard process.isAlive, iampass_epoll_add(descriptor, held) == 0 else {
       close(held)
       return false

@@ -19,7 +19,7 @@ final class RecordAgenda {
     return heap.first?.due
   }
 
-  /// Those that are due; they are queued anew by what is done about them.
+  /// Those that are due; what is done about them queues them again.
   func take(at now: Int64) -> [WatchedRecord] {
     var due: [WatchedRecord] = []
     while let next, next <= now {

@@ -4,7 +4,7 @@ import HostState
 
 /// Tells which records were written or removed (inotify(7)).
 final class RecordFolderWatch {
-  /// Readable when something happened; -1 where the system gives none, and only looks at all records help.
+  /// Readable when something happened; -1 if the system gives none, and only looks at all records help.
   let descriptor: Int32
   private var folder: Int32 = -1
 

@@ -54,10 +54,10 @@ public enum RecordStage: Sendable, Equatable {
     guard facts.isLeaderAlive else { return .closing(.leaderGone) }
     switch facts.sight {
     case .gone: return .closing(.sessionGone)
-    // Who cannot be asked is not gone.
+    // A logind that cannot be asked does not show that the session is gone.
     case .unclear: return .watched
     case .there(let session):
-      // The leader was judged above: one that cannot be looked at counts as alive here, where nothing is done to it.
+      // The leader was judged above: one that cannot be looked at counts as alive here, since nothing is done to it.
       return binding.matches(session, of: record.uid, leader: .mayHaveEnded) ? .watched : .closing(.notOurs)
     }
   }

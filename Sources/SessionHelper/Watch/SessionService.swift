@@ -8,12 +8,12 @@ public protocol SessionService: AnyObject {
   /// A question's number, by which its outcome comes.
   typealias Ticket = UInt32
 
-  /// - Parameter mayHold: the service may wait with its reply for a change, where it can.
+  /// - Parameter mayHold: the service may wait with its reply for a change, if it can.
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket
   func tellEnd(of session: RemoteSession) -> Ticket
   /// Asks where the service stands in its history: one that was put back forgets sessions, and says so of them.
   func askMark() -> Ticket
-  /// Whether many questions at once need no more connections than one. Where they do, those that were made stand idle
+  /// Whether many questions at once need no more connections than one. If they do, those that were made stand idle
   /// afterwards, and libcurl tries a question on each that turns out to be dead.
   var takesManyAtOnce: Bool { get }
   /// What has come since the last call. Never waits.
@@ -23,7 +23,7 @@ public protocol SessionService: AnyObject {
 }
 
 public enum ServiceOutcome: Sendable, Equatable {
-  /// `mark`: where the service stood in its history; nil where it does not tell.
+  /// `mark`: where the service stood in its history; nil if it does not tell.
   case answer(SessionAnswer, mark: ServiceMark? = nil)
   case mark(ServiceMark?)
   case endTold

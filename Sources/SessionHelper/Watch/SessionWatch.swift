@@ -31,7 +31,7 @@ public struct SessionWatch: Sendable, Equatable {
   private var isDone = false
   /// What an outage calls for was done, until the service answers.
   private var isOutageHandled = false
-  /// Since when it is left alone, because it ended together with those of too many others; nil where it is not.
+  /// Since when it is left alone, because it ended together with those of too many others; nil if it is not.
   public private(set) var leftAsideSince: Int64?
   public var isLeftAside: Bool { leftAsideSince != nil }
   /// The service holds its replies.
@@ -41,7 +41,7 @@ public struct SessionWatch: Sendable, Equatable {
   /// After a sleep nothing that was known before it is acted on: the service is asked first.
   private var mustHearFirst = false
   private var hasWarned = false
-  /// Where the service stood in its history when it last was believed about this session; nil where it does not tell.
+  /// Where the service stood in its history when it last was believed about this session; nil if it does not tell.
   public private(set) var mark: ServiceMark?
   /// The service does not know any more what it knew then: what it says ends nothing.
   public private(set) var isPutBack = false
@@ -66,7 +66,7 @@ public struct SessionWatch: Sendable, Equatable {
     status = note?.status
     since = (note?.since).map { $0 * 1_000 } ?? now
     awaySince = (note?.awaySince).map { $0 * 1_000 }
-    // Time that the helper was not there for is no outage.
+    // The time without a helper does not count as an outage.
     unansweredSince = note?.unansweredSince == nil ? nil : now
     leftAsideSince = (note?.leftAsideSince).map { $0 * 1_000 }
     // What was known before a restart is old: the service is asked before it is acted on.

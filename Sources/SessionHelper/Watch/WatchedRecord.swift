@@ -6,7 +6,7 @@ import IAMPASSClient
 /// Times are milliseconds after boot.
 final class WatchedRecord {
   var record: SessionRecord
-  /// Nil where its addresses are not the configured service's.
+  /// Nil if its addresses are not the configured service's.
   let remote: RemoteSession?
   var watch: SessionWatch? { didSet { agenda.touch(self) } }
   /// The record is over: its end is told to the service.

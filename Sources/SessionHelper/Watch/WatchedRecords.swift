@@ -115,7 +115,7 @@ final class WatchedRecords {
 
   /// Removes what helpers and modules that were ended have left in the folders.
   func removeLeftovers(except ids: Set<String>) {
-    do {
+    do throws(LedgerError) {
       for id in try notes.ids() where !ids.contains(id) { removeNote(id) }
     } catch { log.write(LOG_WARNING, "notes cannot be listed: \(error.explanation)") }
     ledger.removeUnfinished()
