@@ -25,10 +25,12 @@ FIREFOX = ("answers", "methods", "registration", "sessions", "console", "looks.L
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment",
-    "host-helper": "test_helper test_helper_killed test_worker",
+    "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker",
     "host-control": "test_control test_walkthrough test_desktop",
 }
 TRACES = "test_zz_traces"
+#: A reboot empties folders in which the traces are looked for.
+AFTER_TRACES = {"host-control": ["test_reboot"]}
 
 #: Files that take longest, which begin first.
 LONG = "test_hostile_service test_one_process test_hostile_network test_floods test_scarcity test_hostile test_variables".split()
@@ -107,7 +109,7 @@ class Plan:
             words = self.with_programs(TESTS / "Support/Hosts/package-suite", release, self.debs)
             self.add(f"debian-{release}", words, 1200, "host", needs=("packages", f"root-{release}"), read=read_unittest)
         for name, modules in HOSTS.items():
-            self.add(name, self.python("Host", [*modules.split(), TRACES]), 1800, "host", suite="host",
+            self.add(name, self.python("Host", [*modules.split(), TRACES, *AFTER_TRACES.get(name, [])]), 1800, "host", suite="host",
                      needs=("packages", "root-12"), read=read_unittest)  # fmt: skip
 
     def suites(self):

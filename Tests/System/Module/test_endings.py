@@ -6,9 +6,10 @@ import re
 import time
 import unittest
 
+from sign_in_case import SignInCase, world_with_a_phone
 from world import (
-    ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SERVICE_ERR, SESSION_ERR, SUCCESS, USER_UNKNOWN,
-    WITHOUT_TOKEN, World, program, read, run,
+    ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN,
+    program, read, run,
 )
 
 APPROVE = "Approve the sign-in on your phone"
@@ -16,33 +17,10 @@ APPROVE = "Approve the sign-in on your phone"
 
 def setUpModule():
     global world
-    world = World()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = SignInCase.world = world_with_a_phone()
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        world.settings = {"server": world.address, "ca_file": world.certificate}
-        world.configure()
-        world.pam("sudo")
-        world.forget_attempts()
-        # One that could not be ended in time lives on.
-        self.known = world.phone_status()["sessions"]
-
-    def phone(self, answer, *words):
-        phone = world.phone(answer, *words)
-        self.addCleanup(phone.stop)
-        phone.wait_for("waiting for sign-ins")
-        return phone
-
-    def assert_no_session_is_left(self):
-        known = {session["id"] for session in self.known}
-        self.assertEqual([one for one in world.phone_status()["sessions"] if one["id"] not in known], [])
-
-
-class Endings(Case):
+class Endings(SignInCase):
     def test_approved_is_success_and_ends_with_the_handle(self):
         self.phone("approve")
         result = world.play(calls=["authenticate", "setcred", "acct_mgmt", "open_session", "close_session"])
@@ -217,7 +195,7 @@ class Endings(Case):
         self.assertEqual(phone.count("sign-in request"), 1)
 
 
-class Additions(Case):
+class Additions(SignInCase):
     def test_signed_replies_are_accepted_when_required(self):
         self.phone("approve")
         world.configure(signed_replies="required")
@@ -248,103 +226,7 @@ class Additions(Case):
                 world.configure(**dict.fromkeys(settings))
 
 
-class Prompts(Case):
-    PROMPT = "Password, or Enter to approve on your phone: "
-
-    def setUp(self):
-        super().setUp()
-        world.pam("sudo", "timeout=20s")
-
-    def test_auto_rings_for_oneself_at_a_terminal(self):
-        self.phone("approve")
-        result = world.play()
-        self.assertEqual(result["codes"], [SUCCESS])
-        self.assertNotIn(self.PROMPT, result["texts"])
-
-    def test_auto_asks_everyone_else_first(self):
-        self.phone("approve")
-        for items in ({"ruser": "games"}, {"tty": ""}, {"rhost": "192.0.2.1"}):
-            with self.subTest(items=items):
-                result = world.play(items=items, answers=[""])
-                self.assertEqual(result["codes"], [SUCCESS])
-                self.assertEqual(result["texts"][0], self.PROMPT)
-
-    def test_a_password_goes_to_the_next_module_and_rings_no_phone(self):
-        phone = self.phone("approve")
-        world.write("keep", f"#!/bin/sh\ncat > {world.path('typed')}\n", 0o700)
-        lines = f"auth required MODULE\nauth optional pam_exec.so expose_authtok quiet {world.path('keep')}\n"
-        world.pam("sudo", "timeout=20s", lines=lines)
-        result = world.play(items={"ruser": "games"}, answers=["hunter2"])
-        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
-        self.assertEqual(read(world.path("typed")).strip("\0"), "hunter2")
-        self.assertEqual(phone.count("sign-in request"), 0)
-
-    def test_an_answer_that_nobody_typed_rings_no_phone(self):
-        phone = self.phone("approve")
-        for answers in (["", ""], ["", "HANG UP"]):
-            with self.subTest(answers=answers):
-                result = world.play(items={"ruser": "games"}, answers=answers, reading_time=0)
-                self.assertEqual(result["codes"], [ABORT if "HANG UP" in answers else AUTHINFO_UNAVAIL])
-                self.assertEqual(result["texts"][:2], [self.PROMPT] * 2)
-        self.assertEqual(phone.count("sign-in request"), 0)
-        # A password comes as fast as it likes.
-        result = world.play(items={"ruser": "games"}, answers=["", "hunter2"], reading_time=0)
-        self.assertIn("password typed instead", result["log"][-1])
-
-    def test_nothing_for_an_answer_aborts(self):
-        for answer in (None, "HANG UP"):
-            with self.subTest(answer=answer):
-                self.assertEqual(world.play(items={"ruser": "games"}, answers=[answer])["codes"], [ABORT])
-
-    def test_as_second_factor_text_is_refused(self):
-        phone = self.phone("approve")
-        # pam_unix asks, fails for this user, and leaves the password for us; without it we alone decide.
-        world.pam("sudo", "timeout=20s", lines="auth optional pam_unix.so nodelay\nauth required MODULE\n")
-        for typed, code, requests in (("anything", AUTH_ERR, 0), ("", SUCCESS, 1)):
-            with self.subTest(typed=typed):
-                result = world.play(items={"ruser": "games"}, answers=["first", typed])
-                self.assertEqual(result["texts"][1], "Enter to approve on your phone: ")
-                self.assertEqual(result["codes"], [code])
-                self.assertEqual(phone.count("sign-in request"), requests)
-
-
-class SecureShell(Case):
-    def setUp(self):
-        super().setUp()
-        world.pam("sshd", "timeout=20s")
-
-    def play(self, **scene):
-        return world.play(service="sshd", own=False, items={"rhost": "192.0.2.9", "tty": "ssh"}, **scene)
-
-    def test_every_name_gets_the_same_prompt(self):
-        for name in (ENROLLED, WITHOUT_TOKEN, "no-such-user", "a b"):
-            with self.subTest(name=name):
-                result = self.play(user=name, answers=["wrong"])
-                self.assertEqual(result["texts"], [Prompts.PROMPT])
-                self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
-
-    def test_the_record_id_travels_in_the_pam_environment(self):
-        self.phone("approve")
-        result = self.play(answers=[""])
-        self.assertEqual(result["codes"], [SUCCESS])
-        self.assertRegex(result["variables"][0], "^IAMPASS_SESSION=[0-9a-f]{32}$")
-
-    def test_a_session_that_logind_does_not_know_is_refused_and_ended(self):
-        self.phone("approve")
-        result = self.play(answers=[""], calls=["authenticate", "open_session"])
-        self.assertEqual(result["codes"], [SUCCESS, SESSION_ERR])
-        self.assertEqual(result["variables"], [], "the user's shell would see it")
-        self.assert_no_session_is_left()
-
-    def test_a_denial_is_remembered_for_the_connection(self):
-        # Each scene is a process of its own with the same parent, as sshd's tries on one connection are.
-        phone = self.phone("deny")
-        self.assertEqual(self.play(answers=[""])["codes"], [MAXTRIES])
-        self.assertEqual(self.play(answers=[""])["codes"], [MAXTRIES])
-        self.assertEqual(phone.count("sign-in request"), 1)
-
-
-class BrokenFiles(Case):
+class BrokenFiles(SignInCase):
     """Broken or unsafe files answer PAM_SERVICE_ERR, whatever `fail` says."""
 
     def assert_service_error(self, told, shown=("IAMPASS is not configured; ask your administrator. Use your password.",)):

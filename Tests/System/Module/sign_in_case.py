@@ -1,0 +1,37 @@
+"""What tests of sign-ins share: a world with a service and a phone, and a look at what is left."""
+
+import unittest
+
+from world import World
+
+
+def world_with_a_phone():
+    """For a module's setUpModule; it is closed after the module's tests."""
+    world = World()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+    world.register_phone()
+    return world
+
+
+class SignInCase(unittest.TestCase):
+    #: The module sets it.
+    world = None
+
+    def setUp(self):
+        self.world.settings = {"server": self.world.address, "ca_file": self.world.certificate}
+        self.world.configure()
+        self.world.pam("sudo")
+        self.world.forget_attempts()
+        # One that could not be ended in time lives on.
+        self.known = self.world.phone_status()["sessions"]
+
+    def phone(self, answer, *words):
+        phone = self.world.phone(answer, *words)
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        return phone
+
+    def assert_no_session_is_left(self):
+        known = {session["id"] for session in self.known}
+        self.assertEqual([one for one in self.world.phone_status()["sessions"] if one["id"] not in known], [])
