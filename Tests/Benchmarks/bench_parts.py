@@ -145,7 +145,7 @@ class CountingProxy:
             with self._outward.wrap_socket(client, server_side=True) as outer, \
                     socket.create_connection(self._target) as plain, \
                     self._inward.wrap_socket(plain, server_hostname="127.0.0.1") as inner:
-                # Else a small message waits for what the other side has yet to acknowledge.
+                # Otherwise a small message waits for the other side's acknowledgement.
                 for connection in (outer, inner):
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 while request := read_message(outer):

@@ -133,7 +133,7 @@ class Firefox(Browser):
             self.process.kill()
             self.process.wait()
             raise
-        # Else text that names a file is taken for an upload.
+        # Otherwise a text that names a file counts as an upload.
         return WebDriver(self.connection, file_detector=UselessFileDetector())
 
     def port(self, profile):

@@ -45,7 +45,7 @@ class Registrations(PhonePageTest):
         self.assertFalse(extractable)
         self.assertEqual(curve, "P-256")
 
-    def test_is_the_same_phone_after_the_browser_loads_it_anew(self):
+    def test_is_the_same_phone_after_the_browser_reloads_it(self):
         self.register()
         self.browser.open(self.office.address + "/phone/")
         self.connected()

@@ -57,7 +57,7 @@ class Start(unittest.TestCase):
         said = self.log("--public-url", "https://iampass.example.org", "--trusted-proxy", "192.0.2.1")
         self.assertNotIn("phones need a DNS name", said)
 
-    def test_refuses_an_authority_that_is_none(self):
+    def test_refuses_an_authority_without_a_certificate(self):
         self.assertIn("--push-ca", self.log("--push-ca", os.devnull))
 
 

@@ -19,7 +19,7 @@ TOKEN = "token-of-the-user-0123456789"
 START = f"/authentication/authenticate_user/application/{TOKEN}"
 STATUS, LOGOUT = "/s", "/l"
 
-# Longer than any run here takes on a machine that is very busy; a test that reaches it fails.
+# Longer than any run here on a very busy machine. A test that reaches it fails.
 PATIENCE = 600
 
 

@@ -50,7 +50,7 @@ class Leaving(gdb.Breakpoint):
 
 
 def main():
-    # Symbols of libc alone: of all thirty libraries they take seconds.
+    # Symbols of libc only: those of all thirty libraries take seconds.
     for setting in ("pagination off", "confirm off", "breakpoint pending on", "debuginfod enabled off",
                     "auto-solib-add off", "startup-with-shell off"):
         gdb.execute("set " + setting)

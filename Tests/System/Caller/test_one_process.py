@@ -8,9 +8,9 @@ import unittest
 from caller import LOGOUT, PATIENCE, START, CallerWorld, Report, ServedCase, asked
 from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS, read, run
 
-# A login takes 0.1 s here, with both its workers and the service in Python; more would only take longer.
+# A login takes 0.1 s here, with both its workers and the service in Python. More logins show nothing new.
 MANY = 1000
-# After these everything that is made once is there.
+# After these logins everything that is made once exists.
 FIRST = 100
 
 # In seconds, for all logins on a busy machine. Under valgrind one login takes 0.15 s.
@@ -44,7 +44,7 @@ class ManyLogins(Case):
         service = self.serve()
         report = self.log_in(f"count={MANY}", f"measure-after={FIRST}", environment=EXACT)
         self.assertEqual(len(report.codes), MANY)
-        # On a busy machine a few of so many may not be told within their 2 s.
+        # On a busy machine a few of so many may miss their 2 s.
         self.assertGreater(asked(service, LOGOUT), MANY * 0.97, "each was ended at the service")
         first, last = report.memory[FIRST], report.memory[MANY]
         self.assertLess(last["heap"] - first["heap"], GREATEST_GROWTH, report.memory)
@@ -60,7 +60,7 @@ class ManyLogins(Case):
 
     def test_valgrind_finds_nothing_lost_nothing_wrong_and_no_growth(self):
         self.serve()
-        # Its debugging information is of a newer kind than valgrind 3.19 reads.
+        # Its debugging information is too new for valgrind 3.19.
         run("strip", "--strip-debug", world.path("pam_iampass.so"))
         kept = [self.bytes_kept_after(count) for count in (FIRST_WATCHED, WATCHED)]
         self.assertLess(kept[1] - kept[0], WATCHED - FIRST_WATCHED, "some of it for each login")
@@ -92,7 +92,7 @@ class Loading(Case):
 class Threads(Case):
     def test_sixteen_threads_sign_in_at_once(self):
         service = self.serve()
-        # All count as the user's own until they are approved.
+        # All requests count as the user's own until they are approved.
         world.configure(max_requests="20")
         report = self.log_in("threads=16")
         self.assertEqual(len(report.codes), 16)

@@ -12,9 +12,9 @@ from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, re
 
 NOBODY = 65534
 OTHER_TOKEN = "other-token-of-the-user-012345"
-# Larger than what is read at once, so that a mix would show: 1 MB.
+# Larger than one read, so that a mix would show: 1 MB.
 MANY_USERS = "".join(f"user{number}:token-of-another-user\n" for number in range(30_000))
-# A tenth of a second each; the file changes some hundred times in it.
+# A tenth of a second each, in which the file changes some hundred times.
 LOGINS = 60
 
 
@@ -66,7 +66,7 @@ class Swaps(Case):
         other = START.replace(TOKEN, OTHER_TOKEN)
         service.behaviour[other] = service.behaviour[START]
         self.keep("users")
-        # The line is at one end of the one file and at the other end of the other: a mix has two lines or none.
+        # The line is at the beginning of one file and at the end of the other: a mix has two lines or none.
         world.write("old", f"{ENROLLED}:{TOKEN}\n{MANY_USERS}")
         world.write("new", f"{MANY_USERS}{ENROLLED}:{OTHER_TOKEN}\n")
         with swapped("users", [self.linked("old"), self.linked("new")]):
@@ -81,7 +81,7 @@ class Swaps(Case):
         world.write("elsewhere", f"application_id = elsewhere\napplication_secret = {SECRET}\n")
         with swapped("credentials", [self.linked("real"), lambda path: os.symlink(world.path("elsewhere"), path)]):
             report = world.log_in(f"count={LOGINS}")
-        # Some of these are ended by the helper: their credentials were gone again when the handle was closed.
+        # The helper ends some of these: their credentials were missing again when the handle was closed.
         self.assertLessEqual(set(report.codes), {SUCCESS, SERVICE_ERR})
         self.assertEqual([request.path for request in service.requests if "elsewhere" in request.path], [])
 
@@ -145,7 +145,7 @@ class TwoAtOnce(Case):
 
     def test_where_one_request_is_left_eight_logins_at_once_send_one(self):
         slow = world.compile("slow_counting.c", "-shared", "-fPIC")
-        # A denial, which is never taken back, so that it does not matter who is quicker.
+        # A denial is never cancelled, so that the order does not matter.
         service = self.serve("cancelled")
         world.configure(max_requests="1")
         report = world.log_in("threads=8", environment={**os.environ, "LD_PRELOAD": slow})

@@ -35,7 +35,7 @@ class Case(ServedCase):
         codes = {}
         for value in values:
             world.forget_attempts()
-            # Ends by a signal fail here.
+            # An end by a signal fails here.
             report = world.log_in(f"limit={name}:{value}", *options, service=service)
             self.assertEqual((report.changed, report.printed), ([], ""), (name, value))
             codes[value] = report.codes[0]
@@ -57,7 +57,7 @@ class Limits(Case):
                 self.assert_refused_or_served(codes, {AUTHINFO_UNAVAIL, MODULE_UNKNOWN, PAM_START_REFUSED})
 
     def test_little_address_space(self):
-        # KiB; the module and its libraries take 12 MB of it.
+        # In KiB. The module and its libraries take 12 MB of it.
         for service, step in ((UNWATCHED, 256), (WATCHED, 1024)):
             with self.subTest(service=service):
                 self.serve()
@@ -68,7 +68,7 @@ class Limits(Case):
         self.serve()
         world.pam("opened", lines="session required MODULE\n")
         codes = self.codes_under("AS", range(8 * 1024, 24 * 1024 + 1, 512), "opened", "session")
-        # Where the module can be loaded at all.
+        # If the module can be loaded at all.
         self.assertLessEqual(set(codes.values()), {SUCCESS, MODULE_UNKNOWN, BUF_ERR}, codes)
         self.assertEqual(codes[24 * 1024], SUCCESS)
 
@@ -102,7 +102,7 @@ class Disk(Case):
             asked_before = self.serve()
             report = self.log_in(mounts, service)
             self.assertEqual((report.codes, report.changed, report.printed), ([code], [], ""), (mounts, service))
-            # What was started is ended.
+            # Everything that was started has ended.
             self.assertEqual(asked(asked_before, START), asked(asked_before, LOGOUT), (mounts, service))
 
     def test_this_disk_serves_where_there_is_room(self):
@@ -154,7 +154,7 @@ class Memory(Case):
 
     def assert_refused(self, report):
         self.assertNotIn(SUCCESS, report.codes)
-        # Ended with a code that is a refusal, or by the runtime.
+        # It ended with a refusal's code, or the runtime ended it.
         self.assertTrue(report.codes or report.exit_status in ENDS_FOR_WANT_OF_MEMORY, report.exit_status)
 
     def test_no_failed_allocation_turns_a_denial_into_a_sign_in(self):

@@ -13,10 +13,10 @@ import unittest
 from caller import LOGOUT, START, STATUS, CallerWorld, Report, approving_service, asked, status
 from world import ABORT, SUCCESS, read
 
-# What is waited for below takes a tenth of a second; on a busy machine some seconds.
+# The waits below take a tenth of a second, and some seconds on a busy machine.
 LONGEST = 60
 
-# What the module waits for, to cancel its request.
+# The module's wait for the cancellation of its request.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -118,7 +118,7 @@ class Ignored(Case):
                     self.press_control_c()
                 self.assertEqual((host.returncode, host.report.codes, host.report.changed), (0, [ABORT], []))
                 self.assertEqual(asked(service, LOGOUT), 1)
-                # What the host had blocked it finds as without the module.
+                # The host finds the signals that it had blocked as without the module.
                 self.assertEqual("pending SIGINT" in host.report.text, blocked)
 
     def test_a_signal_that_no_terminal_sent_is_ignored(self):
@@ -133,7 +133,7 @@ class Ignored(Case):
 
 class JobControl(Case):
     def test_a_host_that_is_stopped_goes_on_where_it_was(self):
-        # SIGSTOP: a process group without a shell, as a test's may be, does not stop by SIGTSTP.
+        # SIGSTOP: SIGTSTP does not stop a process group without a shell, such as a test's.
         with self.waiting() as (host, service):
             host.send_signal(signal.SIGSTOP)
             wait_until(lambda: " T " in read(f"/proc/{host.pid}/stat"), "it was not stopped")

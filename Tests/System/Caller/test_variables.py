@@ -12,10 +12,10 @@ import unittest
 from caller import HERE, CallerWorld, approving_service
 from world import SUCCESS, read, run
 
-# A worker takes a second to be watched; then it has what is left of the time for a request.
+# Attaching to a worker takes a second. The rest of the time is for its request.
 LONGEST_RECORDING = 120
 
-# Scenes that go through different code, by what they change of the configuration.
+# Scenes that run different code, by their changes to the configuration.
 SCENES = {
     "approved": {},
     "the system's authorities": {"ca_file": None},
@@ -25,7 +25,7 @@ SCENES = {
     "no server": {"server": None},
 }
 
-# What other machines have for name services would ask for variables of its own.
+# Other machines' name services would ask for their own variables.
 OWN_NAME_SERVICES = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/nsswitch.conf; exec "$@"')
 NAME_SERVICES = "passwd: files\ngroup: files\nhosts: files dns\n"
 
@@ -116,7 +116,7 @@ def listed(who):
 
 class Variables(unittest.TestCase):
     def test_the_recorder_sees_what_is_asked_for(self):
-        """Else nothing new would be found."""
+        """Otherwise nothing new would be found."""
         self.assertIn(("TZ", "libc.so.6"), recorded["caller"])
         self.assertIn((WALK, "pam_iampass.so"), recorded["caller"])
         self.assertIn(("SSLKEYLOGFILE", "libcurl.so.4"), recorded["worker"])

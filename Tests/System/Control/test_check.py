@@ -148,7 +148,7 @@ class Check(unittest.TestCase):
         self.assert_problem("not trusted", "setup --ca FILE")
 
     def test_a_certificate_that_ends_soon_is_a_warning(self):
-        # It was made for two days, maybe in this very second.
+        # It is valid for two days, and was perhaps made in this very second.
         self.assert_problem("certificate ends in (?:2 days|1 day|0 days)$", "renew", level="warning")
 
     def test_a_wrong_secret_is_a_problem(self):
@@ -188,7 +188,7 @@ class Check(unittest.TestCase):
         self.assert_problem("login is in services, but its PAM stack", "enable", level="warning")
 
     def test_a_second_factor_in_a_service_that_is_not_listed_is_a_problem(self):
-        # One that people sign in through, one that nobody thinks of, a copy, and one that asks nobody.
+        # A service for sign-ins, a forgotten one, a copy, and one that asks nobody.
         for service in ("su", "vlock", "su.save", "cron"):
             world.pam(service, lines="auth required pam_unix.so\nauth required MODULE\n")
         for service, level in (("su", "problem"), ("vlock", "warning")):

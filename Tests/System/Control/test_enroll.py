@@ -206,7 +206,7 @@ class SharedToken(Case):
 class Waiting(Case):
     def waiting(self, *words, **options):
         child = world.terminal(*(words or ("enroll", self.name)), timeout=30, **options)
-        # To the line's end: what comes in pieces matches too early.
+        # To the line's end: a piece of the line would match too early.
         child.expect(rf"({LINK})\r?\n")
         link = child.match.group(1)
         child.expect_exact("waiting for ")
@@ -225,23 +225,23 @@ class Waiting(Case):
         self.assertEqual(world.finish(child), 0)
         self.assertEqual(world.phone_status()["sessions"], [])
 
-    def test_the_waiting_line_is_no_wider_than_the_terminal(self):
+    def test_the_waiting_line_fits_the_terminal(self):
         child, _ = self.waiting(columns=40)
-        # Some turns of it.
+        # Some turns of the waiting line.
         for _ in range(8):
             child.expect(r"\r[|/\\-] ")
         child.sendintr()
         self.assertEqual(world.finish(child), INTERRUPTED)
         turns = re.findall(r"\r([|/\\-] [^\r\n]*)", child.screen.getvalue())
         self.assertGreater(len(turns), 8)
-        # In the last one stands what Ctrl-C echoes.
+        # The last line contains the echo of Ctrl-C.
         self.assertEqual({len(turn) for turn in turns[:-1]}, {39})
 
     def test_where_no_cursor_moves_the_wait_is_said_once(self):
         for environment in ({"TERM": "dumb"}, {"LC_ALL": "C"}):
             with self.subTest(environment=environment):
                 child, _ = self.waiting(environment=environment)
-                # Longer than some looks at the service.
+                # Longer than some polls of the service.
                 with self.assertRaises(pexpect.TIMEOUT):
                     child.expect_exact("waiting for ", timeout=3)
                 child.sendintr()
@@ -274,7 +274,7 @@ class Waiting(Case):
         self.assertIn("the link stays good", child.screen.getvalue())
         self.register(link)
 
-    def test_who_has_a_phone_is_warned(self):
+    def test_a_user_with_a_phone_is_warned(self):
         self.register(json.loads(self.enroll("--json").out)["register_url"])
         done = self.enroll()
         self.assertIn(f"warning: {self.name} has a phone already", done.err)

@@ -19,7 +19,7 @@ ADD, DELETE = "/management/add_users/application", "/management/delete_users/app
 LINK = "/management/device_registration_link/application/token-1"
 LOST = "/management/lost_user_mobile_device/application/token-1"
 HAS_PHONE = "/management/has_registered_mobile_device/application/token-1"
-# A call's bound is 15 s; the program starts and stops, too.
+# A call's limit is 15 s. The program also starts and stops.
 BOUND = 45
 
 

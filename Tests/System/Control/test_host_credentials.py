@@ -45,7 +45,7 @@ class Setup(Case):
         self.assertNotIn("hint: make a host credential", self.set_up.text)
         own = "--credentials FILE"
         self.assertIn(f"next: iampassctl user add NAME {own}, iampassctl enroll NAME {own}, iampassctl enable\n", self.set_up.out)
-        # What the service is held to stands in the configuration.
+        # The configuration contains what the service must sign.
         self.assertEqual(read(world.path("credentials")), "".join(self.made.out.splitlines(True)[:2]))
 
     def test_with_the_applications_own_it_recommends_one(self):

@@ -17,7 +17,7 @@ SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 # A call's bound is 15 s. The longest command makes two calls (an addition that may have arrived is taken back),
 # `check` some more; the rest is for a slow machine. Seconds.
 BOUND, BOUND_OF_CHECK = 45, 90
-# They mostly wait.
+# They mostly wait, so that they run at once.
 AT_ONCE = 12
 NONSENSE = {
     "wrong_types": b'{"status":"true","users":[],"register_url":7,"device_registered":"no"}',

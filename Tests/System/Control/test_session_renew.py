@@ -77,7 +77,7 @@ class Renewal(unittest.TestCase):
         done = world.ctl("session", "renew", OLD)
         self.assertEqual((done.code, done.err), (0, ""))
         new = re.search(r"^([0-9a-f]{32}): goes on for 2h0m$", done.out, re.MULTILINE)[1]
-        # What the phone shows is what it approves.
+        # The phone shows what it approves.
         phone.wait_for("sshd: stay signed in")
         records = self.records()
         self.assertEqual(set(records), {OLD, new})

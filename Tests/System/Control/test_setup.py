@@ -54,7 +54,7 @@ class ByOptions(SetupCase):
         done = world.ctl(*words, cwd=folder)
         self.assertEqual(done.code, 0, done.text)
 
-    def test_a_secret_file_that_is_no_file_is_refused(self):
+    def test_a_secret_file_that_is_not_a_file_is_refused(self):
         os.mkfifo(world.path("fifo"))
         self.addCleanup(os.unlink, world.path("fifo"))
         for path in (world.path("fifo"), "/dev/zero", world.folder):

@@ -32,13 +32,13 @@ class Killed(SetupCase):
                 world.write(name, re.sub("signed_.* = required\n", "", text), int(mode, 8))
             began = time.monotonic()
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            # The first run is left alone, and says how long one takes here.
+            # The first run is not killed, and shows how long a run takes here.
             if whole:
                 time.sleep(whole * step / 32)
                 process.kill()
             process.wait()
             whole = whole or time.monotonic() - began
-            # Takes the lock, and changes nothing by itself.
+            # Takes the lock, and itself changes nothing.
             world.ctl("user", "remove", "nobody-of-this-name", "--force")
             is_new = other in read(world.path("credentials"))
             for key in ("signed_replies", "signed_targets"):

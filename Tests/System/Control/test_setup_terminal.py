@@ -56,7 +56,7 @@ class AtATerminal(SetupCase):
             child.sendline(answer)
         child.expect_exact(SECRET)
         self.assertTrue(child.waitnoecho(60))
-        # Held open here: the terminal's state outlives the program.
+        # Kept open here, since the terminal's state outlives the program.
         with open(f"/proc/{child.pid}/fd/0") as terminal:
             child.sendintr()
             child.expect(pexpect.EOF)

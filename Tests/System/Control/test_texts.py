@@ -93,7 +93,7 @@ class Messages(Golden):
         else:
             answer = world.ctl(*words, *options)
         text = answer.text.replace(world.folder, "FOLDER")
-        # What the machine itself has: its helper, its users, its PAM services.
+        # Findings about this machine: its helper, its users, its PAM services.
         text = re.sub(r"(?m)^(?:ok|warning).*(?:systemd|helper|without a token|PAM).*\n(?: +hint:.*\n)?", "", text)
         text = re.sub(r"(?m)^\d+ ok, .*\n", "", text)
         return f"$ iampassctl {' '.join(words)}\n{text}exit {answer.code}\n\n"

@@ -46,7 +46,7 @@ class FullDisk(Case):
         self.addCleanup(run, "umount", self.folder)
         for name in ("iampass.conf", "credentials"):
             shutil.copy(world.path(name), self.folder)
-        # Without the one there is still something to write.
+        # Without that user there is still something to write.
         self.assertEqual(self.small("add", "daemon", "bin").code, 0)
         self.users = read(os.path.join(self.folder, "users"))
         with open(os.path.join(self.folder, "filler"), "wb", buffering=0) as file:
@@ -80,10 +80,10 @@ class Output(Case):
                 done = world.ctl_to_a_full_disk("user", *words)
                 self.assertEqual((done.code, done.err), (IO_ERROR, "iampassctl: standard output: No space left on device\n"))
 
-    def test_a_reader_that_is_gone_is_no_error(self):
+    def test_a_reader_that_has_left_is_not_an_error(self):
         world.write("users", "".join(f"user{number}:{number}\n" for number in range(20_000)))
         words = f"{program('iampassctl')} user list --config {world.path('iampass.conf')}"
-        # The shell's own child gets SIGPIPE, and one that ignores it an error.
+        # The shell's own child gets SIGPIPE. A child that ignores SIGPIPE gets an error.
         for before in ("", "trap '' PIPE; "):
             done = subprocess.run(["bash", "-c", f"{before}{words} | head -1"], capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual((done.stdout, done.stderr), ("user0\n", ""))
@@ -109,7 +109,7 @@ class Add(Case):
         self.assertEqual(self.user("add", "daemon", "--token", "from-elsewhere").code, 0)
         self.assertEqual(world.users(), {"daemon": "from-elsewhere"})
 
-    def test_a_token_for_who_has_another_is_refused(self):
+    def test_a_token_for_a_user_with_another_is_refused(self):
         self.user("add", "daemon")
         before = world.users()
         done = self.user("add", "daemon", "--token", "other")
@@ -151,7 +151,7 @@ class Add(Case):
                 self.assertEqual(self.user("add", "--force", "--", name).code, USAGE)
                 self.assertEqual(world.users(), {})
 
-    def test_a_user_whom_the_system_does_not_know_needs_force(self):
+    def test_a_user_unknown_to_the_system_needs_force(self):
         done = self.user("add", "daemon", "no-such-user")
         self.assertEqual((done.code, world.users()), (NO_USER, {}))
         self.assertIn("--force", done.err)
@@ -176,7 +176,7 @@ class Add(Case):
         self.assertIn("users:1: not a line of text", done.err)
 
     def test_a_crash_in_between_is_repaired_by_running_it_again(self):
-        # As a kill behind the file leaves it: the service has never heard of this token.
+        # As after a kill between file and service: the service does not know this token.
         world.write("users", "daemon:" + "c" * 32 + "\n")
         self.assertEqual(self.user("add", "daemon").code, 0)
         self.assertTrue(self.has_token_at_the_service("c" * 32))
@@ -219,7 +219,7 @@ class Add(Case):
             done = world.ctl(*words, "--credentials", "/nonexistent")
             self.assertEqual((done.code, done.err), (NO_INPUT, "iampassctl: /nonexistent is missing\n"))
 
-    def test_a_worker_that_is_not_there_is_no_helper(self):
+    def test_a_missing_worker_does_not_count_as_a_helper(self):
         self.addCleanup(world.settings.pop, "worker", None)
         world.configure(worker=world.path("missing"))
         done = self.user("add", "daemon")
@@ -295,7 +295,7 @@ class ListAndShow(Case):
     def test_a_hundred_thousand_users_are_listed(self):
         world.write("users", "".join(f"user{number}:{number:032x}\n" for number in range(100_000)))
         self.addCleanup(world.write, "users", "")
-        # It takes a fraction of a second: a way through the file for each user would take minutes.
+        # It takes a fraction of a second. Reading the file again for each user would take minutes.
         done = subprocess.run(
             [program("iampassctl"), "user", "list", "--config", world.path("iampass.conf")], capture_output=True, timeout=60)  # fmt: skip
         self.assertEqual(len(done.stdout.splitlines()), 100_000)

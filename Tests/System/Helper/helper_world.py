@@ -19,7 +19,7 @@ SESSION_SECRET = "Canary-session-secret-0x"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 ACTIVE = reply(200, b'{"session_status":"active","authenticated":true}')
 DONE = reply(200, b'{"status":true}')
-#: In a mount namespace of its own the helper takes these for logind's files.
+#: In its own mount namespace the helper sees these as logind's files.
 IN_A_NAMESPACE = """
 mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/sessions && mount --bind "$1" /run/systemd/sessions && shift && exec "$@"
 """
@@ -61,7 +61,7 @@ class HelperWorld(World):
             f"LEADER={self.leader.pid}\n")
         for folder in ("run", "run/sessions"):
             os.makedirs(self.path(folder), 0o700, exist_ok=True)
-        # Whole at once, as the module writes them.
+        # Written at once, as the module writes them.
         self.write(f"run/{identity}", json.dumps(record))
         os.rename(self.path("run", identity), self.path("run/sessions", identity))
         return session
@@ -107,7 +107,7 @@ class HelperWorld(World):
         return ticks / CLOCK_TICKS
 
     def peak_kilobytes(self):
-        # One that is ending has no memory any more.
+        # An ending process no longer has memory.
         found = [re.search(r"VmHWM:\s*(\d+)", read(f"/proc/{pid}/status")) for pid in self.processes()]
         return max(int(one[1]) for one in found if one)
 

@@ -6,7 +6,7 @@ import unittest
 from helper_world import program
 
 USAGE = 64
-#: One that starts after all leaves nothing in this machine's /run.
+#: A helper that starts by mistake leaves nothing in this machine's /run.
 IN_A_NAMESPACE = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh")
 
 

@@ -36,11 +36,11 @@ class Case(ServedCase):
 class Memory(Case):
     def test_a_session_that_is_over_leaves_no_secret_in_memory(self):
         self.assertIn("secret of the session", self.names(self.pid), "the search finds nothing")
-        # Its leader's end is the session's.
+        # The session ends with its leader.
         self.world.leader.kill()
         self.world.leader.wait()
         until(lambda: not self.world.watched(), "the record stays")
-        # The record goes a moment before what was known of it.
+        # The record disappears a moment before its notes.
         until(lambda: not self.names(self.pid) - {"application secret"}, lambda: f"left: {self.names(self.pid)}", 20)
 
     def test_the_worker_never_has_a_secret_that_signs(self):

@@ -13,12 +13,12 @@ from hostile_replies import reply
 from scripted_bus import ScriptedBus
 from world import read
 
-#: Sessions of a crowd. All are asked about every five seconds.
+#: The number of sessions. The helper asks about all of them every five seconds.
 MANY = 500
-#: The helper's and its worker's together, of one processor: most of it is the worker's TLS.
+#: The share of one processor for helper and worker together: mostly the worker's TLS.
 GREATEST_SHARE = 0.9
 GREATEST_KILOBYTES = 30 * 1024
-#: What a share is measured over, in seconds.
+#: In seconds: the time over which a share is measured.
 LOOK = 15
 
 
@@ -96,7 +96,7 @@ class Doors(Case):
         inodes = {match[1] for pid in self.world.processes() for match in self.sockets(pid)}
         self.assertTrue(inodes, "no sockets are seen")
         listening = subprocess.run(["ss", "-Hlnxtue"], capture_output=True, text=True, check=True).stdout
-        # The bus and the service of this test do listen.
+        # This test's bus and service also listen.
         self.assertIn(self.world.path("bus"), listening)
         found = set(re.findall(r"ino:(\d+)", listening)) | set(re.findall(r" (\d+) +\* ", listening))
         self.assertEqual(inodes & found, set())
@@ -179,7 +179,7 @@ class NextStart(Case):
         self.world.helper.process.kill()
         self.world.helper.process.wait()
         kept = json.loads(read(path))
-        # This computer's, and an earlier start's.
+        # From this computer, and from an earlier boot.
         self.world.write("state/open/" + identity, json.dumps({**kept, "boot": "0" * 32}))
         os.remove(self.world.path("run", "sessions", identity))
         self.assertEqual(self.asked("/l"), 0)

@@ -1,4 +1,4 @@
-"""A service that meant well and then shows each fault: the helper ends no session, and goes on when it is well again.
+"""A good service that then shows each fault: the helper ends no session, and goes on when the service recovers.
 
 Every fault has a session of its own, and all are shown at once. The three scenes are played once, in parallel; the tests
 look at what happened.
@@ -14,7 +14,7 @@ from hostile_service import SERVICES, HostileService
 from http2_service import FAULTS as HTTP2_FAULTS
 from http2_service import STATUS_200, HTTP2Service, answer
 
-#: Statuses that say nothing of a session, or two things at once. Words such as "closed" do say something.
+#: Statuses that say nothing about a session, or two things at once. Words such as "closed" do say something.
 UNCLEAR = {
     "authenticated_false": '{"session_status":"active","authenticated":false}',
     "trailing": '{"session_status":"closed"}x',
@@ -33,7 +33,7 @@ NO_UTF_8 = {
     "surrogate": b"\xed\xa0\x80", "too_great": b"\xf4\x90\x80\x80", "latin_1": "geschlossen für".encode("latin-1"),
 }  # fmt: skip
 CLOSED = b'{"session_status":"closed","authenticated":false}'
-#: A body that says the end, under codes that do not.
+#: A body that reports the end, under status codes that do not.
 CODES = (201, 202, 206, 300, 301, 302, 307, 308, 304, 400, 401, 402, 403, 418, 429, 500, 502, 503, 504)
 #: A silent reply takes 15 s, and then the next is asked; in seconds.
 FAULTY_TIME = 25
@@ -41,7 +41,7 @@ FAULTY_TIME = 25
 NOTICE_TIME = 130
 #: The helper's pace with its spread if replies are not held, in seconds.
 LEAST_PAUSE = 4
-#: A service becomes another one at its own place.
+#: The service is replaced by another one at its own address.
 CONNECTIONS = [name for name, words in SERVICES.items() if name not in ("good", "no_address") and "address" not in words]
 #: Over HTTP/2 the helper lets the service hold a reply for 55 s, so that it notices these after 70 s. By then it would
 #: ask after the others a minute later only.
@@ -200,7 +200,7 @@ class ConnectionsScene(Scene):
         for name, service in self.services.items():
             if name in HTTP2_FAULTS:
                 service.answer_by([good])
-                # What would go on for a minute ends with its connection.
+                # A fault that would go on for a minute ends with its connection.
                 if name in LASTING or name.endswith("_flood"):
                     service.hang_up()
             elif name == "gone":
@@ -250,7 +250,7 @@ class Case:
         for lines in self.scene.logs:
             complaints = [line for line in lines if "cannot ask about" in line]
             self.assertTrue(complaints, lines)
-            # One a minute, however many sessions and tries.
+            # One line a minute, however many sessions and attempts.
             self.assertLessEqual(len(complaints), 2 + self.scene.logged_seconds / 60 * 2)
             for line in lines:
                 self.assertLess(len(line), 1_200)
@@ -277,7 +277,7 @@ class Replies(Case, unittest.TestCase):
 
 
 class Connections(Case, unittest.TestCase):
-    #: Once more at once, also where a service says that it has not looked at a request (RFC 9113, §8.7).
+    #: Once more at once, also if a service says that it did not process a request (RFC 9113, §8.7).
     tries = 2
 
     def setUp(self):

@@ -290,7 +290,7 @@ class Trial(ControlTestCase):
         self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
         self.assert_nothing_is_left_of_it()
 
-    def test_a_password_is_no_sign_in_by_phone(self):
+    def test_a_password_does_not_count_as_a_sign_in_by_phone(self):
         with self.host.service_down():
             child = self.sudo()
             child.expect(r"password for alice: |Password: ")
@@ -299,7 +299,7 @@ class Trial(ControlTestCase):
         self.end()
         self.assertEqual(self.has_profiles(), [])
 
-    def test_what_a_user_writes_or_logs_is_no_sign_in(self):
+    def test_a_users_own_files_and_log_lines_do_not_count_as_a_sign_in(self):
         line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- record=none"
         words = f"logger --priority authpriv.notice --tag sudo {shlex.quote(line)}; echo alice sudo >>{TRIAL_NOTES}"
         self.assertIn("ermission denied", self.host.run("sh", "-c", words, user="visitor", check=False))

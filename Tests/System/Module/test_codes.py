@@ -70,7 +70,7 @@ class Codes(unittest.TestCase):
         phone.wait_for("denied: the terminal shows another code")
         self.assertEqual(phone.count("sign-in request"), 1)
 
-    def test_a_slip_of_the_finger_is_no_wrong_code(self):
+    def test_a_slip_of_the_finger_does_not_count_as_a_wrong_code(self):
         phone = self.phone("ask")
         with world.playing() as results:
             code = world.code_on_the_screen()

@@ -46,7 +46,7 @@ class Endings(SignInCase):
         self.assertGreater(result["calls"][0]["seconds"], 4.5)
         # The cancellation and the worker's farewell take a second each at most.
         self.assertLess(result["calls"][0]["seconds"], 9)
-        # A second request would take as long again.
+        # A second request would take the same time again.
         self.assertLess(result["calls"][1]["seconds"], 4)
         self.assertEqual(phone.count("sign-in request"), 1)
         self.assertEqual(result["texts"][-1], "IAMPASS: not answered in time. Use your password.")
@@ -121,7 +121,7 @@ class Endings(SignInCase):
         scene = {"user": composed, "files": {"/etc/passwd": world.path("passwd")}}
         result = world.play(renaming={"at": APPROVE, "to": decomposed}, **scene)
         self.assertEqual(result["codes"], [ABORT], result)
-        # So that the refusal above is the name's doing.
+        # This shows that the name caused the refusal above.
         self.assertEqual(world.play(renaming={"at": APPROVE, "to": composed}, **scene)["codes"], [SUCCESS])
 
     def test_a_service_that_is_not_listed_is_left_alone(self):
@@ -202,7 +202,7 @@ class Additions(SignInCase):
         self.addCleanup(world.configure, signed_replies=None)
         self.assertEqual(world.play()["codes"], [SUCCESS])
 
-    def test_the_phone_shows_who_asks_and_from_where(self):
+    def test_the_phone_shows_a_requests_user_and_source(self):
         phone = self.phone("deny")
         world.configure(send_context="yes")
         self.addCleanup(world.configure, send_context=None)

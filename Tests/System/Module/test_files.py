@@ -21,7 +21,7 @@ def setUpModule():
 
 class Case(unittest.TestCase):
     def setUp(self):
-        # Nobody listens there; no broken file may get as far.
+        # Nobody listens there. With a broken file the module must not even connect.
         world.settings = {"server": "https://127.0.0.1:1"}
         world.configure()
         world.write("credentials", CREDENTIALS)
@@ -56,7 +56,7 @@ class Kinds(Case):
         "zeros": (lambda path: os.mknod(path, 0o020600, os.makedev(1, 5)), "is not a regular file"),
     }  # fmt: skip
 
-    def test_what_is_no_file_is_refused_at_once(self):
+    def test_anything_but_a_file_is_refused_at_once(self):
         for name in ("iampass.conf", "credentials"):
             for kind, (made, told) in self.KINDS.items():
                 with self.subTest(name=name, kind=kind):
@@ -108,7 +108,7 @@ class Texts(Case):
         "escape": b"server = \x1b[2J\n",
     }  # fmt: skip
 
-    def test_a_configuration_that_is_no_text_is_refused_with_its_line(self):
+    def test_a_configuration_that_is_not_text_is_refused_with_its_line(self):
         for name, line in self.LINES.items():
             with self.subTest(name=name):
                 self.setUp()

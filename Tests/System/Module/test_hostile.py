@@ -141,7 +141,7 @@ class Replies(Case):
                 self.serve(status=status(text))
                 self.play(AUTHINFO_UNAVAIL)
 
-    def test_every_other_word_is_no_approval(self):
+    def test_no_other_word_approves(self):
         words = {"cancelled": MAXTRIES, "timeout": AUTH_ERR, "failed": AUTH_ERR, "closed": AUTH_ERR, "walkaway": AUTH_ERR}
         words.update({word: AUTH_ERR for word in ("Active", "maybe", "active ", "aktiv\u202e", "", "a" * 5_000)})
         for word, code in words.items():
@@ -262,7 +262,7 @@ NO_WORKER = "the network worker of this computer does not work; ask your adminis
 class Workers(Case):
     """A worker that does not do its work never opens, whatever `fail` says."""
 
-    def test_a_worker_that_is_none_is_unavailable(self):
+    def test_another_program_as_worker_is_unavailable(self):
         self.serve()
         self.addCleanup(world.pam, "sudo", USUAL)
         for text in ("#!/bin/sh\nexit 0\n", "#!/bin/sh\nkill -9 $$\n", "#!/bin/sh\necho garbage >&3\n", "", "not a program"):
@@ -312,7 +312,7 @@ class Surroundings(Case):
                 self.assertIn(world.play(limits=limits)["codes"][0], (SUCCESS, AUTHINFO_UNAVAIL, SERVICE_ERR, ABORT))
 
     def test_limits_that_cannot_be_raised_are_served_where_they_are_enough(self):
-        # The worker's own are 256 descriptors and 512 MiB; a sign-in takes far less.
+        # The worker's own limits are 256 descriptors and 512 MiB. A sign-in takes far less.
         for limits in ({"NOFILE": 255}, {"NOFILE": 64}, {"AS": 511 << 20}, {"AS": 300 << 20}, {"NOFILE": 64, "AS": 300 << 20}):
             with self.subTest(limits=limits):
                 self.serve()

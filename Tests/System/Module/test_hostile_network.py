@@ -14,7 +14,7 @@ from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SUCCESS
 from http2_service import FAULTS as HTTP2_FAULTS
 from http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
 
-#: What is above the bound that the worker keeps, for a machine that is slow; in seconds.
+#: In seconds, beyond the worker's own limit, for a slow machine.
 SLOWNESS = 4
 
 
@@ -26,7 +26,7 @@ def setUpModule():
 class FullListener:
     """A port whose queue is full: the kernel drops further SYNs, as a black hole would."""
 
-    #: One waits in a queue of length 0; the others are for kernels that count differently.
+    #: One connection waits in a queue of length 0. The others are for kernels that count differently.
     IN_THE_QUEUE = 4
 
     def __init__(self, address="127.0.0.1", port=0):

@@ -11,7 +11,7 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
     world.serve()
     world.register_phone()
-    # Else the service is told no host, service and remote host, by which sources differ.
+    # Otherwise the service does not get host, service and remote host, by which sources differ.
     world.configure(signed_replies="required")
     world.pam("sudo")
 
@@ -30,7 +30,7 @@ class Denials(unittest.TestCase):
             result["texts"][-1],
             "IAMPASS: not asked: denied too often, try again later. Use your password.")
         self.assertEqual(phone.count("sign-in request"), 3)
-        # The user's other ways in go on.
+        # The user's other ways in still work.
         self.assertEqual(world.play(own=False, items={"rhost": "192.0.2.1"})["codes"], [MAXTRIES])
 
 

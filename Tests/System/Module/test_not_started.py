@@ -14,7 +14,7 @@ def setUpModule():
     world = World()
     unittest.addModuleCleanup(world.close)
     world.serve()
-    # The source of a request is what its context says.
+    # The context names a request's source.
     world.configure(send_context="yes")
     world.register_phone()
 
@@ -40,7 +40,7 @@ class NotStarted(unittest.TestCase):
             "IAMPASS: not asked: you reported on your phone that a request from here was not yours. Use your password."])
         self.assertEqual(phone.count("sign-in request"), 1)
         phone.stop()
-        # The user's other ways in are not taken.
+        # The user's other ways in are not affected.
         world.pam("login")
         self.phone("approve")
         self.assertEqual(world.play("login")["codes"], [SUCCESS])
@@ -63,7 +63,7 @@ class Own(unittest.TestCase):
 
     def setUp(self):
         world.forget_attempts()
-        # Another source than the one that was blocked above.
+        # Another source than the blocked one above.
         world.pam("su", "prompt=push timeout=60s")
 
     def test_a_second_sudo_waits_for_the_end_of_the_first(self):
@@ -81,7 +81,7 @@ class Own(unittest.TestCase):
                         wait_until(lambda: phone.count("sign-in request") == 2, "the second one did not ring")
                         phone.type("y")
                 self.assertEqual((first[0]["codes"], second[0]["codes"]), ([code], [SUCCESS]))
-                # Said only if the module asks between the phone's look and its answer.
+                # Appears only if the module asks between the phone's look and its answer.
                 shown = [text for text in second[0]["texts"] if text != "Your phone has the request: answer there"]
                 self.assertEqual(shown, [self.WAITING, "Approve the sign-in on your phone"])
                 phone.stop()

@@ -170,7 +170,7 @@ class RelayedSignIn(Case):
         return relay
 
     def test_a_signed_approval_of_another_session_signs_nobody_in(self):
-        # As an older service signs.
+        # In an older service's form.
         relay = self.sign_in_twice(
             "answer is for another session", dropped=[TARGET_SIGNATURE], signed_replies="required")
         self.assertEqual(relay.passed_on[0][2], ["X-IAMPASS-Reply-Signature"])

@@ -94,7 +94,7 @@ class Memory(Case):
                 self.assertEqual(result["codes"][0], code)
                 self.assertEqual(found, [])
 
-    def test_a_reply_that_is_no_start_leaves_no_secret_in_memory(self):
+    def test_an_invalid_start_leaves_no_secret_in_memory(self):
         body = json.dumps({"authentication_status": {"authenticated": True, **{
             name.replace(" of the ", "_"): value for name, value in SECRETS.items()}}})
         for sent in (body, body + "x", body[:-1], body.replace("}}", ', "status_url":"//evil"}}')):
@@ -160,7 +160,7 @@ class Dumps(Case):
             try:
                 worker, = read(f"/proc/{pid}/task/{pid}/children").split()
                 limits = read(f"/proc/{worker}/limits")
-                # Another user's process whose files are root's all the same: the kernel makes no dumps of it (proc(5)).
+                # Another user's process with files that root owns: the kernel makes no dumps of it (proc(5)).
                 owner, user = os.stat(f"/proc/{worker}/environ").st_uid, os.stat(f"/proc/{worker}").st_uid
                 names = {found.name for found in search(int(worker), SECRETS)}
             finally:

@@ -30,7 +30,7 @@ class LongCommands(unittest.TestCase):
         self.phone.wait_for("  command .*pam_call.py sh -c 'apt upgrade‹190 spaces›; curl x[|]sh'$")
 
     def test_of_a_long_command_both_ends_are_shown(self):
-        # Longer than what is read of it at first.
+        # Longer than the first read.
         words = ["x" * 5000, "the-end"]
         whole = " ".join(["/usr/bin/python3", PAM_CALL, *words])
         result = world.play(arguments=words)
@@ -46,7 +46,7 @@ class LongCommands(unittest.TestCase):
         self.assertEqual(
             result["texts"], ["IAMPASS: not asked: your command is too long for the phone to show. Use your password."])
         self.assertEqual(self.phone.count("sign-in request"), 0)
-        # What fits is asked for as ever.
+        # A command that fits is asked for as usual.
         self.assertEqual(world.play(arguments=["x"])["codes"], [SUCCESS])
 
 

@@ -152,7 +152,7 @@ class Settings(unittest.TestCase):
             done = self.check(settings)
             self.assertEqual((done.returncode, done.stderr), (0, ""), settings)
 
-    def test_all_else_needs_one_and_is_told_so(self):
+    def test_everything_else_needs_one_and_says_so(self):
         for settings in ("LISTEN=[::]:8443\n", "LISTEN='0.0.0.0:443'\n", "LISTEN=127.elsewhere.test:8443\n", 'LISTEN=192.0.2.1:8443\nOPTIONS="--log-level debug"\n',
                          "LISTEN=[::]:8443\n#OPTIONS=--public-url https://iampass.example.org\n"):  # fmt: skip
             done = self.check(settings)

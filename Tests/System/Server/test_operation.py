@@ -147,7 +147,7 @@ class Logs(unittest.TestCase):
 
 
 class Audit(unittest.TestCase):
-    def test_who_asked_from_where_and_what_was_answered(self):
+    def test_requests_with_their_source_and_answer(self):
         world.approved("audited")
         done = world.command("audit", "--json-lines")
         self.assertEqual(done.returncode, 0, done.stderr)

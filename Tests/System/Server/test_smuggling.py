@@ -76,7 +76,7 @@ class Smuggling(unittest.TestCase):
                 self.assertTrue(received.startswith(f"HTTP/1.1 {status} ".encode()), received)
 
     def test_what_only_one_reading_has_is_answered(self):
-        """Else the others would prove nothing."""
+        """Otherwise the other tests would prove nothing."""
         plain = {
             "length": self.framed("Content-Length: 2", body=b"{}"),
             "chunks": self.framed("Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\n\r\n"),
