@@ -111,6 +111,10 @@ extension CommandProblem {
     case .noRandomBytes:
       self.init(
         message: "the system does not give random bytes", hint: "look at the kernel's log", exitCode: Self.unavailable)
+    case .clockBehindCopy:
+      self.init(
+        message: "the clock is behind: the restored database was last used at \(error.detail)",
+        hint: "set the clock, and start the service again", exitCode: Self.unavailable)
     }
   }
 

@@ -1,32 +1,6 @@
 import GRDB
 import Glibc
 import IAMPASSProtocol
-import Synchronization
-
-/// Why the data directory cannot be used.
-public struct StorageError: Error, Sendable {
-  public enum Code: Sendable {
-    case folderNotMade
-    case folderWritableByOthers
-    case databaseNotOpened
-    /// What is in it is not what SQLite wrote.
-    case databaseDamaged
-    /// There must be one already.
-    case noDatabase
-    case noRandomBytes
-  }
-
-  public let code: Code
-  public let path: String
-  /// What the system or SQLite said.
-  public let detail: String
-
-  init(_ code: Code, path: String = "", detail: String = "") {
-    self.code = code
-    self.path = path
-    self.detail = detail
-  }
-}
 
 /// The service's state in one SQLite file.
 ///
@@ -164,45 +138,6 @@ public struct Storage: Sendable {
   }
 }
 
-/// When a commit of the one connection that writes waits for the disk.
-private final class Syncing: Sendable {
-  /// SQLite's words. GRDB makes it NORMAL for a connection that writes ahead.
-  enum Mode: String {
-    case full = "FULL"
-    case normal = "NORMAL"
-  }
-
-  private let current = Mutex<Mode?>(nil)
-
-  func become(_ mode: Mode, of db: Database) throws {
-    try current.withLock { current in
-      guard current != mode else { return }
-      try db.execute(sql: "PRAGMA synchronous = \(mode.rawValue)")
-      current = mode
-    }
-  }
-}
-
-/// Whether another process holds the database, as far as the writes have found out.
-private final class LockWatch: Sendable {
-  private let lastFailure = Mutex<ContinuousClock.Instant?>(nil)
-
-  func watching<Value>(_ work: () throws -> Value) throws -> Value {
-    do {
-      return try work()
-    } catch  where StorageTrouble(error) == .locked {
-      lastFailure.withLock { $0 = .now }
-      throw error
-    }
-  }
-
-  /// Whether a write has failed since `arrival`, and that is so long ago.
-  func hasOutlasted(_ arrival: ContinuousClock.Instant, by time: Duration) -> Bool {
-    guard let failure = lastFailure.withLock({ $0 }), failure >= arrival else { return false }
-    return arrival.duration(to: .now) >= time
-  }
-}
-
 extension Database {
   fileprivate func transaction<Value>(_ work: (Database) throws -> Value) throws -> Value {
     var value: Value?
@@ -212,68 +147,5 @@ extension Database {
     }
     guard let value else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
     return value
-  }
-}
-
-/// A row has another kind of value in a column than the table allows.
-struct DamagedRow: Error {
-  let column: String
-}
-
-extension Row {
-  /// A column's value, or ``DamagedRow``: GRDB's subscripts would end the process, and its own error shows the whole row,
-  /// secrets too.
-  func get<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
-    do { return try decode(forColumn: column) } catch { throw DamagedRow(column: column) }
-  }
-
-  func time(_ column: String) throws -> UnixTime? {
-    try (get(column) as Int64?).map(UnixTime.init(milliseconds:))
-  }
-}
-
-/// For what requests ask again and again: the statement stays prepared, since preparing costs more than running it.
-extension Database {
-  func firstRow(_ sql: String, _ arguments: StatementArguments) throws -> Row? {
-    try Row.fetchOne(try cachedStatement(sql: sql), arguments: arguments)
-  }
-
-  func allRows(_ sql: String, _ arguments: StatementArguments) throws -> [Row] {
-    try Row.fetchAll(try cachedStatement(sql: sql), arguments: arguments)
-  }
-
-  func run(_ sql: String, _ arguments: StatementArguments) throws {
-    try cachedStatement(sql: sql).execute(arguments: arguments)
-  }
-}
-
-/// Random values that the storage cannot do without.
-enum Fresh {
-  /// 128 bits as 32 hexadecimal digits.
-  static func identifier() throws(StorageError) -> String {
-    guard let identifier = Digest.randomIdentifier() else { throw StorageError(.noRandomBytes) }
-    return identifier
-  }
-
-  static func bytes(_ count: Int) throws(StorageError) -> [UInt8] {
-    guard let bytes = Digest.randomBytes(count) else { throw StorageError(.noRandomBytes) }
-    return bytes
-  }
-
-  /// From 0, each as likely as any other.
-  ///
-  /// - Parameter bound: 1 to 256.
-  static func number(below bound: Int) throws(StorageError) -> Int {
-    while true {
-      guard let byte = Digest.randomBytes(1)?.first else { throw StorageError(.noRandomBytes) }
-      // Where 256 is no multiple of the bound, the lower numbers would come more often without this.
-      if Int(byte) < 256 / bound * bound { return Int(byte) % bound }
-    }
-  }
-
-  /// 24 bytes as 32 base64 characters: a secret for both signing schemes.
-  static func secret() throws(StorageError) -> Secret {
-    guard let bytes = Digest.randomBytes(24) else { throw StorageError(.noRandomBytes) }
-    return Secret(Base64.encode(bytes))
   }
 }
