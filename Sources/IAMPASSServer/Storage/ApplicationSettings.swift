@@ -43,28 +43,6 @@ public struct ApplicationSettings: Sendable, Equatable {
   /// A path, in bytes.
   static let greatestHookLength = 4_095
 
-  static let schema = """
-    ALTER TABLE application ADD COLUMN walkaway INTEGER NOT NULL DEFAULT 1;
-    ALTER TABLE application ADD COLUMN answer_time INTEGER NOT NULL DEFAULT 60;
-    ALTER TABLE application ADD COLUMN greatest_duration INTEGER NOT NULL DEFAULT 2592000;
-    ALTER TABLE application ADD COLUMN hook TEXT NOT NULL DEFAULT '';
-    ALTER TABLE application ADD COLUMN disabled_at INTEGER;
-    ALTER TABLE session ADD COLUMN answer_time INTEGER NOT NULL DEFAULT 60;
-    ALTER TABLE user ADD COLUMN last_used_at INTEGER;
-
-    CREATE TRIGGER user_last_use AFTER UPDATE OF approved_at ON session
-    WHEN NEW.approved_at IS NOT OLD.approved_at BEGIN
-      UPDATE user SET last_used_at = NEW.approved_at WHERE id = NEW.user;
-    END;
-
-    CREATE TRIGGER audit_settings AFTER UPDATE OF walkaway, answer_time, greatest_duration, hook, disabled_at ON application
-    BEGIN
-      INSERT INTO audit (at, event, application, reason)
-      VALUES (CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), 'settings changed', NEW.name,
-        CASE WHEN NEW.disabled_at IS NOT OLD.disabled_at THEN iif(NEW.disabled_at IS NULL, 'enabled', 'disabled') END);
-    END;
-    """
-
   init() {}
 
   init(row: Row) throws {

@@ -4,22 +4,8 @@ import IAMPASSProtocol
 
 /// Where phones are rung, and with which key the service signs for that.
 enum PushBook {
-  /// A migration's: the tables, and the service's key, made once and for all. Another key would end every subscription.
-  static func create(in db: Database) throws {
-    try db.execute(
-      sql: """
-        CREATE TABLE push_key (
-          id INTEGER PRIMARY KEY CHECK (id = 1),
-          private_key TEXT NOT NULL
-        ) STRICT;
-
-        CREATE TABLE push_subscription (
-          phone TEXT PRIMARY KEY REFERENCES phone ON DELETE CASCADE,
-          endpoint TEXT NOT NULL,
-          p256dh TEXT NOT NULL,
-          auth TEXT NOT NULL
-        ) STRICT;
-        """)
+  /// Makes the service's key, once and for all. Another key would end every subscription.
+  static func makeKey(in db: Database) throws {
     try db.execute(
       sql: "INSERT INTO push_key (id, private_key) VALUES (1, ?)",
       arguments: [try DeviceKey.generate().exported().exposedValue])

@@ -16,18 +16,13 @@ struct User: Sendable {
     name = try row.get("name")
   }
 
-  /// An id is never another user's: an old page of the console, and the audit, go by it.
-  static let idsUsedOnce = """
-    CREATE TABLE greatest_user (id INTEGER NOT NULL) STRICT;
-    INSERT INTO greatest_user
-    SELECT max(coalesce((SELECT max(id) FROM user), 0), coalesce((SELECT max(user) FROM audit), 0));
-    CREATE TRIGGER greatest_user_kept AFTER INSERT ON user BEGIN
-      UPDATE greatest_user SET id = max(id, NEW.id);
-    END;
-    """
-
   static func isFit(_ name: String) -> Bool {
     !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")
+  }
+
+  /// The application's user with this number; nil if the number is another application's user.
+  static func find(_ id: Int64, application: String, in db: Database) throws -> User? {
+    try db.firstRow("SELECT * FROM user WHERE id = ? AND application = ?", [id, application]).map(User.init(row:))
   }
 
   static func find(_ name: String, application: String, in db: Database) throws -> User? {

@@ -15,26 +15,6 @@ enum ConsoleAccess {
   /// The last use is stored at most once in this many seconds.
   private static let useInterval: Int64 = 60
 
-  static let schema = """
-    CREATE TABLE console_link (
-      code_hash TEXT PRIMARY KEY,
-      expires_at INTEGER NOT NULL
-    ) STRICT;
-
-    CREATE TABLE console_session (
-      key_hash TEXT PRIMARY KEY,
-      form_token TEXT NOT NULL,
-      expires_at INTEGER NOT NULL,
-      used_at INTEGER NOT NULL
-    ) STRICT;
-
-    -- What the service says of itself to the commands beside it.
-    CREATE TABLE service_fact (
-      name TEXT PRIMARY KEY,
-      value TEXT NOT NULL
-    ) STRICT;
-    """
-
   private static func hash(_ secret: Secret) -> String { Digest.hexadecimal(Digest.sha256(secret.exposedBytes)) }
 
   static func isUsable(link code: Secret, at now: UnixTime, in db: Database) throws -> Bool {

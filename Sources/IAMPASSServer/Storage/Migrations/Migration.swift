@@ -1,0 +1,24 @@
+import GRDB
+
+/// One step from an older form of the database to a newer one.
+///
+/// The SQL is literal: a migration that took a value from the code would change with the code, and databases that were
+/// upgraded before would differ from new ones.
+struct Migration: Sendable {
+  /// Stored in the database, so that the migration runs once.
+  let name: String
+  let sql: String
+  /// What SQL alone cannot do; runs after it.
+  private let then: (@Sendable (Database) throws -> Void)?
+
+  init(_ name: String, sql: String, then: (@Sendable (Database) throws -> Void)? = nil) {
+    self.name = name
+    self.sql = sql
+    self.then = then
+  }
+
+  func run(in db: Database) throws {
+    try db.execute(sql: sql)
+    try then?(db)
+  }
+}
