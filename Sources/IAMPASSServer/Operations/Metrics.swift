@@ -1,4 +1,3 @@
-import GRDB
 import Glibc
 import Synchronization
 
@@ -44,30 +43,8 @@ final class Metrics: Sendable {
     }
   }
 
-  /// Of this moment, read off the storage.
-  struct Stock: Sendable {
-    var applications: Int64 = 0
-    var users: Int64 = 0
-    var phones: Int64 = 0
-    var hostCredentials: Int64 = 0
-    var unanswered: Int64 = 0
-    var live: Int64 = 0
-    var bytes: Int64 = 0
-
-    init(in db: Database) throws {
-      func number(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
-      applications = try number("SELECT count(*) FROM application")
-      users = try number("SELECT count(*) FROM user")
-      phones = try number("SELECT count(*) FROM phone WHERE cut_off_at IS NULL")
-      hostCredentials = try number("SELECT count(*) FROM host_credential WHERE revoked_at IS NULL")
-      unanswered = try number("SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NULL")
-      live = try number("SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NOT NULL")
-      bytes = try number("PRAGMA page_count") * number("PRAGMA page_size")
-    }
-  }
-
   /// The text of OpenMetrics 1.0.
-  func text(_ stock: Stock, held: Int, certificateEnd: UnixTime?) -> String {
+  func text(_ stock: StorageStock, held: Int, certificateEnd: UnixTime?) -> String {
     let counts = counts.withLock { $0 }
     var text = MetricsText()
     text.counter("iampass_replies", "Replies sent.", counts.replies.map { ("status", "\($0.key)", $0.value) })
@@ -140,7 +117,7 @@ private struct MetricsText {
 extension ServiceCore {
   /// Whether the storage answers.
   func health() async throws -> ServiceReply {
-    _ = try await storage.read { try Int64.fetchOne($0, sql: "SELECT 1 FROM application LIMIT 1") }
+    try await storage.answer()
     return .done
   }
 }
@@ -148,7 +125,7 @@ extension ServiceCore {
 extension SignInService {
   /// For who may see them: never among the service's own routes.
   func metricsText() async throws -> String {
-    let stock = try await storage.read { try Metrics.Stock(in: $0) }
+    let stock = try await storage.stock()
     return core.metrics.text(stock, held: board.heldCount, certificateEnd: certificateEnd())
   }
 }
