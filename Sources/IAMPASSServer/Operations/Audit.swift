@@ -1,31 +1,34 @@
 import IAMPASSProtocol
 import Logging
 
-/// One line for each thing that an administrator may be asked about later. No secret, token, user id or link.
+/// Writes to the log what an administrator may be asked about later. No secret, token, user id or link is in it.
+///
+/// At the usual level a sign-in has one line, at the end of its request. The audit in the database has every step.
 struct Audit: Sendable {
   let logger: Logger
   let metrics: Metrics
 
   func started(_ session: Session) {
     metrics.count(.started)
-    record("session started", session)
+    record(.debug, "session started", session)
   }
 
   func answered(_ session: Session, by phone: Phone) {
     metrics.count(session.lifecycle.ending.map { .ended($0) } ?? .approved)
-    record("session answered", session, ["phone": "\(phone.id)", "method": "\(session.method.rawValue)"])
+    requestEnded(session, ["phone": "\(phone.id)", "method": "\(session.method.rawValue)"])
   }
 
   /// The phone left, or came back.
   func moved(_ session: Session) {
     metrics.count(session.lifecycle.status == .walkaway ? .walkedAway : .back)
-    record(session.lifecycle.status == .walkaway ? "session walked away" : "session back", session)
+    record(.debug, session.lifecycle.status == .walkaway ? "session walked away" : "session back", session)
   }
 
   /// `session` has just ended, by time or by someone.
   func closed(_ session: Session) {
     if let ending = session.lifecycle.ending { metrics.count(.ended(ending)) }
-    record("session closed", session, ["reason": "\(session.lifecycle.ending?.rawValue ?? "")"])
+    guard session.lifecycle.approvedAt != nil else { return requestEnded(session) }
+    record(.debug, "session closed", session, ["reason": "\(session.lifecycle.ending?.rawValue ?? "")"])
   }
 
   func registered(phone: String, user: Int64) {
@@ -40,13 +43,27 @@ struct Audit: Sendable {
     logger.info("phone cut off", metadata: ["phone": "\(phone)", "user": "\(user)"])
   }
 
-  private func record(_ event: Logger.Message, _ session: Session, _ more: Logger.Metadata = [:]) {
+  /// The one line of a sign-in at the usual level: an answer, or an end without one.
+  private func requestEnded(_ session: Session, _ more: Logger.Metadata = [:]) {
+    let lifecycle = session.lifecycle
+    var metadata = more
+    metadata["application"] = "\(session.application)"
+    metadata["answer"] = "\(lifecycle.approvedAt == nil ? lifecycle.ending?.rawValue ?? "" : "APPROVED")"
+    metadata["seconds"] = (lifecycle.approvedAt ?? lifecycle.endedAt).map {
+      "\($0.milliseconds(since: lifecycle.startedAt) / 1_000)"
+    }
+    record(.info, "request ended", session, metadata)
+  }
+
+  private func record(
+    _ level: Logger.Level, _ event: Logger.Message, _ session: Session, _ more: Logger.Metadata = [:]
+  ) {
     var metadata = more
     metadata["session"] = "\(session.id)"
     metadata["status"] = "\(session.lifecycle.status.word)"
     metadata["user"] = session.user.map { "\($0)" }
     metadata["host"] = session.context.host.map { "\(DisplayText.sanitized($0))" }
     metadata["service"] = session.context.service.map { "\(DisplayText.sanitized($0))" }
-    logger.info(event, metadata: metadata)
+    logger.log(level: level, event, metadata: metadata)
   }
 }

@@ -73,7 +73,7 @@ class HostTestCase(unittest.TestCase):
         return [line for line in self.journal().splitlines() if "pam_iampass" in line]
 
     def requests_at_the_service(self):
-        """Started sessions in the service's own log."""
+        """Started sessions in the service's own log, at its level "debug"."""
         return len(re.findall(r"session started", self.journal()))
 
     def press_enter_for_the_phone(self, child):

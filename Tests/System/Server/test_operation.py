@@ -117,8 +117,10 @@ class Logs(unittest.TestCase):
 
     def test_in_text_a_value_makes_no_further_fields(self):
         world.denied("forged-log", {"service": FORGED})
-        told = fields(world.server.wait_for("host=forged-log.* session started$"))
-        self.assertEqual(sorted(told), ["host", "service", "session", "status", "user"])
+        told = fields(world.server.wait_for("host=forged-log.* request ended$"))
+        self.assertEqual(
+            sorted(told),
+            ["answer", "application", "host", "method", "phone", "seconds", "service", "session", "status", "user"])
         self.assertEqual((told["host"], told["service"]), ("forged-log", FORGED))
 
     def test_a_level_leaves_out_what_is_below_it(self):

@@ -57,11 +57,14 @@ final class Fixture: Sendable {
   let application: Application
 
   /// - Parameter matchCodes: off unless the test is about codes.
-  init(publicURL: String? = nil, matchCodes: MatchCodes = .off) async throws {
+  init(
+    publicURL: String? = nil, matchCodes: MatchCodes = .off,
+    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  ) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try Storage(folder: folder, clocks: clock.clocks)
     application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)
-    service = Fixture.service(storage, folder, publicURL: try publicURL.map { try ServerURL($0) })
+    service = Fixture.service(storage, folder, publicURL: try publicURL.map { try ServerURL($0) }, logger: logger)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -78,11 +81,18 @@ final class Fixture: Sendable {
   }
 
   private static func service(
-    _ storage: Storage, _ programs: String, publicURL: ServerURL?
+    _ storage: Storage, _ programs: String, publicURL: ServerURL?,
+    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   ) -> SignInService {
-    SignInService(
-      storage: storage, publicURL: publicURL, programs: programs,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    SignInService(storage: storage, publicURL: publicURL, programs: programs, logger: logger)
+  }
+
+  /// A service in a folder of its own, with a copy of the database.
+  func putBack(_ copy: String) throws -> SignInService {
+    let folder = folder + "/restored-" + (try #require(Digest.randomIdentifier()))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try FileManager.default.copyItem(atPath: copy, toPath: folder + "/iampass.sqlite")
+    return try service(in: folder)
   }
 
   /// A request signed by the application.
