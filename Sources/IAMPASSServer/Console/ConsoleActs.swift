@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 // What the console changes. The browser has signed in, and sent a form of ours.
@@ -116,10 +115,10 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.UserAct, on id: Int64, of application: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    let found = try await storage.read { db -> (user: User, phone: String?)? in
-      let row = try Row.fetchOne(
-        db, sql: "SELECT * FROM user WHERE id = ? AND application = ?", arguments: [id, application])
-      return try row.map { try (User(row: $0), Phone.live(of: id, in: db)?.displayName) }
+    let found = try await storage.read { db in
+      try User.find(id, application: application, in: db).map { user in
+        (user: user, phone: try Phone.live(of: id, in: db)?.displayName)
+      }
     }
     guard let (user, phone) = found else { return refusal(404, .unknownUser) }
     switch act {
@@ -132,11 +131,14 @@ extension Console {
       guard
         let link = try await management.links.make(
           for: user.name, of: application, displayName: name.isEmpty ? "user" : name,
-          losing: act == .lost ? .keepsSessions : nil, at: call.address)
+          losing: act == .lost ? phoneLoss : nil, at: call.address)
       else { return refusal(404, .unknownUser) }
       return linkPage(link.url, name: name, back: "/application/\(application)/user/\(id)", visitor)
     }
   }
+
+  /// As `iampassctl lost-device`: whoever has the phone may have approved sessions with it.
+  private var phoneLoss: PhoneLoss { field("keep_sessions") == "on" ? .keepsSessions : .endsSessions(but: []) }
 
   private func endSession(_ id: String) async throws -> ServiceReply {
     guard let session = try await storage.read({ try Session.find(id: id, in: $0) }) else {

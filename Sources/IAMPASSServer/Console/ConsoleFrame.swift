@@ -95,12 +95,16 @@ extension Console {
   }
 
   /// A step that cannot be undone opens first, and then asks for confirmation.
-  func careful(_ summary: String, _ path: String, _ visitor: Visitor, _ words: String, button: String) -> HTML {
+  ///
+  /// - Parameter choice: form fields above the button.
+  func careful(
+    _ summary: String, _ path: String, _ visitor: Visitor, _ words: String, choice: HTML = .nothing, button: String
+  ) -> HTML {
     """
     <details>
     <summary>\(summary)</summary>
     <p>\(words)</p>
-    \(form(path, visitor, "<button class=\"danger\">\(button)</button>"))
+    \(form(path, visitor, "\(choice)<button class=\"danger\">\(button)</button>"))
     </details>
     """
   }

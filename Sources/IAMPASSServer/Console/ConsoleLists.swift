@@ -29,7 +29,8 @@ extension Console {
       \(phone)
       \(user.phone == nil ? linkForm(path + "/link", visitor, user) : .nothing)
       \(careful("Lost phone", path + "/lost", visitor,
-        "The phone stops working immediately. A link for a new phone is shown. Sessions go on.", button: "Cut the phone off"))
+        "The phone stops working and the user's sessions end immediately. A link for a new phone is shown.",
+        choice: keepSessions, button: "Cut the phone off"))
       </section>
       <section aria-labelledby="sessions">
       <h2 id="sessions">Live sessions</h2>
@@ -42,6 +43,12 @@ extension Console {
       </section>
       """
     return show("User \(user.shownName)", content, visitor: visitor)
+  }
+
+  private var keepSessions: HTML {
+    """
+    <label class="choice"><input type="checkbox" name="keep_sessions" value="on"> Keep the user's sessions</label>
+    """
   }
 
   private func linkForm(_ path: String, _ visitor: Visitor, _ user: UserSummary) -> HTML {

@@ -146,6 +146,16 @@ import Testing
     #expect(try await phone.change(.leave).reason == "DEVICE_CUT_OFF")
   }
 
+  @Test(arguments: [([:] as [String: String], "PHONE_LOST" as String?), (["keep_sessions": "on"], nil)])
+  func aLostPhonesSessionsEndUnlessTheyAreKept(_ fields: [String: String], _ reason: String?) async throws {
+    let (fixture, phone, visitor, path) = try await office()
+    let session = try await fixture.started("alice")
+    try await phone.approveOnly()
+    #expect(try await fixture.status(of: session).status == .active)
+    #expect(await visitor.post(path + "/user/1/lost", fields).text.contains("/register/"))
+    #expect(try await fixture.status(of: session).reason == reason)
+  }
+
   @Test func aDeletedUserIsGone() async throws {
     let (fixture, _, visitor, path) = try await office()
     #expect(await visitor.post(path + "/user/1/delete", [:]).status == 303)
