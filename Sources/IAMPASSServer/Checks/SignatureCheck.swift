@@ -34,6 +34,8 @@ struct VerifiedClient: Sendable {
   let method: String
   /// What of the request's address the signature is over, as the client spells it.
   let address: String
+  /// The request's time stamp: Unix time in seconds, by the client's clock.
+  let signedAt: Int64
 }
 
 /// The check of a request's signature, time stamp and nonce.
@@ -50,6 +52,8 @@ struct SignatureCheck: Sendable {
   }
 
   let storage: Storage
+  /// The sender of the request.
+  let client: ClientAddress
 
   /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this
   /// says yes.
@@ -174,10 +178,11 @@ struct SignatureCheck: Sendable {
       return isNew
     }
     guard isNew else { return .refused(.nonceReplayed) }
-    if storage.clock.confirm(by: claim.signedAt) { try await storage.keepTime() }
+    if storage.clock.confirm(by: claim.signedAt, isOwn: client.isThisMachine) { try await storage.keepTime() }
     request.onProof()
     return .verified(
       VerifiedClient(
-        replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method, address: address))
+        replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method, address: address,
+        signedAt: claim.signedAt))
   }
 }

@@ -13,8 +13,23 @@ public struct ClientAddress: Sendable, Hashable {
   /// Nil unless it is a numeric address.
   public init?(_ address: String) {
     guard let bytes = PeerAddress(address)?.bytes else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  /// - Parameter bytes: 4 or 16.
+  private init(bytes: [UInt8]) {
     text = bytes.count == 4 ? bytes.map(String.init).joined(separator: ".") : Self.network(bytes)
   }
+
+  /// Whether the address is one of this machine's own. A neighbour in the same IPv6 network counts, too, and everyone
+  /// does if the system does not list its addresses.
+  var isThisMachine: Bool {
+    if text.hasPrefix("127.") || self == Self.loopback { return true }
+    guard let own = try? OwnNetworks.current() else { return true }
+    return own.networks.contains { Self(bytes: $0.address) == self }
+  }
+
+  private static let loopback = ClientAddress(bytes: [UInt8](repeating: 0, count: 15) + [1])
 
   /// A site that has one IPv6 address usually has 2⁶⁴ of them.
   private static func network(_ bytes: [UInt8]) -> String {

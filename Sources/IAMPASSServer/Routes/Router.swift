@@ -71,7 +71,7 @@ struct Router: Sendable {
   private func reply(to route: SessionRoute, _ call: Call) async throws -> ServiceReply {
     switch route {
     case .start(let user, let id):
-      try await signed(starter: id, call) { starter, _ in try await sessions.start(for: user, by: starter, call) }
+      try await signed(starter: id, call) { try await sessions.start(for: user, by: $0, $1, call) }
     // Every signed reply has the mark.
     case .mark(let id): try await signed(starter: id, call) { _, _ in .done }
     case .status(let id): try await signed(session: id, call) { try await sessions.status(of: $0, call) }
@@ -106,7 +106,7 @@ struct Router: Sendable {
     guard let starter = try await core.storage.read({ try Starter.find(id, in: $0) }) else {
       return .refused(404, .unknownApplication)
     }
-    switch try await check.starter(starter, signed: call.request, uris: call.signedURIs) {
+    switch try await check(of: call).starter(starter, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await marked(work(starter, client)) }.signed(for: client)
@@ -120,14 +120,14 @@ struct Router: Sendable {
     guard let session = try await core.storage.read({ try Session.find(id: id, in: $0) }) else {
       return .refused(404, .unknownSession)
     }
-    switch try await check.session(session, signed: call.request, uris: call.signedURIs) {
+    switch try await check(of: call).session(session, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await marked(work(session)) }.signed(for: client)
     }
   }
 
-  private var check: SignatureCheck { SignatureCheck(storage: core.storage) }
+  private func check(of call: Call) -> SignatureCheck { SignatureCheck(storage: core.storage, client: call.client) }
 
   /// The reply with the service's mark, read after the reply's work.
   private func marked(_ reply: ServiceReply) async throws -> ServiceReply {

@@ -8,8 +8,10 @@ struct SessionReplies: Sendable {
   let longestWait: Int64
   let pushes: PushSender
 
-  func start(for user: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
-    switch StartAsk.parse(call, user: user, by: starter) {
+  func start(
+    for user: String, by starter: Starter, _ client: VerifiedClient, _ call: Call
+  ) async throws -> ServiceReply {
+    switch StartAsk.parse(call, user: user, by: starter, signedAt: client.signedAt) {
     case .failure(let refusal): return refusal.reply
     case .success(let ask):
       let now = core.clock()

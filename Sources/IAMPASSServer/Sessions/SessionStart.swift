@@ -23,10 +23,10 @@ struct SessionStart: Sendable {
   /// Ends what this computer opened before it was started again. Several computers may use an application's own
   /// credential: with that credential, each of them ends its own sessions.
   private static func noteBoot(of ask: StartAsk, at now: UnixTime, in db: Database) throws -> HostBoot.Finding? {
-    guard let bootID = ask.bootID, let credential = ask.starter.credential, try ask.starter.isUsable(in: db) else {
+    guard let boot = ask.boot, let credential = ask.starter.credential, try ask.starter.isUsable(in: db) else {
       return nil
     }
-    return try HostBoot.note(bootID, of: credential.id, at: now, in: db)
+    return try HostBoot.note(boot, of: credential.id, at: now, in: db)
   }
 
   private static func store(

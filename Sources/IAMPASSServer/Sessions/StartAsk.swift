@@ -14,14 +14,16 @@ struct StartAsk: Sendable {
   /// Whether the computer sent a context. A computer that sends none does not know match codes, and would not show one.
   let hasContext: Bool
   /// The boot of the computer, if it is signed.
-  let bootID: String?
+  let boot: SignedBoot?
 
   var source: RequestSource { RequestSource(of: context, from: client, credential: starter.credential?.id) }
 }
 
 extension StartAsk {
   /// Reads the query and body of `authenticate_user`.
-  static func parse(_ call: Call, user: String, by starter: Starter) -> Result<StartAsk, Refusal> {
+  ///
+  /// - Parameter signedAt: the request's time stamp, in seconds.
+  static func parse(_ call: Call, user: String, by starter: Starter, signedAt: Int64) -> Result<StartAsk, Refusal> {
     let methods: [AuthenticationMethod]
     switch askedMethods(in: call.target) {
     case .failure(let refusal): return .failure(refusal)
@@ -38,7 +40,7 @@ extension StartAsk {
     return .success(
       StartAsk(
         user: user, starter: starter, client: call.client, methods: methods, duration: duration, context: context,
-        hasContext: start.context != nil, bootID: call.signedBootID(of: start)))
+        hasContext: start.context != nil, boot: call.signedBoot(of: start, signedAt: signedAt)))
   }
 
   /// All methods unless some are named.
@@ -75,7 +77,8 @@ extension Starter {
 extension Call {
   /// The boot that a start names, if it is signed: the signature covers the address, and the body only by its digest in
   /// the address. Otherwise anyone on the way could end all sessions of a computer by changing the boot.
-  fileprivate func signedBootID(of start: StartRequest) -> String? {
-    target.has(BodyDigest.name) ? start.bootID : nil
+  fileprivate func signedBoot(of start: StartRequest, signedAt: Int64) -> SignedBoot? {
+    guard target.has(BodyDigest.name), let id = start.bootID else { return nil }
+    return SignedBoot(id: id, signedAt: signedAt)
   }
 }

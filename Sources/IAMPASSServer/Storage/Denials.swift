@@ -21,7 +21,7 @@ enum Denials {
     let denied = try recent(of: user, at: now, in: db)
     if reach(greatestCount, denied.filter { $0.source == source.text }, at: now) { return true }
     guard let credential = source.credential else { return false }
-    let ofHost = denied.filter { $0.credential == credential && $0.isRemote == source.isRemote }
+    let ofHost = denied.filter { $0.credential == credential && ($0.isRemote ?? source.isRemote) == source.isRemote }
     return reach(greatestCountOfHost, ofHost, at: now)
   }
 
@@ -29,7 +29,8 @@ enum Denials {
   private struct Denial {
     let source: String
     let credential: String?
-    let isRemote: Bool
+    /// Nil if the stored context is damaged: the denial then counts for both kinds.
+    let isRemote: Bool?
     let time: Int64
   }
 
@@ -44,7 +45,8 @@ enum Denials {
     ).map { row in
       try Denial(
         source: row.get("source"), credential: row.get("credential"),
-        isRemote: SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,
+        // One damaged row must not refuse every request of the user.
+        isRemote: try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,
         time: row.get("ended_at"))
     }
   }
@@ -56,8 +58,4 @@ enum Denials {
       !isPast(last) && last - first <= window * 1_000
     }
   }
-
-  static let schema = """
-    CREATE INDEX denied_session ON session (user, ended_at) WHERE ending IN ('DENIED', 'NOT_ME');
-    """
 }

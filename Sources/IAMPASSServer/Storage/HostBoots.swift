@@ -1,21 +1,17 @@
 import GRDB
 
+/// The boot of a computer, as a start names it in what is signed.
+struct SignedBoot: Sendable {
+  let id: String
+  /// The start's time stamp: Unix time in seconds, by the computer's clock.
+  let signedAt: Int64
+}
+
 /// Which start of its computer each host credential was last used in. What it opened before that start is over: nobody
 /// could say so when the computer went down.
 enum HostBoot {
   /// A boot that comes back after so many others of its computer is taken for a new one.
   private static let keptCount = 100
-
-  static let schema = """
-    ALTER TABLE session ADD COLUMN boot_id TEXT;
-
-    CREATE TABLE host_boot (
-      number INTEGER PRIMARY KEY,
-      credential TEXT NOT NULL REFERENCES host_credential ON DELETE CASCADE,
-      boot_id TEXT NOT NULL,
-      UNIQUE (credential, boot_id)
-    ) STRICT;
-    """
 
   enum Finding: Sendable {
     /// With the sessions of earlier boots, which this ended.
@@ -26,18 +22,26 @@ enum HostBoot {
     case isOlder
   }
 
-  static func isCurrent(_ bootID: String, of credential: String, in db: Database) throws -> Bool {
-    let sql = "SELECT boot_id FROM host_boot WHERE credential = ? ORDER BY number DESC LIMIT 1"
-    return try String.fetchOne(try db.cachedStatement(sql: sql), arguments: [credential]) == bootID
-  }
-
   /// The credential is used in this boot. Sessions of clients that do not name their boot are left alone.
+  ///
+  /// Someone on the way may withhold a start until the computer has been started again. So a start that was signed
+  /// before one of the current boot's begins no boot.
   static func note(
-    _ bootID: String, of credential: String, at now: UnixTime, in db: Database
+    _ boot: SignedBoot, of credential: String, at now: UnixTime, in db: Database
   ) throws -> Finding {
-    if try isCurrent(bootID, of: credential, in: db) { return .isCurrent }
+    let newest = "SELECT boot_id, signed_at FROM host_boot WHERE credential = ? ORDER BY number DESC LIMIT 1"
+    if let current = try db.firstRow(newest, [credential]) {
+      if try current.get("boot_id") == boot.id {
+        try db.run(
+          "UPDATE host_boot SET signed_at = max(signed_at, ?) WHERE credential = ? AND boot_id = ?",
+          [boot.signedAt, credential, boot.id])
+        return .isCurrent
+      }
+      guard try boot.signedAt >= current.get("signed_at") else { return .isOlder }
+    }
     try db.execute(
-      sql: "INSERT OR IGNORE INTO host_boot (credential, boot_id) VALUES (?, ?)", arguments: [credential, bootID])
+      sql: "INSERT OR IGNORE INTO host_boot (credential, boot_id, signed_at) VALUES (?, ?, ?)",
+      arguments: [credential, boot.id, boot.signedAt])
     guard db.changesCount == 1 else { return .isOlder }
     try db.execute(
       sql: """
@@ -46,7 +50,7 @@ enum HostBoot {
         """,
       arguments: [credential, keptCount])
     let sql = "SELECT * FROM session WHERE credential = ? AND ended_at IS NULL AND boot_id <> ?"
-    let earlier = try Row.fetchAll(db, sql: sql, arguments: [credential, bootID]).map(Session.init(row:))
+    let earlier = try Row.fetchAll(db, sql: sql, arguments: [credential, boot.id]).map(Session.init(row:))
     return .isNew(ended: try Session.close(earlier, .computerRestarted, at: now, in: db))
   }
 }

@@ -12,28 +12,63 @@ struct MatchCodesInUse {
   static let reservedForLocal = 30
   private static let all = 100
 
-  private let codes: Set<String>
+  /// Codes of one source that rest at the same time. A source over the network that uses up more of them waits.
+  static let greatestOfSource = all - reservedForLocal
+
+  /// A code of a request that has ended, and that somebody may still type.
+  private struct Resting {
+    let code: String
+    let source: String
+    /// Nobody answered the request, and it came over the network.
+    let mayBeAStrangers: Bool
+  }
+
+  /// Codes that terminals show now, or whose request was answered a short time ago: they are never given again.
+  private let shown: Set<String>
+  /// The one that ended first comes first.
+  private let resting: [Resting]
 
   /// - Parameter unended: the user's sessions that had not ended when last stored.
   init(of user: Int64, _ unended: [Session], at now: UnixTime, in db: Database) throws {
     let start = now.advanced(seconds: -Self.rest)
-    let shown = unended.filter { $0.lifecycle.approvedAt.map { $0 > start } ?? true }.compactMap(\.matchCode)
-    let ended = try String.fetchAll(
-      try db.cachedStatement(
-        sql: "SELECT match_code FROM session WHERE user = ? AND match_code IS NOT NULL AND ended_at > ?"),
-      arguments: [user, start.milliseconds])
-    codes = Set(shown.map(\.exposedValue) + ended)
+    shown = Set(
+      unended.filter { $0.lifecycle.approvedAt.map { $0 > start } ?? true }.compactMap { $0.matchCode?.exposedValue })
+    let sql = """
+      SELECT match_code, source, context, approved_at, ending FROM session
+      WHERE user = ? AND match_code IS NOT NULL AND ended_at > ? ORDER BY ended_at, rowid
+      """
+    resting = try db.allRows(sql, [user, start.milliseconds]).map { row in
+      let ending = try (row.get("ending") as String?).flatMap(SessionLifecycle.Ending.init(rawValue:))
+      let isUnanswered = try (row.get("approved_at") as Int64?) == nil && [.loggedOut, .notAnswered].contains(ending)
+      // A damaged context counts as the user's own: its code rests.
+      let context = try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8)))
+      return try Resting(
+        code: row.get("match_code"), source: row.get("source"),
+        mayBeAStrangers: isUnanswered && context?.isRemote == true)
+    }
   }
 
-  /// Two decimal digits that are not in use, each of them as likely as any other; nil where too few are left.
+  /// Two decimal digits that are not in use, each of them as likely as any other; nil if too few are left.
+  ///
+  /// Strangers who begin requests from many addresses, and give them up at once, must not keep the user out. So if only the
+  /// codes for those at the computer are left, a request over the network gets the code of another source's request that
+  /// nobody answered: the code that has rested longest.
   func fresh(for source: RequestSource) throws(StorageError) -> Secret? {
-    let free = (0..<Self.all).map { String(Self.all + $0).suffix(2).description }.filter { !codes.contains($0) }
-    guard free.count > (source.isRemote ? Self.reservedForLocal : 0) else { return nil }
-    return Secret(free[try Fresh.number(below: free.count)])
+    let used = shown.union(resting.map(\.code))
+    let free = (0..<Self.all).map { String(Self.all + $0).suffix(2).description }.filter { !used.contains($0) }
+    guard source.isRemote else {
+      return free.isEmpty ? nil : Secret(free[try Fresh.number(below: free.count)])
+    }
+    guard resting.count(where: { $0.source == source.text }) < Self.greatestOfSource else { return nil }
+    if free.count > Self.reservedForLocal { return Secret(free[try Fresh.number(below: free.count)]) }
+    return reusable(for: source).map { Secret($0) }
   }
 
-  /// For the look at what ended: a user's sessions are kept for a month.
-  static let index = """
-    CREATE INDEX recent_match_code ON session (user, ended_at) WHERE match_code IS NOT NULL AND ended_at IS NOT NULL;
-    """
+  /// Never of the same source: the user may still look at the code before.
+  private func reusable(for source: RequestSource) -> String? {
+    let kept = shown.union(
+      resting.filter { !$0.mayBeAStrangers || $0.source == source.text }.map(\.code))
+    let newest = Dictionary(resting.enumerated().map { ($1.code, $0) }, uniquingKeysWith: max)
+    return newest.filter { !kept.contains($0.key) }.min { $0.value < $1.value }?.key
+  }
 }

@@ -4,11 +4,6 @@ import GRDB
 ///
 /// The copy does not know what was spent after it was made: whatever may have been, counts as spent.
 enum RestoredCopy {
-  /// A copy has a row without a time, which it gets when a service begins to work with it.
-  static let schema = """
-    CREATE TABLE restored_copy (nonces_spent_until INTEGER) STRICT;
-    """
-
   /// Marks the database that is written as a copy.
   static func mark(in db: Database) throws {
     try db.execute(sql: "INSERT INTO restored_copy DEFAULT VALUES")
@@ -21,9 +16,19 @@ enum RestoredCopy {
   /// Counts every nonce as spent that was signed in an earlier second than this one, for ever, and every link as used;
   /// the console's browsers may have signed out. Begins a higher epoch, by which clients see what happened.
   ///
-  /// - Parameter now: the wall clock's, as in the stamps of requests.
-  static func begin(at now: UnixTime, in db: Database) throws {
+  /// - Parameters:
+  ///   - now: the wall clock's, as in the stamps of requests.
+  ///   - made: the last time that the copy knows, so that it was made at that time or later.
+  /// - Throws: ``StorageError/Code/clockBehindCopy`` if the wall clock is certainly wrong. Nonces that were spent since
+  ///   the copy was made would work again.
+  static func begin(at now: UnixTime, made: UnixTime, in db: Database) throws {
+    guard now.milliseconds(since: made) >= -SignatureCheck.clockWindow * 1_000 else {
+      throw StorageError(.clockBehindCopy, detail: made.text)
+    }
     let until = UnixTime(seconds: now.seconds + SignatureCheck.nonceLifetime)
+    // What a copy before began by a clock that was ahead would refuse every request until then.
+    try db.execute(
+      sql: "DELETE FROM restored_copy WHERE nonces_spent_until > ?", arguments: [until.milliseconds])
     try db.execute(
       sql: "UPDATE restored_copy SET nonces_spent_until = ? WHERE nonces_spent_until IS NULL",
       arguments: [until.milliseconds])
@@ -39,7 +44,8 @@ extension Storage {
     // Nothing is written at other starts, which then wait for no other process.
     guard try await read(RestoredCopy.isNew) else { return false }
     let now = clock.wall()
-    try await write { try RestoredCopy.begin(at: now, in: $0) }
+    let made = clock.unixTime(of: clock.now())
+    try await write { try RestoredCopy.begin(at: now, made: made, in: $0) }
     return true
   }
 }

@@ -42,7 +42,7 @@ struct Session: Sendable {
     secret = try Fresh.secret()
     application = ask.starter.application.id
     credential = ask.starter.credential?.id
-    bootID = ask.bootID
+    bootID = ask.boot?.id
     replySecret = ask.starter.secret
     address = ask.client.text
     user = terms.user

@@ -1,42 +1,5 @@
 import GRDB
-import Glibc
 import Synchronization
-
-/// The clocks of the machine that the storage is on.
-public struct MachineClocks: Sendable {
-  /// Names the time from one start of the machine to the next; nil if the kernel does not tell.
-  let bootID: @Sendable () -> String?
-  /// Milliseconds since that start, suspended or not. Nobody can set this clock.
-  let sinceBoot: @Sendable () -> Int64
-  /// Unix time, which people and the network set.
-  let wall: @Sendable () -> UnixTime
-
-  init(
-    bootID: @escaping @Sendable () -> String?, sinceBoot: @escaping @Sendable () -> Int64,
-    wall: @escaping @Sendable () -> UnixTime
-  ) {
-    self.bootID = bootID
-    self.sinceBoot = sinceBoot
-    self.wall = wall
-  }
-
-  public static let system = MachineClocks(bootID: kernelsBootID, sinceBoot: bootTime, wall: UnixTime.now)
-
-  @Sendable private static func bootTime() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_BOOTTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-  }
-
-  @Sendable private static func kernelsBootID() -> String? {
-    guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return nil }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 64)
-    guard fgets(&line, Int32(line.count), file) != nil else { return nil }
-    let text = String(decoding: line.map(UInt8.init(bitPattern:)).prefix { $0 > 0x20 }, as: UTF8.self)
-    return text.utf8.count == 36 ? text : nil
-  }
-}
 
 /// The one place where the service's time comes from.
 ///
@@ -47,6 +10,10 @@ public struct MachineClocks: Sendable {
 /// The boot clock says nothing of the time between two boots, nor on another machine that the database was moved to.
 /// There only the wall clock knows, and just after a start it may be wrong: so service time goes on from where it was
 /// known last, and makes up for the gap as soon as a computer's signed request confirms the wall clock.
+///
+/// A virtual machine that is paused or restored from a snapshot loses that time: its boot clock stands still, and the
+/// kernel does not say so. The wall clock's jump cannot be told from one that somebody made. So sessions last longer by
+/// the pause; computers end them at their own expiry.
 ///
 /// For people the database also has how far service time and confirmed Unix time are apart.
 public final class StorageClock: Sendable {
@@ -79,6 +46,10 @@ public final class StorageClock: Sendable {
   /// Milliseconds that the wall clock may be off its own course without what people are shown following it: whoever
   /// looks twice should see the same times.
   private static let tolerance: Int64 = 2_000
+
+  /// Milliseconds after a boot until a client on this machine confirms the wall clock. Both have the same clock, and it
+  /// may be wrong until the network has set it.
+  static let ownTime: Int64 = 900_000
 
   private let clocks: MachineClocks
   private let state: Mutex<Anchor>
@@ -114,10 +85,13 @@ public final class StorageClock: Sendable {
 
   /// A computer's own clock agrees with the wall clock, as its signed request shows.
   ///
-  /// - Parameter stamp: the request's time stamp, in seconds.
+  /// - Parameters:
+  ///   - stamp: the request's time stamp, in seconds.
+  ///   - isOwn: the request came from this machine.
   /// - Returns: whether there is something new to be kept.
-  func confirm(by stamp: Int64) -> Bool {
+  func confirm(by stamp: Int64, isOwn: @autoclosure () -> Bool = false) -> Bool {
     let wall = clocks.wall()
+    if clocks.sinceBoot() < Self.ownTime, isOwn() { return false }
     guard (wall.seconds - stamp).magnitude <= SignatureCheck.clockWindow else { return false }
     return state.withLock { state in
       var anchor = state.advanced(to: clocks.sinceBoot())
@@ -134,47 +108,6 @@ public final class StorageClock: Sendable {
 }
 
 extension StorageClock {
-  static let schema = """
-    CREATE TABLE service_clock (
-      id INTEGER PRIMARY KEY CHECK (id = 1),
-      boot_id TEXT,
-      since_boot INTEGER NOT NULL,
-      time INTEGER NOT NULL,
-      unix_time INTEGER NOT NULL,
-      is_settled INTEGER NOT NULL
-    ) STRICT;
-
-    ALTER TABLE audit ADD COLUMN noted_at INTEGER;
-    UPDATE audit SET noted_at = at;
-    CREATE INDEX audit_noted_at ON audit (noted_at);
-
-    -- Entries are dated in Unix time, for people, and grow old in service time. Most come in service time; these few have
-    -- the time of the database's own clock.
-    CREATE TRIGGER audit_noted AFTER INSERT ON audit
-    WHEN NEW.event NOT IN ('walked away', 'back', 'user added', 'user deleted', 'application secret renewed',
-      'credential renamed', 'settings changed')
-    BEGIN
-      UPDATE audit SET noted_at = NEW.at, at = NEW.at + coalesce((SELECT unix_time - time FROM service_clock), 0)
-      WHERE id = NEW.id;
-    END;
-    CREATE TRIGGER audit_noted_late AFTER INSERT ON audit
-    WHEN NEW.event IN ('walked away', 'back', 'user added', 'user deleted', 'application secret renewed',
-      'credential renamed', 'settings changed')
-    BEGIN
-      UPDATE audit SET noted_at = coalesce((SELECT time FROM service_clock), NEW.at) WHERE id = NEW.id;
-    END;
-
-    ALTER TABLE spent_nonce ADD COLUMN spent_at INTEGER NOT NULL DEFAULT 0;
-    UPDATE spent_nonce SET spent_at = forget_at - 600000;
-    DROP INDEX spent_nonce_age;
-    CREATE INDEX spent_nonce_time ON spent_nonce (spent_at);
-
-    CREATE TABLE forgotten_nonces (
-      first INTEGER NOT NULL,
-      last INTEGER NOT NULL
-    ) STRICT;
-    """
-
   /// Goes on from what the database knows, and tells it which boot this is.
   convenience init(_ clocks: MachineClocks, keptIn pool: DatabasePool) throws {
     let stored = try pool.read(Self.stored)
@@ -226,7 +159,7 @@ extension Storage {
 
   /// Keeps how far time has come, for the next boot. A power cut may undo the last of it.
   func keepTime() async throws {
-    let anchor = clock.anchor
-    try await note { try anchor.store(in: $0) }
+    // Read within the write: an older reading must not replace what another write kept meanwhile.
+    try await note { [clock] in try clock.anchor.store(in: $0) }
   }
 }

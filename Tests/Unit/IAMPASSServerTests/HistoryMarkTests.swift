@@ -1,4 +1,3 @@
-import Foundation
 import IAMPASSProtocol
 import Testing
 
@@ -66,7 +65,7 @@ import Testing
     try await fixture.service.storage.copyAll(to: copy)
     _ = try await fixture.started("alice")
     let later = try await mark(fixture)
-    let restored = try await putBack(copy, in: fixture)
+    let restored = try fixture.putBack(copy)
     #expect(try await mark(fixture, restored).continues(later) == false)
   }
 
@@ -78,7 +77,7 @@ import Testing
     var last = before
     for _ in 0..<2 {
       fixture.clock.advance(seconds: 60)
-      let restored = try await putBack(copy, in: fixture)
+      let restored = try fixture.putBack(copy)
       #expect(try await restored.storage.beginWithCopy())
       // A request that was signed earlier is refused as usual.
       fixture.clock.advance(seconds: 1)
@@ -88,13 +87,5 @@ import Testing
       last = now
     }
     #expect(before.epoch > 0)
-  }
-
-  /// A service in its own folder, with a copy of the database.
-  private func putBack(_ copy: String, in fixture: Fixture) async throws -> SignInService {
-    let folder = fixture.folder + "/restored-" + (try #require(Digest.randomIdentifier()))
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    try FileManager.default.copyItem(atPath: copy, toPath: folder + "/iampass.sqlite")
-    return try fixture.service(in: folder)
   }
 }

@@ -34,14 +34,20 @@ import Testing
     func started(
       boot: String?, by credential: HostCredential? = nil, isSigned: Bool = true, service: String = "sshd"
     ) async throws -> StartedSession {
+      let reply = await fixture.respond(
+        try startRequest(boot: boot, by: credential, isSigned: isSigned, service: service))
+      guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
+      return session
+    }
+
+    func startRequest(
+      boot: String?, by credential: HostCredential? = nil, isSigned: Bool = true, service: String
+    ) throws -> ServiceRequest {
       let credential = credential ?? self.credential
       let body = StartRequest(context: SignInContext(service: service), bootID: boot).encoded()
       let digest = isSigned ? "?body_sha256=" + BodyDigest.value(of: body) : ""
-      let reply = await fixture.respond(
-        try fixture.signed(
-          "POST", "/authentication/authenticate_user/\(credential.id)/alice" + digest, body, by: credential))
-      guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
-      return session
+      return try fixture.signed(
+        "POST", "/authentication/authenticate_user/\(credential.id)/alice" + digest, body, by: credential)
     }
 
     func ending(of session: StartedSession) async throws -> String? {
@@ -92,6 +98,22 @@ import Testing
     let first = try await office.signedIn(boot: "b1")
     _ = try await office.signedIn(boot: "b2", isSigned: false, service: "login")
     #expect(try await office.ending(of: first) == nil)
+  }
+
+  @Test func aStartThatWasWithheldUntilTheNextBootEndsNothing() async throws {
+    let office = try await Office()
+    let withheld = try office.startRequest(boot: "b1", service: "su")
+    office.fixture.clock.advance(seconds: 60)
+    let live = try await office.signedIn(boot: "b2")
+    #expect(await office.fixture.respond(withheld).status == 202)
+    #expect(try await office.ending(of: live) == nil)
+    office.fixture.clock.advance(seconds: 60)
+    // Nor does the boot of that start become the current one.
+    _ = try await office.signedIn(boot: "b2", service: "login")
+    #expect(try await office.ending(of: live) == nil)
+    office.fixture.clock.advance(seconds: 60)
+    _ = try await office.signedIn(boot: "b3", service: "login")
+    #expect(try await office.ending(of: live) == "COMPUTER_RESTARTED")
   }
 
   /// Two computers share a credential, or someone delayed a request.

@@ -51,6 +51,16 @@ import Testing
     guard case .started = try await start(fixture, credential, from: 100) else { throw Fixture.NotStarted() }
   }
 
+  /// Nobody knows any more whether such a request came over the network.
+  @Test func aDamagedDenialCountsForBothKindsAndRefusesNothingByItself() async throws {
+    let (fixture, phone, credential) = try await office()
+    try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost - 1, answer: .deny)
+    try await fixture.service.storage.write { try $0.execute(sql: "UPDATE session SET context = '{'") }
+    guard case .started = try await start(fixture, credential, from: 100) else { throw Fixture.NotStarted() }
+    try await phone.answer(.deny, to: try #require(try await phone.list().first))
+    #expect(try await start(fixture, credential, from: 101) == .notStarted(reason: "TOO_MANY_DENIALS"))
+  }
+
   @Test func theUsersOtherHostsGoOn() async throws {
     let (fixture, phone, credential) = try await office()
     try await hammer(fixture, phone, credential, times: Denials.greatestCountOfHost, answer: .deny)

@@ -228,6 +228,23 @@ import Testing
     #expect(try await fixture.started("alice").matchCode != nil)
   }
 
+  /// Each address gives up one request. What is left for the user elsewhere is a code that no terminal shows.
+  @Test func strangersFromManyAddressesLeaveTheUserElsewhereACode() async throws {
+    let fixture = try await Fixture(matchCodes: .on)
+    let phone = try await TestPhone.registered(in: fixture)
+    func context(_ address: String) -> SignInContext { SignInContext(host: "web-1", remoteHost: address) }
+    let approved = try #require(try await fixture.started("alice", context: context("198.51.100.1")).matchCode)
+    #expect(try await approve(phone, code: approved).status == 200)
+    let open = try #require(try await fixture.started("alice", context: context("198.51.100.2")).matchCode)
+    for number in 1...200 {
+      let stranger = try await fixture.started("alice", context: context("192.0.2.\(number)"))
+      #expect(stranger.matchCode != approved && stranger.matchCode != open)
+      #expect(try await fixture.logOut(stranger).status == 200)
+    }
+    #expect(try await fixture.started("alice", context: context("198.51.100.3")).matchCode != nil)
+    #expect(try await fixture.started("alice").matchCode != nil)
+  }
+
   @Test func anotherUsersCodesAreNoMatter() async throws {
     let fixture = try await Fixture(matchCodes: .on)
     _ = try await TestPhone.registered(in: fixture)

@@ -15,7 +15,7 @@ import Testing
   ) -> StartAsk {
     StartAsk(
       user: "alice", starter: Starter(application: Self.application, credential: nil), client: .unknown,
-      methods: methods, duration: duration, context: SignInContext(host: from), hasContext: hasContext, bootID: nil)
+      methods: methods, duration: duration, context: SignInContext(host: from), hasContext: hasContext, boot: nil)
   }
 
   private struct Stored {

@@ -69,7 +69,7 @@ import Testing
     _ = try await office.fixture.started("alice")
   }
 
-  @Test func aStepIsForgottenByARestartNeither() async throws {
+  @Test func aRestartDoesNotForgetAStep() async throws {
     let office = try await Office()
     let live = try await office.signedIn()
     office.clock.step(seconds: 13 * Self.hour)
@@ -220,10 +220,7 @@ import Testing
     try await office.fixture.service.storage.copyAll(to: copy)
     // A machine that has been running for a year.
     office.clock.reboot(after: Self.hour, running: 365 * 24 * Self.hour)
-    let folder = office.fixture.folder + "/moved"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    try FileManager.default.copyItem(atPath: copy, toPath: folder + "/iampass.sqlite")
-    let moved = try office.fixture.service(in: folder)
+    let moved = try office.fixture.putBack(copy)
     try await moved.tidy()
     #expect(try await office.status(of: live, by: moved).status == .active)
     office.clock.advance(seconds: 11 * Self.hour)
@@ -296,6 +293,29 @@ import Testing
     #expect(clocks.bootID()?.utf8.count == 36)
     let first = clocks.sinceBoot()
     #expect(first > 0 && clocks.sinceBoot() >= first)
+  }
+
+  /// Both have the same clock, and it may be wrong until the network has set it.
+  @Test(arguments: [(StorageClock.ownTime - 1, false), (StorageClock.ownTime, true)])
+  func aClientOnTheSameMachineConfirmsNothingJustAfterAStart(_ sinceBoot: Int64, _ isConfirmed: Bool) {
+    let clocks = MachineClocks(bootID: { "b2" }, sinceBoot: { sinceBoot }, wall: { UnixTime(seconds: 100) })
+    let stored = StorageClock.Anchor(
+      bootID: "b1", sinceBoot: 1_000, time: UnixTime(seconds: 50), unixTime: UnixTime(seconds: 50), isSettled: true)
+    let clock = StorageClock(clocks, stored: stored)
+    #expect(clock.confirm(by: 100, isOwn: true) == isConfirmed)
+    #expect(clock.now() == UnixTime(seconds: isConfirmed ? 100 : 50))
+  }
+
+  @Test func aClientElsewhereConfirmsTheClockJustAfterAStart() {
+    let clocks = MachineClocks(bootID: { "b2" }, sinceBoot: { 5_000 }, wall: { UnixTime(seconds: 100) })
+    let stored = StorageClock.Anchor(
+      bootID: "b1", sinceBoot: 1_000, time: UnixTime(seconds: 50), unixTime: UnixTime(seconds: 50), isSettled: true)
+    #expect(StorageClock(clocks, stored: stored).confirm(by: 100, isOwn: false))
+  }
+
+  @Test(arguments: [("127.0.0.1", true), ("::1", true), ("192.0.2.1", false), ("2001:db8::1", false)])
+  func loopbackIsThisMachine(_ address: String, _ isOwn: Bool) throws {
+    #expect(try #require(ClientAddress(address)).isThisMachine == isOwn)
   }
 
   @Test func aMachineThatNamesNoBootIsTakenForANewOneEachTime() {

@@ -1,0 +1,37 @@
+import Glibc
+
+/// The clocks of the machine that the storage is on.
+public struct MachineClocks: Sendable {
+  /// Names the time from one start of the machine to the next; nil if the kernel does not tell.
+  let bootID: @Sendable () -> String?
+  /// Milliseconds since that start, suspended or not. Nobody can set this clock.
+  let sinceBoot: @Sendable () -> Int64
+  /// Unix time, which people and the network set.
+  let wall: @Sendable () -> UnixTime
+
+  init(
+    bootID: @escaping @Sendable () -> String?, sinceBoot: @escaping @Sendable () -> Int64,
+    wall: @escaping @Sendable () -> UnixTime
+  ) {
+    self.bootID = bootID
+    self.sinceBoot = sinceBoot
+    self.wall = wall
+  }
+
+  public static let system = MachineClocks(bootID: kernelsBootID, sinceBoot: bootTime, wall: UnixTime.now)
+
+  @Sendable private static func bootTime() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  @Sendable private static func kernelsBootID() -> String? {
+    guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 64)
+    guard fgets(&line, Int32(line.count), file) != nil else { return nil }
+    let text = String(decoding: line.map(UInt8.init(bitPattern:)).prefix { $0 > 0x20 }, as: UTF8.self)
+    return text.utf8.count == 36 ? text : nil
+  }
+}
