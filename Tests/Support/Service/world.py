@@ -183,7 +183,7 @@ class World:
             program("iampass-server"), "serve", "--data", self.path("data"), "--listen", listen,
             "--tls-cert", self.certificate, "--tls-key", self.key, *more,
         )  # fmt: skip
-        self.address = re.search(r"https://[0-9.:]+", self.server.wait_for("listening on")).group(0)
+        self.address = re.search(r"https://[0-9.:]+", self.server.wait_for("listening on https")).group(0)
 
     def restart_server(self, *more):
         self.server.stop()
