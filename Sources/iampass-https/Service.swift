@@ -3,6 +3,7 @@ import CHost
 import CLibcrypto
 import Glibc
 import HostSystem
+import IAMPASSProtocol
 import WorkerLink
 
 /// The worker's loop: any number of requests at once over libcurl's connections.

@@ -1,5 +1,6 @@
 import CPAM
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 

@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 
 /// Whose session it is, for the log and for what is done to it.
 protocol NamedSession {

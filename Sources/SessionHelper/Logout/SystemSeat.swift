@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 
 /// The session's processes, terminals and tickets on this computer.
 public final class SystemSeat: Seat {

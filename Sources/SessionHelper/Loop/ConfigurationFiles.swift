@@ -1,4 +1,5 @@
 import Glibc
+import HostState
 
 /// The files of the configuration, which is read again when one of them has changed.
 struct ConfigurationFiles {
@@ -30,8 +31,7 @@ struct ConfigurationFiles {
   }
 
   private var stamps: [Stamp?] {
-    let folder = configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
-    return [configuration, folder + "/credentials", authorities].map { path in
+    [configuration, SetupPlace(configuration: configuration).credentials, authorities].map { path in
       var found = stat()
       guard let path, stat(path, &found) == 0 else { return nil }
       return Stamp(

@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 
 /// Why the helper does not run.
 public enum HelperError: Error, Sendable {

@@ -2,8 +2,10 @@ import CHost
 import CSystemd
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// Waits for news of records, logind, processes and the service, in one thread, and lets the ``Supervisor`` work.
 public final class HelperLoop {

@@ -1,5 +1,7 @@
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// The service over one worker that lives as long as the helper.
 public final class PipelinedService: SessionService {

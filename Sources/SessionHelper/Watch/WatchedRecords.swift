@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// All records as the helper holds them, with what the folders of records and notes say of them.

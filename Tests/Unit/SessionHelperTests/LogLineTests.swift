@@ -3,7 +3,9 @@ import HostState
 import IAMPASSProtocol
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// What the journal gets of a session at the usual level.
 @Suite struct LogLineTests {
@@ -38,7 +40,7 @@ import Testing
   @Test func aNoteThatCannotBeReadIsNamedAndTheSessionIsWatched() throws {
     let office = try Office()
     let id = try office.signIn()
-    let note = office.run.folder("watch") + "/" + id
+    let note = try office.run.folder("watch") + "/" + id
     try AtomicFile.write(Array("{}".utf8), to: note, mode: 0o666)
     try #require(chmod(note, 0o666) == 0)
     office.pass(milliseconds: 10_000)

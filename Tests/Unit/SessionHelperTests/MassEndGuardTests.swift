@@ -1,6 +1,8 @@
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 private final class Crowd {
   private var massEnd = MassEndGuard()

@@ -1,6 +1,8 @@
 import Testing
 
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// Which ends are acted on, by what the service says of the other sessions.
 @Suite struct MassEndVerdictTests {

@@ -3,7 +3,9 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostState
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// When the session's time is over.
 extension SessionWatchTests {

@@ -3,7 +3,9 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostState
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// What was left alone, because it ended together with too many others.
 extension SessionWatchTests {

@@ -3,7 +3,9 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostState
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// After the machine slept, or another helper began.
 extension SessionWatchTests {

@@ -1,4 +1,6 @@
+@testable import HostSystem
 @testable import SessionHelper
+@testable import WorkerLink
 
 /// The value under test. `#expect` accepts no mutating call.
 final class WatchSubject {
