@@ -1,6 +1,6 @@
 import CHost
 
-/// A point of CLOCK_MONOTONIC: waits are not moved by someone who sets the clock.
+/// A point of CLOCK_MONOTONIC: a change of the wall clock does not move waits.
 public struct MonotonicInstant: Sendable, Comparable {
   public let nanoseconds: Int64
 
@@ -19,7 +19,7 @@ public struct MonotonicInstant: Sendable, Comparable {
     MonotonicInstant(nanoseconds: nanoseconds + milliseconds * 1_000_000)
   }
 
-  /// Milliseconds from `earlier` to here, rounded up; negative where `earlier` is later.
+  /// Milliseconds from `earlier` to here, rounded up; negative if `earlier` is later.
   public func milliseconds(since earlier: MonotonicInstant) -> Int64 {
     let difference = nanoseconds - earlier.nanoseconds
     return difference > 0 ? (difference + 999_999) / 1_000_000 : difference / 1_000_000

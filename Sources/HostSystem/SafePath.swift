@@ -31,19 +31,19 @@ package struct PathFault: Error, Equatable {
   }
 }
 
-/// Paths walked part by part (openat2(2)): nobody but root and this user can make one lead elsewhere.
+/// Walks paths part by part (openat2(2)), so that only root and this user can change their target.
 ///
-/// Links of these two are followed, as `/var/run` is one; the last part must not be a link.
+/// Links that belong to these two are followed, such as `/var/run`. The last part must not be a link.
 package enum SafePath {
-  /// What the walk ended at: the folder that has the last part, and that part's name.
+  /// The end of the walk: the folder with the last part, and that part's name.
   package struct Place {
     package let folder: Descriptor
     package let name: String
     package let path: String
 
-    /// Opens the last part, and does not follow it.
+    /// Opens the last part without following a link.
     ///
-    /// - Parameter flags: besides `O_CLOEXEC` and `O_NOFOLLOW`.
+    /// - Parameter flags: added to `O_CLOEXEC` and `O_NOFOLLOW`.
     package func open(_ flags: Int32) throws(PathFault) -> Descriptor {
       let found = try Descriptor(SafePath.step(from: folder, name, flags, path))
       var status = stat()
@@ -53,7 +53,7 @@ package enum SafePath {
     }
   }
 
-  /// As many as the kernel follows.
+  /// As many links as the kernel follows.
   private static let mostLinks = 40
 
   package static func place(of path: String) throws(PathFault) -> Place {
@@ -82,7 +82,7 @@ package enum SafePath {
       }
       switch status.st_mode & S_IFMT {
       case S_IFDIR:
-        // In a folder like /tmp others can add files, and replace only their own.
+        // In a folder like /tmp others can add files, but replace only their own.
         guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
           throw PathFault(code: .writableByOthers, path: path)
         }
@@ -105,14 +105,14 @@ package enum SafePath {
     return Descriptor(root)
   }
 
-  /// One part, which is not followed. `..` leads to a folder that was looked at on the way here.
+  /// Opens one part without following a link. `..` leads to a folder that was checked on the way.
   private static func step(
     from here: Descriptor, _ name: String, _ flags: Int32, _ path: String
   ) throws(PathFault) -> Int32 {
     let next = iampass_open_beneath(here.number, name, flags | O_NOFOLLOW | O_CLOEXEC, name == ".." ? 0 : 1)
     guard next < 0 else { return next }
     let code = errno
-    // With O_DIRECTORY a link is no folder before it is a link.
+    // With O_DIRECTORY the kernel reports a link as not a folder.
     var status = stat()
     let isLink = fstatat(here.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
     throw PathFault(code: isLink ? .symbolicLink : .system(code), path: path)
@@ -120,7 +120,7 @@ package enum SafePath {
 
   private static func target(of link: Descriptor, _ path: String) throws(PathFault) -> String {
     let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
-      // SAFETY: readlinkat writes at most the buffer's size and says how much it wrote.
+      // SAFETY: readlinkat writes at most the buffer's size and returns the length.
       count = max(0, readlinkat(link.number, "", buffer.baseAddress!, buffer.count))
     }
     guard !bytes.isEmpty, bytes.count < Int(PATH_MAX) else { throw PathFault(code: .system(ENAMETOOLONG), path: path) }

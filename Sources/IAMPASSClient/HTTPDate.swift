@@ -1,8 +1,8 @@
-/// The `Date` header (RFC 9110 §5.6.7), to tell a clock that is wrong from a credential that is.
+/// The `Date` header (RFC 9110 §5.6.7), which distinguishes a wrong clock from a wrong credential.
 enum HTTPDate {
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  /// Unix seconds of an IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
+  /// Unix seconds of an IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for any other text.
   static func unixTime(_ text: String) -> Int64? {
     let words = text.split(separator: " ")
     guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), (1...31).contains(day),
@@ -14,7 +14,7 @@ enum HTTPDate {
     return daysSinceEpoch(year, Int64(month) + 1, day) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]
   }
 
-  /// Days of the proleptic Gregorian calendar, counted in years that begin in March so that leap days come last.
+  /// Days of the proleptic Gregorian calendar. Years begin in March here, so that leap days come last.
   private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let marchYear = month <= 2 ? year - 1 : year
     let marchMonth = (month + 9) % 12

@@ -1,14 +1,14 @@
 import IAMPASSProtocol
 
-/// The certificates that replace the system's authorities: at least one. A text without any would pin nothing, and to
-/// the worker no bytes mean all of the system's.
+/// The certificates that replace the system's authorities: at least one. A text without certificates would pin nothing,
+/// since an empty text tells the worker to trust the system's.
 public struct CertificateBundle: Sendable, Equatable {
   private static let labels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
 
-  /// As it was given: OpenSSL passes over what stands between the certificates.
+  /// The text as it was given. OpenSSL ignores text between the certificates.
   public let pem: [UInt8]
 
-  /// Nil for a text in which no certificate stands whole (RFC 7468). What is in a certificate is for the worker to read.
+  /// Nil for a text without a complete certificate (RFC 7468). The worker reads the certificates' content.
   public init?(pem: [UInt8]) {
     guard Self.hasCertificate(pem) else { return nil }
     self.pem = pem
@@ -34,7 +34,7 @@ public struct CertificateBundle: Sendable, Equatable {
     return false
   }
 
-  /// Whether a DER sequence stands there to its end (X.690 §8.1); a trusted certificate has more behind it.
+  /// Whether a complete DER sequence begins here (X.690 §8.1). A trusted certificate has more bytes after it.
   private static func isSequence(_ bytes: [UInt8]) -> Bool {
     guard bytes.count > 2, bytes[0] == 0x30 else { return false }
     guard bytes[1] >= 0x80 else { return bytes[1] > 0 && bytes.count >= 2 + Int(bytes[1]) }

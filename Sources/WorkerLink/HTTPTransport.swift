@@ -21,15 +21,15 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// A complete reply. An incomplete one is a ``TransportError``.
+/// A complete reply. A ``TransportError`` stands for an incomplete one.
 public struct HTTPReply: Sendable {
   public let status: Int
   public let headers: [(name: String, value: String)]
-  /// 64 KiB at most.
+  /// At most 64 KiB.
   public let body: [UInt8]
-  /// How many requests each connection was seen to carry at once when the reply came, 255 at most; 0 over HTTP/1.1.
+  /// How many requests each connection was seen to carry at once when the reply arrived, at most 255; 0 over HTTP/1.1.
   public let streams: Int
-  /// Came over HTTP/2 or later, where many held requests share a connection.
+  /// Whether the reply came over HTTP/2 or later, over which many held requests share a connection.
   public var isMultiplexed: Bool { streams > 0 }
 
   public init(status: Int, headers: [(name: String, value: String)], body: [UInt8], streams: Int = 0) {
@@ -46,9 +46,9 @@ public struct HTTPReply: Sendable {
   }
 }
 
-/// Why there is no reply.
+/// Why a reply is missing.
 public struct TransportError: Error, Sendable, Equatable {
-  /// Raw values are part of the worker's frames.
+  /// The raw values are part of the worker's frames.
   public enum Code: UInt8, Sendable, CaseIterable {
     case nameNotFound = 1
     case nameLookupTimedOut
@@ -56,28 +56,28 @@ public struct TransportError: Error, Sendable, Equatable {
     case connectTimedOut
     case networkUnreachable
     case tlsTimedOut
-    /// The peer closed or refused during the handshake.
+    /// The peer closed or refused the connection during the handshake.
     case tlsRefused
     case tlsTooOld
     case certificateExpired
     case certificateNotYetValid
     case certificateForAnotherHost
     case certificateUntrusted
-    /// Connected, then nothing within the time allowed.
+    /// The connection was made, and then nothing came in time.
     case silent
     case connectionLost
     case replyTooLarge
     case notHTTP
     /// The worker could not be started, is unsafe, or left before it was ready.
     case workerFailed
-    /// The worker left, was killed, or wrote what is no frame.
+    /// The worker left, was killed, or sent an invalid frame.
     case workerDied
     /// The caller asked to stop.
     case interrupted
   }
 
   public let code: Code
-  /// What the system said, for the log; may be empty. From outside: sanitize before showing.
+  /// The system's message for the log; may be empty. It comes from outside: sanitize it before showing it.
   public let detail: String
 
   public init(_ code: Code, detail: String = "") {
@@ -88,8 +88,8 @@ public struct TransportError: Error, Sendable, Equatable {
 
 /// Sends requests to the configured service over one kept connection.
 public protocol HTTPTransport: AnyObject {
-  /// One request and its whole reply, or the error, by `deadline`.
+  /// Sends one request, and returns its whole reply, or throws an error by `deadline`.
   ///
-  /// A second call may come while a first was interrupted: its late reply is dropped.
+  /// A second call may follow an interrupted one, whose late reply is dropped.
   func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply
 }

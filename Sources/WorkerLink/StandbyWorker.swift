@@ -2,21 +2,21 @@ import CHost
 import Glibc
 import HostSystem
 
-/// The two ends that a worker can have for the process that uses it.
+/// The two kinds of connection to a worker, from the side of the process that uses it.
 protocol WorkerEnd: AnyObject {
   /// Non-blocking and closed on exec.
   var socket: Int32 { get }
-  /// Whether the worker has left, or belongs to the process this one was forked from.
+  /// Whether the worker has left, or belongs to the process from which this one was forked.
   var hasLeft: Bool { get }
 }
 
-/// What makes a worker that waited as good as one that the login starts itself.
+/// The properties that make a waiting worker equal to a worker that the login starts itself.
 package struct WorkerPlace: Sendable, Equatable {
-  /// The program that runs: an update replaces the file, and leaves those that wait what they were.
+  /// The running program. An update replaces the file, and waiting workers still run the old one.
   package var program: FileIdentity
-  /// The number of the network namespace (namespaces(7)): a login in one of its own must not leave by another.
+  /// The number of the network namespace (namespaces(7)). A login in its own namespace must not use another one.
   package var network: UInt64
-  /// The name of the user that it was told to be.
+  /// The user to which it was told to change.
   package var user: String
 
   package init(program: FileIdentity, network: UInt64, user: String) {
@@ -25,23 +25,23 @@ package struct WorkerPlace: Sendable, Equatable {
     self.user = user
   }
 
-  /// Of this process, where it runs the worker's program itself; nil without /proc.
+  /// The properties of this process, if it runs the worker's program itself; nil without /proc.
   package static func own(user: String) -> WorkerPlace? {
     guard let program = FileIdentity(following: "/proc/self/exe") else { return nil }
     return WorkerPlace(running: program, user: user)
   }
 
-  /// Of a worker that this thread would start.
+  /// The properties of a worker that this thread would start.
   init?(running program: FileIdentity, user: String) {
     guard let network = FileIdentity(following: "/proc/thread-self/ns/net") else { return nil }
     self.init(program: program, network: network.inode, user: user)
   }
 }
 
-/// What a worker that waited for a login says first.
+/// The first message of a waiting worker.
 package struct WorkerGreeting: Sendable, Equatable {
   package var place: WorkerPlace
-  /// When it took the login up. Deadlines are of this clock, which another time namespace has otherwise.
+  /// When the worker accepted the login. Deadlines use this clock, which differs in another time namespace.
   package var now: MonotonicInstant
 
   package init(place: WorkerPlace, now: MonotonicInstant) {
@@ -50,25 +50,25 @@ package struct WorkerGreeting: Sendable, Equatable {
   }
 }
 
-/// A worker that was there before the login, with everything loaded: `iampass-https USER standby` gives each login a
-/// process of its own. That one ends when the socket does.
+/// A worker that existed before the login, with everything loaded. `iampass-https USER standby` gives each login its
+/// own process, which ends with the socket.
 final class StandbyWorker: WorkerEnd {
   let socket: Int32
   private let place: WorkerPlace
   private let began = MonotonicInstant.now()
   private let owner = getpid()
 
-  /// Nil: nobody listens there whom root may trust.
+  /// Nil if nobody whom root may trust listens there.
   ///
-  /// Whoever connects without waiting has no answer yet: no secret may go out before ``accepts(_:)``.
+  /// The connection does not wait for the greeting: no secret may go out before ``accepts(_:)``.
   init?(path: String, program: String, user: String) {
     guard let listening = try? WorkerFile.open(socket: path), let running = try? WorkerFile.open(program),
       let place = WorkerPlace(running: running.identity, user: user)
     else { return nil }
-    // The socket that was looked at, whatever stands at its path now.
+    // The socket that was checked, whatever is at its path now.
     let made = iampass_connect("/proc/self/fd/\(listening.number)")
     guard made >= 0 else { return nil }
-    // Hosts run with 0–2 closed and open files by number.
+    // Hosts run with 0–2 closed, and open files by number.
     let lifted = iampass_duplicate_above(made, WorkerProcess.leastDescriptor)
     close(made)
     guard lifted >= 0 else { return nil }
@@ -81,7 +81,7 @@ final class StandbyWorker: WorkerEnd {
   }
 
   deinit {
-    // Copies of the descriptor, in what the host forked meanwhile, do not keep the worker.
+    // Copies of the descriptor, in children that the host forked in the meantime, do not keep the worker alive.
     if owner == getpid() { shutdown(socket, Int32(SHUT_RDWR)) }
     close(socket)
   }

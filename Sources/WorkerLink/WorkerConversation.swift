@@ -2,16 +2,17 @@ import CHost
 import Glibc
 import HostSystem
 
-/// One request after another to one worker. Whatever ends it badly is `workerDied`.
+/// Sends one request after another to one worker. Every bad end is `workerDied`.
 final class WorkerConversation {
   private let socket: WorkerSocket
-  /// A worker that waited for this login, until it has said who it is.
+  /// A worker that waited for this login, until its greeting arrives.
   private var stranger: StandbyWorker?
 
-  /// Hosts such as sudo block signals while PAM runs, so nothing wakes the wait; a person notices half a second.
+  /// Hosts such as sudo block signals while PAM runs, so that signals do not wake the wait. A person notices half a
+  /// second.
   private static let longestSlice: Int64 = 100
 
-  /// A running worker that knows its settings.
+  /// A running worker that has its settings.
   init(_ end: any WorkerEnd, _ settings: WorkerOrigin) throws(TransportError) {
     socket = WorkerSocket(end)
     stranger = end as? StandbyWorker
@@ -22,7 +23,7 @@ final class WorkerConversation {
 
   func post(_ frame: WorkerFrame) throws(TransportError) { try socket.post(frame) }
 
-  /// Gives a request up; its late reply will be dropped. What cannot be sent now goes with the next frame.
+  /// Cancels a request. Its late reply is dropped. A cancellation that cannot be sent now goes with the next frame.
   func cancel(_ id: UInt32) { try? socket.post(.cancel(id: id)) }
 
   func reply(
@@ -37,7 +38,7 @@ final class WorkerConversation {
     }
   }
 
-  /// Whether this worker can be used, once it has said who it is; `milliseconds` are the most it gets for that.
+  /// Whether this worker's greeting makes it usable. It has at most `milliseconds` to send the greeting.
   func isKnown(within milliseconds: Int64, interruption: (any Interruption)?) throws(TransportError) -> Bool {
     guard let expected = stranger else { return true }
     let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
@@ -70,7 +71,7 @@ final class WorkerConversation {
 
   private func wait(milliseconds: Int64, _ interruption: Int32) throws(TransportError) {
     let events = POLLIN | (socket.wantsToSend ? POLLOUT : 0)
-    // A negative descriptor is passed over (poll(2)).
+    // poll(2) ignores a negative descriptor.
     var entries = [
       pollfd(fd: socket.descriptor, events: Int16(events), revents: 0),
       pollfd(fd: interruption, events: Int16(POLLIN), revents: 0),

@@ -2,7 +2,7 @@ import CHost
 import Glibc
 import HostSystem
 
-/// A file, whatever its name.
+/// Identifies a file independently of its name.
 package struct FileIdentity: Sendable, Equatable {
   package var device: UInt64
   package var inode: UInt64
@@ -14,7 +14,7 @@ package struct FileIdentity: Sendable, Equatable {
 
   init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
-  /// Nil where there is no such file.
+  /// Nil if the file does not exist.
   package init?(following path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -22,9 +22,9 @@ package struct FileIdentity: Sendable, Equatable {
   }
 }
 
-/// What is started with the network in its hands must be what the administrator installed.
+/// The program that gets the network must be the one that the administrator installed.
 enum WorkerFile {
-  /// A program that was looked at. It is started by its descriptor, so that no other can take its place meanwhile.
+  /// A checked program. It is started by its descriptor, so that no other program can take its place in the meantime.
   struct Program {
     let descriptor: Descriptor
     let identity: FileIdentity
@@ -35,7 +35,7 @@ enum WorkerFile {
     return Program(descriptor: descriptor, identity: FileIdentity(status))
   }
 
-  /// The same of a socket that workers wait at.
+  /// The same for a socket at which workers wait.
   static func open(socket path: String) throws(TransportError) -> Descriptor { try open(path, kind: S_IFSOCK).0 }
 
   private static func open(_ path: String, kind: mode_t) throws(TransportError) -> (Descriptor, stat) {

@@ -12,19 +12,18 @@ import HostSystem
 //   headers   = count:u16 (name:text value:text)*
 //   text      = bytes (UTF-8);  bytes = length:u32 octets
 //
-// The deadline is a point, not a span: the clock is one for all processes, and a worker that took long to start
-// must not count from then.
+// The deadline is a point in time, not a span. All processes share the clock, and a slow start must not extend it.
 
-/// What a worker has to know before the first request.
+/// What a worker must know before its first request.
 package struct WorkerOrigin: Sendable, Equatable {
-  /// `scheme://host[:port]`; the worker refuses requests to any other.
+  /// `scheme://host[:port]`. The worker refuses requests to any other origin.
   package var origin: String
   package var userAgent: String
-  /// Empty: none.
+  /// Empty for no proxy.
   package var proxy: String
-  /// PEM; empty: the system's.
+  /// PEM; empty for the system's authorities.
   package var authorities: [UInt8]
-  /// Seconds until the worker leaves by itself; 0: when its starter does.
+  /// Seconds until the worker leaves by itself; 0: it leaves with its starter.
   package var lifetime: UInt32
 
   package init(origin: String, userAgent: String, proxy: String, authorities: [UInt8], lifetime: UInt32) {
@@ -42,7 +41,7 @@ package enum WorkerFrame: Sendable {
   case cancel(id: UInt32)
   case reply(id: UInt32, HTTPReply)
   case failure(id: UInt32, TransportError)
-  /// Of a worker that waited for a login, by which the login knows it.
+  /// The greeting of a waiting worker, by which a login checks it.
   case greeting(WorkerGreeting)
 
   package func encoded() -> [UInt8] {
@@ -121,14 +120,14 @@ package enum WorkerFrame: Sendable {
   }
 }
 
-/// The other side wrote what is no frame.
+/// The other side sent an invalid frame.
 package struct MalformedFrame: Error {}
 
-/// Bytes as they come from the socket, taken out as whole frames.
+/// Bytes from the socket, returned as whole frames.
 package struct FrameBuffer: Sendable {
-  /// A body of 64 KiB with 16 KiB of headers, and room for lengths.
+  /// The size of a body of 64 KiB with 16 KiB of headers, and room for lengths.
   package static let greatestReply = 128 * 1024
-  /// A bundle of certificates is the largest thing ever sent to a worker.
+  /// The longest frame to a worker carries a bundle of certificates.
   package static let greatestRequest = 1024 * 1024
 
   private var bytes: [UInt8] = []
@@ -138,14 +137,14 @@ package struct FrameBuffer: Sendable {
 
   package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
 
-  /// The next complete frame; nil while there is none.
+  /// The next complete frame; nil if none is complete.
   package mutating func next() throws(MalformedFrame) -> WorkerFrame? {
     guard bytes.count >= 4 else { return nil }
     let length = bytes[..<4].reduce(0) { $0 << 8 | Int($1) }
     guard (1...greatest).contains(length) else { throw MalformedFrame() }
     guard bytes.count >= 4 + length else { return nil }
     let frame = try WorkerFrame(payload: bytes[4..<4 + length])
-    // Anew, since what was taken out would stay behind the array's end, with a session's secret in it.
+    // A new array: the old one would keep the removed bytes behind its end, with a session's secret in them.
     bytes = Array(bytes[(4 + length)...])
     return frame
   }

@@ -1,21 +1,21 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// Many requests at once by one worker, for a loop that does the waiting.
+/// Many requests at once through one worker, for a loop that does the waiting.
 ///
-/// A worker that died is replaced at the next request, with growing pauses. Not for several threads at once.
+/// A worker that died is replaced at the next request, with growing pauses. Only one thread may use it.
 public final class WorkerPipeline {
   /// How a request ended.
   public typealias Outcome = Result<HTTPReply, TransportError>
 
-  /// Between two starts of a worker, in ms: one that dies at once must not be started in a circle.
+  /// In ms, between two starts of a worker: a worker that dies immediately must not be restarted in a tight loop.
   private static let pauses: ClosedRange<Int64> = 250...60_000
-  /// A worker that has not reported this long after a request's deadline, in ms, is stuck.
+  /// In ms. A worker without a report this long after a request's deadline is stuck.
   private static let reportTime: Int64 = 2_000
-  /// A worker that lived this long, in ms, was sound.
+  /// In ms. A worker that lived this long was healthy.
   private static let soundLife: Int64 = 60_000
 
-  /// Of what has come, at once: 1 MiB, so that whoever waits for the rest is not held up.
+  /// In bytes, of received data at once: 1 MiB, so that the loop's other work goes on.
   private static let mostPieces = 64
 
   private let settings: WorkerSettings
@@ -28,16 +28,16 @@ public final class WorkerPipeline {
   private var pause = pauses.lowerBound
   private var nextLook = MonotonicInstant(nanoseconds: 0)
 
-  /// Starts nothing: that is left to the first request.
+  /// Does not start a worker. The first request does.
   public init(settings: WorkerSettings) { self.settings = settings }
 
-  /// To be waited on for reading, and for writing where ``wantsToSend``; -1 where there is no worker.
+  /// The descriptor to wait on for reading, and with ``wantsToSend`` for writing; -1 without a worker.
   public var descriptor: Int32 { socket?.descriptor ?? -1 }
   public var wantsToSend: Bool { socket?.wantsToSend ?? false }
-  /// Outcomes that ``take(now:)`` would return at once.
+  /// Outcomes that ``take(now:)`` would return immediately.
   public var hasOutcomes: Bool { !failed.isEmpty }
 
-  /// Queues a request for ``flush()``; its outcome comes from ``take(now:)``, by `deadline` and four seconds.
+  /// Queues a request for ``flush()``. ``take(now:)`` returns its outcome at most four seconds after `deadline`.
   public func send(_ request: HTTPRequest, deadline: MonotonicInstant, now: MonotonicInstant) -> UInt32 {
     lastID &+= 1
     do throws(TransportError) {
@@ -47,10 +47,10 @@ public final class WorkerPipeline {
     return lastID
   }
 
-  /// Sends what is queued, as far as the worker takes it now; ``take(now:)`` sends the rest. Never waits.
+  /// Sends as much of the queue as the worker accepts now. ``take(now:)`` sends the rest. Never waits.
   public func flush() { socket?.flush() }
 
-  /// What has come since the last call. Never waits.
+  /// The outcomes since the last call. Never waits.
   public func take(now: MonotonicInstant) -> [(UInt32, Outcome)] {
     var outcomes = failed
     failed = []
@@ -58,7 +58,7 @@ public final class WorkerPipeline {
       if let socket {
         socket.flush()
         for _ in 0..<Self.mostPieces {
-          // What was said before an end still counts.
+          // Replies that came before the worker's end still count.
           let isMore = Result { () throws(TransportError) in try socket.receive() }
           try takeFrames(socket, into: &outcomes)
           guard try isMore.get() else { break }
@@ -72,7 +72,7 @@ public final class WorkerPipeline {
     return outcomes
   }
 
-  /// Ends the worker; what is under way is forgotten.
+  /// Ends the worker, and forgets the requests under way.
   public func stop() {
     socket = nil
     underWay = [:]
@@ -97,7 +97,7 @@ public final class WorkerPipeline {
   }
 
   private func giveUpStuckWorker(_ now: MonotonicInstant) throws(TransportError) {
-    // Now and then: with a thousand questions under way the oldest is not looked for at each answer.
+    // Not at each reply: finding the oldest of a thousand requests takes too long.
     guard now >= nextLook else { return }
     nextLook = now.advanced(milliseconds: Self.reportTime)
     guard let oldest = underWay.values.min(), now >= oldest.advanced(milliseconds: Self.reportTime) else { return }

@@ -2,27 +2,27 @@ import CHost
 import Glibc
 import HostSystem
 
-/// A started worker: its end of the socket, and a descriptor of the process, which no stranger can take over as
-/// a process number could be.
+/// A started worker: its end of the socket, and a descriptor of the process. Unlike a process number, the descriptor
+/// never names another process.
 final class WorkerProcess: WorkerEnd {
   /// Non-blocking and closed on exec.
   let socket: Int32
   private let process: Int32
-  /// PAM data is cleaned up in children of the host too; these must not end the parent's worker.
+  /// Children of the host also clean up PAM's data. They must not end their parent's worker.
   private let owner = getpid()
 
-  /// A worker killed while the kernel waits for a disk cannot go; its parent does not wait for that. On a busy machine
-  /// any other takes its time too, and would stay in a host's process table where it was not waited for. Milliseconds.
+  /// In ms. A killed worker that waits for a disk cannot end, and its parent does not wait for that. On a busy machine
+  /// any worker takes a while. A worker that was not waited for would stay in the host's process table.
   private static let longestFarewell: Int32 = 1_000
-  /// Hosts run with 0–2 closed and open files by number; above these nothing collides.
+  /// Hosts run with 0–2 closed, and open files by number. Descriptors from here on do not collide.
   static let leastDescriptor: Int32 = 10
 
-  /// Starts `path` for `user` (nil: keep the caller's).
+  /// Starts `path` for `user` (nil: the caller's own).
   convenience init(path: String, user: String?) throws(TransportError) {
     try self.init(try WorkerFile.open(path), path: path, user: user)
   }
 
-  /// - Parameter path: for messages.
+  /// - Parameter path: the program's path for messages.
   init(_ program: WorkerFile.Program, path: String, user: String?) throws(TransportError) {
     var ends: [Int32] = [-1, -1]
     guard iampass_socket_pair(&ends) == 0 else { throw .start("socketpair") }
@@ -43,7 +43,7 @@ final class WorkerProcess: WorkerEnd {
     socket = lifted[0]
   }
 
-  /// Whether the worker has left, or belongs to the process this one was forked from.
+  /// Whether the worker has left, or belongs to the process from which this one was forked.
   var hasLeft: Bool {
     guard owner == getpid() else { return true }
     var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
@@ -56,14 +56,14 @@ final class WorkerProcess: WorkerEnd {
     close(socket)
     defer { close(process) }
     guard owner == getpid() else { return }
-    // A host that has given up root may not send this; the closed socket ends the worker then.
+    // A host that is no longer root may not send this signal. The closed socket then ends the worker.
     _ = iampass_pidfd_kill(process, SIGKILL)
     awaitEnd(milliseconds: Self.longestFarewell)
-    // ECHILD where the host ignores SIGCHLD: the kernel has reaped it.
+    // ECHILD: the host ignores SIGCHLD, and the kernel has reaped the worker.
     _ = iampass_pidfd_wait(process, WEXITED | WNOHANG)
   }
 
-  /// Until it has ended; the host's own signals may come meanwhile.
+  /// Waits until it has ended. The host's own signals may arrive in the meantime.
   private func awaitEnd(milliseconds: Int32) {
     let end = MonotonicInstant.now().advanced(milliseconds: Int64(milliseconds))
     var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
@@ -73,7 +73,7 @@ final class WorkerProcess: WorkerEnd {
   private static func start(
     _ program: WorkerFile.Program, _ path: String, _ user: String, socket: Int32
   ) throws(TransportError) -> Int32 {
-    // Hosts run with 0–2 closed; the child puts its socket and its program where its numbers are.
+    // Hosts run with 0–2 closed. The child moves its socket and its program to their numbers.
     let lifted = iampass_duplicate_above(program.descriptor.number, leastDescriptor)
     guard lifted >= 0 else { throw .start("fcntl") }
     defer { close(lifted) }
@@ -82,13 +82,13 @@ final class WorkerProcess: WorkerEnd {
     guard failure == 0 else { throw .start(path, failure) }
     let process = iampass_pidfd_open(child)
     guard process >= 0 else {
-      // Without a pidfd (an old sandbox, ENFILE) the number has to do: a child not yet waited for keeps it.
+      // Without a pidfd (an old sandbox, ENFILE) the number is enough: it stays the child's until it is waited for.
       let failure = TransportError.start("pidfd_open")
       kill(child, SIGKILL)
       waitpid(child, nil, 0)
       throw failure
     }
-    // Not our child: the worker died at once, the kernel reaped it, and the number is somebody else's.
+    // Not our child: the worker died immediately, the kernel reaped it, and another process has the number.
     guard iampass_pidfd_wait(process, WEXITED | WNOHANG | WNOWAIT) == 0 else {
       close(process)
       throw TransportError(.workerFailed, detail: "\(path) left at once")
@@ -111,7 +111,7 @@ final class WorkerProcess: WorkerEnd {
     sigfillset(&all)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
-    // A session of its own: Ctrl-C must not end the worker before it has sent the cancellation.
+    // A new session: Ctrl-C must not end the worker before it has sent the cancellation.
     posix_spawnattr_setflags(&attributes, iampass_spawn_flags())
     let steps = [
       posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0),
@@ -125,7 +125,7 @@ final class WorkerProcess: WorkerEnd {
     if let failed = steps.first(where: { $0 != 0 }) { return failed }
     return "iampass-https".withCString { name in
       user.withCString { user in
-        // SAFETY: posix_spawn reads the strings during the call only, and does not write to them.
+        // SAFETY: posix_spawn reads the strings only during the call, and does not write to them.
         var arguments = [UnsafeMutablePointer(mutating: name), UnsafeMutablePointer(mutating: user), nil]
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
         let opened = "/proc/self/fd/\(WorkerProcess.workerProgram)"
@@ -134,14 +134,14 @@ final class WorkerProcess: WorkerEnd {
     }
   }
 
-  /// Where the worker finds its socket.
+  /// The worker's descriptor for its socket.
   package static let workerSocket: Int32 = 3
-  /// Where its program is while it is started; it closes this first of all.
+  /// The worker's descriptor for its program during the start. The worker closes it first.
   package static let workerProgram: Int32 = 4
 }
 
 extension TransportError {
-  /// The worker could not be started; `subject` is the file or call at fault.
+  /// The worker could not be started. `subject` is the failing file or call.
   static func start(_ subject: String, _ code: Int32 = errno) -> TransportError {
     // SAFETY: strerror's text is copied before any other call.
     TransportError(.workerFailed, detail: "\(subject): \(String(cString: strerror(code)))")

@@ -1,7 +1,7 @@
 import CHost
 import Glibc
 
-/// Frames to and from one worker, without waiting. Whatever ends it badly is `workerDied`.
+/// Frames to and from one worker, without waiting. Every bad end is `workerDied`.
 final class WorkerSocket {
   private let end: any WorkerEnd
   private var outgoing: ArraySlice<UInt8> = []
@@ -14,7 +14,7 @@ final class WorkerSocket {
   var isOver: Bool { end.hasLeft }
   var wantsToSend: Bool { !outgoing.isEmpty }
 
-  /// Queues a frame and sends what fits at once.
+  /// Queues a frame, and sends as much as fits now.
   func post(_ frame: WorkerFrame) throws(TransportError) {
     try queue(frame)
     flush()
@@ -31,18 +31,18 @@ final class WorkerSocket {
 
   func flush() {
     while !outgoing.isEmpty {
-      // A host must not die of SIGPIPE.
+      // SIGPIPE must not kill a host.
       let sent = outgoing.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       if sent < 0, errno == EINTR { continue }
       if sent < 0, errno == EAGAIN { return }
-      // A worker that left may have said why; that is still to be read.
+      // A worker that left may have sent its reason, which is still to be read.
       if sent < 0 { return outgoing.removeAll() }
-      // Anew, since what was sent would stay in the slice's memory, with a user's token in it.
+      // A new array: the slice's memory would keep the sent bytes, with a user's token in them.
       outgoing = ArraySlice(Array(outgoing.dropFirst(sent)))
     }
   }
 
-  /// The next frame that was received whole; nil where there is none.
+  /// The next frame that has arrived completely; nil without one.
   func next() throws(TransportError) -> WorkerFrame? {
     do { return try incoming.next() } catch {
       throw TransportError(.workerDied, detail: "malformed frame from the worker")
@@ -51,14 +51,14 @@ final class WorkerSocket {
 
   private static let chunk = 16_384
 
-  /// Takes a piece of what has come.
+  /// Takes some of the received bytes.
   ///
-  /// - Returns: whether there may be more.
+  /// - Returns: whether more may be waiting.
   @discardableResult
   func receive() throws(TransportError) -> Bool {
     var hasEnded = false
     let chunk = [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, count in
-      // SAFETY: recv writes at most the buffer's size and says how much it wrote.
+      // SAFETY: recv writes at most the buffer's size and returns the number of bytes.
       let received = recv(descriptor, buffer.baseAddress, buffer.count, 0)
       count = max(0, received)
       hasEnded = received == 0 || received < 0 && errno != EAGAIN && errno != EINTR
@@ -70,6 +70,6 @@ final class WorkerSocket {
 }
 
 extension TransportError.Code {
-  /// Whether a worker can say this about a request; how the worker itself ended is for this side to tell.
+  /// Whether a worker may report this about a request. This side itself decides how the worker ended.
   var isWorkersReport: Bool { self != .workerDied && self != .interrupted }
 }

@@ -3,27 +3,27 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// How to start a worker, and whom it may talk to.
+/// How to start a worker, and which service it may contact.
 public struct WorkerSettings: Sendable {
-  /// Of a worker for one login, in seconds: longer than any login.
+  /// The lifetime of a worker for one login, in seconds: longer than any login.
   public static let loginLifetime: UInt32 = 150
 
-  /// The only service the worker talks to.
+  /// The only service that the worker contacts.
   public let server: ServerURL
-  /// What replaces the system's authorities; nil: the system's.
+  /// The authorities instead of the system's; nil: the system's.
   public let caCertificates: CertificateBundle?
-  /// `http://host:port` of a proxy; nil: none. The environment never names one.
+  /// `http://host:port` of a proxy; nil without one. The environment never sets it.
   public let proxy: String?
   /// Absolute path of `iampass-https`.
   public let worker: String
-  /// The user the worker becomes; nil keeps the caller's, which root may not do.
+  /// The user to which the worker changes; nil keeps the caller's, which root must not do.
   public let workerUser: String?
-  /// Absolute path of the socket at which workers wait for root's logins; nil: each login starts its own.
+  /// Absolute path of the socket at which workers wait for root's logins; nil: each login starts its own worker.
   public let standby: String?
-  /// Seconds until the worker leaves by itself whatever happens; 0 for a service that keeps it for its life.
+  /// Seconds until the worker leaves whatever happens; 0 for a service that keeps it for its own life.
   public let lifetime: UInt32
-  /// For a worker that waits to say who it is. One that has to be started by systemd first takes some 30 ms; with one
-  /// that hangs, each login takes this longer. Milliseconds; another one is for tests of busy machines.
+  /// In ms: the time for a waiting worker's greeting. A worker that systemd must start first takes some 30 ms. With a
+  /// hanging worker, each login takes this much longer. Only tests of busy machines set another value.
   var greetingTime: Int64 = 250
 
   public init(
@@ -48,22 +48,22 @@ public protocol Interruption {
   func isPending() -> Bool
 }
 
-/// Exchanges by a worker process, so that no network, TLS or HTTP code runs inside the PAM host.
+/// Exchanges messages through a worker process, so that no network, TLS or HTTP code runs inside the PAM host.
 ///
-/// A worker that is gone is replaced at the next exchange. Not for several threads at once.
+/// A worker that ended is replaced at the next exchange. Only one thread may use it.
 public final class WorkerTransport: HTTPTransport {
   private let settings: WorkerSettings
   private var interruption: (any Interruption)?
   private var worker: WorkerConversation?
   private var lastID: UInt32 = 0
-  /// A child that the host forks during a login must not sign in by its parent's request, nor cancel it.
+  /// A child that the host forks during a login must not use or cancel its parent's request.
   private let owner = getpid()
 
-  /// The worker's own deadline comes before the caller's by this many ms, so that it reports by itself: a worker
-  /// that does not is dead or stopped, and nothing it failed to say is held against the network.
+  /// In ms: the worker's deadline comes this much before the caller's, so that the worker reports by itself. A worker
+  /// without a report is dead or stopped, and its silence does not count against the network.
   private static let reportMargin: Int64 = 100
 
-  /// Starts nothing: that is left to ``prepare()`` or the first exchange.
+  /// Does not start a worker: ``prepare()`` or the first exchange does.
   public init(settings: WorkerSettings, interruption: (any Interruption)? = nil) {
     self.settings = settings
     self.interruption = interruption
@@ -71,8 +71,8 @@ public final class WorkerTransport: HTTPTransport {
 
   deinit { stop() }
 
-  /// Takes a worker that waits, or starts one, so that it loads its libraries while the caller does other things.
-  /// Waits for nothing.
+  /// Connects to a waiting worker, or starts one, so that it loads its libraries while the caller does other things.
+  /// Never waits.
   public func prepare() throws(TransportError) { _ = try runningWorker() }
 
   public func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
@@ -94,10 +94,10 @@ public final class WorkerTransport: HTTPTransport {
     }
   }
 
-  /// After an interruption the request that cancels must still go out.
+  /// After an interruption the cancelling request must still go out.
   public func ignoreInterruption() { interruption = nil }
 
-  /// Ends the worker, within a second where it is the caller's own child, which is reaped. The next exchange would have
+  /// Ends the worker. A worker that is the caller's own child is reaped within a second. The next exchange would start
   /// another.
   public func stop() { worker = nil }
 
@@ -118,7 +118,7 @@ public final class WorkerTransport: HTTPTransport {
     return started
   }
 
-  /// Until then nothing secret goes out: what waits may be another program, elsewhere, or stopped.
+  /// No secret goes out before this. The listener may be another program, in another place, or stopped.
   private func knownWorker(within milliseconds: Int64) throws(TransportError) -> WorkerConversation {
     let running = try runningWorker()
     var isKnown = false
@@ -134,14 +134,14 @@ public final class WorkerTransport: HTTPTransport {
 }
 
 extension WorkerSettings {
-  /// What the worker is told first.
+  /// The first frame to the worker.
   var origin: WorkerOrigin {
     WorkerOrigin(
       origin: server.origin, userAgent: "iampass", proxy: proxy ?? "", authorities: caCertificates?.pem ?? [],
       lifetime: lifetime)
   }
 
-  /// A worker of the caller's own.
+  /// The caller's own worker.
   func startedWorker() throws(TransportError) -> WorkerProcess {
     guard workerUser != nil || geteuid() != 0 else {
       throw TransportError(.workerFailed, detail: "no user for the worker, which never runs as root")
@@ -153,7 +153,7 @@ extension WorkerSettings {
     try WorkerConversation(startedWorker(), origin)
   }
 
-  /// One that waits and has yet to say who it is; nil: none.
+  /// A waiting worker whose greeting is still to come; nil without one.
   fileprivate func standbyWorker() throws(TransportError) -> WorkerConversation? {
     guard let standby, let workerUser, geteuid() == 0,
       let taken = StandbyWorker(path: standby, program: worker, user: workerUser)
