@@ -8,7 +8,7 @@ public struct Finding: Sendable, Equatable {
 
     public static func < (left: Self, right: Self) -> Bool { left.exitCode < right.exitCode }
 
-    /// Of a report whose worst finding this is.
+    /// The exit status of a report in which this is the worst finding.
     public var exitCode: Int32 {
       switch self {
       case .ok: 0

@@ -3,12 +3,12 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// Where a command runs, as far as the system says.
+/// The place of a command, as far as the system knows it.
 public struct CommandPlace: Sendable, Equatable {
   /// logind's session that its processes belong to; nil outside of any, as in a terminal that the user's own service
   /// manager has started.
   public let logindSession: String?
-  /// Who signed in; nil for what nobody's sign-in has started.
+  /// The user who signed in; nil outside any sign-in.
   public let loginUID: UInt32?
   /// The process itself, its parent, and so on.
   public let ancestors: [ProcessIdentity]
@@ -35,7 +35,7 @@ extension CommandPlace {
       ancestors: processes(from: getpid()))
   }
 
-  /// Of `/proc/self/cgroup`, in which a line ends such as `/user.slice/user-1000.slice/session-3.scope`.
+  /// The session in `/proc/self/cgroup`, with a line's end such as `/user.slice/user-1000.slice/session-3.scope`.
   public static func logindSession(inControlGroups text: [UInt8]) -> String? {
     for line in text.split(separator: UInt8(ascii: "\n")) {
       for part in line.split(separator: UInt8(ascii: "/")) {
@@ -72,7 +72,7 @@ extension CommandPlace {
 extension CommandPlace {
   /// The records of the sign-ins that the command runs under: ending one of these would end the command.
   ///
-  /// Where the system does not say which session that is, all of whoever signed in count.
+  /// If the system does not tell which session that is, all sessions of the signed-in user count.
   public func own(among records: [SessionRecord]) -> [SessionRecord] {
     let certain = records.filter(isAround)
     // sudo's own record does not say which session sudo was called in.
@@ -89,8 +89,8 @@ extension CommandPlace {
 }
 
 extension SessionRecord {
-  /// How the service calls the session. Where it did not say when the session started, the last part of the session's
-  /// address, which is that at a service of ours.
+  /// The service's name for the session. If the service did not send a name, the last part of the session's address,
+  /// which is the name at a service of ours.
   public var nameAtService: String {
     sessionName ?? statusURL.split(separator: "/").last.map(String.init) ?? ""
   }

@@ -93,7 +93,7 @@ public struct PAMReader {
     try entries(of: service, kind: kind, depth: 0)
   }
 
-  /// Those of the names that are services: what another file includes is none.
+  /// The names that are services. A file that another file includes does not count.
   public func services(among names: [String]) -> [String] {
     let included = Set(names.flatMap { filesIncluded(by: $0) })
     return names.filter { !included.contains($0) }

@@ -31,8 +31,8 @@ public struct StackJudgement {
     return all.isEmpty ? [finding(.ok, "asks the phone (\(line.place))", nil)] : all
   }
 
-  /// Of a service that is not in `services`, where the module answers authinfo_unavail without asking the phone. None
-  /// where the stack passes over that.
+  /// For an unlisted service, in which the module answers authinfo_unavail without asking the phone. Empty if the stack
+  /// ignores that answer.
   ///
   /// - Parameter refusing: the level of what lets nobody in.
   public func findingsUnlisted(refusing: Finding.Level) -> [Finding] {
@@ -97,7 +97,7 @@ extension StackJudgement {
     !opens(.success, passwordRight: false) && opens(.success, passwordRight: true)
   }
 
-  /// Where the phone is the second factor, nothing that the caller can bring about may pass it over.
+  /// If the phone is the second factor, a caller must not be able to skip it.
   private func skippedPhone() -> [Finding] {
     guard wantsBoth else { return [] }
     let direct = run(.success, passwordRight: true).asked.contains { $0.moduleName == Self.module }
@@ -114,7 +114,7 @@ extension StackJudgement {
     ]
   }
 
-  /// Where the phone stands for the password, a denial should end the attempt and not begin a guessing of passwords.
+  /// If the phone replaces the password, a denial should end the attempt. It should not lead to guesses of the password.
   private func endings(_ line: PAMLine) -> [Finding] {
     guard !wantsBoth else { return [] }
     let goesOn = Self.refusals.filter { [.maxtries, .abort].contains($0.0) && opens($0.0, passwordRight: true) }.map(
@@ -184,7 +184,7 @@ extension StackJudgement {
 }
 
 extension PAMLine {
-  /// Modules that prove nothing about the user: what they answer is no password.
+  /// Modules that prove nothing about the user. Their success does not replace a password.
   private static let neutral: Set<String> = [
     "pam_permit", "pam_env", "pam_faildelay", "pam_nologin", "pam_cap", "pam_gnome_keyring", "pam_kwallet",
     "pam_kwallet5", "pam_limits", "pam_motd", "pam_mail", "pam_group", "pam_echo", "pam_warn", "pam_debug",

@@ -84,7 +84,7 @@ struct UserChecks {
     if names.count <= Self.greatestLookedUp { suspects = Array(Set(names)).sorted() }
     let findings = Set(suspects).sorted().lazy.compactMap { name -> Finding? in
       guard let user = UnixUsername(validating: name) else {
-        return Finding(.warning, .users, "\(usersPath): \(name) is no user name", hint: "remove its line")
+        return Finding(.warning, .users, "\(usersPath): \(name) is not a user name", hint: "remove its line")
       }
       do throws(UserTokensError) {
         _ = try tokens.token(of: user)
@@ -99,7 +99,7 @@ struct UserChecks {
     return Array(findings.prefix(UserFindings.greatestNamed))
   }
 
-  /// Of /etc/passwd: who has a shell and a person's uid.
+  /// The users in /etc/passwd with a shell and a person's uid.
   private static func people() -> [String] {
     let bytes = ProcessFile.read("/etc/passwd", limit: 4 * 1024 * 1024) ?? []
     // By bytes: users write parts of their lines, and marks would hide a colon.

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension UnitState {
-  /// Of the workers that wait for sign-ins: without them every sign-in works, and takes longer.
+  /// Findings about the waiting workers: without them every sign-in works, but takes longer.
   public static func workerFindings(socket: UnitState, service: UnitState) -> [Finding] {
     let name = "iampass-worker"
     guard socket["LoadState"] == "loaded" else { return [] }

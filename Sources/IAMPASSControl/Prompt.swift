@@ -6,7 +6,7 @@ import IAMPASSProtocol
 
 /// Asks at the terminal. Ctrl-C, and an end of input, end the command.
 struct Prompt {
-  /// Bytes of one answer; longer ones are no address, name or secret.
+  /// The greatest length of an answer, in bytes. Addresses, names and secrets are shorter.
   private static let greatestLength = 4_096
 
   let interrupt: Interrupt
@@ -64,7 +64,7 @@ private struct Echo {
     guard isTerminal else { return }
     var silent = before
     silent.c_lflag &= ~tcflag_t(ECHO)
-    // What was typed before the question is no answer to it.
+    // Earlier typing does not answer the question.
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
   }
 

@@ -71,7 +71,7 @@ struct HostCredentialCreate: AsyncParsableCommand {
 struct HostCredentialList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List an application's host credentials, without their secrets.",
-    discussion: "Of each: name, host, id, when it was made, last used and revoked. Times are UTC.")
+    discussion: "Shows name, host, id, and when each was made, last used and revoked. Times are UTC.")
 
   @OptionGroup var options: HostCredentialOptions
 

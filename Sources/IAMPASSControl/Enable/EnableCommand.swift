@@ -10,7 +10,7 @@ struct EnableCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "enable", abstract: "Has the system's sign-ins ask the phone.",
     discussion: """
-      Keep a root shell open until you have signed in anew in another one. Looks at everything first (iampassctl check), \
+      Keep a root shell open until you have signed in again in another one. Checks everything first (iampassctl check), \
       switches the PAM profiles on with pam-auth-update, and reads the files back. With --trial it turns itself off \
       again, also after a restart, unless you signed in by phone meanwhile.
       """)
@@ -54,7 +54,7 @@ struct EnableCommand: ParsableCommand {
       } else {
         Trial.cancel(host)
       }
-      Terminal.say("hint: keep this shell open until you have signed in anew in another one")
+      Terminal.say("hint: keep this shell open until you have signed in again in another one")
     }
   }
 
@@ -92,7 +92,7 @@ struct EnableCommand: ParsableCommand {
     }
   }
 
-  /// Nil where one of the names is no name of a file.
+  /// Nil if one of the names is not a file's name.
   private static func names(_ text: String) -> [String]? {
     var names: [String] = []
     for name in text.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init) {

@@ -8,7 +8,7 @@ import HostSystem
 enum PAMProfiles {
   struct Profile {
     let name: String
-    /// Where its line belongs, in ``folder``.
+    /// The file in ``folder`` for its line.
     let file: String
     let kind: String
   }

@@ -35,7 +35,7 @@ final class PAMTransaction {
 
   var wasInterrupted: Bool { conversation.wasInterrupted }
 
-  /// The code of the first step that failed, else PAM_SUCCESS.
+  /// The code of the first step that failed; PAM_SUCCESS if none did.
   func run() -> Int32 {
     Terminal.say("signing \(user) in through \(service)")
     let steps: [(String, (OpaquePointer, Int32) -> Int32)] = [

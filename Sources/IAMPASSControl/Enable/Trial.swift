@@ -9,7 +9,7 @@ import IAMPASSProtocol
 
 /// A switch-on that undoes itself: a timer, and for a restart in between a service at boot, run `trial-end`.
 enum Trial {
-  /// In seconds: shorter is no time to try anything, longer is no trial.
+  /// In seconds. Less is too short to test anything, and more does not protect.
   static let bounds: ClosedRange<Int64> = 60...86_400
 
   private static let folder = "/etc/systemd/system"
@@ -63,7 +63,7 @@ enum Trial {
       }
     }
 
-    /// Its time begins anew.
+    /// Its time begins again.
     func putBack(_ options: HostOptions) {
       guard !texts.isEmpty else { return cancel(options) }
       for (path, text) in texts {
@@ -148,7 +148,7 @@ struct TrialEndCommand: ParsableCommand {
 
   @OptionGroup var host: HostOptions
   @Option var uid: UInt32?
-  /// Of units that an older version wrote: it looked into the journal from then on. That trial ends as one without use.
+  /// Units of an older version pass this, and searched the journal from that time. Such a trial ends as unused.
   @Option var since: UInt64?
 
   func run() throws {

@@ -90,7 +90,7 @@ struct RecordedSessions {
     do { ids = try ledger.ids() } catch { throw .records(error) }
     var sessions: [RecordedSession] = []
     for id in ids {
-      // One that goes while we look, or is damaged, is none to be listed; the helper's log names the damaged.
+      // A record that disappears in the meantime, or is damaged, is left out. The helper's log names damaged records.
       guard let record = try? ledger.read(id) else { continue }
       let note = (try? notes.read(id)) ?? nil
       sessions.append(RecordedSession(record: record, note: note))

@@ -47,7 +47,7 @@ extension RecordedSessions {
     guard record.binding != nil, !record.isReleased, !record.isLogoutRequested else { throw .notRenewable(record.id) }
     let user = try host.enrolled(record.user.text)
     let duration = host.setup.configuration.sessionDuration
-    // What the phone shows names what it is: an approval of this is none of a sign-in or a command.
+    // The phone names the request's purpose: its approval does not count for a sign-in or a command.
     let context = SignInContext(
       host: Self.hostName(), service: "\(record.service): stay signed in", user: record.user.text, tty: record.tty,
       remoteHost: record.remoteHost)

@@ -80,7 +80,7 @@ struct SetupAnswers {
     }
     guard Self.isPlain(Array(id.utf8)) else { throw .badApplicationID }
     if let secret = file?.secret { return ServiceCredential(applicationID: id, secret: secret) }
-    // Who names the id wants the secret to be asked for anew.
+    // With an id on the command line, the secret is asked for again.
     if command.applicationID == nil, let known { return known }
     guard let prompt else { throw .missingOption("--secret-file") }
     let secret = try prompt.secret("Application secret (not shown): ")

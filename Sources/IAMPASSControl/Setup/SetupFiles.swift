@@ -7,7 +7,7 @@ import IAMPASSProtocol
 /// The two files with the new values in them.
 struct SetupFiles {
   let folder: String
-  /// Of the configuration.
+  /// The configuration's name.
   let name: String
   let answers: SetupAnswers
   let trial: SetupTrial

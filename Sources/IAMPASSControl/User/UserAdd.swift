@@ -67,7 +67,7 @@ struct UserAdd: ParsableCommand {
     return Secret(identifier)
   }
 
-  /// Where the request may have arrived the service forgets the token as well, unless another computer may use it.
+  /// If the request may have arrived, the service also forgets the token, unless another computer may use it.
   private func takeBack(
     _ user: UnixUsername, _ fresh: Secret, _ cause: Failure, _ host: ConfiguredHost
   ) throws(Failure) {

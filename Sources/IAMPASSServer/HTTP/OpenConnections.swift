@@ -14,9 +14,9 @@ final class OpenConnections: Sendable {
   struct Bound: Sendable {
     /// Unproven ones; beyond these, whichever had its ``patience`` goes.
     let usual: Int
-    /// Unproven ones; beyond these, the oldest goes whatever its age.
+    /// The greatest number of unproven connections. Beyond it the oldest is closed, whatever its age.
     let most: Int
-    /// Of all; beyond these, the oldest unproven one goes, which may be the newest.
+    /// The greatest number of all connections. Beyond it the oldest unproven one is closed, perhaps the newest of all.
     let all: Int
     /// How long a connection may take to prove itself: after a restart all computers and phones come at once.
     let patience: Duration
@@ -39,7 +39,7 @@ final class OpenConnections: Sendable {
   }
 
   private struct State {
-    /// Of all, by the order in which they came.
+    /// All connections, numbered in order of arrival.
     var numbers: [ObjectIdentifier: UInt64] = [:]
     var unproven: [UInt64: Connection] = [:]
     var oldest: UInt64 = 0

@@ -7,7 +7,7 @@ public struct ServiceReply: Sendable {
   public let body: [UInt8]
   /// What comes instead of a body for as long as there is news.
   let events: (any EventSource)?
-  /// Of a refusal.
+  /// The reason of a refusal.
   let reason: Reason?
 
   /// JSON.

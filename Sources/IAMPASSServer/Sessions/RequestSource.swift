@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// Where a request comes from, as limits tell requests apart.
+/// The source of a request, by which limits distinguish requests.
 struct RequestSource: Sendable, Equatable {
   /// Host, service and remote host. Unambiguous: the values are JSON strings.
   let text: String
