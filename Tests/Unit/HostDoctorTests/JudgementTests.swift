@@ -34,7 +34,7 @@ import Testing
     #expect(levels(well.replacing("120", with: "30")) == [.warning])
   }
 
-  @Test func noGraceTimeIsNoLimit() { #expect(levels(well.replacing("120", with: "0")) == [.ok]) }
+  @Test func withoutGraceTimeThereIsNoLimit() { #expect(levels(well.replacing("120", with: "0")) == [.ok]) }
 
   @Test func methodsWithoutKeyboardInteractiveAreAProblem() {
     #expect(levels(well + "authenticationmethods publickey,password\n") == [.problem])

@@ -176,7 +176,7 @@ private let shipped = """
     #expect(throws: PAMFileError.self) { try loop.stack("auth", of: "a") }
   }
 
-  @Test func whatIsIncludedIsNoService() {
+  @Test func anIncludedFileIsNotAService() {
     let files = [
       "/p/vlock": "@include common-auth", "/p/su-l": "auth include su", "/p/x": "auth substack /p/password-auth",
       "/p/sudo": "# @include alone\nauth required pam_a.so",
@@ -214,7 +214,7 @@ private let shipped = """
     #expect(opens([("sufficient", "a", .success), ("required", "b", .authErr)]))
   }
 
-  @Test func aJumpAloneIsNoSuccess() {
+  @Test func aJumpAloneDoesNotSucceed() {
     #expect(!opens([("[success=1 default=ignore]", "a", .success), ("requisite", "b", .authErr)]))
   }
 

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: ["", "\n", "0f6c2c39"])
-  func whatIsNoBootIDHasNoName(_ text: String) {
+  func anInvalidBootIDHasNoName(_ text: String) {
     #expect(BootName.name(of: Array(text.utf8)) == nil)
   }
 

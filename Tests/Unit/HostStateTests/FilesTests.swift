@@ -162,7 +162,7 @@ import Testing
   @Test(arguments: [
     "", "-rf", "a b", "a\nb", "a:b", "../../etc", "root\n", String(repeating: "x", count: 257), "a\u{7F}", "\u{FFFD}",
   ])
-  func refusesWhatIsNoUsername(_ text: String) {
+  func refusesInvalidUsernames(_ text: String) {
     #expect(UnixUsername(validating: text) == nil)
   }
 
@@ -254,7 +254,7 @@ import Testing
   @Test(arguments: [
     "server", "= x", "a b = c", "server = https://h\r", "x\0 = 1", "\u{FEFF}server = https://h", "Server = https://h",
   ])
-  func refusesWhatIsNoLine(_ line: String) {
+  func refusesInvalidLines(_ line: String) {
     #expect(throws: ConfigurationError.keyValue(.badLine(1))) { try read(line) }
   }
 
@@ -280,7 +280,7 @@ import Testing
   }
 
   @Test(arguments: ["", "s", "1d", "-1s", "1.5h", "９s", "99999999999h"])
-  func refusesWhatIsNoTimeSpan(_ text: String) {
+  func refusesInvalidTimeSpans(_ text: String) {
     #expect(TimeSpan.seconds(text) == nil)
   }
 

@@ -27,7 +27,7 @@ import Testing
       #"{}"#, #"{"mark":5}"#, #"{"mark":{"epoch":5}}"#, #"{"mark":{"epoch":-1,"counter":2}}"#,
       #"{"mark":{"epoch":1.5,"counter":2}}"#, #"{"mark":{"epoch":"5","counter":2}}"#, "[]", "",
     ])
-  func whatIsNoMarkIsNone(_ body: String) {
+  func anInvalidMarkIsNil(_ body: String) {
     #expect(ServiceMark(in: Array(body.utf8)) == nil)
   }
 }

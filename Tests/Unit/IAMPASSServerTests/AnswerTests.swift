@@ -139,7 +139,7 @@ import Testing
     #expect(await fixture.respond(TestPhone.request(DeviceRoute.presence, body)).reason == "NONCE_REPLAYED")
   }
 
-  @Test func anAskForOnePurposeIsNoAskForAnother() async throws {
+  @Test func anAskForOnePurposeDoesNotServeAnother() async throws {
     let (fixture, phone, _) = try await waiting()
     let body = try phone.askBody(.status)
     #expect(await fixture.respond(TestPhone.request(DeviceRoute.presence, body)).status == 400)

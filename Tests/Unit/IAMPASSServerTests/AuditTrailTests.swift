@@ -26,7 +26,7 @@ import Testing
       ])
   }
 
-  @Test func whoAskedFromWhereAndWhatWasAnsweredIsListed() async throws {
+  @Test func requestsAreListedWithSourceAndAnswer() async throws {
     let (fixture, phone) = try await office()
     let asked = fixture.clock.now
     let context = SignInContext(

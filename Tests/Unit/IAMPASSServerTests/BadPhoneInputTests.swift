@@ -142,7 +142,7 @@ import Testing
     try await assertUnchanged(fixture, phone, session)
   }
 
-  @Test func anAnswerToWhatIsNoRequestIsNotFound() async throws {
+  @Test func anAnswerWithoutARequestIsNotFound() async throws {
     let (fixture, phone, session) = try await waiting()
     let request = OpenRequest(
       session: "invented", nonce: "n", expires: fixture.clock.now.seconds + 60, secondsLeft: 60,

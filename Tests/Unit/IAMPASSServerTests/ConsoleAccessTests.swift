@@ -35,7 +35,7 @@ import Testing
   }
 
   /// Swift treats a Greek question mark as a semicolon. The browser does not, and another host has set `x` in it.
-  @Test func anotherCookiesTextIsNoCookie() async throws {
+  @Test func anotherCookiesTextIsNotACookie() async throws {
     var visitor = try await ConsoleVisitor.admitted(to: try await Fixture())
     let own = try #require(visitor.cookie)
     visitor.cookie = own + "; x=1\u{37E}" + own

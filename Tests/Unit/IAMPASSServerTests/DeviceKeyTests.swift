@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [[], [UInt8](repeating: 0, count: 64), [UInt8](repeating: 0xFF, count: 64), [1, 2, 3]])
-  func whatIsNoSignatureDoesNotVerify(_ signature: [UInt8]) throws {
+  func anInvalidSignatureDoesNotVerify(_ signature: [UInt8]) throws {
     #expect(try !DeviceKey.generate().publicKey.verifies(signature, over: message))
   }
 
@@ -37,7 +37,7 @@ import Testing
   }
 
   /// WebCrypto's own P-256 key and signature over "approve" would look the same; this one is OpenSSL's.
-  @Test func aPointThatIsNotOnTheCurveIsNoKey() throws {
+  @Test func aPointThatIsNotOnTheCurveIsNotAKey() throws {
     var bytes = try #require(Base64.decode(try DeviceKey.generate().publicKey.text))
     bytes[bytes.count - 1] ^= 1
     #expect(throws: DeviceKeyError.notAKey) { try DevicePublicKey(Base64.encode(bytes)) }

@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: [[], [0x30], [UInt8](repeating: 0, count: 64), [UInt8](repeating: 0xFF, count: 72)])
-  func refusesWhatIsNoSignature(_ signature: [UInt8]) async throws {
+  func refusesAnythingButASignature(_ signature: [UInt8]) async throws {
     let scene = try await Scene()
     _ = try await scene.fixture.started("alice")
     let statement = scene.phone.statement(.approve, to: try await scene.onlyRequest()).json
@@ -144,7 +144,7 @@ import Testing
     #expect(try await scene.send(approval, assertion).reason == "ASSERTION_REFUSED")
   }
 
-  @Test func anAssertionForOneSessionIsNoneForAnother() async throws {
+  @Test func anAssertionForOneSessionDoesNotServeAnother() async throws {
     let scene = try await Scene()
     _ = try await scene.fixture.started("alice")
     _ = try await scene.fixture.started("alice", context: SignInContext(host: "web-2"))
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func whatWasSignedIsKeptAndCanBeCheckedAnew() async throws {
+  @Test func theSignedTextIsKeptAndCanBeCheckedAgain() async throws {
     let scene = try await Scene()
     let context = SignInContext(
       host: "shop", further: [.init(name: "amount", value: "20 €"), .init(name: "to", value: "Bob")])

@@ -190,7 +190,7 @@ import Testing
     try await phone.approveOnly()
   }
 
-  @Test func aPhoneThatIsNoneShutsOutNoOtherBehindItsAddress() async throws {
+  @Test func anUnknownPhoneShutsOutNoOtherBehindItsAddress() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     _ = try await fixture.started("alice")

@@ -47,7 +47,7 @@ private final class SilentNames: Sendable {
     #expect(names.mostAtOnce == NameLookup.threads)
   }
 
-  @Test func aNameThatIsNoneIsNotFound() async {
+  @Test func anInvalidNameIsNotFound() async {
     await #expect(throws: PushProblem.self) { try await NameLookup().addresses(of: "a..b", port: 443) }
   }
 }

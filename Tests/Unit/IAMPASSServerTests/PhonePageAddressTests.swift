@@ -20,7 +20,7 @@ import Testing
   }
 
   /// `iampass-phone` does not open a stream. It polls.
-  @Test func aPhoneThatIsNoPageIsNot() async throws {
+  @Test func aPhoneWithoutAPageGetsNoAddress() async throws {
     let (fixture, phone) = try await office()
     _ = try await phone.list()
     #expect(try await fixture.started("alice").phonePage == nil)
@@ -35,7 +35,7 @@ import Testing
     #expect(try await fixture.started("alice", context: SignInContext(host: "web-2")).phonePage != nil)
   }
 
-  @Test func theNextPhoneIsLookedAtAnew() async throws {
+  @Test func theNextPhoneIsCheckedAgain() async throws {
     let (fixture, phone) = try await office()
     try await open(phone)
     _ = try await TestPhone.registered(in: fixture, lost: true)

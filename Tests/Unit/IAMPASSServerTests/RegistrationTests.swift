@@ -250,7 +250,7 @@ import Testing
   }
 
   @Test(arguments: ["", "AAAA", "not base64"])
-  func refusesWhatIsNoKey(_ key: String) async throws {
+  func refusesInvalidKeys(_ key: String) async throws {
     let fixture = try await fixtureWithUser()
     let body = RegisterRequest(code: try await fixture.linkCode(for: "alice"), publicKey: key).encoded()
     #expect(await fixture.respond(TestPhone.request(DeviceRoute.register, body)).status == 400)

@@ -249,7 +249,7 @@ import Testing
     #expect(announced.signedReplies && announced.signedTargets && announced.bodyDigests && announced.sealedLinks)
   }
 
-  @Test func doesNotSignRepliesToWhoDidNotVerify() async throws {
+  @Test func doesNotSignRepliesToUnverifiedClients() async throws {
     let fixture = try await Fixture()
     let request = try fixture.signed("GET", target(fixture), origin: "https://elsewhere.test")
     let reply = await fixture.respond(request)

@@ -28,7 +28,7 @@ import Testing
     #expect(!alarm.takeEnd())
   }
 
-  @Test func aRequestThatItsClientLeftIsNoFailure() async throws {
+  @Test func anAbandonedRequestIsNotAFailure() async throws {
     let fixture = try await Fixture()
     let request = try fixture.signed(
       "GET", "/management/has_registered_mobile_device/\(fixture.application.id)/alice")

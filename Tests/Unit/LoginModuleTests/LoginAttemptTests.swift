@@ -251,14 +251,14 @@ struct Scene {
     #expect(scene.terminal.asked == ["Enter to approve on your phone: "])
   }
 
-  @Test func anAnswerOfNothingIsNoEnter() throws {
+  @Test func aMissingAnswerIsNotEnter() throws {
     var scene = try Scene([], answers: [nil])
     scene.policy.prompt = .choose
     #expect(try scene.refusal() == .promptNotAnswered)
   }
 
   @Test(arguments: [false, true])
-  func anAnswerFasterThanAnybodyReadsIsNoEnter(_ hasPassword: Bool) throws {
+  func anAnswerFasterThanAnyoneReadsIsNotEnter(_ hasPassword: Bool) throws {
     var scene = try Scene([], answers: ["", ""])
     scene.policy.prompt = .choose
     scene.request.hasPassword = hasPassword

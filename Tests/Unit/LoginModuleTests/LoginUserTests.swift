@@ -27,7 +27,7 @@ import Testing
     #expect(nobody.asked?.text == "mallory")
   }
 
-  @Test func whatIsNoNameIsAskedAboutByAName() {
+  @Test func anInvalidNameIsAskedAboutAsUnknown() {
     let nobody = user("-rf /", knownAs: nil)
     #expect(nobody.known == nil)
     #expect(nobody.asked?.text == "unknown")

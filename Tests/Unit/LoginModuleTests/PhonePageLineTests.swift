@@ -40,7 +40,7 @@ import Testing
     #""https://iam.example/\u202egro""#, #""https://iam.example/a b""#, #""https://iam.example/../x""#, #""""#, "7",
     "null", "{}", "[]", "true", #""https://iam.example/\#(String(repeating: "x", count: 200))""#,
   ])
-  func whatIsNoShortAddressOfTheServiceIsNotShown(_ page: String) throws {
+  func onlyAShortAddressOfTheServiceIsShown(_ page: String) throws {
     let scene = try scene(page: page)
     #expect(try scene.isApproved())
     #expect(scene.terminal.shown == ["Approve the sign-in on your phone"])

@@ -24,7 +24,7 @@ import Testing
     for name in ["sudo/ts/bob", "sudo/ts/1001", "sudo/ts/100", "sudo-rs/ts/1001"] { #expect(run.has(name)) }
   }
 
-  @Test func noTicketIsNoError() throws {
+  @Test func aMissingTicketIsNotAnError() throws {
     let run = try ScratchFolder()
     #expect(SudoTickets.drop(of: alice, run: run.path) == [])
   }

@@ -102,7 +102,7 @@ import Testing
     #expect(isUnclear(logind(nil).session("3")))
   }
 
-  @Test func isNotGoneWhereItGoesWhileItIsLookedAt() throws {
+  @Test func isNotGoneIfItGoesDuringTheLook() throws {
     let bus = try bus([
       "GetSession": .values([.path("/session/_33")]), "GetAll": .error("org.freedesktop.DBus.Error.UnknownObject"),
     ])
@@ -175,7 +175,7 @@ import Testing
     bus.stop()
   }
 
-  @Test func aUnitThatIsGoneIsNoError() throws {
+  @Test func aMissingUnitIsNotAnError() throws {
     let gone = ScriptedBus.Answer.error("org.freedesktop.systemd1.NoSuchUnit")
     let bus = try bus(["KillUnit": gone, "StopUnit": gone])
     try logind(bus).killUnit("session-3.scope")
