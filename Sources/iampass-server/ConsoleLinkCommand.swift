@@ -14,7 +14,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("public-url"),
     help: ArgumentHelp(
-      "The service's address, where browsers have another one than clients. Else where the service was last.",
+      "The service's address for browsers, if it differs from the clients' (default: the address of its last start).",
       valueName: "url"))
   var publicURL: String?
 
