@@ -152,7 +152,7 @@ enum Failure: Error {
       "the service says that it signs: somebody may be in between, such as a proxy that takes headers away"
     case .signsLess(_, thanSaid: false):
       "somebody may be in between; for another service, which never signs: iampassctl setup --unsigned"
-    case .unreachable(let server, let error): ServiceChecks.hintFor(error.code, server)
+    case .unreachable(let server, let error): error.code.hint(for: server)
     case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret anew"
     case .clockDiffers(let finding): finding.hint
     case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
