@@ -6,7 +6,7 @@ public enum Terminal {
   public static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
   public static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
-  /// Why standard output has not taken everything, as errno: a full disk, for one. A reader that is gone is none.
+  /// The errno of a failed write to standard output, such as for a full disk. A reader that has left does not count.
   ///
   /// SAFETY: commands that print here have one thread.
   nonisolated(unsafe) public private(set) static var outputError: Int32?
@@ -25,7 +25,7 @@ public enum Terminal {
   /// Whether standard output is a terminal that moves its cursor and shows block characters.
   public static let showsPictures: Bool = {
     guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM"), String(cString: kind) != "dumb" else { return false }
-    // locale(7): the first that is set says it. Where none is, consoles take UTF-8 today.
+    // locale(7): the first set variable decides. Without any, consoles use UTF-8 today.
     let names: [String] = ["LC_ALL", "LC_CTYPE", "LANG"]
     let values = names.compactMap { name in getenv(name).map { value in String(cString: value) } }
     guard let locale = values.first(where: { !$0.isEmpty })?.lowercased() else { return true }
@@ -44,7 +44,7 @@ public enum Terminal {
     hasColor ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// Columns and rows; nil where standard output is no terminal.
+  /// Columns and rows; nil if standard output is not a terminal.
   public static var size: (columns: Int, rows: Int)? {
     var size = winsize()
     guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {

@@ -31,7 +31,7 @@ enum CertificateReader {
 }
 
 extension StringProtocol {
-  /// Where a text stands, without Foundation; the index is that of its first character.
+  /// The index of a text's first character, without Foundation.
   fileprivate func range(of text: String) -> Index? {
     var index = startIndex
     while index < endIndex {

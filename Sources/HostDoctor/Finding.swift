@@ -26,7 +26,7 @@ public struct Finding: Sendable, Equatable {
   public let level: Level
   public let area: Area
   public let text: String
-  /// The command or line that mends it, where there is one.
+  /// The command or line that mends it, if there is one.
   public let hint: String?
 
   public init(_ level: Level, _ area: Area, _ text: String, hint: String? = nil) {

@@ -36,7 +36,7 @@ public struct RunFolder: Sendable {
 }
 
 extension FileError {
-  /// Of the path to a folder.
+  /// An error about the path to a folder.
   fileprivate init(_ fault: PathFault) {
     switch fault.code {
     case .symbolicLink: self.init(.symbolicLink, path: fault.path)

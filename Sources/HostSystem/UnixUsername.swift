@@ -9,8 +9,8 @@ public struct UnixUsername: Sendable, Hashable, CustomStringConvertible {
   public let text: String
   public var description: String { text }
 
-  /// Nil for what is no user's name: empty, too long, beginning with `-`, or with control characters, white space,
-  /// `:` or `/` in it.
+  /// Nil for an invalid name: empty, too long, beginning with `-`, or containing control characters, white space, `:`
+  /// or `/`.
   public init?(validating text: String) {
     let bytes = Array(text.utf8)
     guard (1...Self.greatestLength).contains(bytes.count), bytes[0] != UInt8(ascii: "-"),

@@ -17,9 +17,9 @@ enum Failure: Error {
   /// With the configuration's path.
   case misconfigured(Misconfiguration, path: String)
   case service(ServiceError)
-  /// Less than the service announces or its credential's file says, else less than this computer has required so far.
+  /// Less than the service announces, than its credential's file says, or than this computer has required so far.
   case signsLess(ServiceError, thanSaid: Bool)
-  /// He has a token here that the service does not know.
+  /// The user has a token here that the service does not know.
   case unknownAtService(UnixUsername)
   case records(LedgerError)
   case noSession(String)
@@ -78,7 +78,7 @@ enum Failure: Error {
   var message: String {
     switch self {
     case .notRoot: "only root can do this"
-    case .badUsername(let text): "\(DisplayText.sanitized(text, limit: 64)) is no user name"
+    case .badUsername(let text): "\(DisplayText.sanitized(text, limit: 64)) is not a user name"
     case .unknownUser(let user): "user \(user) is not known to this system"
     case .noToken(let user): "user \(user) has no token"
     case .misconfigured(.noServer, let path): "\(path): server is not set"
@@ -153,7 +153,7 @@ enum Failure: Error {
     case .signsLess(_, thanSaid: false):
       "somebody may be in between; for another service, which never signs: iampassctl setup --unsigned"
     case .unreachable(let server, let error): error.code.hint(for: server)
-    case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret anew"
+    case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret again"
     case .clockDiffers(let finding): finding.hint
     case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
     case .secretsToTerminal: "iampassctl user export FILE"

@@ -5,7 +5,7 @@ public enum KeyValueEditor {
   /// The text must be one that its reader takes; values must be lines of text.
   public static func setting(_ values: [(key: String, value: String)], in text: [UInt8]) -> [UInt8] {
     var lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-    // What stands behind the last line's end is no line.
+    // Nothing follows the last line's end.
     if lines.last?.isEmpty ?? false { lines.removeLast() }
     for (key, value) in values {
       let line = Array("\(key) = \(value)".utf8)

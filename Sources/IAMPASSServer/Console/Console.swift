@@ -107,7 +107,7 @@ struct Console: Sendable {
     guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
       return refusal(404, .unknownLink)
     }
-    let key = Secret(try Fresh.identifier())
+    let key = Secret(try RandomValue.identifier())
     guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, from: call.client, at: now, in: $0) })
     else {
       return refusal(404, .unknownLink)

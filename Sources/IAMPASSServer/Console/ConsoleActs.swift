@@ -35,7 +35,7 @@ extension Console {
     switch act {
     case .settings: return try await storeSettings(of: id, visitor)
     case .secret:
-      let secret = try Fresh.secret()
+      let secret = try RandomValue.secret()
       let closed = try await storage.write { try application.renew(secret, at: now, in: $0) }
       core.announceEnd(of: closed)
       return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)

@@ -6,7 +6,7 @@ import NIOCore
 
 /// `/metrics` and `/healthz` on a listener of their own, without TLS.
 ///
-/// They are no routes of the service: behind a proxy of the same computer every stranger's address is the loopback one.
+/// They do not belong to the service's routes: behind a proxy on the same computer every stranger has a loopback address.
 public struct MetricsServer: Sendable {
   private static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
   /// Seconds a connection may be idle, and that a request's headers may take.

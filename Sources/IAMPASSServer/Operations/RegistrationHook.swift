@@ -13,9 +13,9 @@ enum RegistrationHook {
   /// Bytes of the message.
   static let greatestMessage = 2_000
 
-  /// Why this cannot be the program; nil where it can, or where there is to be none.
+  /// Why this cannot be the program; nil if it can, or if no program is wanted.
   ///
-  /// Root alone decides what the service may run: else who has the console would have a shell by naming one.
+  /// Only root decides what the service may run. Otherwise anyone with the console could name a shell.
   static func problem(with path: String, in folder: String) -> String? {
     if path.isEmpty { return nil }
     let name = path.dropFirst(folder.count + 1)
@@ -36,7 +36,7 @@ enum RegistrationHook {
       && status.st_mode & 0o022 == 0
   }
 
-  /// A number as it is dialled, with country code: digits alone, so that it is no option of any program.
+  /// A number as it is dialled, with country code: digits only, so that it cannot be an option of any program.
   static func isNumber(_ text: String) -> Bool {
     text.hasPrefix("+") && (7...15).contains(text.utf8.count - 1)
       && text.utf8.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -94,8 +94,8 @@ enum RegistrationHook {
       close(ends[0])
       defer { close(ends[1]) }
       guard let child else { return false }
-      // A program that reads nothing must end neither the service nor whoever else runs this; the signal is the
-      // thread's own.
+      // A program that reads nothing must not end the service, or another caller of this. Only this thread blocks the
+      // signal.
       var broken = sigset_t()
       sigemptyset(&broken)
       sigaddset(&broken, SIGPIPE)

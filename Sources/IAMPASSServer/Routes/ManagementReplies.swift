@@ -131,7 +131,7 @@ struct ManagementReplies: Sendable {
       return ServiceReply(200, reply.encoded(endedSessions: link.endedSessions))
     }
     let seal = LinkSeal(secret: client.replySecret, nonce: client.nonce)
-    let text = seal.sealed(link.url, salt: try Fresh.bytes(LinkSeal.saltLength))
+    let text = seal.sealed(link.url, salt: try RandomValue.bytes(LinkSeal.saltLength))
     return ServiceReply(200, SealedLinkReply.sealed(text).encoded(endedSessions: link.endedSessions))
   }
 }

@@ -31,7 +31,7 @@ struct RegistrationLinks: Sendable {
   func make(
     for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil, at address: PublicAddress
   ) async throws -> Made? {
-    let code = Secret(try Fresh.identifier())
+    let code = Secret(try RandomValue.identifier())
     let given = DisplayText.sanitized(displayName, limit: 100)
     let now = core.clock()
     let stored = try await core.storage.write { db -> (user: Int64, phone: String?, closed: [Session])? in

@@ -57,7 +57,7 @@ struct RegistrationReplies: Sendable {
       case .success(let verified): credential = verified
       }
     }
-    return .success(NewPhone(id: try Fresh.identifier(), publicKey: key.text, credential: credential))
+    return .success(NewPhone(id: try RandomValue.identifier(), publicKey: key.text, credential: credential))
   }
 
   private func announce(_ registered: Registration.Registered, _ phone: NewPhone) -> ServiceReply {

@@ -48,7 +48,7 @@ extension Storage {
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
     guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
-    let application = Application(id: try Fresh.identifier(), name: name, secret: try Fresh.secret())
+    let application = Application(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
     return try await write { db in
       let taken = try Bool.fetchOne(db, sql: "SELECT 1 FROM application WHERE name = ?", arguments: [name]) ?? false
       guard !taken else { throw ApplicationRefusal.nameTaken }

@@ -28,7 +28,7 @@ extension Storage {
   /// The file has its name only once it is whole and on disk.
   public func backUp(to path: String) async throws {
     guard access(path, F_OK) != 0 else { throw BackupError(.exists, path) }
-    let partial = path + ".partial-" + (try Fresh.identifier())
+    let partial = path + ".partial-" + (try RandomValue.identifier())
     let descriptor = open(partial, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw BackupError(.notWritten, path, Self.systemError) }
     defer {

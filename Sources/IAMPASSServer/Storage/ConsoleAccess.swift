@@ -40,7 +40,7 @@ enum ConsoleAccess {
     try db.execute(
       sql: "INSERT INTO console_session (key_hash, form_token, expires_at, used_at, address) VALUES (?, ?, ?, ?, ?)",
       arguments: [
-        hash(key), try Fresh.identifier(), now.advanced(seconds: visitLifetime).milliseconds, now.milliseconds,
+        hash(key), try RandomValue.identifier(), now.advanced(seconds: visitLifetime).milliseconds, now.milliseconds,
         client.text,
       ])
     return true
@@ -81,7 +81,7 @@ enum ConsoleAccess {
 extension Storage {
   /// The code of a new link into the console. It works once, within ten minutes.
   public func createConsoleLink(at now: UnixTime) async throws -> Secret {
-    let code = Secret(try Fresh.identifier())
+    let code = Secret(try RandomValue.identifier())
     try await write { try ConsoleAccess.addLink(code, at: now, in: $0) }
     return code
   }

@@ -33,7 +33,7 @@ struct ApplicationSummary: Sendable {
 
 /// A user as the console names him: by what his phone shows, and the beginning of the id that the application chose.
 struct UserSummary: Sendable {
-  /// Of a page of the list.
+  /// The number of users on a page of the list.
   static let pageLength = 50
   /// Longer ids are cut: they are the tokens of computers' users files.
   private static let shownLength = 8
@@ -77,7 +77,7 @@ struct UserSummary: Sendable {
 
 /// A live session with whose it is.
 struct SessionSummary: Sendable {
-  /// Of the list; more are cut, the oldest first.
+  /// The greatest length of the list. Older sessions are cut.
   static let greatestCount = 200
 
   let session: Session

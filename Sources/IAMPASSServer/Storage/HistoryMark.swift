@@ -18,7 +18,7 @@ enum HistoryMark {
   /// One copy may be put back twice, and each time is an epoch of its own: the wall clock's time. If an earlier epoch came
   /// from a clock that was ahead, a random number keeps the two apart.
   static func beginEpoch(at now: UnixTime, in db: Database) throws {
-    let step = Int64(try Fresh.number(below: 256) * 256 + Fresh.number(below: 256)) + 1
+    let step = Int64(try RandomValue.number(below: 256) * 256 + RandomValue.number(below: 256)) + 1
     try db.execute(
       sql: "UPDATE service_mark SET epoch = iif(epoch < ?1, ?1, epoch + ?2)", arguments: [now.seconds, step])
   }

@@ -132,8 +132,8 @@ extension Storage {
   ) async throws -> HostCredential {
     guard HostCredential.isFit(name) else { throw HostCredentialRefusal.nameNotFit }
     guard HostCredential.isFit(host) else { throw HostCredentialRefusal.hostNotFit }
-    let id = try Fresh.identifier()
-    let secret = try Fresh.secret()
+    let id = try RandomValue.identifier()
+    let secret = try RandomValue.secret()
     return try await write { db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication

@@ -57,10 +57,10 @@ struct MatchCodesInUse {
     let used = shown.union(resting.map(\.code))
     let free = (0..<Self.all).map { String(Self.all + $0).suffix(2).description }.filter { !used.contains($0) }
     guard source.isRemote else {
-      return free.isEmpty ? nil : Secret(free[try Fresh.number(below: free.count)])
+      return free.isEmpty ? nil : Secret(free[try RandomValue.number(below: free.count)])
     }
     guard resting.count(where: { $0.source == source.text }) < Self.greatestOfSource else { return nil }
-    if free.count > Self.reservedForLocal { return Secret(free[try Fresh.number(below: free.count)]) }
+    if free.count > Self.reservedForLocal { return Secret(free[try RandomValue.number(below: free.count)]) }
     return reusable(for: source).map { Secret($0) }
   }
 

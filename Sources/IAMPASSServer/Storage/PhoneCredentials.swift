@@ -36,7 +36,7 @@ extension Phone {
   }
 }
 
-/// An answer as it was signed: who has the database can check anew what was shown and who said so.
+/// A signed answer. Anyone with the database can check again what was shown, and which phone answered.
 struct KeptAnswer: Sendable {
   /// Bytes of the phone's message; an authenticator's word is in it, which takes some hundred. More would be kept for
   /// nothing.

@@ -44,7 +44,7 @@ struct Phone: Sendable {
       arguments: [id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds])
   }
 
-  /// What the user's phone shows for the user: of the live one, else of what was made last, a link or a phone.
+  /// The user's name on their phone: the live phone's, or otherwise that of the latest link or phone.
   static func displayName(of user: Int64, in db: Database) throws -> String? {
     if let phone = try live(of: user, in: db) { return phone.displayName }
     let link = "SELECT display_name FROM link WHERE user = ? ORDER BY rowid DESC LIMIT 1"

@@ -2,7 +2,7 @@ import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
-/// Where phones are rung, and with which key the service signs for that.
+/// The phones' push subscriptions, and the key with which the service signs for them.
 enum PushBook {
   /// Makes the service's key, once and for all. Another key would end every subscription.
   static func makeKey(in db: Database) throws {

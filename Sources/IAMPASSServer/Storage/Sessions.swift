@@ -37,9 +37,9 @@ struct Session: Sendable {
 
   /// A new session, not yet stored.
   init(_ ask: StartAsk, _ terms: StartTerms, at now: UnixTime) throws {
-    id = try Fresh.identifier()
-    token = Secret(try Fresh.identifier())
-    secret = try Fresh.secret()
+    id = try RandomValue.identifier()
+    token = Secret(try RandomValue.identifier())
+    secret = try RandomValue.secret()
     application = ask.starter.application.id
     credential = ask.starter.credential?.id
     bootID = ask.boot?.id
@@ -49,7 +49,7 @@ struct Session: Sendable {
     source = ask.source.text
     context = ask.context
     method = terms.method
-    answerNonce = try Fresh.identifier()
+    answerNonce = try RandomValue.identifier()
     matchCode = terms.matchCode
     heldBack = 0
     lifecycle = SessionLifecycle(startedAt: now, duration: terms.duration, answerTime: terms.answerTime)

@@ -7,7 +7,7 @@ enum SourceBlock {
   /// Seconds.
   static let lifetime: Int64 = 900
 
-  /// A block that is there already begins anew.
+  /// An existing block begins again.
   static func set(user: Int64, source: String, at now: UnixTime, in db: Database) throws {
     try db.execute(
       sql: "INSERT OR REPLACE INTO source_block (user, source, until) VALUES (?, ?, ?)",

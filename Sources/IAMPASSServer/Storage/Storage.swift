@@ -46,7 +46,7 @@ public struct Storage: Sendable {
     var configuration = Configuration()
     configuration.busyMode = .timeout(Storage.busyTime)
     configuration.label = "iampass"
-    // Of a damaged page as little as can be is believed.
+    // This trusts as little of a damaged page as possible.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)

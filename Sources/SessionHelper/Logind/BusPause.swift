@@ -24,7 +24,7 @@ struct BusPause {
     next = min(next * 2, Self.longest)
   }
 
-  /// An answer came. A mere connection does not count: a bus that takes connections and answers nothing would else
-  /// cost a whole bound each quarter of a second.
+  /// An answer came. A mere connection does not count: otherwise a bus that accepts
+  /// connections and never answers would cost a whole bound each quarter of a second.
   mutating func reset() { self = BusPause(first: first) }
 }

@@ -92,13 +92,13 @@ public final class SystemBusLogind: Logind {
   }
 
   public func killUnit(_ name: String) throws(LogindError) {
-    guard SessionScope.isUnit(name) else { throw .refused("\(name) is no session's scope") }
+    guard SessionScope.isUnit(name) else { throw .refused("\(name) is not a session's scope") }
     try change("KillUnit", [.string(name), .string("all"), .int32(SIGKILL)])
   }
 
   /// Mode `fail`: if another job for the manager is queued, its user is just signing in, and is not to be hit.
   public func stopUnit(_ name: String) throws(LogindError) {
-    guard UserManager.isUnit(name) else { throw .refused("\(name) is no user's manager") }
+    guard UserManager.isUnit(name) else { throw .refused("\(name) is not a user's manager") }
     try change("StopUnit", [.string(name), .string("fail")])
   }
 

@@ -40,7 +40,7 @@ struct LogoutLook {
 
 /// A line for the log.
 struct LogoutRemark: Equatable {
-  /// Of syslog(3).
+  /// A level of syslog(3).
   let priority: Int32
   let text: String
 

@@ -12,7 +12,7 @@ public struct SessionScope: Sendable {
 
   /// `session-3.scope`.
   public let unit: String
-  /// Where the scope's group is, or was.
+  /// The folder of the scope's group, which may be gone.
   let folder: String
 
   /// Nil for a session whose scope is not the one that logind gives it: then nothing is known of its processes.

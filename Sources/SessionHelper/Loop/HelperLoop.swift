@@ -219,7 +219,7 @@ public final class HelperLoop {
     if supervisor?.asksManyAtOnce == true, sources.news(of: .worker) == Int16(POLLIN) {
       let pause = min(nextRead - BootTime.milliseconds(), Self.readTime)
       if pause > 0 {
-        // Whatever else there is news of ends the pause.
+        // Any other event ends the pause.
         sources.ignore(.worker)
         _ = sources.wait(milliseconds: pause)
       }

@@ -78,7 +78,7 @@ extension Supervisor {
       isPutBack: open.contains { $0.watch?.isPutBack == true }, now)
   }
 
-  /// What a service says that was put back to an earlier state ends nobody's session, however few there are; new
+  /// What a service says that was put back to an earlier state does not end any session, however few there are. New
   /// sign-ins are watched as ever.
   func lookForPutBack(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.watch?.isPutBack == true else {

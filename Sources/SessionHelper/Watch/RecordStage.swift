@@ -1,6 +1,6 @@
 import HostState
 
-/// Where a record stands, by what the machine shows. Pure.
+/// The stage of a record, by what the machine shows. Pure.
 public enum RecordStage: Sendable, Equatable {
   /// Approved; its session is not open yet, or never will be one that is watched (sudo, su).
   case waiting

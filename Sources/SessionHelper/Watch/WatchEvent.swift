@@ -5,7 +5,7 @@ import IAMPASSProtocol
 public enum WatchEvent: Sendable, Equatable {
   /// `mark`: where the service stood in its history.
   case answer(SessionAnswer, mark: ServiceMark? = nil)
-  /// Where it stands, asked for after it had said that it does not know the session.
+  /// The service's position, asked for after it said that it does not know the session.
   case mark(ServiceMark?)
   /// No connection, a refusal, anything unclear.
   case unanswered

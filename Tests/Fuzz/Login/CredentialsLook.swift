@@ -2,8 +2,8 @@ import FuzzKit
 import IAMPASSProtocol
 
 @testable import HostState
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// Credentials are taken only where both lines stand there once and plain; and they sign, or it is said that they cannot.

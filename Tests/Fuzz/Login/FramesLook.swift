@@ -1,7 +1,7 @@
 import FuzzKit
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// The worker's words: whole frames or none, the same in one piece and in many, and each written as it was read.

@@ -2,8 +2,8 @@ import FuzzKit
 import IAMPASSProtocol
 
 @testable import HostState
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// A record that is taken is whole and within bounds, and the same after it was written; so is the helper's note.

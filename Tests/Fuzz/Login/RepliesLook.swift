@@ -1,8 +1,8 @@
 import FuzzKit
 import IAMPASSProtocol
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// What the service says, up to the approval. The first line is `STATUS SIGNING [required|targets]`, the rest the

@@ -1,8 +1,8 @@
 import FuzzKit
 import IAMPASSProtocol
 
-@testable import IAMPASSClient
 @testable import HostSystem
+@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// A service that answers whatever it is asked with one reply.

@@ -273,10 +273,10 @@ import Testing
 
   @Test func numbersBelowABoundAreAllLikely() throws {
     var seen: Set<Int> = []
-    for _ in 0..<500 { seen.insert(try Fresh.number(below: 100)) }
+    for _ in 0..<500 { seen.insert(try RandomValue.number(below: 100)) }
     #expect(seen.isSubset(of: Set(0..<100)))
     // 500 draws of 100 miss one or two by chance, and never a third.
     #expect(seen.count > 66)
-    #expect(try Fresh.number(below: 1) == 0)
+    #expect(try RandomValue.number(below: 1) == 0)
   }
 }

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 /// Random values that the storage cannot do without.
-enum Fresh {
+enum RandomValue {
   /// 128 bits as 32 hexadecimal digits.
   static func identifier() throws(StorageError) -> String {
     guard let identifier = Digest.randomIdentifier() else { throw StorageError(.noRandomBytes) }
@@ -19,7 +19,7 @@ enum Fresh {
   static func number(below bound: Int) throws(StorageError) -> Int {
     while true {
       guard let byte = Digest.randomBytes(1)?.first else { throw StorageError(.noRandomBytes) }
-      // Where 256 is no multiple of the bound, the lower numbers would come more often without this.
+      // If the bound does not divide 256, the lower numbers would otherwise come more often.
       if Int(byte) < 256 / bound * bound { return Int(byte) % bound }
     }
   }
