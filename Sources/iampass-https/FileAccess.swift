@@ -23,7 +23,8 @@ enum FileAccess {
     "/run",
     // The caches of nscd and sssd.
     "/var/cache/nscd", "/var/lib/sss",
-    // The list of loaded files, of this process only.
+    // The list of loaded files, of this process only. A worker that the waiting process forks has the waiting process's
+    // folder here, and not its own: it neither needs its own, nor can it open another process's memory.
     "/proc/self",
   ]
   /// Files that may lie in other places. A link counts as the file that it leads to.

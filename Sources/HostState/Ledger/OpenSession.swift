@@ -25,10 +25,14 @@ public struct OpenSession: Sendable, Equatable {
   public struct Origin: Sendable, Equatable {
     let machine: String
     let boot: String
+    /// When process 1 started, in clock ticks after boot: a container that starts again keeps the kernel's boot id. Nil
+    /// in a file that an earlier version wrote.
+    let start: UInt64?
 
-    public init(machine: String, boot: String) {
+    public init(machine: String, boot: String, start: UInt64? = nil) {
       self.machine = machine
       self.boot = boot
+      self.start = start
     }
 
     /// Nil if the kernel or systemd does not tell.
@@ -37,11 +41,18 @@ public struct OpenSession: Sendable, Equatable {
         let machine = ProcessFile.read("/etc/machine-id", limit: 64)?.filter({ $0 > 0x20 }), machine.count == 32
       else { return nil }
       // Others may read this file, and the id itself must stay confidential (machine-id(5)).
-      return Origin(machine: Digest.hexadecimal(Digest.sha256(Array("iampass machine ".utf8) + machine)), boot: boot)
+      return Origin(
+        machine: Digest.hexadecimal(Digest.sha256(Array("iampass machine ".utf8) + machine)), boot: boot,
+        start: ProcessIdentity(pid: 1)?.startTime)
     }
 
     /// Whether it is the same computer, started again.
-    public func isLater(than other: Origin) -> Bool { machine == other.machine && boot != other.boot }
+    public func isLater(than other: Origin) -> Bool {
+      guard machine == other.machine else { return false }
+      if boot != other.boot { return true }
+      guard let start, let former = other.start else { return false }
+      return start != former
+    }
   }
 
   /// - Parameters:
@@ -67,7 +78,8 @@ public struct OpenSession: Sendable, Equatable {
   func encoded() -> [UInt8] {
     JSON.object([
       "version": .integer(Self.version), "id": .string(id), "machine": .string(origin.machine),
-      "boot": .string(origin.boot), "end": .integer(end), "status_url": .string(statusURL),
+      "boot": .string(origin.boot), "start": origin.start.map { .string(String($0)) }, "end": .integer(end),
+      "status_url": .string(statusURL),
       "logout_url": .string(logoutURL), "session_token": .string(token.exposedValue),
       "session_secret": .string(secret.exposedValue), "session_name": name.map { .string($0) },
     ]).encoded()
@@ -82,7 +94,7 @@ public struct OpenSession: Sendable, Equatable {
       let secret = json["session_secret"]?.string
     else { return nil }
     self.id = id
-    origin = Origin(machine: machine, boot: boot)
+    origin = Origin(machine: machine, boot: boot, start: json["start"]?.string.flatMap { UInt64($0) })
     self.end = end
     self.statusURL = statusURL
     self.logoutURL = logoutURL

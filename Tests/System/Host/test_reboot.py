@@ -47,6 +47,11 @@ class Reboot(HelperTestCase):
         finally:
             self.host.run("systemctl", "enable", "--now", "iampass-helper")
 
+    def test_with_the_applications_own_credential_the_helper_ends_it(self):
+        session = self.session_over_a_reboot()
+        self.assert_eventually("the session is still live", lambda: not self.is_live(session))
+        self.assertIn("that were open before this start", self.host.journal())
+
     def test_with_a_host_credential_the_next_sign_in_ends_it(self):
         with self.host_credential(), self.helper_only_until_the_reboot():
             session = self.session_over_a_reboot()

@@ -37,6 +37,30 @@ import Testing
     #expect(try office.open.ids() == [id])
   }
 
+  /// Its own processes all ended, while the kernel went on.
+  @Test func aContainersNextStartIsOneToo() throws {
+    let office = try Office()
+    office.origin = OpenSession.Origin(machine: "m", boot: "1", start: 100)
+    office.restart()
+    let id = try office.signIn()
+    office.pass(milliseconds: 10_000)
+    try office.reboot(as: OpenSession.Origin(machine: "m", boot: "1", start: 200))
+    office.pass(milliseconds: 10_000)
+    #expect(office.service.ended == ["https://localhost/logout/\(id)"])
+  }
+
+  /// That version did not write when process 1 started.
+  @Test func anUpgradeOfTheHelperEndsNothing() throws {
+    let office = try Office()
+    let id = try office.signIn()
+    office.pass(milliseconds: 10_000)
+    office.origin = OpenSession.Origin(machine: "m", boot: "1", start: 100)
+    office.restart()
+    office.pass(milliseconds: 60_000)
+    #expect(office.service.ended == [])
+    #expect(try office.open.ids() == [id])
+  }
+
   /// The disk was copied while the other computer ran.
   @Test func aCopyOfTheComputerEndsNothingOfTheOthers() throws {
     let office = try Office()
