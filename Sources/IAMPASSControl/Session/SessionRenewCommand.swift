@@ -45,7 +45,7 @@ extension RecordedSessions {
   func renew(_ session: RecordedSession, _ host: ConfiguredHost) throws(Failure) {
     let record = session.record
     guard record.binding != nil, !record.isReleased, !record.isLogoutRequested else { throw .notRenewable(record.id) }
-    let user = try host.enrolled(record.user.text)
+    let user = try host.enrolledForSignIn(record.user.text)
     let duration = host.setup.configuration.sessionDuration
     // The phone names the request's purpose: its approval does not count for a sign-in or a command.
     let context = SignInContext(

@@ -8,7 +8,7 @@ import struct
 import time
 import unittest
 
-from control import DATA, ControlWorld
+from control import CONFIG, DATA, ControlWorld
 from world import ENROLLED, read
 
 OLD = "0" * 31 + "1"
@@ -98,6 +98,18 @@ class Renewal(unittest.TestCase):
         self.assertIn("the sign-in was not approved: denied on your phone", done.err)
         self.assertEqual(list(self.records()), [OLD])
         self.assertFalse(self.is_released(OLD))
+
+    def test_a_token_that_no_sign_in_takes_renews_nothing(self):
+        phone = self.phone("ignore")
+        self.helper()
+        users = read(world.path("users"))
+        self.addCleanup(world.write, "users", users)
+        world.write("users", f"{ENROLLED}:{world.users()[ENROLLED]}\nbin:{world.users()[ENROLLED]}\n")
+        done = world.ctl("session", "renew", OLD)
+        self.assertEqual((done.code, done.out), (CONFIG, ""))
+        self.assertIn(f"{ENROLLED} and bin have the same token", done.err)
+        self.assertEqual(list(self.records()), [OLD])
+        self.assertNotIn("sign-in request", "\n".join(phone.lines))
 
     def test_no_phone_rings_for_what_cannot_be_renewed(self):
         phone = self.phone("ignore")
