@@ -131,7 +131,7 @@ func explaining<Value>(_ work: () throws -> Value) throws -> Value {
     throw CommandProblem(status: refusal.status, reason: refusal.reason)
   } catch let away as ServiceAway {
     throw CommandProblem(
-      message: "the service is unavailable (status \(away.status))", hint: "try again later", exitCode: 69)
+      message: "the service is unavailable (status \(away.status))", hint: "try again later", exitCode: EX_UNAVAILABLE)
   } catch is MessageError {
     throw CommandProblem.brokenReply("this")
   } catch is DeviceKeyError {

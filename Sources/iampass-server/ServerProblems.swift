@@ -14,46 +14,38 @@ enum Notice {
 
 /// What can go wrong with a service.
 extension CommandProblem {
-  private static let usage: Int32 = 64
-  private static let badInput: Int32 = 65
-  private static let noInput: Int32 = 66
-  private static let unavailable: Int32 = 69
-  private static let cannotCreate: Int32 = 73
-  private static let ioError: Int32 = 74
-  private static let badConfiguration: Int32 = 78
-
   static func badListen(_ text: String) -> CommandProblem {
     CommandProblem(
       message: "\(text) is not an address and a port to listen on", hint: "for example 127.0.0.1:8443 or [::]:443",
-      exitCode: usage)
+      exitCode: EX_USAGE)
   }
 
   static func badPublicURL(_ text: String) -> CommandProblem {
     CommandProblem(
-      message: "\(text) is not a public address", hint: "for example https://iampass.example.org", exitCode: usage)
+      message: "\(text) is not a public address", hint: "for example https://iampass.example.org", exitCode: EX_USAGE)
   }
 
   static func noPublicURL(_ listen: String) -> CommandProblem {
     CommandProblem(
       message: "\(listen) is not on loopback only, and --public-url does not say which address clients use",
-      hint: "for example --public-url https://iampass.example.org:8443, or --listen 127.0.0.1:8443", exitCode: usage)
+      hint: "for example --public-url https://iampass.example.org:8443, or --listen 127.0.0.1:8443", exitCode: EX_USAGE)
   }
 
   static let noAddress = CommandProblem(
     message: "the service's address is not known yet",
-    hint: "start the service once, or give its address with --public-url", exitCode: usage)
+    hint: "start the service once, or give its address with --public-url", exitCode: EX_USAGE)
 
   static func notPrinted(_ code: Int32) -> CommandProblem {
     CommandProblem(
       message: "the output cannot be written: \(systemText(code))",
-      hint: "look at the space on its disk, and run this again", exitCode: ioError)
+      hint: "look at the space on its disk, and run this again", exitCode: EX_IOERR)
   }
 
   /// What was made with the secret was taken back.
   static func secretNotPrinted(_ code: Int32) -> CommandProblem {
     CommandProblem(
       message: "the secret cannot be written: \(systemText(code)); what was made is taken back",
-      hint: "look at the space on the output's disk, and run this again", exitCode: ioError)
+      hint: "look at the space on the output's disk, and run this again", exitCode: EX_IOERR)
   }
 
   /// What was made with the secret is still there.
@@ -61,13 +53,13 @@ extension CommandProblem {
     CommandProblem(
       message: "the secret of \(id) cannot be written: \(systemText(code)); it cannot be taken back either",
       hint: "revoke a host credential with host-credential revoke; renew an application's secret in the console",
-      exitCode: ioError)
+      exitCode: EX_IOERR)
   }
 
   static func notListening(on address: String, option: String, detail: String) -> CommandProblem {
     CommandProblem(
       message: "cannot listen on \(address): \(detail)",
-      hint: "look for another program on that port, or choose another with \(option)", exitCode: unavailable)
+      hint: "look for another program on that port, or choose another with \(option)", exitCode: EX_UNAVAILABLE)
   }
 
   private static func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
@@ -75,13 +67,13 @@ extension CommandProblem {
   static func badProxy(_ text: String) -> CommandProblem {
     CommandProblem(
       message: "\(text) is not the address of a proxy", hint: "use a numeric address, for example 127.0.0.1",
-      exitCode: usage)
+      exitCode: EX_USAGE)
   }
 
   static func badLogLevel(_ text: String) -> CommandProblem {
     CommandProblem(
       message: "there is no log level \(text)",
-      hint: "use one of trace, debug, info, notice, warning, error, critical", exitCode: usage)
+      hint: "use one of trace, debug, info, notice, warning, error, critical", exitCode: EX_USAGE)
   }
 
   init(_ error: StorageError) {
@@ -89,32 +81,32 @@ extension CommandProblem {
     case .folderNotMade:
       self.init(
         message: "\(error.path) cannot be the data directory: \(error.detail)",
-        hint: "make its parent directory, and run this as the user that owns it", exitCode: Self.cannotCreate)
+        hint: "make its parent directory, and run this as the user that owns it", exitCode: EX_CANTCREAT)
     case .folderWritableByOthers:
       self.init(
         message: "\(error.path) is writable by others", hint: "chmod 700 \(error.path)",
-        exitCode: Self.badConfiguration)
+        exitCode: EX_CONFIG)
     case .databaseNotOpened:
       self.init(
         message: "\(error.path) cannot be opened: \(error.detail)",
         hint: "look at its owner, its mode, the space on its disk, and for another program that holds it",
-        exitCode: Self.ioError)
+        exitCode: EX_IOERR)
     case .databaseDamaged:
       self.init(
         message: "\(error.path) is damaged: \(error.detail)",
         hint: "move it and both files beside it away, and put the last backup in its place: iampass-server(8)",
-        exitCode: Self.badInput)
+        exitCode: EX_DATAERR)
     case .noDatabase:
       self.init(
         message: "there is no database \(error.path)", hint: "give the data directory of the service with --data",
-        exitCode: Self.noInput)
+        exitCode: EX_NOINPUT)
     case .noRandomBytes:
       self.init(
-        message: "the system does not give random bytes", hint: "look at the kernel's log", exitCode: Self.unavailable)
+        message: "the system does not give random bytes", hint: "look at the kernel's log", exitCode: EX_UNAVAILABLE)
     case .clockBehindCopy:
       self.init(
         message: "the clock is behind: the restored database was last used at \(error.detail)",
-        hint: "set the clock, and start the service again", exitCode: Self.unavailable)
+        hint: "set the clock, and start the service again", exitCode: EX_UNAVAILABLE)
     }
   }
 
@@ -123,15 +115,15 @@ extension CommandProblem {
     case .certificateUnreadable:
       self.init(
         message: "\(error.subject) has no certificate: \(error.detail)",
-        hint: "name a readable PEM file with --tls-cert, or --push-ca", exitCode: Self.noInput)
+        hint: "name a readable PEM file with --tls-cert, or --push-ca", exitCode: EX_NOINPUT)
     case .keyUnreadable:
       self.init(
         message: "\(error.subject) has no private key: \(error.detail)",
-        hint: "name a readable PEM file with --tls-key", exitCode: Self.noInput)
+        hint: "name a readable PEM file with --tls-key", exitCode: EX_NOINPUT)
     case .certificateRefused:
       self.init(
         message: "\(error.subject) cannot be used with the key: \(error.detail)",
-        hint: "certificate and key must belong together", exitCode: Self.badInput)
+        hint: "certificate and key must belong together", exitCode: EX_DATAERR)
     }
   }
 
@@ -139,14 +131,14 @@ extension CommandProblem {
     switch refusal {
     case .nameTaken:
       self.init(
-        message: "there is an application \(name) already", hint: "choose another name", exitCode: Self.badInput)
+        message: "there is an application \(name) already", hint: "choose another name", exitCode: EX_DATAERR)
     case .nameUnknown:
       self.init(
-        message: "there is no application \(name)", hint: "look at the name it was made with", exitCode: Self.badInput)
+        message: "there is no application \(name)", hint: "look at the name it was made with", exitCode: EX_DATAERR)
     case .nameNotFit:
       self.init(
         message: "this is not a valid name for an application",
-        hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
+        hint: "use 1 to 100 characters, none of them a control character", exitCode: EX_DATAERR)
     }
   }
 
@@ -156,23 +148,23 @@ extension CommandProblem {
       self.init(
         message: "there is no application \(application)",
         hint: "give the name or the id that iampass-server application create was given or printed",
-        exitCode: Self.badInput)
+        exitCode: EX_DATAERR)
     case .nameTaken:
       self.init(
         message: "\(application) has a host credential \(name) already",
-        hint: "choose another name, or revoke that one", exitCode: Self.badInput)
+        hint: "choose another name, or revoke that one", exitCode: EX_DATAERR)
     case .nameNotFit:
       self.init(
         message: "this is not a valid name for a host credential",
-        hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
+        hint: "use 1 to 100 characters, none of them a control character", exitCode: EX_DATAERR)
     case .hostNotFit:
       self.init(
         message: "\(host.isEmpty ? "the empty text" : host) is not a valid host name for phones to show",
-        hint: "use 1 to 100 characters, none of them a control character", exitCode: Self.badInput)
+        hint: "use 1 to 100 characters, none of them a control character", exitCode: EX_DATAERR)
     case .unknownCredential:
       self.init(
         message: "\(application) has no host credential \(name) that could be revoked",
-        hint: "iampass-server host-credential list \(application) --data DIR", exitCode: Self.badInput)
+        hint: "iampass-server host-credential list \(application) --data DIR", exitCode: EX_DATAERR)
     }
   }
 
@@ -181,17 +173,17 @@ extension CommandProblem {
     case .exists:
       self.init(
         message: "\(error.path) is there already", hint: "choose another name: nothing is overwritten",
-        exitCode: Self.cannotCreate)
+        exitCode: EX_CANTCREAT)
     case .notWritten:
       self.init(
         message: "\(error.path) cannot be written: \(error.detail)",
-        hint: "look at its folder, the space on its disk, and whether that has hard links", exitCode: Self.cannotCreate)
+        hint: "look at its folder, the space on its disk, and whether that has hard links", exitCode: EX_CANTCREAT)
     }
   }
 
   /// Any other failure of the storage.
   init(unexpected error: any Error) {
-    self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: Self.ioError)
+    self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: EX_IOERR)
   }
 }
 
