@@ -202,6 +202,12 @@ let package = Package(
     .testTarget(
       name: "HostStateTests", dependencies: ["HostState"], path: "Tests/Unit/HostStateTests", swiftSettings: strict),
     .testTarget(
+      name: "IAMPASSControlTests",
+      dependencies: [
+        "IAMPASSControl", "HostState", "HostSystem", "IAMPASSProtocol",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
+    .testTarget(
       name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState"], path: "Tests/Unit/HostDoctorTests",
       swiftSettings: strict),
     .testTarget(

@@ -93,7 +93,7 @@ struct EnableCommand: ParsableCommand {
   }
 
   /// Nil if one of the names is not a file's name.
-  private static func names(_ text: String) -> [String]? {
+  static func names(_ text: String) -> [String]? {
     var names: [String] = []
     for name in text.split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init) {
       guard !name.hasPrefix("."), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }) else { return nil }

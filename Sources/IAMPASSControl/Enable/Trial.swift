@@ -95,7 +95,7 @@ enum Trial {
     return getenv("SUDO_UID").flatMap { UInt32(String(cString: $0)) }.flatMap { $0 == 0 ? nil : $0 }
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
+  static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -105,7 +105,7 @@ enum Trial {
   }
 
   /// At boot before anybody can sign in.
-  private static func service(_ words: [String]) -> String {
+  static func service(_ words: [String]) -> String {
     """
     # Written by iampassctl enable --trial, removed when the trial ends.
     [Unit]
@@ -127,7 +127,7 @@ enum Trial {
     """
   }
 
-  private static func timer(_ seconds: Int64) -> String {
+  static func timer(_ seconds: Int64) -> String {
     """
     # Written by iampassctl enable --trial, removed when the trial ends.
     [Unit]

@@ -1,0 +1,40 @@
+import ArgumentParser
+import Testing
+
+@testable import IAMPASSControl
+
+/// What is refused before any file is read.
+@Suite struct CommandLineTests {
+  private func isTaken(_ words: String) -> Bool {
+    (try? ControlCommand.parseAsRoot(words.split(separator: " ").map(String.init))) != nil
+  }
+
+  @Test(arguments: [
+    "check", "check --json --config /etc/iampass/other.conf", "enable --trial 10m",
+    "enable --services sudo,sshd --sshd",
+    "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test",
+  ])
+  func whatTheManualShowsIsTaken(words: String) { #expect(isTaken(words)) }
+
+  @Test(arguments: [
+    "check --config iampass.conf", "check --config /etc/iampass/", "enable --trial 59s", "enable --trial 25h",
+    "enable --trial soon", "enable --services", "enable --services ,", "enable --services sudo,../shadow",
+    "enable --services .sudo.swp", "nothing", "user", "user add", "session end",
+  ])
+  func whatCannotBeMeantIsRefused(words: String) { #expect(!isTaken(words)) }
+
+  @Test func aServiceIsNamedOnceAndSudoBringsSudoI() {
+    #expect(EnableCommand.names("sshd,sudo, login sshd") == ["sshd", "sudo", "sudo-i", "login"])
+    #expect(EnableCommand.names("sudo-i,sudo") == ["sudo-i", "sudo"])
+    for text in ["a/b", "..", ".hidden", "su\u{7f}", "sud\u{f6}"] {
+      #expect(EnableCommand.names(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func helpNamesEachVerbButTheTimersOwn() {
+    let help = ControlCommand.helpMessage()
+    for verb in ControlCommand.configuration.subcommands.compactMap(\.configuration.commandName) {
+      #expect(help.contains("\n  \(verb)") == (verb != "trial-end"), "\(verb)")
+    }
+  }
+}
