@@ -5,12 +5,19 @@ import unittest
 from world import World
 
 
-def world_with_a_phone():
-    """For a module's setUpModule; it is closed after the module's tests."""
+def world_with_a_phone(**service):
+    """For a module's setUpModule; it is closed after the module's tests. `service`: as for `World.serve`."""
     world = World()
     unittest.addModuleCleanup(world.close)
-    world.serve()
+    world.serve(**service)
     world.register_phone()
+    return world
+
+
+def world_with_codes():
+    """The same, with match codes, and the sign-in's context on the phone."""
+    world = world_with_a_phone(match_code="on")
+    world.configure(send_context="yes")
     return world
 
 

@@ -7,7 +7,8 @@ import subprocess
 import unittest
 import urllib.request
 
-from world import ABORT, AUTH_ERR, ENROLLED, MAXTRIES, PATIENCE, SUCCESS, World, program, read
+from sign_in_case import world_with_codes
+from world import ABORT, AUTH_ERR, ENROLLED, MAXTRIES, PATIENCE, SUCCESS, program, read
 
 import signed_requests
 
@@ -17,11 +18,7 @@ TEXT, PROMPT = 4, 1
 
 def setUpModule():
     global world
-    world = World()
-    unittest.addModuleCleanup(world.close)
-    world.serve(match_code="on")
-    world.configure(send_context="yes")
-    world.register_phone()
+    world = world_with_codes()
 
 
 def other_than(code):

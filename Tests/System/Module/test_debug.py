@@ -3,18 +3,15 @@
 import re
 import unittest
 
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, WITHOUT_TOKEN, World, read
+from sign_in_case import world_with_codes
+from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, WITHOUT_TOKEN, read
 
 DEBUG = "prompt=push timeout=5s debug"
 
 
 def setUpModule():
     global world
-    world = World()
-    unittest.addModuleCleanup(world.close)
-    world.serve(match_code="on")
-    world.configure(send_context="yes")
-    world.register_phone()
+    world = world_with_codes()
 
 
 def steps(result):
