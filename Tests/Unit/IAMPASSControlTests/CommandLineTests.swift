@@ -31,9 +31,10 @@ import Testing
     }
   }
 
-  @Test func helpNamesEachVerbButTheTimersOwn() {
+  @Test func helpNamesEachVerbButTheTimersOwn() throws {
     let help = ControlCommand.helpMessage()
-    for verb in ControlCommand.configuration.subcommands.compactMap(\.configuration.commandName) {
+    for command in ControlCommand.configuration.subcommands {
+      let verb = try #require(command.configuration.commandName)
       #expect(help.contains("\n  \(verb)") == (verb != "trial-end"), "\(verb)")
     }
   }
