@@ -1,8 +1,8 @@
-import HostState
 import HostSystem
 import IAMPASSProtocol
 import Testing
 
+@testable import HostState
 @testable import IAMPASSControl
 
 private func session(
