@@ -12,14 +12,14 @@ import Testing
   @Test(arguments: [
     "check", "check --json --config /etc/iampass/other.conf", "enable --trial 10m",
     "enable --services sudo,sshd --sshd",
-    "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test",
+    "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test alice",
   ])
   func whatTheManualShowsIsTaken(words: String) { #expect(isTaken(words)) }
 
   @Test(arguments: [
     "check --config iampass.conf", "check --config /etc/iampass/", "enable --trial 59s", "enable --trial 25h",
     "enable --trial soon", "enable --services", "enable --services ,", "enable --services sudo,../shadow",
-    "enable --services .sudo.swp", "nothing", "user", "user add", "session end",
+    "enable --services .sudo.swp", "nothing", "login-test", "user add", "session end",
   ])
   func whatCannotBeMeantIsRefused(words: String) { #expect(!isTaken(words)) }
 
