@@ -63,13 +63,17 @@ class Browser:
     """
 
     def __init__(self, authority, screen_lock):
+        self.authority = authority
+        self.screen_lock = screen_lock
+        self.begin()
+
+    def begin(self):
         self.home = tempfile.mkdtemp(prefix="iampass-browser-home-")
         RemoteConnection.set_timeout(COMMAND_TIME)
-        self.driver = self.start(authority)
+        self.driver = self.start(self.authority)
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)
-        self.screen_lock = screen_lock
-        if screen_lock:
+        if self.screen_lock:
             self.add_screen_lock()
         self.resize("phone-390")
 

@@ -1,11 +1,29 @@
 """Headless Chromium, by its own WebDriver and DevTools."""
 
+import contextlib
 import os
+import pathlib
+import signal
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
+from urllib3.exceptions import HTTPError
 
 from browser import SIZES, Browser
+
+
+def descendants(ancestor):
+    """Process ids below this one, parents before their children."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            # proc_pid_stat(5): the name ends with the last bracket, and the parent is the second field behind it.
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found = [ancestor]
+    for process in found:
+        found += [child for child, parent in parents.items() if parent == process]
+    return found[1:]
 
 
 class Chromium(Browser):
@@ -25,6 +43,23 @@ class Chromium(Browser):
         return webdriver.Chrome(service=service, options=options)
 
     def forget(self, office):
+        try:
+            self.reset(office)
+        except (HTTPError, WebDriverException) as error:
+            # Chromium has left ServiceWorker.stopAllWorkers without a reply. A new browser has forgotten everything, too.
+            print(f"Chromium is started again, since it did not reset: {error}", flush=True)
+            self.close()
+            self.begin()
+
+    def close(self):
+        # Its driver's `quit` waits for Chromium, which may have stopped answering.
+        for process in [*descendants(self.driver.service.process.pid), self.driver.service.process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self.driver.service.process.wait()
+        self.remove_home()
+
+    def reset(self, office):
         self.open("about:blank")
         self.cdp("ServiceWorker.enable")
         self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
