@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 
 /// One session being locked: asked to by logind, then looked at until it says that it is.
 ///
@@ -11,7 +12,7 @@ final class ScreenLock {
 
   enum Outcome: Sendable, Equatable {
     case underWay
-    /// logind's hint says so; the user may have set it himself.
+    /// logind's hint says so; the users may have set it themselves.
     case confirmed
     case failed
     /// The session is gone, or another one by now.
@@ -21,13 +22,19 @@ final class ScreenLock {
   let cause: Cause
   private let binding: SessionRecord.Binding
   private let uid: UInt32
+  private let presence: (ProcessIdentity) -> ProcessIdentity.Presence
   private var askedAt: Int64?
   private let end: Int64
   private(set) var due: Int64
 
-  init(_ binding: SessionRecord.Binding, uid: UInt32, _ cause: Cause, now: Int64) {
+  /// - Parameter presence: what `/proc` says of the session's leader.
+  init(
+    _ binding: SessionRecord.Binding, uid: UInt32, _ cause: Cause, now: Int64,
+    presence: @escaping (ProcessIdentity) -> ProcessIdentity.Presence = \.presence
+  ) {
     self.binding = binding
     self.uid = uid
+    self.presence = presence
     self.cause = cause
     end = now + Self.hintTime
     due = now
@@ -47,7 +54,13 @@ final class ScreenLock {
     case .gone: return .gone
     case .unclear: break
     case .there(let found):
-      guard binding.matches(found, of: uid, leader: .mustRun) else { return .gone }
+      guard binding.matches(found, of: uid, leader: .mayHaveEnded) else { return .gone }
+      switch presence(binding.leader) {
+      case .gone: return .gone
+      // It cannot be looked at just now: asked again, and not locked in time if that lasts.
+      case .unknown: return now < end ? .underWay : .failed
+      case .alive: break
+      }
       if (try? logind.lockSession(found.id)) != nil { askedAt = now }
     }
     return now < end ? .underWay : .failed
