@@ -199,11 +199,12 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func unknown(_ now: Int64) -> WatchAction {
     isHeld = false
-    unansweredSince = nil
+    // Nobody signs such an answer. A service that tells where it stands is there once it has told so again: otherwise
+    // whoever carries the requests could keep an outage from being one.
+    unansweredSince = mark == nil ? nil : unansweredSince ?? now
     unknownCount += 1
     unknownSince = unknownSince ?? now
     guard isForgotten(now) else { return .nothing }
-    // Nobody signs such an answer: a service that tells where it stands is asked for that first.
     return mark == nil ? over(.forgotten, now) : .askMark
   }
 

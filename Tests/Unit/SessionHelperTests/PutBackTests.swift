@@ -68,6 +68,25 @@ import Testing
     #expect(office.service.marksAsked > 10)
   }
 
+  /// Otherwise whoever carries the requests could answer them unsigned, and no outage would ever be one.
+  @Test func whatNobodySignedDoesNotEndAnOutage() throws {
+    let (office, ids) = try office { $0.onUnreachable = .logout }
+    office.says(.answer(.unknownSession), of: ids[0])
+    office.service.toMark = .failed(.replyNotSigned)
+    office.pass(milliseconds: 800_000)
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 200_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func aBelievedMarkEndsAnOutage() throws {
+    let (office, ids) = try office { $0.onUnreachable = .logout }
+    office.says(.answer(.unknownSession), of: ids[0])
+    office.service.toMark = .mark(at(40))
+    office.pass(milliseconds: 1_800_000)
+    #expect(office.logind.terminated == [])
+  }
+
   @Test(arguments: ["closed", "walkaway", "timeout", "gone-fishing"])
   func noWordOfItEndsASession(word: String) throws {
     for mark in [at(40), at(99), at(5_000, epoch: 2), at(5_000, epoch: 0), nil] {
