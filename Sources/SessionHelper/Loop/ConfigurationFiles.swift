@@ -17,9 +17,12 @@ struct ConfigurationFiles {
 
   init(path: String) { configuration = path }
 
+  /// The configuration that was read names these. The other files keep the stamps from before they were read: one that
+  /// was replaced in between is read again.
   mutating func note(authorities: String?) {
+    guard authorities != self.authorities else { return }
     self.authorities = authorities
-    seen = stamps
+    seen = seen.map { $0.dropLast() + [stamps.last ?? nil] }
   }
 
   mutating func forget() { seen = nil }
