@@ -93,7 +93,8 @@ final class TracedService: AuthenticationService {
     case .pending(let session):
       trace.note(3, "the service asks the phone, \(session.matchCode == nil ? "without" : "with") a code")
     case .notStarted(let reason):
-      trace.note(3, "the service does not ask the phone: \(DisplayText.sanitized(reason ?? "no reason", limit: 100))")
+      noteChange(
+        "the service does not ask the phone: \(DisplayText.sanitized(reason ?? "no reason", limit: 100))", at: 3)
     }
     return answer
   }
@@ -116,8 +117,9 @@ final class TracedService: AuthenticationService {
     return answer
   }
 
-  private func noteChange(_ text: String) {
-    if text != noted { trace.note(4, text) }
+  /// What is asked again each second is noted once.
+  private func noteChange(_ text: String, at step: Int = 4) {
+    if text != noted { trace.note(step, text) }
     noted = text
   }
 
