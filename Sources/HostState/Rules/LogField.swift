@@ -2,14 +2,19 @@ import IAMPASSProtocol
 
 /// One `name=value` of a log line, for values that others choose: PAM_RHOST, PAM_SERVICE, a user's name.
 public enum LogField {
-  /// `name=value`, the value without white space, controls and marks of direction; `-` for no value and for an empty
-  /// one.
+  /// Characters of a value. A longer one would push the fields behind it off the line.
+  static let greatestLength = 256
+
+  /// `name=value`, the value without white space, controls and marks of direction, and cut at ``greatestLength``; `-`
+  /// for no value and for an empty one.
   ///
   /// The value is read by scalars. A combining mark makes one Character with the space before it, and U+00A0 is not
   /// `" "`: read by Characters, both would let a value begin a field of its own.
   public static func text(_ name: String, _ value: String?) -> String {
     guard let value, !value.isEmpty else { return "\(name)=-" }
-    let shown = DisplayText.sanitized(value, limit: .max).unicodeScalars.map { $0.properties.isWhitespace ? "?" : $0 }
+    let shown = DisplayText.sanitized(value, limit: greatestLength).unicodeScalars.map {
+      $0.properties.isWhitespace ? "?" : $0
+    }
     return "\(name)=\(String(String.UnicodeScalarView(shown)))"
   }
 

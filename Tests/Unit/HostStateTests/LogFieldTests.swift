@@ -27,4 +27,9 @@ import Testing
     #expect(
       LogField.signIn(user: "a b", service: "c d", remoteHost: "e f") == "user=a?b service=c?d rhost=e?f")
   }
+
+  /// A name of thousands of characters must not push the remote host and the reason off the line.
+  @Test func aLongValueIsCut() {
+    #expect(LogField.text("user", String(repeating: "a", count: 5_000)).utf8.count < 300)
+  }
 }
