@@ -42,7 +42,7 @@ struct AuthenticateCall {
     }
     _ = try setup.serviceSettings()
     guard let name = host.user(), let nameBytes = host.userBytes else {
-      return refuse(.noToken, user: nil, answer, remembering: false)
+      return refuse(.noToken, of: nil, answer)
     }
     if let kept = keptEnding(name) { return kept.laterCode }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
@@ -61,7 +61,7 @@ struct AuthenticateCall {
     switch outcome {
     case .refused(let refusal):
       if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), login) }
-      return refuse(refusal, user: login.user.given, answer, remembering: true)
+      return refuse(refusal, of: login.user, answer)
     case .approved(let signIn): return approve(signIn, login, answer)
     }
   }
@@ -73,7 +73,7 @@ struct AuthenticateCall {
     // A conversation function or another thread of the host can have set another name while the phone was asked.
     guard host.userBytes == login.user.givenBytes else {
       kept.end(for: host)
-      return refuse(.userChanged, user: login.user.given, answer, remembering: true)
+      return refuse(.userChanged, of: login.user, answer)
     }
     // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
     // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
@@ -84,20 +84,21 @@ struct AuthenticateCall {
       : KeptSession.keep(kept, with: host)
     guard isHandedOver else {
       kept.end(for: host)
-      return refuse(.recordNotKept(.notYours), user: login.user.given, answer, remembering: true)
+      return refuse(.recordNotKept(.notYours), of: login.user, answer)
     }
     if let user = login.user.known {
       TrialNotes(besides: login.setup.configurationPath).note(user: user.name, service: login.service)
     }
-    log(LOG_NOTICE, "approved", user: login.user.recorded, "record=\(signIn.record?.id ?? "none")")
+    log(LOG_NOTICE, "approved", user: login.user.logged, "record=\(signIn.record?.id ?? "none")")
     return PAM_SUCCESS
   }
 
-  private func refuse(_ refusal: Refusal, user: String?, _ answer: PAMAnswer, remembering: Bool) -> Int32 {
+  /// - Parameter user: remembered with the ending; nil if no name was looked up.
+  private func refuse(_ refusal: Refusal, of user: LoginUser?, _ answer: PAMAnswer) -> Int32 {
     if let message = answer.message(for: refusal) { iampass_pam_say(host.handle, PAM_TEXT_INFO, message) }
-    log(refusal.priority, "refused", user: user, "reason=\(refusal.explanation)")
-    if remembering, let user {
-      let ending = KeptEnding(user: user, laterCode: answer.laterCode(for: refusal))
+    log(refusal.priority, "refused", user: user?.logged, "reason=\(refusal.explanation)")
+    if let user {
+      let ending = KeptEnding(user: user.given, laterCode: answer.laterCode(for: refusal))
       // Without the memory sudo would ring three times: then nothing more is answered on this handle.
       guard KeptEnding.keep(ending, with: host) else { return PAM_ABORT }
     }
@@ -111,7 +112,7 @@ struct AuthenticateCall {
     // PAM_IGNORE was remembered for an outage; a broken configuration must still fail.
     if let kept = keptEnding(name) { return kept.laterCode == PAM_IGNORE ? answer.code(for: refusal) : kept.laterCode }
     _ = KeptEnding.keep(KeptEnding(user: name, laterCode: answer.laterCode(for: refusal)), with: host)
-    return refuse(refusal, user: nil, answer, remembering: false)
+    return refuse(refusal, of: nil, answer)
   }
 
   private func keptEnding(_ name: String) -> KeptEnding? {

@@ -24,6 +24,7 @@ struct LoginUser {
     asked = known?.name ?? valid ?? Self.nobodysName
   }
 
-  /// For the log of a sign-in: as its record has the name.
-  var recorded: String { known?.name.text ?? given }
+  /// For the log: as the session's record has the name. Nil for a name that the system does not know: it may be a
+  /// password that somebody typed at the wrong prompt.
+  var logged: String? { known?.name.text }
 }

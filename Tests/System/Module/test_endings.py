@@ -78,6 +78,14 @@ class Endings(SignInCase):
             with self.subTest(name=name[:20]):
                 self.assertEqual(world.play(user=name)["codes"], [USER_UNKNOWN])
 
+    def test_a_password_typed_as_a_name_is_not_logged(self):
+        for name in ["hunter2", "Hunter2!", "correct horse battery"]:
+            with self.subTest(name=name):
+                result = world.play(user=name)
+                self.assertEqual(result["codes"], [USER_UNKNOWN])
+                self.assertIn("refused user=- service=sudo", result["log"][-1])
+                self.assertNotIn(name.split()[0], " ".join(result["log"]))
+
     def test_no_phone_says_so(self):
         run(program("iampassctl"), "user", "add", "games", "--config", world.path("iampass.conf"))
         result = world.play(user="games")

@@ -16,7 +16,7 @@ import Testing
   @Test func anApprovalHasTheSystemsSpellingAsTheRecordHas() {
     let alice = user("Alice", knownAs: "alice")
     #expect(alice.known?.name.text == "alice")
-    #expect(alice.recorded == "alice")
+    #expect(alice.logged == "alice")
     #expect(alice.asked?.text == "alice")
     #expect(alice.given == "Alice")
   }
@@ -24,6 +24,7 @@ import Testing
   @Test func aNameThatTheSystemDoesNotKnowIsAskedAboutAsItIs() {
     let nobody = user("mallory", knownAs: nil)
     #expect(nobody.known == nil)
+    #expect(nobody.logged == nil)
     #expect(nobody.asked?.text == "mallory")
   }
 
