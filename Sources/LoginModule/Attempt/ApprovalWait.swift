@@ -86,7 +86,7 @@ struct ApprovalWait {
   }
 
   private func say(_ text: String) throws(Refusal) {
-    do { try conversation.say(text) } catch { throw .terminalGone }
+    do { try conversation.say(text) } catch { throw .abandoned }
   }
 
   private static func step(_ status: SessionStatus, _ polls: Int) -> Int64 {

@@ -177,9 +177,9 @@ extension LoginAttempt {
       }
       // OpenSSH up to 10.2 holds information back until the next prompt.
       guard try conversation.ask("Code \(code): approve \(phone), then press Enter: ") != nil else {
-        throw Refusal.promptNotAnswered
+        throw Refusal.abandoned
       }
-    } catch let refusal as Refusal { throw refusal } catch { throw .terminalGone }
+    } catch let refusal as Refusal { throw refusal } catch { throw .abandoned }
   }
 
   /// A session that must be watched and cannot be recorded is not opened.

@@ -40,6 +40,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case terminalGone
   /// The prompt was answered by nothing (NULL).
   case promptNotAnswered
+  /// The terminal went, or its prompt was answered by nothing, while the phone was asked.
+  case abandoned
   /// PAM_USER is not the name any more that the phone approved for.
   case userChanged
 }
@@ -91,7 +93,9 @@ extension Refusal {
   /// Whether the phone was asked before this ending: one request is enough for a connection.
   var followsARequest: Bool {
     switch self {
-    case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged: true
+    case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged,
+      .abandoned:
+      true
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured,
       .terminalGone, .promptNotAnswered:
@@ -106,7 +110,8 @@ extension Refusal {
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody,
       .textAtSecondFactor, .noToken, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged:
+      .serviceNotListed, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
+      .abandoned:
       true
     }
   }

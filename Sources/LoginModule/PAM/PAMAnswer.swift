@@ -21,7 +21,7 @@ struct PAMAnswer {
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
-    case .interrupted, .terminalGone, .promptNotAnswered, .userChanged: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: isSSH ? PAM_MAXTRIES : PAM_ABORT
     }
   }
 
@@ -35,6 +35,7 @@ struct PAMAnswer {
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
       .noToken, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
       .serviceNotListed, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered,
+      .abandoned,
       .userChanged:
       code(for: refusal)
     }

@@ -12,6 +12,7 @@ extension Refusal {
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
       .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted, .terminalGone, .promptNotAnswered,
+      .abandoned,
       .userChanged:
       LOG_NOTICE
     }
@@ -43,6 +44,7 @@ extension Refusal {
     case .interrupted: "interrupted"
     case .terminalGone: "terminal gone"
     case .promptNotAnswered: "prompt not answered"
+    case .abandoned: "left while the phone was asked"
     case .userChanged: "the user's name changed while the phone was asked"
     }
   }

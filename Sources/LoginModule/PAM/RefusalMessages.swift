@@ -22,7 +22,7 @@ extension Refusal {
   private var text: String? {
     switch self {
     case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .misconfigured(.noServer), .terminalGone,
-      .promptNotAnswered:
+      .promptNotAnswered, .abandoned:
       nil
     case .denied: "IAMPASS: denied on your phone"
     case .notAnswered: "IAMPASS: not answered in time"
@@ -50,7 +50,8 @@ extension Refusal {
   /// attempt.
   private var leadsToPassword: Bool {
     switch self {
-    case .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged: false
+    case .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned:
+      false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
       .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable,
       .recordNotKept, .misconfigured:

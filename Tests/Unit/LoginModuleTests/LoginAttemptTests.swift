@@ -153,7 +153,7 @@ struct Scene {
   @Test func cancelsWhenTheTerminalIsGone() throws {
     let scene = try Scene([started, .logout])
     scene.terminal.isGone = true
-    #expect(try scene.refusal() == .terminalGone)
+    #expect(try scene.refusal() == .abandoned)
   }
 
   @Test func sendsNothingForAUserWithoutToken() throws {
@@ -309,6 +309,18 @@ struct Scene {
     scene.policy.prompt = .push
     #expect(try scene.isApproved())
     #expect(scene.terminal.asked == ["Code 47: approve on your phone, then press Enter: "])
+  }
+
+  /// One request is enough for an ssh connection, also if nobody waits for its answer.
+  @Test func whoeverLeavesAtTheCodesPromptHasHadTheRequest() throws {
+    let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
+    var scene = try Scene([.start(202, body), .logout], answers: [nil])
+    scene.request.service = "sshd"
+    scene.policy.prompt = .push
+    let refusal = try scene.refusal()
+    #expect(refusal == .abandoned)
+    #expect(refusal?.followsARequest == true)
+    #expect(!Refusal.promptNotAnswered.followsARequest && !Refusal.terminalGone.followsARequest)
   }
 }
 
