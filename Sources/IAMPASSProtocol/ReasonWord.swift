@@ -26,6 +26,8 @@ public enum ReasonWord {
     "SOURCE_BLOCKED": "you reported on your phone that a request from here was not yours",
     "TOO_MANY_DENIALS": "denied too often, try again later",
     "TOO_MANY_REQUESTS": "too many requests in the last two minutes, try again later",
+    "WRONG_HOST": "this computer's credential is for another host, see host in the credentials",
+    "CODE_IN_USE": "the code is still in use, try again",
     "BAD_DURATION": "the server does not accept this session_duration",
     "UNKNOWN_APPLICATION": "the server does not know this application",
     "UNKNOWN_USER": "the server does not know this user",

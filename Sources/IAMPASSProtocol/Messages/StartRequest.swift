@@ -4,16 +4,28 @@ public struct StartRequest: Sendable, Equatable {
   /// An identifier of the computer's current boot, 1–64 bytes. The service ends sessions that the same host credential
   /// opened before that boot.
   public var bootID: String?
+  /// What the phone is to sign together with the context. The service then changes nothing of the context.
+  public var challenge: ApprovalChallenge?
+  /// Two digits that the computer drew and shows; only with ``challenge``. Nil: the service may draw them.
+  public var matchCode: Secret?
 
   private static let bootIDLengths = 1...64
 
-  public init(context: SignInContext?, bootID: String? = nil) {
+  public init(
+    context: SignInContext?, bootID: String? = nil, challenge: ApprovalChallenge? = nil, matchCode: Secret? = nil
+  ) {
     self.context = context
     self.bootID = bootID
+    self.challenge = challenge
+    self.matchCode = matchCode
   }
 
   public func encoded() -> [UInt8] {
-    JSON.object(["context": context?.json, "boot_id": bootID.map { .string($0) }]).encoded()
+    JSON.object([
+      "context": context?.json, "boot_id": bootID.map { .string($0) },
+      ApprovalChallenge.name: challenge.map { .string($0.text) },
+      "match_code": matchCode.map { .string($0.exposedValue) },
+    ]).encoded()
   }
 
   /// Reads an empty body as an empty request.
@@ -24,15 +36,26 @@ public struct StartRequest: Sendable, Equatable {
     }
     let json = try JSON.reading(body)
     guard case .object = json else { throw .member("body") }
-    let bootID = try Self.bootID(in: json)
-    guard let value = json["context"] else {
-      self.init(context: nil, bootID: bootID)
+    self.init(
+      context: try Self.context(in: json), bootID: try Self.bootID(in: json),
+      challenge: try ApprovalChallenge.member(of: json), matchCode: try Self.matchCode(in: json))
+    guard challenge != nil else {
+      // The service would draw other digits than the computer shows.
+      guard matchCode == nil else { throw .member("match_code") }
       return
     }
+    // The computer compares the digest of what it sent with what the phone signs.
+    guard let context, context.json.canonicallyEncoded() == json["context"]?.canonicallyEncoded() else {
+      throw .member("context")
+    }
+  }
+
+  private static func context(in json: JSON) throws(MessageError) -> SignInContext? {
+    guard let value = json["context"] else { return nil }
     let context = try SignInContext(value)
     // A trailing space in a name is invisible. Only new requests are refused for it: stored contexts stay readable.
     guard !context.further.contains(where: { $0.name.hasSuffix(" ") }) else { throw .member("context") }
-    self.init(context: context, bootID: bootID)
+    return context
   }
 
   private static func bootID(in json: JSON) throws(MessageError) -> String? {
@@ -40,6 +63,15 @@ public struct StartRequest: Sendable, Equatable {
     case nil, .null: return nil
     case .string(let text) where bootIDLengths.contains(text.utf8.count): return text
     default: throw .member("boot_id")
+    }
+  }
+
+  private static func matchCode(in json: JSON) throws(MessageError) -> Secret? {
+    switch json["match_code"] {
+    case nil, .null: return nil
+    case .string(let digits) where digits.utf8.count == 2 && digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }):
+      return Secret(digits)
+    default: throw .member("match_code")
     }
   }
 }

@@ -15,12 +15,14 @@ public struct StartedSession: Sendable, Equatable {
   /// A reply's signature covers the request's nonce, and every owner of a session chooses their own nonces. Without a
   /// signed name an attacker could forward the reply about their session as the reply about another session.
   public let name: String?
+  /// The challenge of the start, which the service repeats; nil from a service that does not know challenges.
+  public let challenge: ApprovalChallenge?
 
   private static let nameLengths = 1...128
 
   public init(
     status: SessionStatus, statusURL: String, logoutURL: String, token: Secret, secret: Secret, matchCode: String?,
-    phonePage: String? = nil, name: String? = nil
+    phonePage: String? = nil, name: String? = nil, challenge: ApprovalChallenge? = nil
   ) {
     self.status = status
     self.statusURL = statusURL
@@ -30,6 +32,7 @@ public struct StartedSession: Sendable, Equatable {
     self.matchCode = matchCode
     self.phonePage = phonePage
     self.name = name
+    self.challenge = challenge
   }
 
   init(_ reply: JSON) throws(MessageError) {
@@ -51,6 +54,7 @@ public struct StartedSession: Sendable, Equatable {
     // This is only a hint. A malformed value does not stop the sign-in.
     phonePage = reply["phone_page"]?.string
     name = reply["session_name"]?.string.flatMap { Self.nameLengths.contains($0.utf8.count) ? $0 : nil }
+    challenge = try ApprovalChallenge.member(of: reply)
   }
 
   var json: JSON {
@@ -59,7 +63,7 @@ public struct StartedSession: Sendable, Equatable {
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "match_code": matchCode.map { .string($0) }, "phone_page": phonePage.map { .string($0) },
-      "session_name": name.map { .string($0) },
+      "session_name": name.map { .string($0) }, ApprovalChallenge.name: challenge.map { .string($0.text) },
     ])
   }
 }

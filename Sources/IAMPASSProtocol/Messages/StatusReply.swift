@@ -8,12 +8,18 @@ public struct StatusReply: Sendable, Equatable {
   public let session: String?
   /// The service's position in its history; nil if the service does not send it.
   public private(set) var mark: ServiceMark?
+  /// What the phone signed, as it sent that: an object with `phone`, `statement`, `signature` and perhaps `assertion`.
+  /// Only for an active session that was started with a challenge. As received, nothing is verified.
+  public private(set) var approval: JSON?
 
-  public init(status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil) {
+  public init(
+    status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil, approval: JSON? = nil
+  ) {
     self.status = status
     self.authenticated = authenticated
     self.reason = reason
     self.session = session
+    self.approval = approval
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -35,6 +41,7 @@ public struct StatusReply: Sendable, Equatable {
     case (nil, nil): throw .member("session_status")
     }
     mark = ServiceMark(ofReply: json)
+    approval = json["approval"].flatMap { $0 == .null ? nil : $0 }
   }
 
   private init(_ reply: JSON) throws(MessageError) {
@@ -63,6 +70,7 @@ public struct StatusReply: Sendable, Equatable {
     }
     guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
     let name = session.map { [JSON.Member("session_name", .string($0))] } ?? []
-    return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))]).encoded()
+    let further = approval.map { [JSON.Member("approval", $0)] } ?? []
+    return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))] + further).encoded()
   }
 }
