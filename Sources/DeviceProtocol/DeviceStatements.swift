@@ -99,10 +99,12 @@ public struct AnswerStatement: Sendable, Equatable {
   public let method: AuthenticationMethod
   /// The digits that the user typed; empty if the request did not ask for digits.
   public let code: String
+  /// The request's challenge; nil if the request has none.
+  public let challenge: ApprovalChallenge?
 
   public init(
     origin: String, device: String, session: String, answer: DeviceAnswer, contextHash: String, nonce: String,
-    expires: Int64, method: AuthenticationMethod = .acceptance, code: String = ""
+    expires: Int64, method: AuthenticationMethod = .acceptance, code: String = "", challenge: ApprovalChallenge? = nil
   ) {
     self.origin = origin
     self.device = device
@@ -113,6 +115,7 @@ public struct AnswerStatement: Sendable, Equatable {
     self.expires = expires
     self.method = method
     self.code = code
+    self.challenge = challenge
   }
 
   public var json: JSON {
@@ -120,7 +123,7 @@ public struct AnswerStatement: Sendable, Equatable {
       "origin": .string(origin), "device": .string(device), "session": .string(session),
       "answer": .string(answer.rawValue), "context_hash": .string(contextHash), "nonce": .string(nonce),
       "expires": .integer(expires), "method": .string(method.rawValue), "code": .string(code),
-      "purpose": .string("answer"),
+      "purpose": .string("answer"), ApprovalChallenge.name: challenge.map { .string($0.text) },
     ])
   }
 
@@ -137,6 +140,7 @@ public struct AnswerStatement: Sendable, Equatable {
     // Phones of versions without methods and codes send neither.
     method = try json.method("method")
     code = json["code"]?.string ?? ""
+    challenge = try ApprovalChallenge.member(of: json)
   }
 }
 

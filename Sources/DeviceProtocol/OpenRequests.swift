@@ -19,11 +19,13 @@ public struct OpenRequest: Sendable, Equatable {
   /// How many more requests the same source made while this one was open; nil if the service does not count. A large
   /// number means that someone is flooding the phone.
   public let blocked: Int64?
+  /// The answer must sign it; nil if the computer sent none.
+  public let challenge: ApprovalChallenge?
 
   public init(
     session: String, nonce: String, expires: Int64, secondsLeft: Int64, context: SignInContext,
     method: AuthenticationMethod = .acceptance, asksCode: Bool = false, credential: String? = nil,
-    blocked: Int64? = nil
+    blocked: Int64? = nil, challenge: ApprovalChallenge? = nil
   ) {
     self.session = session
     self.nonce = nonce
@@ -34,6 +36,7 @@ public struct OpenRequest: Sendable, Equatable {
     self.asksCode = asksCode
     self.credential = credential
     self.blocked = blocked
+    self.challenge = challenge
   }
 
   init(_ json: JSON) throws(MessageError) {
@@ -42,7 +45,8 @@ public struct OpenRequest: Sendable, Equatable {
       session: try json.text("session"), nonce: try json.text("nonce"), expires: try json.number("expires"),
       secondsLeft: try json.number("seconds_left"), context: try SignInContext(context),
       method: try json.method("method"), asksCode: json["match_code"]?.bool ?? false,
-      credential: json["credential"]?.string, blocked: json["blocked"]?.integer)
+      credential: json["credential"]?.string, blocked: json["blocked"]?.integer,
+      challenge: try ApprovalChallenge.member(of: json))
   }
 
   var json: JSON {
@@ -50,7 +54,7 @@ public struct OpenRequest: Sendable, Equatable {
       "session": .string(session), "nonce": .string(nonce), "expires": .integer(expires),
       "seconds_left": .integer(secondsLeft), "context": context.json, "method": .string(method.rawValue),
       "match_code": .bool(asksCode), "credential": credential.map { .string($0) },
-      "blocked": blocked.map { .integer($0) },
+      "blocked": blocked.map { .integer($0) }, ApprovalChallenge.name: challenge.map { .string($0.text) },
     ])
   }
 }

@@ -115,7 +115,7 @@ struct RegisteredPhone {
     let statement = AnswerStatement(
       origin: state.server.origin, device: state.device, session: request.session, answer: answer,
       contextHash: ShownContext.hash(request.context), nonce: request.nonce, expires: request.expires,
-      method: request.method, code: code?.digits ?? "")
+      method: request.method, code: code?.digits ?? "", challenge: request.challenge)
     _ = try service.post(
       DeviceRoute.answer, try UnverifiedStatement.body(signing: statement.json, with: state.key))
   }

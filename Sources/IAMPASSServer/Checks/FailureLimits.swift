@@ -106,7 +106,7 @@ extension FailureLimits.Kind {
     case .answer:
       [
         .signatureRefused, .unknownDevice, .nonceReplayed, .unknownRequest, .wrongNonce, .wrongContext,
-        .assertionRefused,
+        .wrongChallenge, .assertionRefused,
       ].contains(reason)
     }
   }

@@ -21,6 +21,7 @@ const words = {
   UNKNOWN_REQUEST: "This request has ended.",
   WRONG_CODE: "The digits were wrong, so the request was denied.",
   WRONG_CONTEXT: "This page did not show the request as it was made. Nothing was approved.",
+  WRONG_CHALLENGE: "This page did not sign the request as it was made. Nothing was approved. Load the page again.",
   CODE_MISSING: "Type the digits that the computer shows.",
   WRONG_METHOD: "This request needs another method. Load the page again.",
   ASSERTION_MISSING: "This request needs the phone’s screen lock.",

@@ -16,8 +16,8 @@ const done = {
 
 /** Refusals that another answer would not change. */
 const final = [
-  "ALREADY_ANSWERED", "TOO_LATE", "UNKNOWN_REQUEST", "WRONG_CODE", "WRONG_CONTEXT", "WRONG_NONCE", "DEVICE_CUT_OFF",
-  "UNKNOWN_DEVICE",
+  "ALREADY_ANSWERED", "TOO_LATE", "UNKNOWN_REQUEST", "WRONG_CODE", "WRONG_CHALLENGE", "WRONG_CONTEXT", "WRONG_NONCE",
+  "DEVICE_CUT_OFF", "UNKNOWN_DEVICE",
 ];
 
 class RequestCard {

@@ -68,8 +68,8 @@ async function act(event) {
     const account = await accounts.get(device);
     await sendAnswer(account, await answerStatement(account, request, event.action));
   } catch (error) {
-    const why = error instanceof Refusal && !error.isOutage
-      ? "Its time is over, or it was already answered." : "The service cannot be reached.";
+    const why = !(error instanceof Refusal) ? "Open IAMPASS to see why."
+      : error.isOutage ? "The service cannot be reached." : "Its time is over, or it was already answered.";
     await showPlain(event.action === "deny" ? "Not denied" : "Not approved", why, session);
   }
 }

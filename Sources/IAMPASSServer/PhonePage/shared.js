@@ -154,12 +154,26 @@ globalThis.iampass = (() => {
 
   const ask = async (...words) => (await askFor(...words)).json();
 
+  /** Bytes. */
+  const challengeSize = 32;
+
+  /** The request's challenge as a member of the statement, if it has one. Throws for anything that is not a challenge. */
+  function challengeOf({ challenge }) {
+    if (challenge === undefined || challenge === null) return {};
+    const isText = typeof challenge === "string" && /^[A-Za-z0-9+/]{43}=$/.test(challenge);
+    if (!isText || atob(challenge).length !== challengeSize || btoa(atob(challenge)) !== challenge) {
+      throw new Error("the request’s challenge is invalid. Nothing was answered. Ask your administrator.");
+    }
+    return { challenge };
+  }
+
   /** What the answer to a request says, to be signed. */
   async function answerStatement(account, request, answer, code = "") {
     return {
       origin: base.origin, device: account.device, session: request.session, answer,
       context_hash: hexadecimal(await sha256(canonicalBytes(request.context))), nonce: request.nonce,
       expires: request.expires, purpose: "answer", method: request.method ?? "acceptance", code,
+      ...challengeOf(request),
     };
   }
 

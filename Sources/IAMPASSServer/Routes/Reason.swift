@@ -44,6 +44,10 @@ public enum Reason: String, Sendable, CaseIterable {
   /// All codes that this request could have are shown, or were just now.
   case tooManyRequests = "TOO_MANY_REQUESTS"
   case badDuration = "BAD_DURATION"
+  /// A context that the service may not change names another host than the credential.
+  case wrongHost = "WRONG_HOST"
+  /// The computer drew a code that another terminal shows, or showed just now.
+  case codeInUse = "CODE_IN_USE"
 
   case unknownLink = "UNKNOWN_LINK"
   case linkUsed = "LINK_USED"
@@ -60,6 +64,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case answerTooLong = "ANSWER_TOO_LONG"
   case wrongContext = "WRONG_CONTEXT"
   case wrongNonce = "WRONG_NONCE"
+  case wrongChallenge = "WRONG_CHALLENGE"
   case wrongMethod = "WRONG_METHOD"
   case assertionMissing = "ASSERTION_MISSING"
   case assertionRefused = "ASSERTION_REFUSED"

@@ -82,6 +82,6 @@ extension Session {
       session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
       secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context,
       method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil,
-      blocked: heldBack)
+      blocked: heldBack, challenge: challenge)
   }
 }

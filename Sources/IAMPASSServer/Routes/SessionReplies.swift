@@ -68,7 +68,9 @@ struct SessionReplies: Sendable {
     var hasAnswerTime = false
     while true {
       let now = core.clock()
-      guard let current = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
+      guard let (current, approval) = try await settled(session.id, at: now) else {
+        return .refused(404, .unknownSession)
+      }
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
       let isNews = current.isNews || current.deliveredAt > arrival
@@ -78,13 +80,13 @@ struct SessionReplies: Sendable {
       }
       if isNews || patience <= 0 {
         // A client that polls is told what it knows, and nothing is written for that.
-        guard isNews || current.lifecycle.isUncollected else { return current.statusReply(applied: wait) }
+        guard isNews || current.lifecycle.isUncollected else { return current.statusReply(approval, applied: wait) }
         return try await deliver(session.id, applied: wait, at: now)
       }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
       guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
-        return current.statusReply(applied: wait)
+        return current.statusReply(approval, applied: wait)
       }
     }
   }
@@ -106,17 +108,17 @@ struct SessionReplies: Sendable {
     return ServiceReply(200, AcknowledgementReply(done: true, session: session.id).encoded())
   }
 
-  /// The session as it is now; what time has ended is stored as ended.
-  private func settled(_ id: String, at now: UnixTime) async throws -> Session? {
-    guard let read = try await core.storage.read({ try Session.find(id: id, in: $0) }) else { return nil }
-    guard let deadline = read.lifecycle.deadline, now >= deadline else { return read }
+  /// The session as it is now, with its approval; what time has ended is stored as ended.
+  private func settled(_ id: String, at now: UnixTime) async throws -> (session: Session, approval: JSON?)? {
+    guard let read = try await core.storage.read({ try Session.findWithApproval(id: id, in: $0) }) else { return nil }
+    guard let deadline = read.session.lifecycle.deadline, now >= deadline else { return read }
     try await core.closeOverdue(at: now)
-    return try await core.storage.read { try Session.find(id: id, in: $0) }
+    return try await core.storage.read { try Session.findWithApproval(id: id, in: $0) }
   }
 
   /// Tells the client the status, and remembers that it knows.
   private func deliver(_ id: String, applied wait: Int64?, at now: UnixTime) async throws -> ServiceReply {
-    let told = try await core.storage.write { db -> Session? in
+    let told = try await core.storage.write { db -> (session: Session, approval: JSON?)? in
       guard var current = try Session.find(id: id, in: db) else { return nil }
       let before = current.lifecycle
       current.lifecycle.collect(at: now)
@@ -124,10 +126,10 @@ struct SessionReplies: Sendable {
         current.markDelivered(at: now)
         try current.update(in: db)
       }
-      return current
+      return (current, try current.approval(in: db))
     }
-    guard let told else { return .refused(404, .unknownSession) }
-    return told.statusReply(applied: wait)
+    guard let (session, approval) = told else { return .refused(404, .unknownSession) }
+    return session.statusReply(approval, applied: wait)
   }
 }
 
@@ -153,9 +155,11 @@ extension Session {
     deliveredAt = now
   }
 
-  func statusReply(applied wait: Int64?) -> ServiceReply {
+  /// - Parameter approval: of a session that is active and has a challenge.
+  func statusReply(_ approval: JSON?, applied wait: Int64?) -> ServiceReply {
     let body = StatusReply(
-      status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue, session: id
+      status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue, session: id,
+      approval: approval
     ).encoded()
     let reply = ServiceReply(200, body)
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
@@ -165,7 +169,8 @@ extension Session {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
       logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
-      matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]), name: id)
+      matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]), name: id,
+      challenge: challenge)
   }
 }
 

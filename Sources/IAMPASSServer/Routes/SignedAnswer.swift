@@ -34,6 +34,9 @@ struct SignedAnswer: Sendable {
     guard Digest.areEqual(Array(answer.nonce.utf8), Array(session.answerNonce.utf8)),
       answer.expires == session.lifecycle.answerDeadline.seconds
     else { return .failure(Refusal(status: 400, reason: .wrongNonce)) }
+    guard answer.challenge == session.challenge else {
+      return .failure(Refusal(status: 400, reason: .wrongChallenge))
+    }
     // What the user saw must be what is approved.
     guard answer.contextHash == ShownContext.hash(session.context) else {
       return .failure(Refusal(status: 400, reason: .wrongContext))

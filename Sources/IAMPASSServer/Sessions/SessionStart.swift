@@ -72,6 +72,14 @@ extension StartFacts.AskedUser {
     isSourceBlocked = try SourceBlock.isSet(user: id, source: ask.source.text, at: now, in: db)
     hasTooManyDenials = try Denials.areTooMany(of: id, from: ask.source, at: now, in: db)
     unended = try Session.unended(of: id, in: db)
-    freeCode = drawsCode ? try MatchCodesInUse(of: id, unended, at: now, in: db).fresh(for: ask.source) : nil
+    guard drawsCode || ask.matchCode != nil else {
+      freeCode = nil
+      isCodeInUse = false
+      return
+    }
+    let codes = try MatchCodesInUse(of: id, unended, at: now, in: db)
+    freeCode =
+      if let code = ask.matchCode { codes.take(code, for: ask.source) } else { try codes.fresh(for: ask.source) }
+    isCodeInUse = try ask.matchCode != nil && freeCode == nil && codes.fresh(for: ask.source) != nil
   }
 }

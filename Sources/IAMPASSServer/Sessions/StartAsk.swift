@@ -13,6 +13,10 @@ struct StartAsk: Sendable {
   let context: SignInContext
   /// Whether the computer sent a context. A computer that sends none does not know match codes, and would not show one.
   let hasContext: Bool
+  /// What the phone is to sign with the context; nil: the computer believes the service.
+  let challenge: ApprovalChallenge?
+  /// Drawn by the computer; nil: the service may draw one.
+  let matchCode: Secret?
   /// The boot of the computer, if it is signed.
   let boot: SignedBoot?
 
@@ -35,12 +39,16 @@ extension StartAsk {
     guard let start = try? StartRequest(parsing: call.request.body) else {
       return .failure(Refusal(status: 400, reason: .badRequest))
     }
+    guard start.challenge == nil || starter.isHost(of: start.context) else {
+      return .failure(Refusal(status: 400, reason: .wrongHost))
+    }
     let context = starter.context(start.context ?? SignInContext())
     guard context.isWithinBounds else { return .failure(Refusal(status: 400, reason: .badRequest)) }
     return .success(
       StartAsk(
         user: user, starter: starter, client: call.client, methods: methods, duration: duration, context: context,
-        hasContext: start.context != nil, boot: call.signedBoot(of: start, signedAt: signedAt)))
+        hasContext: start.context != nil, challenge: start.challenge, matchCode: start.matchCode,
+        boot: call.signedBoot(of: start, signedAt: signedAt)))
   }
 
   /// All methods unless some are named.
@@ -64,6 +72,12 @@ extension StartAsk {
 }
 
 extension Starter {
+  /// Whether ``context(_:)`` leaves the context as it is: a computer that verifies approvals compares all of it.
+  fileprivate func isHost(of context: SignInContext?) -> Bool {
+    guard let credential else { return true }
+    return context?.host.map { Array($0.utf8) } == Array(credential.host.utf8)
+  }
+
   /// What the phone is told. The host of a host credential is the service's own word: otherwise the holder of one host's
   /// credential could ask in the name of another host.
   fileprivate func context(_ claimed: SignInContext) -> SignInContext {

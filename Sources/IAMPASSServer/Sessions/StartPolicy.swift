@@ -33,8 +33,10 @@ enum StartPolicy {
     if let open = RequestPlaces.obstacle(to: ask.source, among: unanswered) {
       return .refuse(.openRequest(open, user: user.id))
     }
-    let showsCode = facts.settings.matchCodes != .off && ask.hasContext
-    guard !showsCode || user.freeCode != nil else { return .refuse(.reason(.tooManyRequests)) }
+    let showsCode = ask.matchCode != nil || facts.settings.matchCodes != .off && ask.hasContext
+    guard !showsCode || user.freeCode != nil else {
+      return .refuse(.reason(user.isCodeInUse ? .codeInUse : .tooManyRequests))
+    }
     return .start(
       StartTerms(
         user: user.id, method: method, duration: min(ask.duration, facts.settings.greatestDuration),
@@ -53,8 +55,11 @@ struct StartFacts: Sendable {
     let hasTooManyDenials: Bool
     /// The sessions that had not ended when last stored, the oldest first.
     let unended: [Session]
-    /// A match code that no terminal shows or showed just now; nil if too few are left.
+    /// A match code that no terminal shows or showed just now: the computer's, or otherwise a drawn one. Nil if too few
+    /// are left, or if the computer's is not free.
     let freeCode: Secret?
+    /// The computer's code is not free, and another code may be.
+    let isCodeInUse: Bool
   }
 
   struct AskedPhone: Sendable {

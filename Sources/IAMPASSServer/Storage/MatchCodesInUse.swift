@@ -54,20 +54,43 @@ struct MatchCodesInUse {
   /// codes for those at the computer are left, a request over the network gets the code of another source's request that
   /// nobody answered: the code that has rested longest.
   func fresh(for source: RequestSource) throws(StorageError) -> Secret? {
-    let used = shown.union(resting.map(\.code))
-    let free = (0..<Self.all).map { String(Self.all + $0).suffix(2).description }.filter { !used.contains($0) }
+    let free = free
     guard source.isRemote else {
       return free.isEmpty ? nil : Secret(free[try RandomValue.number(below: free.count)])
     }
-    guard resting.count(where: { $0.source == source.text }) < Self.greatestOfSource else { return nil }
+    guard !isUsedUp(by: source) else { return nil }
     if free.count > Self.reservedForLocal { return Secret(free[try RandomValue.number(below: free.count)]) }
     return reusable(for: source).map { Secret($0) }
   }
 
+  /// The code that the computer drew, if it may have it: by the rules of ``fresh(for:)``, except that any of the codes
+  /// of others' unanswered requests will do.
+  func take(_ code: Secret, for source: RequestSource) -> Secret? {
+    guard !isUsedUp(by: source) else { return nil }
+    let free = free
+    let isFree = free.contains(code.exposedValue)
+    guard source.isRemote, free.count <= Self.reservedForLocal else { return isFree ? code : nil }
+    return !isFree && !kept(from: source).contains(code.exposedValue) ? code : nil
+  }
+
+  /// Whether a source over the network has used up its share of codes, and has to wait.
+  private func isUsedUp(by source: RequestSource) -> Bool {
+    source.isRemote && resting.count(where: { $0.source == source.text }) >= Self.greatestOfSource
+  }
+
+  private var free: [String] {
+    let used = shown.union(resting.map(\.code))
+    return (0..<Self.all).map { String(Self.all + $0).suffix(2).description }.filter { !used.contains($0) }
+  }
+
+  /// The codes that `source` must not get while they are shown or rest.
+  private func kept(from source: RequestSource) -> Set<String> {
+    shown.union(resting.filter { !$0.mayBeAStrangers || $0.source == source.text }.map(\.code))
+  }
+
   /// Never of the same source: the user may still look at the code before.
   private func reusable(for source: RequestSource) -> String? {
-    let kept = shown.union(
-      resting.filter { !$0.mayBeAStrangers || $0.source == source.text }.map(\.code))
+    let kept = kept(from: source)
     let newest = Dictionary(resting.enumerated().map { ($1.code, $0) }, uniquingKeysWith: max)
     return newest.filter { !kept.contains($0.key) }.min { $0.value < $1.value }?.key
   }

@@ -69,6 +69,17 @@ struct KeptAnswer: Sendable {
       ])
   }
 
+  /// What a computer can check by itself of the answer to a session, as the phone sent it.
+  static func approval(of session: String, in db: Database) throws -> JSON {
+    let sql = "SELECT phone, statement, signature, assertion FROM answer WHERE session = ?"
+    guard let row = try db.firstRow(sql, [session]) else { throw DamagedRow(column: "answer") }
+    func parsed(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
+    return try .object([
+      "phone": .string(row.get("phone")), "statement": parsed(row.get("statement")),
+      "signature": .string(row.get("signature")), "assertion": (row.get("assertion") as String?).map(parsed),
+    ])
+  }
+
   static func prune(at now: UnixTime, in db: Database) throws {
     try db.execute(
       sql: "DELETE FROM answer WHERE answered_at < ?", arguments: [now.advanced(seconds: -lifetime).milliseconds])

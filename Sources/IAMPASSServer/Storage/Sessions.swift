@@ -28,6 +28,8 @@ struct Session: Sendable {
   let answerNonce: String
   /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
   let matchCode: Secret?
+  /// The computer's, which the phone signs; nil if the computer sent none.
+  let challenge: ApprovalChallenge?
   /// Further requests of its source that were not started while this one was open.
   let heldBack: Int64
   var lifecycle: SessionLifecycle
@@ -51,6 +53,7 @@ struct Session: Sendable {
     method = terms.method
     answerNonce = try RandomValue.identifier()
     matchCode = terms.matchCode
+    challenge = ask.challenge
     heldBack = 0
     lifecycle = SessionLifecycle(startedAt: now, duration: terms.duration, answerTime: terms.answerTime)
     delivered = lifecycle.status
@@ -76,6 +79,10 @@ struct Session: Sendable {
     answerNonce = try row.get("answer_nonce")
     heldBack = try row.get("held_back")
     matchCode = try (row.get("match_code") as String?).map { Secret($0) }
+    challenge = try (row.get("challenge") as String?).map {
+      guard let challenge = ApprovalChallenge(text: $0) else { throw DamagedRow(column: "challenge") }
+      return challenge
+    }
     lifecycle = try SessionLifecycle(row: row)
     // Nobody is told so because of a damaged row.
     guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
@@ -100,6 +107,18 @@ extension Session {
     try db.firstRow("SELECT * FROM session WHERE id = ?", [id]).map(Session.init(row:))
   }
 
+  /// The session, and what ``approval(in:)`` says of it.
+  static func findWithApproval(id: String, in db: Database) throws -> (session: Session, approval: JSON?)? {
+    guard let session = try find(id: id, in: db) else { return nil }
+    return (session, try session.approval(in: db))
+  }
+
+  /// What its computer verifies; nil unless it is active and has a challenge.
+  func approval(in db: Database) throws -> JSON? {
+    guard challenge != nil, lifecycle.status == .active else { return nil }
+    return try KeptAnswer.approval(of: id, in: db)
+  }
+
   static func find(token: String, in db: Database) throws -> Session? {
     try db.firstRow("SELECT * FROM session WHERE token = ?", [token]).map(Session.init(row:))
   }
@@ -120,15 +139,15 @@ extension Session {
       """
       INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
         duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method,
-        boot_id)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        boot_id, challenge)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
         credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
-        bootID,
+        bootID, challenge?.text,
       ])
   }
 

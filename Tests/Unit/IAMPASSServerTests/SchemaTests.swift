@@ -28,6 +28,7 @@ import Testing
     "hosts' boots": "dd214b19f7948178",
     "recent match codes": "20a11013699891d6",
     "service time": "e27b344b8f05efe2",
+    "approvals that computers verify": "95b21153386bc689",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -51,6 +52,7 @@ import Testing
     "hosts' boots": "58d7e0d694210fa7",
     "recent match codes": "c8af129294302de4",
     "service time": "4c605db11f85ec02",
+    "approvals that computers verify": "f839d39749330d4e",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -11,11 +11,12 @@ import Testing
 
   private func ask(
     methods: [AuthenticationMethod] = AuthenticationMethod.allCases, duration: Int64 = 3_600, from: String = "desk",
-    hasContext: Bool = true
+    hasContext: Bool = true, matchCode: Secret? = nil
   ) -> StartAsk {
     StartAsk(
       user: "alice", starter: Starter(application: Self.application, credential: nil), client: .unknown,
-      methods: methods, duration: duration, context: SignInContext(host: from), hasContext: hasContext, boot: nil)
+      methods: methods, duration: duration, context: SignInContext(host: from), hasContext: hasContext, challenge: nil,
+      matchCode: matchCode, boot: nil)
   }
 
   private struct Stored {
@@ -28,11 +29,13 @@ import Testing
     var hasTooManyDenials = false
     var unended: [Session] = []
     var freeCode: Secret? = Secret("47")
+    var isCodeInUse = false
 
     var facts: StartFacts {
       let user = StartFacts.AskedUser(
         id: 7, phone: methods.map { StartFacts.AskedPhone(methods: $0, isRung: isRung) },
-        isSourceBlocked: isSourceBlocked, hasTooManyDenials: hasTooManyDenials, unended: unended, freeCode: freeCode)
+        isSourceBlocked: isSourceBlocked, hasTooManyDenials: hasTooManyDenials, unended: unended, freeCode: freeCode,
+        isCodeInUse: isCodeInUse)
       return StartFacts(isStarterUsable: isStarterUsable, settings: settings, user: hasUser ? user : nil)
     }
   }
@@ -155,6 +158,22 @@ import Testing
 
   @Test func refusesIfNoCodeIsFree() throws {
     #expect(try reason(decide { $0.freeCode = nil }) == .tooManyRequests)
+  }
+
+  @Test func theComputersCodeIsAskedForWhateverTheApplicationWants() throws {
+    for setting in [MatchCodes.off, .on, .required] {
+      #expect(
+        try terms(decide(ask(matchCode: Secret("47"))) { $0.settings.matchCodes = setting }).matchCode == Secret("47"))
+    }
+  }
+
+  @Test func theComputersCodeThatIsInUseIsRefused() throws {
+    let decision = decide(ask(matchCode: Secret("47"))) {
+      $0.freeCode = nil
+      $0.isCodeInUse = true
+      $0.settings.matchCodes = .off
+    }
+    #expect(try reason(decision) == .codeInUse)
   }
 
   @Test func needsNoCodeIfCodesAreOff() throws {

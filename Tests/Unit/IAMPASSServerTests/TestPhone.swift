@@ -52,12 +52,13 @@ struct TestPhone {
   /// The statement that the phone signs as its answer.
   func statement(
     _ answer: DeviceAnswer, to request: OpenRequest, origin: String = Fixture.origin, nonce: String? = nil,
-    contextHash: String? = nil, code: String = "", method: AuthenticationMethod? = nil
+    contextHash: String? = nil, code: String = "", method: AuthenticationMethod? = nil,
+    challenge: ApprovalChallenge? = nil
   ) -> AnswerStatement {
     AnswerStatement(
       origin: origin, device: device, session: request.session, answer: answer,
       contextHash: contextHash ?? ShownContext.hash(request.context), nonce: nonce ?? request.nonce,
-      expires: request.expires, method: method ?? request.method, code: code)
+      expires: request.expires, method: method ?? request.method, code: code, challenge: challenge ?? request.challenge)
   }
 
   func answerBody(

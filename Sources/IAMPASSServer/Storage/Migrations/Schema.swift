@@ -23,6 +23,7 @@ enum Schema {
     .hostBoots,
     .recentMatchCodes,
     .serviceTime,
+    .approvals,
   ]
 
   static var migrator: DatabaseMigrator {
