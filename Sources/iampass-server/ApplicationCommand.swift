@@ -43,7 +43,7 @@ struct ApplicationCreate: AsyncParsableCommand {
         // First: what fails once there is a secret must take it back.
         let server = try await storage.publicAddress()
         let application = try await storage.createApplication(named: name, matchCodes: matchCode, at: storage.now())
-        let credential = NewCredential(id: application.id, secret: application.secret, server: server)
+        let credential = NewCredential(id: application.id, secret: application.secret, server: server, host: nil)
         try await CredentialLines.show(credential, id: application.id, json: json) {
           try await storage.takeBack(application, at: storage.now())
         }

@@ -60,7 +60,7 @@ struct HostCredentialCreate: AsyncParsableCommand {
       let server = try await storage.publicAddress()
       let credential = try await storage.createHostCredential(
         named: name, host: host, of: options.application, at: storage.now())
-      let shown = NewCredential(id: credential.id, secret: credential.secret, server: server)
+      let shown = NewCredential(id: credential.id, secret: credential.secret, server: server, host: credential.host)
       try await CredentialLines.show(shown, id: credential.id, json: json) {
         try await storage.revokeHostCredential(named: name, of: options.application, at: storage.now())
       }

@@ -53,7 +53,9 @@ extension Console {
     do {
       let made = try await storage.createHostCredential(
         named: trimmedField("name"), host: trimmedField("host"), of: id, at: now)
-      return showOnce("New credential for \(made.host)", id: made.id, made.secret, back: "/application/\(id)", visitor)
+      return showOnce(
+        "New credential for \(made.host)", id: made.id, made.secret, host: made.host, back: "/application/\(id)",
+        visitor)
     } catch let refusal as HostCredentialRefusal {
       return try await applicationPage(id, visitor, problem: refusal.explanation)
     }
@@ -154,9 +156,10 @@ extension Console {
 
 // Pages that answer a form directly, since they show a secret that is shown only once.
 extension Console {
-  private func showOnce(_ title: String, id: String, _ secret: Secret, back: String, _ visitor: Visitor) -> ServiceReply
-  {
-    let lines = NewCredential(id: id, secret: secret, server: publicURL?.description).text
+  private func showOnce(
+    _ title: String, id: String, _ secret: Secret, host: String? = nil, back: String, _ visitor: Visitor
+  ) -> ServiceReply {
+    let lines = NewCredential(id: id, secret: secret, server: publicURL?.description, host: host).text
     let content: HTML = """
       <section aria-labelledby="title">
       <p>A file for <code>iampassctl setup --secret-file</code>. The secret is shown only once.</p>

@@ -8,12 +8,16 @@ public struct NewCredential: Sendable {
   private let id: String
   private let secret: Secret
   private let server: String?
+  private let host: String?
 
-  /// - Parameter server: where clients reach the service; nil where `--public-url` does not say.
-  public init(id: String, secret: Secret, server: String?) {
+  /// - Parameters:
+  ///   - server: where clients reach the service; nil where `--public-url` does not say.
+  ///   - host: the only host that the credential may ask for; nil for an application's own.
+  public init(id: String, secret: Secret, server: String?, host: String?) {
     self.id = id
     self.secret = secret
     self.server = server
+    self.host = host
   }
 
   private var members: [(name: String, value: String)] {
@@ -21,7 +25,7 @@ public struct NewCredential: Sendable {
       ("application_id", id), ("application_secret", secret.exposedValue),
       // This service signs all its replies, with what was asked.
       ("signed_replies", "required"), ("signed_targets", "required"),
-    ] + [("server", server)].compactMap { name, value in value.map { (name, $0) } }
+    ] + [("server", server), ("host", host)].compactMap { name, value in value.map { (name, $0) } }
   }
 
   public var text: String { members.map { "\($0.name) = \($0.value)" }.joined(separator: "\n") }

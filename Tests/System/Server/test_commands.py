@@ -206,8 +206,10 @@ class Issued(unittest.TestCase):
     def test_a_new_credential_says_what_its_service_is_held_to(self):
         self.addCleanup(shutil.rmtree, world.path("named"))
         known = "signed_replies = required\nsigned_targets = required\n"
-        for text in self.created("before"):
-            self.assertRegex(text, rf"^application_id = \S+\napplication_secret = \S+\n{known}$")
+        # Only a host's own credential says which host that is.
+        hosts = ("", "host = web-1\n")
+        for text, host in zip(self.created("before"), hosts, strict=True):
+            self.assertRegex(text, rf"^application_id = \S+\napplication_secret = \S+\n{known}{host}$")
         address = "https://iampass.example.org/base"
         served = world.start(
             program("iampass-server"), "serve", "--data", world.path("named"), "--listen", "127.0.0.1:0", "--tls-cert",
@@ -217,8 +219,8 @@ class Issued(unittest.TestCase):
         end = time.monotonic() + PATIENCE
         while "server = " not in self.created(f"new{time.monotonic()}")[0] and time.monotonic() < end:
             time.sleep(0.1)
-        for text in self.created("after"):
-            self.assertTrue(text.endswith(f"{known}server = {address}\n"), text)
+        for text, host in zip(self.created("after"), hosts, strict=True):
+            self.assertTrue(text.endswith(f"{known}server = {address}\n{host}"), text)
 
 
 class Hints(unittest.TestCase):
