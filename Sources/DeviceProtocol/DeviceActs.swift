@@ -34,10 +34,13 @@ public struct EndStatement: Sendable, Equatable {
 public struct CredentialStatement: Sendable, Equatable {
   public let ask: DeviceAsk
   public let credential: UnverifiedCredential
+  /// As ``RegisterRequest/pinMAC``, if the page still has the secret of its link. Nil: the phone is not pinned any more.
+  public let pinMAC: String?
 
-  public init(ask: DeviceAsk, credential: UnverifiedCredential) {
+  public init(ask: DeviceAsk, credential: UnverifiedCredential, pinMAC: String? = nil) {
     self.ask = ask
     self.credential = credential
+    self.pinMAC = pinMAC
   }
 
   public init(_ json: JSON) throws(MessageError) {
@@ -46,9 +49,14 @@ public struct CredentialStatement: Sendable, Equatable {
       throw .member("credential")
     }
     self.credential = credential
+    pinMAC = try json.pinMAC
   }
 
-  public var json: JSON { ask.json(with: ["credential": credential.json]) }
+  public var json: JSON {
+    // A missing pin stays missing: older services know no such member.
+    guard let pinMAC else { return ask.json(with: ["credential": credential.json]) }
+    return ask.json(with: ["credential": credential.json, "pin_mac": .string(pinMAC)])
+  }
 }
 
 /// A browser's push address (RFC 8030) and the keys that seal messages to it (RFC 8291). As received, nothing is

@@ -26,23 +26,27 @@ public struct RegisterRequest: Sendable, Equatable {
   /// The credential for the method `device`. Its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
   /// code.
   public let credential: UnverifiedCredential?
+  /// ``PhoneKeys/pinMAC(secret:origin:link:)`` of these keys, if the link has a secret. The service cannot check it.
+  public let pinMAC: String?
 
-  public init(code: Secret, publicKey: String, credential: UnverifiedCredential? = nil) {
+  public init(code: Secret, publicKey: String, credential: UnverifiedCredential? = nil, pinMAC: String? = nil) {
     self.code = code
     self.publicKey = publicKey
     self.credential = credential
+    self.pinMAC = pinMAC
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.readingMessage(body)
     self.init(
       code: Secret(try json.text("code")), publicKey: try json.text("public_key"),
-      credential: try json.optional("credential", UnverifiedCredential.init))
+      credential: try json.optional("credential", UnverifiedCredential.init), pinMAC: try json.pinMAC)
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "code": .string(code.exposedValue), "public_key": .string(publicKey), "credential": credential?.json,
+      "pin_mac": pinMAC.map { .string($0) },
     ]).encoded()
   }
 }

@@ -29,6 +29,18 @@ extension JSON {
     return try read(value)
   }
 
+  /// The member `pin_mac`; nil if it is missing or null. Throws: if it is empty or too long.
+  var pinMAC: String? {
+    get throws(MessageError) {
+      try optional("pin_mac") { (value) throws(MessageError) in
+        guard let text = value.string, (1...PhoneKeys.greatestPinMACLength).contains(text.utf8.count) else {
+          throw .member("pin_mac")
+        }
+        return text
+      }
+    }
+  }
+
   /// `acceptance` if it is missing, as in versions without methods.
   func method(_ name: String) throws(MessageError) -> AuthenticationMethod {
     guard let value = self[name] else { return .acceptance }

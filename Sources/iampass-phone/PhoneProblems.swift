@@ -12,6 +12,11 @@ extension CommandProblem {
       hint: "a registration link looks like https://iampass.example.org/register/0123abcd…", exitCode: EX_USAGE)
   }
 
+  /// The link is not shown: it may have most of its secret.
+  static let linkWithoutItsSecret = CommandProblem(
+    message: "the part of the link after # is invalid: the link was not copied whole",
+    hint: "copy the whole link, or ask for a new link", exitCode: EX_USAGE)
+
   static func registeredAlready(_ path: String) -> CommandProblem {
     CommandProblem(
       message: "\(path) already holds a registered phone",

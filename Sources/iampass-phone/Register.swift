@@ -22,7 +22,7 @@ struct Register: ParsableCommand {
   var force = false
 
   func run() throws {
-    guard let link = RegistrationLink(link) else { throw CommandProblem.notALink(link) }
+    let link = try RegistrationLink(link)
     let file = StateFile(path: options.state)
     guard force || !file.exists else { throw CommandProblem.registeredAlready(options.state) }
     let authority = try ca.map { (path) throws(CommandProblem) in
@@ -37,7 +37,8 @@ struct Register: ParsableCommand {
       let shown = try LinkReply(parsing: try service.get(["register", link.code.exposedValue]))
       let draft = try file.prepare()
       let key = try DeviceKey.generate()
-      let request = RegisterRequest(code: link.code, publicKey: try key.publicKey.text)
+      let keys = PhoneKeys(publicKey: try key.publicKey.text, credential: nil)
+      let request = RegisterRequest(code: link.code, publicKey: keys.publicKey, pinMAC: link.pin(of: keys))
       let reply = try RegisterReply(parsing: try service.post(DeviceRoute.register, request.encoded()))
       let state = PhoneState(
         server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
@@ -50,23 +51,50 @@ struct Register: ParsableCommand {
   }
 }
 
-/// The parts of `https://…/register/CODE`.
+/// The parts of `https://…/register/CODE`, and of `#pin=SECRET` behind it.
 struct RegistrationLink {
   let server: ServerURL
   let code: Secret
+  /// The fragment's secret. It is never sent; nil without a fragment.
+  private let pinSecret: Secret?
 
-  init?(_ text: String) {
+  /// What the computer that made the link checks the keys by; nil if the link has no secret.
+  func pin(of keys: PhoneKeys) -> String? {
+    pinSecret.map { keys.pinMAC(secret: $0, origin: server.origin, link: code) }
+  }
+
+  /// Throws: if the text is another one, or if its fragment is not ``PhoneKeys/pinFragment`` and a secret.
+  init(_ text: String) throws(CommandProblem) {
     let marker = "/register/"
     let bytes = Array(text.utf8)
     let pattern = Array(marker.utf8)
     guard bytes.count > pattern.count,
       let start = (0...(bytes.count - pattern.count)).last(where: { bytes[$0...].starts(with: pattern) })
-    else { return nil }
-    let code = bytes[(start + pattern.count)...]
+    else { throw .notALink(text) }
+    let parts = bytes[(start + pattern.count)...].split(
+      separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
+    let code = parts[0]
     guard code.count == 32, code.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
       let server = try? ServerURL(String(decoding: bytes[..<start], as: UTF8.self))
-    else { return nil }
+    else { throw .notALink(String(text.prefix { $0 != "#" })) }
     self.server = server
     self.code = Secret(bytes: Array(code))
+    guard parts.count > 1 else {
+      pinSecret = nil
+      return
+    }
+    // Without its pin the phone would be registered, and no computer would believe it.
+    guard let secret = Self.secret(inFragment: String(decoding: parts[1], as: UTF8.self)) else {
+      throw .linkWithoutItsSecret
+    }
+    pinSecret = secret
+  }
+
+  private static func secret(inFragment fragment: String) -> Secret? {
+    guard fragment.hasPrefix(PhoneKeys.pinFragment),
+      let bytes = Base64URL.decode(String(fragment.dropFirst(PhoneKeys.pinFragment.count))),
+      bytes.count == PhoneKeys.pinSecretSize
+    else { return nil }
+    return Secret(bytes: bytes)
   }
 }

@@ -17,23 +17,25 @@ struct Status: ParsableCommand {
     let phone = try RegisteredPhone(options, interrupt: Interrupt.ofPhone())
     try explaining {
       let reply = try DeviceStatusReply(parsing: try phone.ask(.status, DeviceRoute.status))
-      PhoneTerminal.say(json ? asJSON(reply, phone.state) : asText(reply, phone.state, now: Int64(time(nil))))
+      let words = PhoneKeys(publicKey: try phone.state.key.publicKey.text, credential: nil).words
+      PhoneTerminal.say(
+        json ? asJSON(reply, phone.state, words) : asText(reply, phone.state, words, now: Int64(time(nil))))
     }
   }
 
-  private func asJSON(_ reply: DeviceStatusReply, _ state: PhoneState) -> String {
+  private func asJSON(_ reply: DeviceStatusReply, _ state: PhoneState, _ words: String) -> String {
     let members: JSON = .object([
       "server": .string(state.server.description), "application": .string(reply.application),
       "user": .string(reply.user), "presence": .string(reply.presence.rawValue),
-      "sessions": .array(reply.sessions.map(\.json)),
+      "sessions": .array(reply.sessions.map(\.json)), "words": .string(words),
     ])
     return members.printed()
   }
 
-  private func asText(_ reply: DeviceStatusReply, _ state: PhoneState, now: Int64) -> String {
+  private func asText(_ reply: DeviceStatusReply, _ state: PhoneState, _ words: String, now: Int64) -> String {
     let head = PhoneTerminal.table([
       ("user", reply.user), ("application", reply.application), ("service", state.server.description),
-      ("presence", reply.presence.rawValue),
+      ("words", words), ("presence", reply.presence.rawValue),
       ("sessions", reply.sessions.isEmpty ? "none" : "\(reply.sessions.count)"),
     ])
     let sessions = reply.sessions.map { session in

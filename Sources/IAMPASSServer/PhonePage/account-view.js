@@ -2,6 +2,7 @@
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
 import { copyOf, isSure, moment, say, show, withButtonsOff } from "./dom.js";
+import { laterPin, words } from "./pins.js";
 import { sentence } from "./refusals.js";
 
 const { accounts, ask, escaped, title } = globalThis.iampass;
@@ -144,14 +145,20 @@ export class AccountView {
       this.account.methods = methods;
       await accounts.put(this.account);
     }
+    const text = await words(this.account);
+    show(this.#part(".words"), text && `Six words, by which a computer’s administrator recognizes this phone: ${text}.`);
   }
 
   async #addLock() {
     const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     const { user, application, publicKey } = this.account;
     const credential = await screenLock.create(user, application, nonce, publicKey);
-    this.update(await ask(this.account, "credential", "credential", { nonce, credential }));
-    say("The screen lock was added.");
+    const pin = await laterPin(this.account.device, publicKey, credential);
+    const status = await ask(this.account, "credential", "credential", { nonce, credential, ...pin });
+    this.account.credential = { id: credential.id, public_key: credential.public_key };
+    await accounts.put(this.account);
+    this.update(status);
+    say(`The screen lock was added. This phone’s six words are now: ${await words(this.account)}.`);
   }
 
   async #unregister() {

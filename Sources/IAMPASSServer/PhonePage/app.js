@@ -3,6 +3,7 @@ import "./shared.js";
 import { AccountView } from "./account-view.js";
 import { complain, find, say, show } from "./dom.js";
 import { EventStream } from "./events.js";
+import { hideSecret, secretIn } from "./pins.js";
 import { codeIn, hideCode, registeredAccounts, Registration } from "./registration.js";
 import { sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
@@ -18,7 +19,8 @@ class PhonePage {
 
   async start() {
     this.#listen();
-    const code = codeIn(location.href);
+    const link = location.href;
+    hideSecret();
     try {
       for (const account of await registeredAccounts()) this.#add(account);
     } catch (error) {
@@ -27,7 +29,7 @@ class PhonePage {
       return;
     }
     this.#arrange();
-    if (code) this.#register(code);
+    if (codeIn(link)) this.#register(link);
     await this.#ringing.start();
     this.#followHash();
   }
@@ -35,9 +37,10 @@ class PhonePage {
   #listen() {
     find("another-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      const code = codeIn(find("another-link").value);
-      show(find("another-problem"), code ? null : `This is not a registration link of ${location.host}.`);
-      if (code) this.#register(code);
+      const link = find("another-link").value.trim();
+      const isLink = codeIn(link) !== null;
+      show(find("another-problem"), isLink ? null : `This is not a registration link of ${location.host}.`);
+      if (isLink) this.#register(link);
     });
     const hurry = () => {
       if (document.visibilityState === "visible") for (const { stream } of this.#phones.values()) stream.hurry();
@@ -53,10 +56,17 @@ class PhonePage {
     });
   }
 
-  #register(code) {
+  #register(link) {
+    let secret;
+    try {
+      secret = secretIn(link);
+    } catch (error) {
+      complain(sentence(error));
+      return;
+    }
     find("another").hidden = true;
     find("another-link").value = "";
-    new Registration(code, (account) => {
+    new Registration(codeIn(link), secret, (account) => {
       this.#add(account);
       this.#arrange();
       void this.#ringing.refresh();

@@ -2,6 +2,7 @@
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
 import { complain, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
+import { keepSecret, pin, words } from "./pins.js";
 import { sentence } from "./refusals.js";
 
 const { accounts, base, get, makeKey, post } = globalThis.iampass;
@@ -30,16 +31,19 @@ export function hideCode() {
 
 export class Registration {
   #code;
+  #secret;
   #link = null;
   #hasLock = false;
   #registered;
 
   /**
+   * @param secret the link's own, which is not sent; null if it has none.
    * @param registered is called with the new account.
    * @param left is called if the user or the service declines.
    */
-  constructor(code, registered, left) {
+  constructor(code, secret, registered, left) {
     this.#code = code;
+    this.#secret = secret;
     this.#registered = registered;
     find("register").onclick = () => void this.#attempt();
     find("registration-leave").onclick = () => {
@@ -87,7 +91,8 @@ export class Registration {
         const account = await this.#register();
         this.#close();
         const lacksLock = this.#hasLock && !account.methods.includes("device");
-        say(`This is ${account.user}’s phone now.` + (lacksLock ? " Its screen lock was not added." : ""));
+        say(`This is ${account.user}’s phone now.${lacksLock ? " Its screen lock was not added." : ""} `
+          + `Its six words: ${await words(account)}.`);
         this.#registered(account);
       } catch (error) {
         complain(sentence(error));
@@ -101,12 +106,17 @@ export class Registration {
     const credential = this.#hasLock ? await this.#credential(key.publicKey) : null;
     // A browser that cannot keep a key must not use up the link.
     await accounts.put({ device: pending, ...key });
-    const body = { code: this.#code, public_key: key.publicKey, ...(credential && { credential }) };
+    const body = {
+      code: this.#code, public_key: key.publicKey, ...(credential && { credential }),
+      ...await pin(this.#secret, this.#code, key.publicKey, credential),
+    };
     const reply = await (await post("device/v1/register", body)).json();
     const account = {
       device: reply.device, user: reply.user, application: reply.application, origin: base.origin,
-      methods: reply.methods ?? ["acceptance"], ...key,
+      methods: reply.methods ?? ["acceptance"],
+      credential: credential && { id: credential.id, public_key: credential.public_key }, ...key,
     };
+    keepSecret(account.device, this.#secret, this.#code);
     await accounts.put(account);
     await accounts.remove(pending);
     // Otherwise a browser that is short of space may delete the key. Firefox asks the user, who need not answer.

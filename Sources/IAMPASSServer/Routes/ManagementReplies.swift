@@ -20,6 +20,7 @@ struct ManagementReplies: Sendable {
     case .hasDevice(let user): try await hasDevice(user, of: application)
     case .lostDevice(let user): try await loseDevice(of: user, of: application, call, client)
     case .registrationMessage(let user): try await sendMessage(to: user, of: application, call)
+    case .phones(let user): try await phones(of: user, of: application)
     }
   }
 
@@ -65,6 +66,14 @@ struct ManagementReplies: Sendable {
     }
     guard let isRegistered else { return .refused(404, .unknownUser) }
     return ServiceReply(200, DeviceRegisteredReply(isRegistered: isRegistered).encoded())
+  }
+
+  private func phones(of name: String, of application: Application) async throws -> ServiceReply {
+    let reply = try await storage.read { [clock = storage.clock] db -> UserPhonesReply? in
+      guard let user = try User.find(name, application: application.id, in: db) else { return nil }
+      return UserPhonesReply(phones: try Phone.live(of: user.id, in: db).map { [try $0.keys(in: db, clock)] } ?? [])
+    }
+    return reply.map { ServiceReply(200, $0.encoded()) } ?? .refused(404, .unknownUser)
   }
 
   private func makeLink(
@@ -133,6 +142,17 @@ struct ManagementReplies: Sendable {
     let seal = LinkSeal(secret: client.replySecret, nonce: client.nonce)
     let text = seal.sealed(link.url, salt: try RandomValue.bytes(LinkSeal.saltLength))
     return ServiceReply(200, SealedLinkReply.sealed(text).encoded(endedSessions: link.endedSessions))
+  }
+}
+
+extension Phone {
+  fileprivate func keys(in db: Database, _ clock: StorageClock) throws -> UserPhonesReply.Phone {
+    let credential = try VerifiedCredential.of(phone: id, in: db)
+    return UserPhonesReply.Phone(
+      id: id, name: displayName,
+      keys: PhoneKeys(
+        publicKey: publicKey, credential: credential.map { .init(id: $0.id, publicKey: $0.publicKey) }),
+      pinMAC: pinMAC, since: clock.unixTime(of: registeredAt).seconds)
   }
 }
 

@@ -27,6 +27,7 @@ struct PageFile: Sendable {
     "account-view.js": script(PackageResources.account_view_js),
     "dom.js": script(PackageResources.dom_js),
     "events.js": script(PackageResources.events_js),
+    "pins.js": script(PackageResources.pins_js),
     "refusals.js": script(PackageResources.refusals_js),
     "registration.js": script(PackageResources.registration_js),
     "requests.js": script(PackageResources.requests_js),

@@ -57,7 +57,8 @@ struct RegistrationReplies: Sendable {
       case .success(let verified): credential = verified
       }
     }
-    return .success(NewPhone(id: try RandomValue.identifier(), publicKey: key.text, credential: credential))
+    return .success(
+      NewPhone(id: try RandomValue.identifier(), publicKey: key.text, credential: credential, pinMAC: request.pinMAC))
   }
 
   private func announce(_ registered: Registration.Registered, _ phone: NewPhone) -> ServiceReply {
@@ -83,6 +84,8 @@ struct RegistrationReplies: Sendable {
           let former = try VerifiedCredential.of(phone: verified.phone.id, in: db)
           if let refusal = check.refusal(of: verified, toReplace: former) { return refusal }
           try credential.insert(phone: verified.phone.id, at: now, in: db)
+          // The former pin does not cover this credential.
+          try Phone.setPinMAC(statement.pinMAC, of: verified.phone.id, in: db)
           return nil
         }
         if let refusal { return refusal.reply }
@@ -126,6 +129,7 @@ private struct NewPhone: Sendable {
   let id: String
   let publicKey: String
   let credential: VerifiedCredential?
+  let pinMAC: String?
 }
 
 /// The steps of a registration, within one transaction.
@@ -160,7 +164,8 @@ private enum Registration {
     let replaced = try Phone.cutOff(user: link.user, at: now, in: db)
     let closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
     try Phone.register(
-      id: phone.id, user: link.user, publicKey: phone.publicKey, displayName: link.displayName, at: now, in: db)
+      id: phone.id, user: link.user, publicKey: phone.publicKey, displayName: link.displayName, pinMAC: phone.pinMAC,
+      at: now, in: db)
     try phone.credential?.insert(phone: phone.id, at: now, in: db)
     try link.markUsed(at: now, in: db)
     // Otherwise a link that is older than this phone could replace it.

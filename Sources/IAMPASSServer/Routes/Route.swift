@@ -55,10 +55,12 @@ enum ManagementRoute: Equatable {
   case hasDevice(user: String)
   case lostDevice(user: String)
   case registrationMessage(user: String)
+  /// The keys of the user's phones, for computers that verify approvals.
+  case phones(user: String)
 
   var method: String {
     switch self {
-    case .registrationLink, .hasDevice, .lostDevice: "GET"
+    case .registrationLink, .hasDevice, .lostDevice, .phones: "GET"
     case .addUsers, .deleteUsers, .registrationMessage: "POST"
     }
   }
@@ -71,6 +73,7 @@ enum ManagementRoute: Equatable {
     case ("device_registration_link", 3): return (.registrationLink(user: path[2]), path[1])
     case ("has_registered_mobile_device", 3): return (.hasDevice(user: path[2]), path[1])
     case ("lost_user_mobile_device", 3): return (.lostDevice(user: path[2]), path[1])
+    case ("user_phones", 3): return (.phones(user: path[2]), path[1])
     case ("send_registration_sms", 3): return (.registrationMessage(user: path[2]), path[1])
     default: return nil
     }

@@ -12,6 +12,9 @@ struct Phone: Sendable {
   /// It is the service's own page in a browser: that has asked for its stream.
   let hasPage: Bool
   let isCutOff: Bool
+  /// What the phone made of its link's secret, for computers; nil if it made nothing.
+  let pinMAC: String?
+  let registeredAt: UnixTime
 
   init(row: Row) throws {
     id = try row.get("id")
@@ -22,6 +25,8 @@ struct Phone: Sendable {
     self.presence = presence
     hasPage = try row.get("has_page")
     isCutOff = try (row.get("cut_off_at") as Int64?) != nil
+    pinMAC = try row.get("pin_mac")
+    registeredAt = try UnixTime(milliseconds: row.get("registered_at"))
   }
 
   static func find(_ id: String, in db: Database) throws -> Phone? {
@@ -35,13 +40,14 @@ struct Phone: Sendable {
 
   /// Registers a phone; the user must have no live one.
   static func register(
-    id: String, user: Int64, publicKey: String, displayName: String, at now: UnixTime, in db: Database
+    id: String, user: Int64, publicKey: String, displayName: String, pinMAC: String?, at now: UnixTime, in db: Database
   ) throws {
     try db.execute(
       sql: """
-        INSERT INTO phone (id, user, public_key, display_name, presence, registered_at) VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO phone (id, user, public_key, display_name, presence, registered_at, pin_mac)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """,
-      arguments: [id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds])
+      arguments: [id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds, pinMAC])
   }
 
   /// The user's name on their phone: the live phone's, or otherwise that of the latest link or phone.
@@ -65,6 +71,10 @@ struct Phone: Sendable {
 
   static func markPage(_ id: String, in db: Database) throws {
     try db.execute(sql: "UPDATE phone SET has_page = 1 WHERE id = ?", arguments: [id])
+  }
+
+  static func setPinMAC(_ pinMAC: String?, of id: String, in db: Database) throws {
+    try db.run("UPDATE phone SET pin_mac = ? WHERE id = ?", [pinMAC, id])
   }
 
   func set(_ presence: Presence, in db: Database) throws {
