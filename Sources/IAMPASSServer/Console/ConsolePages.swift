@@ -35,6 +35,14 @@ extension Console {
         <button>Add</button>
         """))
       </section>
+      <section aria-labelledby="page">
+      <h2 id="page">The phone's page</h2>
+      <details>
+      <summary>Digests of its files</summary>
+      <p class="soft">SHA-256 of what this service serves to phones, as <code>iampass-server page-digest</code> prints it.</p>
+      <pre>\(lines: PhonePageDigest.lines.joined(separator: "\n"))</pre>
+      </details>
+      </section>
       """
     return show("Applications", content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
   }
