@@ -20,7 +20,7 @@ SCRATCH = PROJECT / ".build-tests"
 PYTHON = "/usr/bin/python3"
 
 #: The files of a suite that Firefox runs too.
-FIREFOX = ("answers", "methods", "registration", "sessions", "console", "looks.Looks")
+FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "console", "looks.Looks")
 
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {

@@ -171,19 +171,21 @@ class Office:
         query = urllib.parse.urlencode({"display_name": name or user})
         return self.ask("GET", f"/management/{route}/{self.application}/{user}?{query}")["register_url"]
 
-    def sign_in(self, name, /, methods=None, **context):
-        """A sign-in that waits for its answer."""
+    def sign_in(self, name, /, methods=None, challenge=None, match_code=None, **context):
+        """A sign-in that waits for its answer; with a challenge, if the computer is to verify it."""
         query = f"?methods={methods}" if methods else ""
-        body = {"context": {"host": "desk", "service": "sudo", "user": name, "tty": "pts/3", **context}}
+        context = {"host": "desk", "service": "sudo", "user": name, "tty": "pts/3", **context}
+        own = {"challenge": challenge, "match_code": match_code}
+        body = {"context": context, **{name: value for name, value in own.items() if value}}
         reply = self.ask("POST", f"/authentication/authenticate_user/{self.application}/{name}{query}", body)
-        return SignIn(self, reply["authentication_status"], reply)
+        return SignIn(self, reply["authentication_status"], reply, context)
 
 
 class SignIn:
     """A session as its computer has it."""
 
-    def __init__(self, office, start, reply):
-        self.office, self.start, self.reply = office, start, reply
+    def __init__(self, office, start, reply, context):
+        self.office, self.start, self.reply, self.context = office, start, reply, context
         self.client = start.get("session_token"), start.get("session_secret")
 
     @property
@@ -194,8 +196,11 @@ class SignIn:
     def code(self):
         return self.start.get("match_code") or self.reply.get("match_code") or ""
 
+    def reply_now(self):
+        return self.office.ask("GET", self.start["status_url"], client=self.client)
+
     def status(self):
-        return self.office.ask("GET", self.start["status_url"], client=self.client)["session_status"]
+        return self.reply_now()["session_status"]
 
     def becomes(self, *words):
         return until(lambda: (status := self.status()) in words and status, lambda: f"{words}; it is {self.status()}")
