@@ -43,6 +43,7 @@ public struct Doctor {
     if let setup { report.add(FileChecks.findings(of: setup.configuration)) }
     let service = setup.flatMap { ServiceChecks(setup: $0) }
     report.add(service?.findings() ?? [])
+    if let setup { report.add(pageFindings(setup)) }
     report.add(SystemChecks.findings())
     // Without a server it still says which services are answered.
     var configuration = setup?.configuration ?? (try? Configuration(path: place.configuration)) ?? Configuration()
@@ -56,6 +57,14 @@ public struct Doctor {
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
     report.add(SessionChecks(configuration: configuration).findings())
     return report
+  }
+
+  private func pageFindings(_ setup: HostSetup) -> [Finding] {
+    // Without a server or its authority the reason was said before.
+    guard let server = setup.configuration.server, let transport = try? setup.transport(interruption: nil) else {
+      return []
+    }
+    return PageChecks(path: place.pageDigests, server: server, transport: transport).findings()
   }
 
   /// Nil, with the reason reported, where the files do not say enough to reach a service.

@@ -16,6 +16,8 @@ public struct SetupPlace: Sendable, Equatable {
   public var credentials: String { beside("credentials") }
   /// The users' tokens.
   public var users: String { beside("users") }
+  /// What the phone's page is compared with, as `iampass-server page-digest` prints it. It need not be there.
+  public var pageDigests: String { beside("page-digests") }
   /// The notes of a trial (``TrialNotes``).
   public var trial: String { beside("iampass-trial") }
 

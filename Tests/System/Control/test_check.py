@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from control import NO_PERMISSION, ControlWorld
-from world import WITHOUT_TOKEN, program, read
+from world import WITHOUT_TOKEN, program, read, run
 
 SHIPPED = """auth [success=2 maxtries=die abort=die default=ignore] MODULE
 auth [success=1 default=ignore] pam_unix.so try_first_pass
@@ -68,6 +68,23 @@ class Check(unittest.TestCase):
         for line in ("answers over TLS", "accepts the signature", "clock agrees", "certificate", "sudo: asks the phone"):
             self.assertIn(line, answer.out)
         self.assertRegex(answer.out.splitlines()[-1], r"^\d+ ok, \d+ warnings?, 0 problems$")
+
+    def test_a_page_that_is_not_the_one_of_the_digests_is_a_problem(self):
+        text, wrong = run(program("iampass-server"), "page-digest"), "0" * 64
+        path = world.path("page-digests")
+        self.addCleanup(os.unlink, path)
+        world.write("page-digests", text, 0o644)
+        self.assertIn("the phone's page is the one of page-digests", self.check().out)
+        other = re.sub(r"(?m)^[0-9a-f]{64}  phone/(app.js|)$", rf"{wrong}  phone/\1", text)
+        world.write("page-digests", other, 0o644)
+        self.assert_problem(
+            "^the phone's page is not the one of page-digests: phone/, phone/app.js$", "iampass-server page-digest")
+        world.write("page-digests", text + f"{wrong}  phone/another.js\n", 0o644)
+        self.assert_problem(": phone/another.js$")
+        world.write("page-digests", text[64:], 0o644)
+        self.assert_problem("page-digests is invalid", "iampass-server page-digest")
+        world.write("page-digests", text, 0o666)
+        self.assert_problem("page-digests is writable by")
 
     def test_a_token_of_two_users_is_said_whether_it_is_allowed_or_not(self):
         users = read(world.path("users"))
