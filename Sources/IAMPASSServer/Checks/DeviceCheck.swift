@@ -1,5 +1,4 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
 /// What a phone said and signed, proven: this live phone said it, to this service.
@@ -11,12 +10,6 @@ struct VerifiedStatement: Sendable {
   let signature: String
   /// The authenticator's assertion, which is checked separately; nil if the phone sent none.
   let assertion: UnverifiedAssertion?
-}
-
-extension VerifiedStatement {
-  /// Whether the phone is still its user's live one. To be asked within the transaction that does what the phone wants:
-  /// the phone may have been cut off since its signature was checked.
-  func isLive(in db: Database) throws -> Bool { try Phone.live(of: user, in: db)?.id == phone.id }
 }
 
 /// The check of what a phone signed.
@@ -33,7 +26,7 @@ struct DeviceCheck: Sendable {
     guard let unverified = try? UnverifiedStatement(parsing: call.request.body), let id = unverified.device else {
       return .refused(.refused(400, .badRequest))
     }
-    guard let phone = try await storage.read({ try Phone.find(id, in: $0) }) else {
+    guard let phone = try await storage.phone(id) else {
       return .refused(.refused(401, .unknownDevice))
     }
     guard let key = try? DevicePublicKey(phone.publicKey), unverified.isMade(by: key) else {
@@ -65,11 +58,10 @@ struct DeviceCheck: Sendable {
         return .refused(.refused(401, .timestampOutsideWindow))
       }
       let now = storage.now()
-      let isNew = try await storage.note { db in
-        try SpentNonces.spend(
-          ask.nonce, client: "phone:" + verified.phone.id,
-          forgetAt: UnixTime(seconds: ask.timestamp + SignatureCheck.nonceLifetime), at: now, in: db)
-      }
+      let nonce = SignedNonce(
+        owner: "phone:" + verified.phone.id, value: ask.nonce,
+        forgetAt: UnixTime(seconds: ask.timestamp + SignatureCheck.nonceLifetime))
+      let isNew = try await storage.spend(nonce, at: now)
       return isNew ? .verified((verified, ask)) : .refused(.refused(401, .nonceReplayed))
     }
   }

@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 /// A client that may start sign-in sessions: an application itself, or one of its hosts.
@@ -10,20 +9,6 @@ struct Starter: Sendable {
   /// The id that it signs under, and that stands in its paths.
   var id: String { credential?.id ?? application.id }
   var secret: Secret { credential?.secret ?? application.secret }
-
-  static func find(_ id: String, in db: Database) throws -> Starter? {
-    if let application = try Application.find(id, in: db) { return Starter(application: application, credential: nil) }
-    guard let credential = try HostCredential.find(id, in: db),
-      let application = try Application.find(credential.application, in: db)
-    else { return nil }
-    return Starter(application: application, credential: credential)
-  }
-
-  /// As it stands now: hosts' credentials may be revoked at any time.
-  func isUsable(in db: Database) throws -> Bool {
-    guard let credential else { return true }
-    return try HostCredential.find(credential.id, in: db).map { !$0.isRevoked } ?? false
-  }
 }
 
 /// The client that signed a request, proven.
@@ -172,11 +157,9 @@ struct SignatureCheck: Sendable {
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else { return .refused(.signatureRefused) }
     let forgetAt = UnixTime(seconds: claim.signedAt + Self.nonceLifetime)
     let now = storage.now()
-    let isNew = try await storage.note { db in
-      let isNew = try SpentNonces.spend(String(value), client: party.nonceOwner, forgetAt: forgetAt, at: now, in: db)
-      if isNew, let credential = party.hostCredential { try HostCredential.use(credential.id, at: now, in: db) }
-      return isNew
-    }
+    let nonce = SignedNonce(
+      owner: party.nonceOwner, value: String(value), forgetAt: forgetAt, credential: party.hostCredential?.id)
+    let isNew = try await storage.spend(nonce, at: now)
     guard isNew else { return .refused(.nonceReplayed) }
     if storage.clock.confirm(by: claim.signedAt, isOwn: client.isThisMachine) { try await storage.keepTime() }
     request.onProof()

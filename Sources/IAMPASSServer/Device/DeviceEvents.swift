@@ -51,7 +51,7 @@ actor DeviceEvents: EventSource {
   private func look(at now: UnixTime) async -> (news: [UInt8], deadline: UnixTime?)? {
     do {
       guard let open = try await replies.openRequests(of: verified, at: now),
-        let phone = try await core.storage.read({ [id = verified.phone.id] in try Phone.find(id, in: $0) })
+        let phone = try await core.storage.phone(verified.phone.id)
       else { return nil }
       var news: [UInt8] = []
       // A request whose time is over is not open any more a moment later.

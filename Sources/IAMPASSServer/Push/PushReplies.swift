@@ -8,7 +8,7 @@ struct PushReplies: Sendable {
 
   /// The public key that a browser needs to subscribe.
   func key() async throws -> ServiceReply {
-    let token = try await core.storage.read { try PushBook.token(in: $0) }
+    let token = try await core.storage.pushToken()
     return ServiceReply(200, PushKeyReply(key: Base64URL.encode(try token.key.publicKey.point)).encoded())
   }
 
@@ -21,11 +21,7 @@ struct PushReplies: Sendable {
           return .refused(400, .badSubscription)
         }
       }
-      let isLive = try await core.storage.write { db in
-        guard try verified.isLive(in: db) else { return false }
-        try PushBook.keep(statement.subscription, of: verified.phone.id, in: db)
-        return true
-      }
+      let isLive = try await core.storage.keepPush(statement.subscription, of: verified.acting)
       return isLive ? .done : Refusal.cutOff.reply
     }
   }

@@ -48,20 +48,19 @@ final class PushSender: Sendable {
   private func send(_ session: Session, of user: Int64, contact: String) async {
     var origin = "none"
     do {
-      guard let (phone, subscription, token) = try await storage.read({ try PushBook.entry(of: user, in: $0) }) else {
-        return
-      }
+      guard let bell = try await storage.bell(of: user) else { return }
+      let (phone, subscription) = (bell.phone, bell.subscription)
       origin = subscription.origin
       let message = JSON.object(["device": .string(phone), "session": .string(session.id)]).encoded()
       for attempt in 1...Self.tries {
-        let status = try await post(message, for: session, to: subscription, token, contact)
+        let status = try await post(message, for: session, to: subscription, bell.token, contact)
         switch status {
         case 200..<300:
           logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(origin)"])
           return
         case 404, 410:
           // The subscription has ended (RFC 8030 §7.3).
-          try await storage.write { try PushBook.forget(phone: phone, ifStill: subscription.received, in: $0) }
+          try await storage.forgetPush(of: phone, ifStill: subscription.received)
           logger.info("a push subscription has ended", metadata: ["phone": "\(phone)", "push_service": "\(origin)"])
           return
         case 429,

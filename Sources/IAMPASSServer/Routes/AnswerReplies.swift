@@ -1,5 +1,4 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
 /// Takes the user's answer to a request, as the phone sends it.
@@ -17,35 +16,28 @@ struct AnswerReplies: Sendable {
     guard let answer = try? AnswerStatement(verified.statement) else { return .refused(400, .badRequest) }
     let check = CredentialCheck(origin: call.address.url.origin)
     let now = core.clock()
-    let outcome = try await core.storage.write { try Self.store(answer, of: verified, check, at: now, in: $0) }
+    let outcome = try await core.storage.answer(answer.session, by: verified.acting, at: now) { phone, session in
+      Self.decide(answer, of: verified, check, phone, session, at: now)
+    }
     switch outcome {
     case .failure(let refusal): return reply(to: refusal, of: verified.phone)
     case .success(let session): return await announce(session, answeredBy: verified.phone, call)
     }
   }
 
-  /// The session with its answer; one transaction.
-  private static func store(
-    _ answer: AnswerStatement, of verified: VerifiedStatement, _ check: CredentialCheck, at now: UnixTime,
-    in db: Database
-  ) throws -> Result<Session, Refusal> {
-    guard try verified.isLive(in: db) else { return .failure(.cutOff) }
-    guard var session = try Session.find(id: answer.session, in: db), session.user == verified.user else {
-      return .failure(Refusal(status: 404, reason: .unknownRequest))
+  /// - Parameters:
+  ///   - phone: as it is stored now.
+  ///   - stored: this user's session that the answer names.
+  private static func decide(
+    _ answer: AnswerStatement, of verified: VerifiedStatement, _ check: CredentialCheck, _ phone: PhoneFacts,
+    _ stored: Session?, at now: UnixTime
+  ) -> Result<TakenAnswer, Refusal> {
+    guard phone.isLive else { return .failure(.cutOff) }
+    guard var session = stored else { return .failure(Refusal(status: 404, reason: .unknownRequest)) }
+    let signed = SignedAnswer(answer: answer, verified: verified, credential: phone.credential, check: check)
+    return signed.settle(&session, at: now).map { counter in
+      TakenAnswer(session: session, counter: counter, kept: signed.kept(with: session))
     }
-    let credential = try VerifiedCredential.of(phone: verified.phone.id, in: db)
-    let signed = SignedAnswer(answer: answer, verified: verified, credential: credential, check: check)
-    switch signed.settle(&session, at: now) {
-    case .failure(let refusal): return .failure(refusal)
-    case .success(let counter):
-      if let counter { try VerifiedCredential.advance(phone: verified.phone.id, to: counter, in: db) }
-    }
-    try session.update(in: db)
-    try signed.kept(with: session).insert(at: now, in: db)
-    if session.lifecycle.ending == .notMe {
-      try SourceBlock.set(user: verified.user, source: session.source, at: now, in: db)
-    }
-    return .success(session)
   }
 
   private func announce(_ session: Session, answeredBy phone: Phone, _ call: Call) async -> ServiceReply {

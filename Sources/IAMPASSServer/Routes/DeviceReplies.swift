@@ -37,20 +37,10 @@ struct DeviceReplies: Sendable {
       try await core.heard(verified.phone, call)
       guard let ids = try? EndStatement(verified.statement).sessions else { return .refused(400, .badRequest) }
       let now = core.clock()
-      let outcome = try await core.storage.write { db -> Result<[Session], Refusal> in
-        guard try verified.isLive(in: db) else { return .failure(.cutOff) }
-        var sessions: [Session] = []
-        for id in Set(ids) {
-          guard let session = try Session.find(id: id, in: db), session.user == verified.user else {
-            return .failure(Refusal(status: 404, reason: .unknownSession))
-          }
-          sessions.append(session)
-        }
-        return .success(try Session.close(sessions, .endedOnPhone, at: now, in: db))
-      }
-      switch outcome {
-      case .failure(let refusal): return refusal.reply
-      case .success(let ended):
+      switch try await core.storage.endSessions(Set(ids), by: verified.acting, at: now) {
+      case .cutOff: return Refusal.cutOff.reply
+      case .unknownSession: return .refused(404, .unknownSession)
+      case .ended(let ended):
         core.announceEnd(of: ended)
         return try await core.describe(verified, presence: verified.phone.presence, at: now)
       }
@@ -61,13 +51,9 @@ struct DeviceReplies: Sendable {
   private func unregister(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.unregister]) { verified, _ in
       let now = core.clock()
-      let closed = try await core.storage.write { db -> [Session]? in
-        guard try verified.isLive(in: db) else { return nil }
-        try Phone.cutOff(user: verified.user, at: now, in: db)
-        try Link.revokeAll(of: verified.user, in: db)
-        return try Session.close(all: .unanswered, of: verified.user, .phoneUnregistered, at: now, in: db)
+      guard let closed = try await core.storage.unregister(verified.acting, at: now) else {
+        return Refusal.cutOff.reply
       }
-      guard let closed else { return Refusal.cutOff.reply }
       core.audit.cutOff(phone: verified.phone.id, user: verified.user)
       core.announceEnd(of: closed)
       core.board.changed(.user(verified.user))
@@ -91,14 +77,11 @@ extension ServiceCore {
   func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
-    let reply = try await storage.read { [clock = storage.clock] db in
-      DeviceStatusReply(
-        application: try Application.name(of: verified.user, in: db), user: verified.phone.displayName,
-        presence: presence,
-        sessions: try Session.unended(of: verified.user, in: db).compactMap { $0.liveSession(at: now, clock) },
-        methods: try verified.phone.methods(in: db),
-        walksAway: try ApplicationSettings.ofUser(verified.user, in: db).walkaway)
-    }
+    let account = try await storage.account(of: verified.acting)
+    let reply = DeviceStatusReply(
+      application: account.application, user: verified.phone.displayName, presence: presence,
+      sessions: account.unended.compactMap { $0.liveSession(at: now, storage.clock) }, methods: account.methods,
+      walksAway: account.walksAway)
     return ServiceReply(200, reply.encoded())
   }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 /// What an application manages: its users and their phones.
@@ -28,17 +27,11 @@ struct ManagementReplies: Sendable {
     guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(400, .badRequest) }
     guard !users.isEmpty else { return .refused(200, .noUsers) }
     guard users.allSatisfy(User.isFit) else { return .refused(200, .badUserID) }
-    let reply = try await storage.write { db in
-      var created: [String] = []
-      var existing: [String] = []
-      // Each user once, compared by bytes as the database does.
-      var seen: Set<[UInt8]> = []
-      for user in users where seen.insert(Array(user.utf8)).inserted {
-        let isNew = try User.add(user, application: application.id, in: db)
-        if isNew { created.append(user) } else { existing.append(user) }
-      }
-      return AddUsersReply(created: created, existing: existing)
-    }
+    // Each user once, compared by bytes as the database does.
+    var seen: Set<[UInt8]> = []
+    let names = users.filter { seen.insert(Array($0.utf8)).inserted }
+    let added = try await storage.addUsers(names, to: application.id)
+    let reply = AddUsersReply(created: added.created, existing: added.existing)
     return ServiceReply(201, reply.encoded())
   }
 
@@ -46,34 +39,20 @@ struct ManagementReplies: Sendable {
   private func deleteUsers(of application: Application, _ call: Call) async throws -> ServiceReply {
     guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(400, .badRequest) }
     guard !users.isEmpty else { return .refused(200, .noUsers) }
-    let now = core.clock()
-    let closed = try await storage.write { db in
-      var closed: [Session] = []
-      for name in users {
-        guard let user = try User.find(name, application: application.id, in: db) else { continue }
-        closed += try user.delete(at: now, in: db)
-      }
-      return closed
-    }
+    let closed = try await storage.deleteUsers(users, of: application.id, at: core.clock())
     core.announceEnd(of: closed)
     return .done
   }
 
   private func hasDevice(_ name: String, of application: Application) async throws -> ServiceReply {
-    let isRegistered = try await storage.read { db -> Bool? in
-      guard let user = try User.find(name, application: application.id, in: db) else { return nil }
-      return try Phone.live(of: user.id, in: db) != nil
-    }
-    guard let isRegistered else { return .refused(404, .unknownUser) }
-    return ServiceReply(200, DeviceRegisteredReply(isRegistered: isRegistered).encoded())
+    guard let user = try await storage.user(name, of: application.id) else { return .refused(404, .unknownUser) }
+    return ServiceReply(200, DeviceRegisteredReply(isRegistered: user.phone != nil).encoded())
   }
 
   private func phones(of name: String, of application: Application) async throws -> ServiceReply {
-    let reply = try await storage.read { [clock = storage.clock] db -> UserPhonesReply? in
-      guard let user = try User.find(name, application: application.id, in: db) else { return nil }
-      return UserPhonesReply(phones: try Phone.live(of: user.id, in: db).map { [try $0.keys(in: db, clock)] } ?? [])
-    }
-    return reply.map { ServiceReply(200, $0.encoded()) } ?? .refused(404, .unknownUser)
+    guard let user = try await storage.user(name, of: application.id) else { return .refused(404, .unknownUser) }
+    let phones = user.phone.map { [$0.keys(with: user.credential, storage.clock)] } ?? []
+    return ServiceReply(200, UserPhonesReply(phones: phones).encoded())
   }
 
   private func makeLink(
@@ -102,13 +81,8 @@ struct ManagementReplies: Sendable {
 
   /// Lets the administrator's program send the link, which is the last word of the message.
   private func sendMessage(to name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
-    let (isKnown, settings) = try await storage.read { db in
-      (
-        try User.find(name, application: application.id, in: db) != nil,
-        try ApplicationSettings.of(application.id, in: db)
-      )
-    }
-    guard isKnown else { return .refused(404, .unknownUser) }
+    guard try await storage.user(name, of: application.id) != nil else { return .refused(404, .unknownUser) }
+    let settings = try await storage.settings(of: application.id)
     guard !settings.hook.isEmpty else { return .refused(200, .noTextMessages) }
     // Checked again: it was stored long ago.
     if let problem = RegistrationHook.problem(with: settings.hook, in: programs) {
@@ -146,9 +120,9 @@ struct ManagementReplies: Sendable {
 }
 
 extension Phone {
-  fileprivate func keys(in db: Database, _ clock: StorageClock) throws -> UserPhonesReply.Phone {
-    let credential = try VerifiedCredential.of(phone: id, in: db)
-    return UserPhonesReply.Phone(
+  /// - Parameter clock: for the times that computers show.
+  fileprivate func keys(with credential: VerifiedCredential?, _ clock: StorageClock) -> UserPhonesReply.Phone {
+    UserPhonesReply.Phone(
       id: id, name: displayName,
       keys: PhoneKeys(
         publicKey: publicKey, credential: credential.map { .init(id: $0.id, publicKey: $0.publicKey) }),

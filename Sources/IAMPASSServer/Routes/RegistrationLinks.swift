@@ -32,30 +32,15 @@ struct RegistrationLinks: Sendable {
     for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil, at address: PublicAddress
   ) async throws -> Made? {
     let code = Secret(try RandomValue.identifier())
-    let given = DisplayText.sanitized(displayName, limit: 100)
-    let now = core.clock()
-    let stored = try await core.storage.write { db -> (user: Int64, phone: String?, closed: [Session])? in
-      guard let user = try User.find(name, application: application, in: db) else { return nil }
-      let former = losing == nil ? nil : try Phone.displayName(of: user.id, in: db)
-      var phone: String?
-      var closed: [Session] = []
-      if let losing {
-        phone = try Phone.cutOff(user: user.id, at: now, in: db)
-        let meant = try Session.unended(of: user.id, in: db).filter(losing.closes)
-        closed = try Session.close(meant, .phoneLost, at: now, in: db)
-      }
-      try Link.revokeAll(of: user.id, in: db)
-      try Link.create(
-        code: code, user: user.id, displayName: given.isEmpty ? former ?? "user" : given,
-        replacesPhone: losing != nil, at: now, in: db)
-      return (user.id, phone, closed)
-    }
-    guard let (user, phone, closed) = stored else { return nil }
-    if let phone { core.audit.cutOff(phone: phone, user: user) }
-    core.announceEnd(of: closed)
-    if losing != nil { core.board.changed(.user(user)) }
+    let order = LinkOrder(
+      code: code, user: name, application: application, displayName: DisplayText.sanitized(displayName, limit: 100),
+      loss: losing)
+    guard let stored = try await core.storage.makeLink(order, at: core.clock()) else { return nil }
+    if let phone = stored.cutOff { core.audit.cutOff(phone: phone, user: stored.user) }
+    core.announceEnd(of: stored.closed)
+    if losing != nil { core.board.changed(.user(stored.user)) }
     return Made(
-      url: address.url.route(["register", code.exposedValue]), endedSessions: losing?.countsEnded(among: closed))
+      url: address.url.route(["register", code.exposedValue]), endedSessions: losing?.countsEnded(among: stored.closed))
   }
 }
 

@@ -1,5 +1,4 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
 /// Makes a phone a user's phone, by a link that may be shown often and is used once.
@@ -15,15 +14,14 @@ struct RegistrationReplies: Sendable {
   /// Shows which user the phone will belong to. Using the link is another request: previews and scanners fetch links too.
   private func showLink(_ code: Secret) async throws -> ServiceReply {
     let now = core.clock()
-    return try await core.storage.read { db in
-      switch try Registration.usable(code, at: now, in: db) {
-      case .failure(let refusal): return refusal.reply
-      case .success(let link):
-        let reply = LinkReply(
-          application: try Application.name(of: link.user, in: db), user: link.displayName,
-          secondsLeft: link.expiresAt.milliseconds(since: now) / 1_000)
-        return ServiceReply(200, reply.encoded())
-      }
+    let found = try await core.storage.link(code)
+    switch Registration.usable(found?.link, at: now) {
+    case .failure(let refusal): return refusal.reply
+    case .success(let link):
+      let reply = LinkReply(
+        application: found?.application ?? "", user: link.displayName,
+        secondsLeft: link.expiresAt.milliseconds(since: now) / 1_000)
+      return ServiceReply(200, reply.encoded())
     }
   }
 
@@ -31,13 +29,15 @@ struct RegistrationReplies: Sendable {
     guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
     // First, and without a write: a made-up code costs no more than this.
     let arrival = core.clock()
-    let link = try await core.storage.read { try Registration.usable(request.code, at: arrival, in: $0) }
+    let link = Registration.usable(try await core.storage.link(request.code)?.link, at: arrival)
     if case .failure(let refusal) = link { return refusal.reply }
     switch try newPhone(request, call) {
     case .failure(let refusal): return reply(to: refusal)
     case .success(let phone):
       let now = core.clock()
-      let result = try await core.storage.write { try Registration.perform(request.code, phone, at: now, in: $0) }
+      let result = try await core.storage.register(phone, by: request.code, at: now) { facts in
+        Registration.decide(facts, at: now)
+      }
       switch result {
       case .failure(let refusal): return refusal.reply
       case .success(let registered): return announce(registered, phone)
@@ -61,12 +61,15 @@ struct RegistrationReplies: Sendable {
       NewPhone(id: try RandomValue.identifier(), publicKey: key.text, credential: credential, pinMAC: request.pinMAC))
   }
 
-  private func announce(_ registered: Registration.Registered, _ phone: NewPhone) -> ServiceReply {
+  private func announce(_ registered: RegisteredPhone, _ phone: NewPhone) -> ServiceReply {
     if let replaced = registered.replaced { core.audit.cutOff(phone: replaced, user: registered.user) }
     core.announceEnd(of: registered.closed)
     core.audit.registered(phone: phone.id, user: registered.user)
     core.board.changed(.user(registered.user))
-    return ServiceReply(200, registered.reply.encoded())
+    let reply = RegisterReply(
+      device: phone.id, application: registered.application, user: registered.displayName,
+      methods: phone.credential == nil ? [.acceptance] : [.acceptance, .device])
+    return ServiceReply(200, reply.encoded())
   }
 
   /// Gives a registered phone the method `device`, or another credential for it.
@@ -79,14 +82,10 @@ struct RegistrationReplies: Sendable {
       case .failure(let detail): return reply(to: .badCredential(detail))
       case .success(let credential):
         let now = core.clock()
-        let refusal = try await core.storage.write { db -> Refusal? in
-          guard try verified.isLive(in: db) else { return .cutOff }
-          let former = try VerifiedCredential.of(phone: verified.phone.id, in: db)
-          if let refusal = check.refusal(of: verified, toReplace: former) { return refusal }
-          try credential.insert(phone: verified.phone.id, at: now, in: db)
-          // The former pin does not cover this credential.
-          try Phone.setPinMAC(statement.pinMAC, of: verified.phone.id, in: db)
-          return nil
+        let refusal = try await core.storage.keepCredential(
+          credential, pinMAC: statement.pinMAC, of: verified.acting, at: now
+        ) { phone in
+          phone.isLive ? check.refusal(of: verified, toReplace: phone.credential) : .cutOff
         }
         if let refusal { return refusal.reply }
         core.audit.credentialAdded(phone: verified.phone.id, user: verified.user)
@@ -124,55 +123,20 @@ extension CredentialCheck {
   }
 }
 
-/// A phone that asks to be registered.
-private struct NewPhone: Sendable {
-  let id: String
-  let publicKey: String
-  let credential: VerifiedCredential?
-  let pinMAC: String?
-}
-
-/// The steps of a registration, within one transaction.
+/// Whether a registration link may be used.
 private enum Registration {
-  struct Registered: Sendable {
-    let user: Int64
-    let replaced: String?
-    let closed: [Session]
-    let reply: RegisterReply
-  }
-
-  static func usable(_ code: Secret, at now: UnixTime, in db: Database) throws -> Result<Link, Refusal> {
-    guard let link = try Link.find(code: code, in: db) else {
-      return .failure(Refusal(status: 404, reason: .unknownLink))
-    }
+  /// - Parameter link: nil for an unknown code.
+  static func usable(_ link: Link?, at now: UnixTime) -> Result<Link, Refusal> {
+    guard let link else { return .failure(Refusal(status: 404, reason: .unknownLink)) }
     guard !link.isUsed else { return .failure(Refusal(status: 410, reason: .linkUsed)) }
     guard now < link.expiresAt else { return .failure(Refusal(status: 410, reason: .linkExpired)) }
     return .success(link)
   }
 
-  static func perform(
-    _ code: Secret, _ phone: NewPhone, at now: UnixTime, in db: Database
-  ) throws -> Result<Registered, Refusal> {
-    let link: Link
-    switch try usable(code, at: now, in: db) {
-    case .failure(let refusal): return .failure(refusal)
-    case .success(let usable): link = usable
+  static func decide(_ facts: LinkFacts, at now: UnixTime) -> Result<Link, Refusal> {
+    usable(facts.link, at: now).flatMap { link in
+      // Otherwise anyone who gets hold of a link could take over an account whose owner has a phone.
+      link.replacesPhone || !facts.hasPhone ? .success(link) : .failure(Refusal(status: 409, reason: .hasMobileDevice))
     }
-    let isTaken = try Phone.live(of: link.user, in: db) != nil
-    // Otherwise anyone who gets hold of a link could take over an account whose owner has a phone.
-    guard link.replacesPhone || !isTaken else { return .failure(Refusal(status: 409, reason: .hasMobileDevice)) }
-    let replaced = try Phone.cutOff(user: link.user, at: now, in: db)
-    let closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
-    try Phone.register(
-      id: phone.id, user: link.user, publicKey: phone.publicKey, displayName: link.displayName, pinMAC: phone.pinMAC,
-      at: now, in: db)
-    try phone.credential?.insert(phone: phone.id, at: now, in: db)
-    try link.markUsed(at: now, in: db)
-    // Otherwise a link that is older than this phone could replace it.
-    try Link.revokeReplacing(of: link.user, in: db)
-    let reply = RegisterReply(
-      device: phone.id, application: try Application.name(of: link.user, in: db), user: link.displayName,
-      methods: phone.credential == nil ? [.acceptance] : [.acceptance, .device])
-    return .success(Registered(user: link.user, replaced: replaced, closed: closed, reply: reply))
   }
 }

@@ -30,7 +30,7 @@ struct RequestReplies: Sendable {
   /// A stream of what a phone's page shows (server-sent events), from its state now to each change of it.
   func stream(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.events]) { verified, _ in
-      if !verified.phone.hasPage { try await core.storage.note { try Phone.markPage(verified.phone.id, in: $0) } }
+      if !verified.phone.hasPage { try await core.storage.markPage(of: verified.phone.id) }
       let watch = core.board.watch(.user(verified.user))
       core.board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
       call.request.onDeparture { [weak watch] in watch?.abandon() }
@@ -40,30 +40,15 @@ struct RequestReplies: Sendable {
 
   /// The user's open requests; nil if the phone was cut off meanwhile.
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
-    try await core.storage.read { db in
-      guard try verified.isLive(in: db) else { return nil }
-      let credential = try VerifiedCredential.of(phone: verified.phone.id, in: db)?.id
-      return try Session.unended(of: verified.user, in: db).compactMap {
-        $0.openRequest(at: now, credential: credential)
-      }
-    }
+    guard let requests = try await core.storage.requests(for: verified.acting) else { return nil }
+    return requests.unended.compactMap { $0.openRequest(at: now, credential: requests.credential) }
   }
 
   /// Marks the requests as seen before they are shown, so that their clients say "identifying".
   func show(
     _ open: [OpenRequest], of user: Int64, applied wait: Int64?, at now: UnixTime
   ) async throws -> ServiceReply {
-    let ids = Set(open.map(\.session))
-    let seen = try await core.storage.write { db in
-      var seen: [Session] = []
-      for var session in try Session.unended(of: user, in: db)
-      where ids.contains(session.id) && session.lifecycle.status == .pending {
-        session.lifecycle.seen(at: now)
-        try session.update(in: db)
-        seen.append(session)
-      }
-      return seen
-    }
+    let seen = try await core.storage.see(Set(open.map(\.session)), of: user, at: now)
     for session in seen { core.board.changed(.session(session.id)) }
     let reply = ServiceReply(200, RequestsReply(requests: open).encoded())
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply

@@ -93,7 +93,7 @@ struct Router: Sendable {
   ) async throws -> ServiceReply {
     try await signed(starter: id, call) { starter, client in
       guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
-      let settings = try await core.storage.read { try ApplicationSettings.of(starter.application.id, in: $0) }
+      let settings = try await core.storage.settings(of: starter.application.id)
       guard !settings.isDisabled else { return .refused(403, .applicationDisabled) }
       return try await work(starter.application, client)
     }
@@ -103,7 +103,7 @@ struct Router: Sendable {
   private func signed(
     starter id: String, _ call: Call, _ work: @Sendable (Starter, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    guard let starter = try await core.storage.read({ try Starter.find(id, in: $0) }) else {
+    guard let starter = try await core.storage.starter(id) else {
       return .refused(404, .unknownApplication)
     }
     switch try await check(of: call).starter(starter, signed: call.request, uris: call.signedURIs) {
@@ -117,7 +117,7 @@ struct Router: Sendable {
   private func signed(
     session id: String, _ call: Call, _ work: @Sendable (Session) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    guard let session = try await core.storage.read({ try Session.find(id: id, in: $0) }) else {
+    guard let session = try await core.storage.session(id) else {
       return .refused(404, .unknownSession)
     }
     switch try await check(of: call).session(session, signed: call.request, uris: call.signedURIs) {
@@ -131,7 +131,7 @@ struct Router: Sendable {
 
   /// The reply with the service's mark, read after the reply's work.
   private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
-    reply.marked(try await core.storage.read(HistoryMark.current))
+    reply.marked(try await core.storage.mark())
   }
 
   /// After a failure of the storage the client is told to try again, and the log says what failed.

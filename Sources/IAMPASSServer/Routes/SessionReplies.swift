@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 /// A sign-in session as its client sees it: started, asked, ended.
@@ -15,7 +14,9 @@ struct SessionReplies: Sendable {
     case .failure(let refusal): return refusal.reply
     case .success(let ask):
       let now = core.clock()
-      let start = try await core.storage.write { try SessionStart.perform(ask, at: now, in: $0) }
+      let start = try await core.storage.start(ask, at: now) { record in
+        StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+      }
       if let boot = start.boot { announce(boot, of: starter) }
       switch start.outcome {
       case .not(let obstacle): return reply(to: obstacle)
@@ -68,9 +69,8 @@ struct SessionReplies: Sendable {
     var hasAnswerTime = false
     while true {
       let now = core.clock()
-      guard let (current, approval) = try await settled(session.id, at: now) else {
-        return .refused(404, .unknownSession)
-      }
+      guard let told = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
+      let (current, approval) = (told.session, told.approval)
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
       let isNews = current.isNews || current.deliveredAt > arrival
@@ -98,38 +98,23 @@ struct SessionReplies: Sendable {
   /// Ends the session. A second call changes nothing, and succeeds.
   func logOut(_ session: Session) async throws -> ServiceReply {
     let now = core.clock()
-    let closed = try await core.storage.write { db -> Session? in
-      guard var current = try Session.find(id: session.id, in: db), current.lifecycle.endedAt == nil else { return nil }
-      current.lifecycle.close(.loggedOut, at: now)
-      try current.update(in: db)
-      return current
-    }
+    let closed = try await core.storage.logOut(session.id, at: now)
     if let closed { core.announceEnd(of: [closed]) }
     return ServiceReply(200, AcknowledgementReply(done: true, session: session.id).encoded())
   }
 
-  /// The session as it is now, with its approval; what time has ended is stored as ended.
-  private func settled(_ id: String, at now: UnixTime) async throws -> (session: Session, approval: JSON?)? {
-    guard let read = try await core.storage.read({ try Session.findWithApproval(id: id, in: $0) }) else { return nil }
+  /// The session as it is now; what time has ended is stored as ended.
+  private func settled(_ id: String, at now: UnixTime) async throws -> ToldSession? {
+    guard let read = try await core.storage.toldSession(id) else { return nil }
     guard let deadline = read.session.lifecycle.deadline, now >= deadline else { return read }
     try await core.closeOverdue(at: now)
-    return try await core.storage.read { try Session.findWithApproval(id: id, in: $0) }
+    return try await core.storage.toldSession(id)
   }
 
   /// Tells the client the status, and remembers that it knows.
   private func deliver(_ id: String, applied wait: Int64?, at now: UnixTime) async throws -> ServiceReply {
-    let told = try await core.storage.write { db -> (session: Session, approval: JSON?)? in
-      guard var current = try Session.find(id: id, in: db) else { return nil }
-      let before = current.lifecycle
-      current.lifecycle.collect(at: now)
-      if current.lifecycle != before || current.isNews {
-        current.markDelivered(at: now)
-        try current.update(in: db)
-      }
-      return (current, try current.approval(in: db))
-    }
-    guard let (session, approval) = told else { return .refused(404, .unknownSession) }
-    return session.statusReply(approval, applied: wait)
+    guard let told = try await core.storage.collect(id, at: now) else { return .refused(404, .unknownSession) }
+    return told.session.statusReply(told.approval, applied: wait)
   }
 }
 

@@ -33,7 +33,7 @@ enum StartPolicy {
     if let open = RequestPlaces.obstacle(to: ask.source, among: unanswered) {
       return .refuse(.openRequest(open, user: user.id))
     }
-    let showsCode = ask.matchCode != nil || facts.settings.matchCodes != .off && ask.hasContext
+    let showsCode = ask.showsCode(under: facts.settings)
     guard !showsCode || user.freeCode != nil else {
       return .refuse(.reason(user.isCodeInUse ? .codeInUse : .tooManyRequests))
     }

@@ -43,7 +43,7 @@ extension Storage {
     } catch { throw BackupError(.notWritten, path, "\(error)") }
     guard fsync(descriptor) == 0 else { throw BackupError(.notWritten, path, Self.systemError) }
     // Unlike a renaming, this replaces nothing.
-    guard link(partial, path) == 0 else {
+    guard Glibc.link(partial, path) == 0 else {
       throw BackupError(errno == EEXIST ? .exists : .notWritten, path, Self.systemError)
     }
   }

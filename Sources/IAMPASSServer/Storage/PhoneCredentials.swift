@@ -31,7 +31,7 @@ extension VerifiedCredential {
 
 extension Phone {
   /// What it can be asked for, the weakest first.
-  func methods(in db: Database) throws -> [AuthenticationMethod] {
+  static func methods(of id: String, in db: Database) throws -> [AuthenticationMethod] {
     try VerifiedCredential.of(phone: id, in: db) == nil ? [.acceptance] : [.acceptance, .device]
   }
 }

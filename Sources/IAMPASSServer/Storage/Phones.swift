@@ -77,7 +77,7 @@ struct Phone: Sendable {
     try db.run("UPDATE phone SET pin_mac = ? WHERE id = ?", [pinMAC, id])
   }
 
-  func set(_ presence: Presence, in db: Database) throws {
+  static func set(_ presence: Presence, of id: String, in db: Database) throws {
     try db.run("UPDATE phone SET presence = ? WHERE id = ?", [presence.rawValue, id])
   }
 }

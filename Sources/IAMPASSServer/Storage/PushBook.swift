@@ -17,14 +17,14 @@ enum PushBook {
   }
 
   /// How the user's live phone is rung; nil where it cannot be.
-  static func entry(of user: Int64, in db: Database) throws -> (String, PushSubscription, PushToken)? {
+  static func bell(of user: Int64, in db: Database) throws -> PhoneBell? {
     guard let phone = try Phone.live(of: user, in: db),
       let row = try Row.fetchOne(db, sql: "SELECT * FROM push_subscription WHERE phone = ?", arguments: [phone.id]),
       let subscription = PushSubscription(
         try UnverifiedPushSubscription(
           endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
     else { return nil }
-    return (phone.id, subscription, try token(in: db))
+    return PhoneBell(phone: phone.id, subscription: subscription, token: try token(in: db))
   }
 
   static func rings(_ phone: String, in db: Database) throws -> Bool {

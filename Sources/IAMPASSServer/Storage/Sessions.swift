@@ -91,6 +91,11 @@ struct Session: Sendable {
   }
 }
 
+extension Session {
+  /// Whether its client is told the answer, too: for computers that verify approvals.
+  var showsApproval: Bool { challenge != nil && lifecycle.status == .active }
+}
+
 extension SessionLifecycle {
   init(row: Row) throws {
     try self.init(
@@ -105,18 +110,6 @@ extension SessionLifecycle {
 extension Session {
   static func find(id: String, in db: Database) throws -> Session? {
     try db.firstRow("SELECT * FROM session WHERE id = ?", [id]).map(Session.init(row:))
-  }
-
-  /// The session, and what ``approval(in:)`` says of it.
-  static func findWithApproval(id: String, in db: Database) throws -> (session: Session, approval: JSON?)? {
-    guard let session = try find(id: id, in: db) else { return nil }
-    return (session, try session.approval(in: db))
-  }
-
-  /// What its computer verifies; nil unless it is active and has a challenge.
-  func approval(in db: Database) throws -> JSON? {
-    guard challenge != nil, lifecycle.status == .active else { return nil }
-    return try KeptAnswer.approval(of: id, in: db)
   }
 
   static func find(token: String, in db: Database) throws -> Session? {
@@ -198,18 +191,7 @@ extension Session {
   static func move(
     all user: Int64, to presence: Presence, at now: UnixTime, in db: Database
   ) throws -> [Session] {
-    var changed: [Session] = []
-    for var session in try unended(of: user, in: db) {
-      let before = session.lifecycle.status
-      switch presence {
-      case .away: session.lifecycle.leave(at: now)
-      case .present: session.lifecycle.comeBack(at: now)
-      }
-      guard session.lifecycle.status != before else { continue }
-      try session.update(in: db)
-      changed.append(session)
-    }
-    return changed
+    try change(try unended(of: user, in: db), by: { $0.move(to: presence, at: now) }, in: db)
   }
 
   /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.

@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 /// The codes that terminals of a user show, or showed so recently that somebody may still type them.
@@ -28,23 +27,30 @@ struct MatchCodesInUse {
   /// The one that ended first comes first.
   private let resting: [Resting]
 
-  /// - Parameter unended: the user's sessions that had not ended when last stored.
-  init(of user: Int64, _ unended: [Session], at now: UnixTime, in db: Database) throws {
-    let start = now.advanced(seconds: -Self.rest)
+  /// A code of a session that has ended.
+  struct Ended: Sendable {
+    let code: String
+    let source: String
+    /// It came over the network. Nil if the stored context is damaged: the code then counts as the user's own, and rests.
+    let isRemote: Bool?
+    let isApproved: Bool
+    let ending: SessionLifecycle.Ending?
+  }
+
+  /// Codes of sessions that ended until then rest no more.
+  static func start(at now: UnixTime) -> UnixTime { now.advanced(seconds: -rest) }
+
+  /// - Parameters:
+  ///   - unended: the user's sessions that had not ended when last stored.
+  ///   - ended: codes of the user's sessions that ended since ``start(at:)``, the first to end first.
+  init(_ unended: [Session], ended: [Ended], at now: UnixTime) {
+    let start = Self.start(at: now)
     shown = Set(
       unended.filter { $0.lifecycle.approvedAt.map { $0 > start } ?? true }.compactMap { $0.matchCode?.exposedValue })
-    let sql = """
-      SELECT match_code, source, context, approved_at, ending FROM session
-      WHERE user = ? AND match_code IS NOT NULL AND ended_at > ? ORDER BY ended_at, rowid
-      """
-    resting = try db.allRows(sql, [user, start.milliseconds]).map { row in
-      let ending = try (row.get("ending") as String?).flatMap(SessionLifecycle.Ending.init(rawValue:))
-      let isUnanswered = try (row.get("approved_at") as Int64?) == nil && [.loggedOut, .notAnswered].contains(ending)
-      // A damaged context counts as the user's own: its code rests.
-      let context = try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8)))
-      return try Resting(
-        code: row.get("match_code"), source: row.get("source"),
-        mayBeAStrangers: isUnanswered && context?.isRemote == true)
+    resting = ended.map { one in
+      let isUnanswered = !one.isApproved && [.loggedOut, .notAnswered].contains(one.ending)
+      return Resting(
+        code: one.code, source: one.source, mayBeAStrangers: isUnanswered && one.isRemote == true)
     }
   }
 

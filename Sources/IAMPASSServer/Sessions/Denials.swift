@@ -1,6 +1,3 @@
-import GRDB
-import IAMPASSProtocol
-
 /// Sources whose requests a user denies again and again. Read off the sessions, so that a restart forgets nothing.
 ///
 /// The user's other sources go on, and so do other users of that source.
@@ -16,9 +13,13 @@ enum Denials {
   /// … and the source is not heard for so many seconds after the last of them.
   static let pause: Int64 = 900
 
-  /// - Parameter source: where the request of now comes from.
-  static func areTooMany(of user: Int64, from source: RequestSource, at now: UnixTime, in db: Database) throws -> Bool {
-    let denied = try recent(of: user, at: now, in: db)
+  /// Denials that ended until then count no more.
+  static func start(at now: UnixTime) -> UnixTime { now.advanced(seconds: -(pause + window)) }
+
+  /// - Parameters:
+  ///   - denied: the user's, the last first.
+  ///   - source: where the request of now comes from.
+  static func areTooMany(_ denied: [Denial], from source: RequestSource, at now: UnixTime) -> Bool {
     if reach(greatestCount, denied.filter { $0.source == source.text }, at: now) { return true }
     guard let credential = source.credential else { return false }
     let ofHost = denied.filter { $0.credential == credential && ($0.isRemote ?? source.isRemote) == source.isRemote }
@@ -26,29 +27,13 @@ enum Denials {
   }
 
   /// A denied request, as far as it counts here.
-  private struct Denial {
+  struct Denial: Sendable {
     let source: String
     let credential: String?
     /// Nil if the stored context is damaged: the denial then counts for both kinds.
     let isRemote: Bool?
+    /// When it ended, in milliseconds.
     let time: Int64
-  }
-
-  /// The last first.
-  private static func recent(of user: Int64, at now: UnixTime, in db: Database) throws -> [Denial] {
-    try db.allRows(
-      """
-      SELECT source, credential, context, ended_at FROM session
-      WHERE user = ? AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > ?
-      ORDER BY ended_at DESC
-      """, [user, now.advanced(seconds: -(pause + window)).milliseconds]
-    ).map { row in
-      try Denial(
-        source: row.get("source"), credential: row.get("credential"),
-        // One damaged row must not refuse every request of the user.
-        isRemote: try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,
-        time: row.get("ended_at"))
-    }
   }
 
   private static func reach(_ count: Int, _ denied: [Denial], at now: UnixTime) -> Bool {

@@ -1,71 +1,28 @@
 import DeviceProtocol
 import GRDB
-import Synchronization
 
-/// If the application wants it, a phone that says nothing for a while has left.
-///
-/// Only for `iampass-phone`, which always asks for requests: browsers freeze pages that are not in view.
-///
-/// Only a silence that this service has listened to counts: not its own absence, not the time while the setting was off,
-/// and not a step of the clock.
-enum PresenceBySilence {
-  /// Seconds. A question is held for a minute at most, and tried again for some time.
-  static let patience: Int64 = 150
-  /// The longest time between two looks that counts, in seconds. A longer one means that housekeeping was held up, the
-  /// computer slept, or its clock was set. The service cannot know which phones would have spoken, and counts no more
-  /// than the usual pause between two looks.
-  static let longestGap: Int64 = 60
-
+extension PresenceBySilence {
   private static let live = """
     SELECT phone.* FROM phone JOIN user ON user.id = phone.user JOIN application ON application.id = user.application
     WHERE phone.cut_off_at IS NULL
     """
   private static let counts = "application.silence_leaves AND application.walkaway"
 
-  /// One look for silent phones: its time, and the applications whose phones it looked at.
-  struct Look: Sendable {
-    let time: UnixTime
-    let applications: Set<String>
-
-    init(at now: UnixTime, in db: Database) throws {
-      time = now
-      applications = try String.fetchSet(db, sql: "SELECT id FROM application WHERE " + counts)
-    }
-
-    /// The applications whose silence begins to count now: the service did not listen to them before.
-    func newcomers(since last: Look?) -> Set<String> {
-      guard let last, time >= last.time else { return applications }
-      return applications.subtracting(last.applications)
-    }
-
-    /// Milliseconds since the last look in which the service did not listen to the others.
-    func unheard(since last: Look?) -> Int64 {
-      guard let last else { return 0 }
-      let gap = time.milliseconds(since: last.time)
-      return gap > longestGap * 1_000 ? gap - SignInService.housekeepingInterval * 1_000 : 0
-    }
-  }
-
-  /// The last look of this process.
-  final class LastLook: Sendable {
-    private let look = Mutex<Look?>(nil)
-    var value: Look? { look.withLock { $0 } }
-    func remember(_ new: Look) { look.withLock { $0 = new } }
+  /// Whose phones' silence counts.
+  static func applications(in db: Database) throws -> Set<String> {
+    try String.fetchSet(db, sql: "SELECT id FROM application WHERE " + counts)
   }
 
   /// Lets the silence since the last look count only as far as the service was listening.
   static func beginToListen(_ look: Look, since last: Look?, in db: Database) throws {
-    let newcomers = look.newcomers(since: last)
-    let unheard = look.unheard(since: last)
-    for application in look.applications where unheard > 0 || newcomers.contains(application) {
+    for application in look.applications {
+      guard let credit = look.credit(to: application, since: last) else { continue }
       try db.execute(
         sql: """
           UPDATE phone SET heard_at = min(?1, heard_at + ?2) WHERE heard_at IS NOT NULL AND cut_off_at IS NULL
             AND user IN (SELECT id FROM user WHERE application = ?3)
           """,
-        arguments: [
-          look.time.milliseconds, newcomers.contains(application) ? look.time.milliseconds : unheard, application,
-        ])
+        arguments: [look.time.milliseconds, credit, application])
     }
   }
 
@@ -84,7 +41,7 @@ enum PresenceBySilence {
   /// Lets the sessions of phones leave that were silent for too long.
   static func leave(at now: UnixTime, in db: Database) throws -> [Session] {
     let sql = live + " AND \(counts) AND phone.heard_at < ? AND NOT phone.is_silent"
-    let phones = try Row.fetchAll(db, sql: sql, arguments: [now.advanced(seconds: -patience).milliseconds])
+    let phones = try Row.fetchAll(db, sql: sql, arguments: [deadline(at: now).milliseconds])
     var changed: [Session] = []
     for phone in try phones.map(Phone.init(row:)) {
       try db.execute(sql: "UPDATE phone SET is_silent = 1 WHERE id = ?", arguments: [phone.id])

@@ -1,0 +1,38 @@
+import GRDB
+import IAMPASSProtocol
+
+extension Storage: RequestStore {
+  func starter(_ id: String) async throws -> Starter? { try await read { try Starter.find(id, in: $0) } }
+
+  func settings(of application: String) async throws -> ApplicationSettings {
+    try await read { try ApplicationSettings.of(application, in: $0) }
+  }
+
+  func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
+    // Whatever the request goes on to change is stored by a write, which brings the nonce to the disk with it.
+    try await note { db in
+      let isNew = try SpentNonces.spend(
+        nonce.value, client: nonce.owner, forgetAt: nonce.forgetAt, at: now, in: db)
+      if isNew, let credential = nonce.credential { try HostCredential.use(credential, at: now, in: db) }
+      return isNew
+    }
+  }
+
+  func mark() async throws -> ServiceMark { try await read(HistoryMark.current) }
+}
+
+extension Starter {
+  static func find(_ id: String, in db: Database) throws -> Starter? {
+    if let application = try Application.find(id, in: db) { return Starter(application: application, credential: nil) }
+    guard let credential = try HostCredential.find(id, in: db),
+      let application = try Application.find(credential.application, in: db)
+    else { return nil }
+    return Starter(application: application, credential: credential)
+  }
+
+  /// As it stands now: hosts' credentials may be revoked at any time.
+  func isUsable(in db: Database) throws -> Bool {
+    guard let credential else { return true }
+    return try HostCredential.find(credential.id, in: db).map { !$0.isRevoked } ?? false
+  }
+}

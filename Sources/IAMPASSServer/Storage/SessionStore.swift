@@ -1,0 +1,116 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// The sign-in sessions: started, answered, changed.
+///
+/// What becomes of a session is decided by the rules that the caller passes: ``StartPolicy``, ``SignedAnswer`` and
+/// ``SessionLifecycle``. An engine reads what a rule needs, asks it once, and stores what it says, all in one step.
+protocol SessionStore: Sendable {
+  /// The session with this id, as last stored; nil if there is none.
+  func session(_ id: String) async throws -> Session?
+
+  /// The same, with what its computer verifies.
+  func toldSession(_ id: String) async throws -> ToldSession?
+
+  /// Starts a session, or counts a request that an open one holds back, as `decide` says.
+  ///
+  /// Before that it ends what the computer opened before its restart, if `ask` has a signed boot and a usable host
+  /// credential: those sessions must not stand in the way of this request.
+  ///
+  /// - Parameter decide: asked once, after the boot was noted. What it throws undoes that, too.
+  func start(
+    _ ask: StartAsk, at now: UnixTime,
+    deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
+  ) async throws -> SessionStart
+
+  /// Stores a phone's answer: the session as it then is, the answer, the authenticator's count and the blocked source.
+  /// Of two answers one comes second, and `decide` sees what the first one did.
+  ///
+  /// - Parameters:
+  ///   - id: the session's.
+  ///   - decide: given the session; nil unless the phone's user has it.
+  func answer(
+    _ id: String, by phone: ActingPhone, at now: UnixTime,
+    deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
+  ) async throws -> Result<Session, Refusal>
+
+  /// Has `step` change one session, and stores that if it says that it did.
+  ///
+  /// - Returns: the session after the step, and whether it was changed; nil if there is none.
+  func changeSession(
+    _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> (told: ToldSession, isChanged: Bool)?
+
+  /// Has `step` change each of these sessions, and stores those for which it says that it did: all, or none.
+  ///
+  /// - Returns: those that were changed.
+  func changeSessions(
+    _ selection: SessionSelection, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> [Session]
+}
+
+/// A session as its client is told of it, in one consistent view.
+struct ToldSession: Sendable {
+  let session: Session
+  /// The kept answer, which the computer verifies; nil unless ``Session/showsApproval``.
+  let approval: JSON?
+}
+
+/// Sessions that had not ended when last stored.
+enum SessionSelection: Sendable {
+  case unended
+  case unendedOf(user: Int64)
+}
+
+/// What the rules make of a phone's answer, to be stored.
+struct TakenAnswer: Sendable {
+  /// With the answer.
+  let session: Session
+  /// The authenticator's new count, if it was asked.
+  let counter: UInt32?
+  let kept: KeptAnswer
+
+  /// The user said that the request was somebody else's.
+  var blocksSource: Bool { session.lifecycle.ending == .notMe }
+}
+
+extension SessionStore {
+  /// Ends the session for its client. Nil if it had ended before, or there is none.
+  func logOut(_ id: String, at now: UnixTime) async throws -> Session? {
+    let change = try await changeSession(id) { session in
+      guard session.lifecycle.endedAt == nil else { return false }
+      session.lifecycle.close(.loggedOut, at: now)
+      return true
+    }
+    return change.flatMap { $0.isChanged ? $0.told.session : nil }
+  }
+
+  /// The session as its client is told now; the storage remembers that it was told. Nil if there is none.
+  func collect(_ id: String, at now: UnixTime) async throws -> ToldSession? {
+    try await changeSession(id) { session in
+      let before = session.lifecycle
+      session.lifecycle.collect(at: now)
+      guard session.lifecycle != before || session.isNews else { return false }
+      session.markDelivered(at: now)
+      return true
+    }?.told
+  }
+
+  /// Those of these requests that the user's phone is shown for the first time.
+  func see(_ ids: Set<String>, of user: Int64, at now: UnixTime) async throws -> [Session] {
+    try await changeSessions(.unendedOf(user: user)) { session in
+      guard ids.contains(session.id), session.lifecycle.status == .pending else { return false }
+      session.lifecycle.seen(at: now)
+      return true
+    }
+  }
+
+  /// Ends every session whose time has come.
+  func endOverdue(at now: UnixTime) async throws -> [Session] {
+    try await changeSessions(.unended) { session in
+      guard let deadline = session.lifecycle.deadline, now >= deadline else { return false }
+      session.lifecycle.settle(at: now)
+      return true
+    }
+  }
+}
