@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 /// The administrator's pages: forms and links, no script.
@@ -58,12 +57,10 @@ struct Console: Sendable {
 
   private func visitor() async throws -> Visitor? {
     guard let key = cookieValue else { return nil }
-    guard let found = try await storage.read({ try ConsoleAccess.formToken(key: key, at: now, in: $0) }) else {
-      return nil
-    }
-    if found.isUseOld { try await storage.note { try ConsoleAccess.markUsed(key: key, at: now, in: $0) } }
+    guard let visit = try await storage.consoleVisit(key, at: now) else { return nil }
+    if visit.isUseOld { try await storage.markUsed(consoleVisit: key, at: now) }
     call.request.onProof()
-    return Visitor(key: key, formToken: found.token)
+    return Visitor(key: key, formToken: visit.formToken)
   }
 
   private var cookieValue: Secret? {
@@ -88,7 +85,7 @@ struct Console: Sendable {
 
   /// Opening the link changes nothing, since mail programs and chats open links too.
   private func door(_ code: Secret) async throws -> ServiceReply {
-    guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
+    guard try await storage.isUsable(consoleLink: code, at: now) else {
       return refusal(404, .unknownLink)
     }
     let content: HTML = """
@@ -104,12 +101,11 @@ struct Console: Sendable {
   private func enter() async throws -> ServiceReply {
     guard let code = field("code").map({ Secret($0) }) else { return refusal(400, .badRequest) }
     // A read is enough to check, so that a guessed code does not cost a write.
-    guard try await storage.read({ try ConsoleAccess.isUsable(link: code, at: now, in: $0) }) else {
+    guard try await storage.isUsable(consoleLink: code, at: now) else {
       return refusal(404, .unknownLink)
     }
     let key = Secret(try RandomValue.identifier())
-    guard try await storage.write({ try ConsoleAccess.enter(link: code, key: key, from: call.client, at: now, in: $0) })
-    else {
+    guard try await storage.enterConsole(by: code, key: key, from: call.client, at: now) else {
       return refusal(404, .unknownLink)
     }
     core.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
@@ -118,7 +114,7 @@ struct Console: Sendable {
   }
 
   func leave(_ visitor: Visitor) async throws -> ServiceReply {
-    try await storage.write { try ConsoleAccess.leave(key: visitor.key, in: $0) }
+    try await storage.leaveConsole(visitor.key)
     let gone = "\(Self.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict"
     return show("Signed out", "<p>This browser is signed out of the console.</p>", visitor: nil)
       .adding("Set-Cookie", gone)

@@ -18,7 +18,8 @@ extension Console {
 
   private func addApplication(_ visitor: Visitor) async throws -> ServiceReply {
     do {
-      let application = try await storage.createApplication(named: trimmedField("name"), at: now)
+      let application = try await storage.createApplication(
+        named: trimmedField("name"), matchCodes: .on, at: now)
       return showOnce(
         "New application", id: application.id, application.secret, back: "/application/\(application.id)", visitor)
     } catch let refusal as ApplicationRefusal {
@@ -29,19 +30,19 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.ApplicationAct, on id: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    guard let application = try await storage.read({ try Application.find(id, in: $0) }) else {
-      return refusal(404, .unknownApplication)
-    }
+    guard try await storage.application(id) != nil else { return refusal(404, .unknownApplication) }
     switch act {
     case .settings: return try await storeSettings(of: id, visitor)
     case .secret:
       let secret = try RandomValue.secret()
-      let closed = try await storage.write { try application.renew(secret, at: now, in: $0) }
+      guard let closed = try await storage.renewSecret(of: id, to: secret, at: now) else {
+        return refusal(404, .unknownApplication)
+      }
       core.announceEnd(of: closed)
       return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)
     case .disable, .enable:
-      let closed = try await storage.write {
-        try ApplicationSettings.setDisabled(act == .disable, id, at: now, in: $0)
+      guard let closed = try await storage.setDisabled(act == .disable, of: id, at: now) else {
+        return refusal(404, .unknownApplication)
       }
       core.announceEnd(of: closed)
       return redirect("/application/\(id)", done: act == .disable ? .disabled : .enabled)
@@ -77,15 +78,13 @@ extension Console {
     guard let matchCodes = field("match_code").flatMap(MatchCodes.init(rawValue:)) else {
       return try await applicationPage(id, visitor, problem: "Match codes must be off, on or required.")
     }
-    try await storage.write { db in
-      var settings = try ApplicationSettings.of(id, in: db)
+    try await storage.changeSettings(of: id) { settings in
       settings.walkaway = walkaway
       settings.silenceLeaves = silenceLeaves
       settings.matchCodes = matchCodes
       settings.answerTime = answerTime
       settings.greatestDuration = duration
       settings.hook = hook
-      try settings.store(for: id, in: db)
     }
     return redirect("/application/\(id)", done: .settings)
   }
@@ -93,8 +92,7 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.CredentialAct, on id: String, of application: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    let found = try await storage.read { try HostCredential.find(id, in: $0) }
-    guard let credential = found, credential.application == application else {
+    guard try await storage.hostCredential(id, of: application) != nil else {
       return refusal(404, .unknownCredential)
     }
     switch act {
@@ -103,13 +101,18 @@ extension Console {
       guard HostCredential.isFit(name) else {
         return try await applicationPage(application, visitor, problem: HostCredentialRefusal.nameNotFit.explanation)
       }
-      let isDone = try await storage.write { try credential.rename(name, in: $0) }
+      guard let isDone = try await storage.renameCredential(id, of: application, to: name) else {
+        return refusal(404, .unknownCredential)
+      }
       guard isDone else {
         return try await applicationPage(application, visitor, problem: HostCredentialRefusal.nameTaken.explanation)
       }
       return redirect("/application/\(application)", done: .renamed)
     case .revoke:
-      core.announceEnd(of: try await storage.write { try credential.revoke(at: now, in: $0) })
+      guard let closed = try await storage.revokeCredential(id, of: application, at: now) else {
+        return refusal(404, .unknownCredential)
+      }
+      core.announceEnd(of: closed)
       return redirect("/application/\(application)", done: .revoked)
     }
   }
@@ -117,22 +120,17 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.UserAct, on id: Int64, of application: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    let found = try await storage.read { db in
-      try User.find(id, application: application, in: db).map { user in
-        (user: user, phone: try Phone.live(of: id, in: db)?.displayName)
-      }
-    }
-    guard let (user, phone) = found else { return refusal(404, .unknownUser) }
+    guard let found = try await storage.managed(id, of: application) else { return refusal(404, .unknownUser) }
     switch act {
     case .delete:
-      core.announceEnd(of: try await storage.write { try user.delete(at: now, in: $0) })
+      core.announceEnd(of: try await storage.deleteUsers([found.user.name], of: application, at: now))
       core.board.changed(.user(id))
       return redirect("/application/\(application)", done: .deleted)
     case .link, .lost:
-      let name = act == .lost ? phone ?? "user" : trimmedField("display_name")
+      let name = act == .lost ? found.phone?.displayName ?? "user" : trimmedField("display_name")
       guard
         let link = try await management.links.make(
-          for: user.name, of: application, displayName: name.isEmpty ? "user" : name,
+          for: found.user.name, of: application, displayName: name.isEmpty ? "user" : name,
           losing: act == .lost ? phoneLoss : nil, at: call.address)
       else { return refusal(404, .unknownUser) }
       return linkPage(link.url, name: name, back: "/application/\(application)/user/\(id)", visitor)
@@ -143,7 +141,7 @@ extension Console {
   private var phoneLoss: PhoneLoss { field("keep_sessions") == "on" ? .keepsSessions : .endsSessions(but: []) }
 
   private func endSession(_ id: String) async throws -> ServiceReply {
-    guard let session = try await storage.read({ try Session.find(id: id, in: $0) }) else {
+    guard let session = try await storage.session(id) else {
       return refusal(404, .unknownSession)
     }
     _ = try await sessions.logOut(session)

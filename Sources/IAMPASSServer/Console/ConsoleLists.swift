@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 // Pages of a user, of the live sessions, and of the audit.
@@ -10,13 +9,8 @@ extension Console {
   private static let exportLength = 50_000
 
   func userPage(_ id: Int64, of application: String, _ visitor: Visitor) async throws -> ServiceReply {
-    let found = try await storage.read { db -> (ApplicationSummary, UserSummary, [SessionSummary])? in
-      guard let user = try UserSummary.find(id, of: application, in: db),
-        let application = try ApplicationSummary.find(application, in: db).first
-      else { return nil }
-      return (application, user, try SessionSummary.live(of: id, in: db))
-    }
-    guard let (application, user, sessions) = found else { return refusal(404, .unknownUser) }
+    guard let found = try await storage.user(id, of: application) else { return refusal(404, .unknownUser) }
+    let (application, user, sessions) = (found.application, found.user, found.sessions)
     let path = "/application/\(application.id)/user/\(user.id)"
     let phone: HTML =
       user.phone.map { name in
@@ -62,7 +56,7 @@ extension Console {
   }
 
   func sessionsPage(_ visitor: Visitor) async throws -> ServiceReply {
-    let sessions = try await storage.read { try SessionSummary.live(in: $0) }
+    let sessions = try await storage.liveSessions()
     let all: HTML =
       sessions.count == SessionSummary.greatestCount
       ? "<p class=\"soft\">Only the newest \(sessions.count). A user's page lists all.</p>" : .nothing
@@ -116,7 +110,7 @@ extension Console {
   }
 
   func auditExport() async throws -> ServiceReply {
-    let entries = try await storage.newestAuditEntries(limit: Self.exportLength)
+    let entries = try await storage.newestAuditEntries(before: nil, limit: Self.exportLength)
     let lines = entries.reversed().map { $0.jsonLine + "\n" }.joined()
     return file(Array(lines.utf8), type: "application/jsonl", name: "iampass-audit.jsonl")
   }

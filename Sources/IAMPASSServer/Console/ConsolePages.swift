@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 // Pages of the applications and their settings.
@@ -17,7 +16,7 @@ extension Console {
   }
 
   func applicationsPage(_ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
-    let all = try await storage.read { try ApplicationSummary.find(in: $0) }
+    let all = try await storage.applications()
     var table = ConsoleTable(["Name", "Users", "Live sessions", "All sessions", "Status", "Walkaway"])
     for one in all {
       table.add([
@@ -49,13 +48,10 @@ extension Console {
 
   func applicationPage(_ id: String, _ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
     let after = call.target.value("after").flatMap { Int64($0) } ?? 0
-    let found = try await storage.read { db -> (ApplicationSummary, [HostCredential], [UserSummary])? in
-      guard let application = try ApplicationSummary.find(id, in: db).first else { return nil }
-      return (
-        application, try HostCredential.all(of: id, in: db), try UserSummary.page(of: id, after: after, in: db)
-      )
+    guard let found = try await storage.application(id, usersAfter: after) else {
+      return refusal(404, .unknownApplication)
     }
-    guard let (application, credentials, users) = found else { return refusal(404, .unknownApplication) }
+    let (application, credentials, users) = (found.application, found.credentials, found.users)
     let content: HTML = """
       <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live of
       \(application.allSessions) sessions\(application.settings.isDisabled ? "; disabled" : "").</p>

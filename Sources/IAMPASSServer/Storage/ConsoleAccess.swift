@@ -46,14 +46,15 @@ enum ConsoleAccess {
     return true
   }
 
-  /// The token that this browser's forms must contain; nil for a browser that has not signed in.
-  static func formToken(key: Secret, at now: UnixTime, in db: Database) throws -> (token: Secret, isUseOld: Bool)? {
+  /// A browser's visit; nil for a browser that has not signed in.
+  static func visit(_ key: Secret, at now: UnixTime, in db: Database) throws -> ConsoleVisit? {
     let row = try Row.fetchOne(
       db, sql: "SELECT form_token, used_at FROM console_session WHERE key_hash = ? AND expires_at > ? AND used_at > ?",
       arguments: [hash(key), now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
     guard let row else { return nil }
     let usedAt = try UnixTime(milliseconds: row.get("used_at"))
-    return (Secret(try row.get("form_token")), now.milliseconds(since: usedAt) >= useInterval * 1_000)
+    return ConsoleVisit(
+      formToken: Secret(try row.get("form_token")), isUseOld: now.milliseconds(since: usedAt) >= useInterval * 1_000)
   }
 
   static func markUsed(key: Secret, at now: UnixTime, in db: Database) throws {

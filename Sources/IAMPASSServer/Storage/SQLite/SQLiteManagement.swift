@@ -31,6 +31,12 @@ extension Storage: ManagementStore {
     }
   }
 
+  func managed(_ id: Int64, of application: String) async throws -> UserRecord? {
+    try await read { db in
+      try User.find(id, application: application, in: db).map { try UserRecord($0, in: db) }
+    }
+  }
+
   func makeLink(_ order: LinkOrder, at now: UnixTime) async throws -> StoredLink? {
     try await write { db in
       guard let user = try User.find(order.user, application: order.application, in: db) else { return nil }
