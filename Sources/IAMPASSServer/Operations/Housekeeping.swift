@@ -1,5 +1,3 @@
-import GRDB
-
 extension SignInService {
   /// How often time is looked at when nobody asks, in seconds. Those who ask do not wait for it.
   static let housekeepingInterval: Int64 = 20
@@ -24,31 +22,13 @@ extension SignInService {
     let wall = storage.clock.wall()
     try await core.closeOverdue(at: now)
     try await leaveForSilence(at: now)
-    try await storage.write { db in
-      try SpentNonces.prune(at: now, wall: wall, in: db)
-      try Link.prune(at: now, in: db)
-      try SourceBlock.prune(at: now, in: db)
-      try KeptAnswer.prune(at: now, in: db)
-      try Session.prune(at: now, in: db)
-      try AuditEntry.prune(at: now, in: db)
-      try ConsoleAccess.prune(at: now, in: db)
-    }
+    try await storage.forgetOld(at: now, wall: wall)
   }
 }
 
 extension ServiceCore {
   /// Stores the end of every session whose time has come, and tells everyone who waits.
   func closeOverdue(at now: UnixTime) async throws {
-    let closed = try await storage.write { db in
-      var closed: [Session] = []
-      for var session in try Session.unended(in: db) {
-        guard let deadline = session.lifecycle.deadline, now >= deadline else { continue }
-        session.lifecycle.settle(at: now)
-        try session.update(in: db)
-        closed.append(session)
-      }
-      return closed
-    }
-    announceEnd(of: closed)
+    announceEnd(of: try await storage.endOverdue(at: now))
   }
 }

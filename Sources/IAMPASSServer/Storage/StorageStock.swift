@@ -21,10 +21,3 @@ struct StorageStock: Sendable {
     bytes = try number("PRAGMA page_count") * number("PRAGMA page_size")
   }
 }
-
-extension Storage {
-  func stock() async throws -> StorageStock { try await read(StorageStock.init(in:)) }
-
-  /// Throws if the database cannot be read.
-  func answer() async throws { _ = try await read { try Int64.fetchOne($0, sql: "SELECT 1 FROM application LIMIT 1") } }
-}
