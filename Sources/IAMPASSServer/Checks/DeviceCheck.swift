@@ -19,7 +19,7 @@ struct DeviceCheck: Sendable {
     case refused(ServiceReply)
   }
 
-  let storage: Storage
+  let storage: any ServiceStorage
 
   /// The statement in the body, and the phone that signed it.
   func statement(in call: Call) async throws -> Outcome<VerifiedStatement> {

@@ -36,7 +36,7 @@ struct SignatureCheck: Sendable {
     case refused(Reason)
   }
 
-  let storage: Storage
+  let storage: any ServiceStorage
   /// The sender of the request.
   let client: ClientAddress
 

@@ -13,7 +13,7 @@ struct Console: Sendable {
   let call: Call
   let now: UnixTime
 
-  var storage: Storage { core.storage }
+  var storage: any ServiceStorage { core.storage }
   /// Converts stored service time for display.
   func dated(_ time: UnixTime?) -> UnixTime? { time.map(storage.clock.unixTime) }
   /// The address of the pages, as the browser sees it.

@@ -17,6 +17,7 @@ extension SignInService {
 
   /// One round.
   func tidy() async throws {
+    let storage = core.storage
     try await storage.keepTime()
     let now = core.clock()
     let wall = storage.clock.wall()

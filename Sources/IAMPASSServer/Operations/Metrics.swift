@@ -125,7 +125,7 @@ extension ServiceCore {
 extension SignInService {
   /// For who may see them: never among the service's own routes.
   func metricsText() async throws -> String {
-    let stock = try await storage.stock()
+    let stock = try await core.storage.stock()
     return core.metrics.text(stock, held: board.heldCount, certificateEnd: certificateEnd())
   }
 }

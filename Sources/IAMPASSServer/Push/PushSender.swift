@@ -13,13 +13,13 @@ final class PushSender: Sendable {
   private static let tries = 2
   private static let pause: Int64 = 2
 
-  private let storage: Storage
+  private let storage: any ServiceStorage
   private let logger: Logger
   private let trust: PushTrust
   private let underway = Mutex(0)
   private let client = Mutex<PushClient?>(nil)
 
-  init(storage: Storage, trust: PushTrust, logger: Logger) {
+  init(storage: any ServiceStorage, trust: PushTrust, logger: Logger) {
     self.storage = storage
     self.trust = trust
     self.logger = logger

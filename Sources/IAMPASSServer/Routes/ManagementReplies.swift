@@ -7,7 +7,7 @@ struct ManagementReplies: Sendable {
   let programs: String
 
   var links: RegistrationLinks { RegistrationLinks(core: core) }
-  private var storage: Storage { core.storage }
+  private var storage: any ServiceStorage { core.storage }
 
   func reply(
     to route: ManagementRoute, of application: Application, _ call: Call, _ client: VerifiedClient

@@ -3,13 +3,13 @@ import Logging
 
 /// What all routes share: the storage, the requests that wait for changes, and the log.
 struct ServiceCore: Sendable {
-  let storage: Storage
+  let storage: any ServiceStorage
   let board = ChangeBoard()
   let metrics: Metrics
   let audit: Audit
   let logger: Logger
 
-  init(storage: Storage, logger: Logger) {
+  init(storage: any ServiceStorage, logger: Logger) {
     self.storage = storage
     self.logger = logger
     metrics = Metrics()

@@ -27,6 +27,18 @@ public struct SignInService: Sendable {
     proxies: TrustedProxies = .init(), programs: String = SignInService.usualPrograms, logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
   ) {
+    self.init(
+      on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, proxies: proxies,
+      programs: programs, logger: logger, certificateEnd: certificateEnd)
+  }
+
+  /// The same on any engine's storage.
+  init(
+    on storage: any ServiceStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
+    pushTrust: PushTrust = PushTrust(), proxies: TrustedProxies = .init(),
+    programs: String = SignInService.usualPrograms, logger: Logger,
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
+  ) {
     core = ServiceCore(storage: storage, logger: logger)
     let pushes = PushSender(storage: storage, trust: pushTrust, logger: logger)
     router = Router(
@@ -37,7 +49,6 @@ public struct SignInService: Sendable {
     self.certificateEnd = certificateEnd
   }
 
-  var storage: Storage { core.storage }
   var board: ChangeBoard { core.board }
 
   /// As clients know the service; nil: each request's own authority counts.

@@ -16,6 +16,12 @@ protocol HousekeepingStore: Sendable {
   /// Throws if nothing can be read.
   func answer() async throws
 
+  /// Entries of the audit with greater ids, the oldest first: for reading all of them in portions.
+  func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
+
+  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
+
   /// The newest entries of the audit first.
   ///
   /// - Parameter id: only entries before this one; nil: all.

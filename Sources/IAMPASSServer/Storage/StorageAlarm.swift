@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 import Logging
 import Synchronization
@@ -9,20 +8,6 @@ enum StorageTrouble: Sendable {
   case locked
   case damaged
   case other
-
-  init(_ error: any Error) {
-    switch error {
-    case let error as DatabaseError:
-      switch error.resultCode {
-      case .SQLITE_FULL: self = .full
-      case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
-      case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
-      default: self = .other
-      }
-    case is DamagedRow: self = .damaged
-    default: self = .other
-    }
-  }
 
   var hint: String {
     switch self {
@@ -88,7 +73,7 @@ extension ServiceCore {
     // A client that left while something was read for it.
     if error is CancellationError { return }
     metrics.countStorageFailure()
-    let trouble = StorageTrouble(error)
+    let trouble = storage.trouble(behind: error)
     guard let count = storage.alarm.failed(trouble, at: clock()) else { return }
     logger.error(
       "the storage does not work",

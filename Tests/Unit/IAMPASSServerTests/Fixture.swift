@@ -198,6 +198,14 @@ final class Fixture: Sendable {
   }
 }
 
+extension SignInService {
+  /// The service's storage as SQLite's, for tests that look into the database itself.
+  var storage: Storage {
+    guard let storage = core.storage as? Storage else { fatalError("the service's storage is not SQLite's") }
+    return storage
+  }
+}
+
 extension ServiceReply {
   var reason: String? { try? AcknowledgementReply(parsing: body).reason }
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }

@@ -1,0 +1,21 @@
+import GRDB
+
+extension StorageTrouble {
+  init(_ error: any Error) {
+    switch error {
+    case let error as DatabaseError:
+      switch error.resultCode {
+      case .SQLITE_FULL: self = .full
+      case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
+      default: self = .other
+      }
+    case is DamagedRow: self = .damaged
+    default: self = .other
+    }
+  }
+}
+
+extension Storage: ServiceStorage {
+  func trouble(behind error: any Error) -> StorageTrouble { StorageTrouble(error) }
+}
