@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 /// Whether phones ask for two digits that the terminal shows.
@@ -8,18 +7,6 @@ public enum MatchCodes: String, Sendable, CaseIterable {
   case on
   /// And a request without a context is not started.
   case required
-
-  /// As the database has it: a truth value once.
-  var stored: Int64 {
-    switch self {
-    case .off: 0
-    case .on: 1
-    case .required: 2
-    }
-  }
-
-  /// What a later version may have stored is taken for the strictest.
-  init(stored: Int64) { self = Self.allCases.first { $0.stored == stored } ?? .required }
 }
 
 /// What an administrator chooses for one application.
@@ -44,51 +31,4 @@ public struct ApplicationSettings: Sendable, Equatable {
   static let greatestHookLength = 4_095
 
   init() {}
-
-  init(row: Row) throws {
-    walkaway = try row.get("walkaway")
-    silenceLeaves = try row.get("silence_leaves")
-    matchCodes = try MatchCodes(stored: row.get("match_code"))
-    answerTime = try row.get("answer_time")
-    greatestDuration = try row.get("greatest_duration")
-    hook = try row.get("hook")
-    isDisabled = try (row.get("disabled_at") as Int64?) != nil
-  }
-
-  static func of(_ application: String, in db: Database) throws -> ApplicationSettings {
-    let row = try db.firstRow("SELECT * FROM application WHERE id = ?", [application])
-    return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
-  }
-
-  static func ofUser(_ user: Int64, in db: Database) throws -> ApplicationSettings {
-    let row = try db.firstRow("SELECT application FROM user WHERE id = ?", [user])
-    return try row.map { try of($0.get("application"), in: db) } ?? ApplicationSettings()
-  }
-
-  func store(for application: String, in db: Database) throws {
-    try db.execute(
-      sql: """
-        UPDATE application SET walkaway = ?, silence_leaves = ?, match_code = ?, answer_time = ?, greatest_duration = ?,
-          hook = ? WHERE id = ?
-        """,
-      arguments: [walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, application])
-  }
-
-  /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.
-  static func setDisabled(
-    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: Database
-  ) throws -> [Session] {
-    try db.execute(
-      sql: "UPDATE application SET disabled_at = ? WHERE id = ?",
-      arguments: [isDisabled ? now.milliseconds : nil, application])
-    guard isDisabled else { return [] }
-    let sql = "SELECT * FROM session WHERE application = ? AND ended_at IS NULL AND approved_at IS NULL"
-    var closed: [Session] = []
-    for var session in try Row.fetchAll(db, sql: sql, arguments: [application]).map(Session.init(row:)) {
-      session.lifecycle.close(.applicationDisabled, at: now)
-      try session.update(in: db)
-      closed.append(session)
-    }
-    return closed
-  }
 }

@@ -4,10 +4,13 @@ import IAMPASSProtocol
 protocol ConsoleStore: Sendable {
   // MARK: Who may use it
 
+  /// The code of a new link into the console. It works once, within ten minutes.
+  func createConsoleLink(at now: UnixTime) async throws -> Secret
+
   /// Whether the link into the console can be used; reading it changes nothing.
   func isUsable(consoleLink code: Secret, at now: UnixTime) async throws -> Bool
 
-  /// Uses the link up and begins a browser's visit. A link works once: of two browsers the second is refused.
+  /// Uses the link up and begins a browser's visit. A second browser with the link is refused.
   ///
   /// - Parameters:
   ///   - key: the new visit's.

@@ -1,8 +1,6 @@
-import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
-// What the console shows, as rows.
+// What the console shows.
 
 /// An application with its numbers.
 struct ApplicationSummary: Sendable {
@@ -12,23 +10,6 @@ struct ApplicationSummary: Sendable {
   let liveSessions: Int64
   let allSessions: Int64
   let settings: ApplicationSettings
-
-  /// - Parameter id: nil for all, by their names.
-  static func find(_ id: String? = nil, in db: Database) throws -> [ApplicationSummary] {
-    let sql = """
-      SELECT application.*,
-        (SELECT count(*) FROM user WHERE user.application = application.id) AS users,
-        (SELECT count(*) FROM session WHERE session.application = application.id) AS all_sessions,
-        (SELECT count(*) FROM session WHERE session.application = application.id AND ended_at IS NULL
-          AND approved_at IS NOT NULL) AS live_sessions
-      FROM application WHERE ?1 IS NULL OR id = ?1 ORDER BY name
-      """
-    return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
-      try ApplicationSummary(
-        id: row.get("id"), name: row.get("name"), users: row.get("users"), liveSessions: row.get("live_sessions"),
-        allSessions: row.get("all_sessions"), settings: ApplicationSettings(row: row))
-    }
-  }
 }
 
 /// A user as the console names him: by what his phone shows, and the beginning of the id that the application chose.
@@ -45,33 +26,9 @@ struct UserSummary: Sendable {
   let isAway: Bool
   let lastUsedAt: UnixTime?
 
-  private static let columns = """
-    SELECT user.*, phone.display_name, phone.registered_at, phone.presence FROM user
-    LEFT JOIN phone ON phone.user = user.id AND phone.cut_off_at IS NULL
-    """
-
-  private init(row: Row) throws {
-    let name: String = try row.get("name")
-    id = try row.get("id")
-    shownName = name.count > 2 * Self.shownLength ? name.prefix(Self.shownLength) + "…" : name
-    phone = try row.get("display_name")
-    registeredAt = try row.time("registered_at")
-    isAway = try (row.get("presence") as String?) == Presence.away.rawValue
-    lastUsedAt = try row.time("last_used_at")
-  }
-
-  /// A page of an application's users, after the one with this id.
-  static func page(of application: String, after id: Int64, in db: Database) throws -> [UserSummary] {
-    try Row.fetchAll(
-      db, sql: columns + " WHERE user.application = ? AND user.id > ? ORDER BY user.id LIMIT ?",
-      arguments: [application, id, pageLength]
-    ).map(UserSummary.init(row:))
-  }
-
-  static func find(_ id: Int64, of application: String, in db: Database) throws -> UserSummary? {
-    try Row.fetchOne(
-      db, sql: columns + " WHERE user.id = ? AND user.application = ?", arguments: [id, application]
-    ).map(UserSummary.init(row:))
+  /// What is shown of an id.
+  static func shown(_ name: String) -> String {
+    name.count > 2 * shownLength ? name.prefix(shownLength) + "…" : name
   }
 }
 
@@ -83,19 +40,4 @@ struct SessionSummary: Sendable {
   let session: Session
   let application: String
   let phone: String?
-
-  /// - Parameter user: nil for everybody's.
-  static func live(of user: Int64? = nil, in db: Database) throws -> [SessionSummary] {
-    let sql = """
-      SELECT session.*, application.name AS application_name, phone.display_name FROM session
-      JOIN application ON application.id = session.application
-      LEFT JOIN phone ON phone.user = session.user AND phone.cut_off_at IS NULL
-      WHERE session.ended_at IS NULL AND session.approved_at IS NOT NULL AND (?1 IS NULL OR session.user = ?1)
-      ORDER BY session.approved_at DESC LIMIT ?2
-      """
-    return try Row.fetchAll(db, sql: sql, arguments: [user, greatestCount]).map { row in
-      try SessionSummary(
-        session: Session(row: row), application: row.get("application_name"), phone: row.get("display_name"))
-    }
-  }
 }

@@ -17,7 +17,7 @@ protocol RequestStore: Sendable {
   /// - Returns: whether this spent it; false if it was spent before, or may have been.
   func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool
 
-  /// Where the storage stands in its own history, by which clients see that it was put back to an earlier state.
+  /// The storage's place in its own history. Clients see by it that the storage was put back to an earlier state.
   func mark() async throws -> ServiceMark
 }
 

@@ -24,7 +24,7 @@ protocol SessionStore: Sendable {
   ) async throws -> SessionStart
 
   /// Stores a phone's answer: the session as it then is, the answer, the authenticator's count and the blocked source.
-  /// Of two answers one comes second, and `decide` sees what the first one did.
+  /// Two answers come one after the other, and `decide` sees what the first one did.
   ///
   /// - Parameters:
   ///   - id: the session's.

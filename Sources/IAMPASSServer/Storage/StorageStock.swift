@@ -1,5 +1,3 @@
-import GRDB
-
 /// How much the storage has at this moment.
 struct StorageStock: Sendable {
   var applications: Int64 = 0
@@ -9,15 +7,4 @@ struct StorageStock: Sendable {
   var unanswered: Int64 = 0
   var live: Int64 = 0
   var bytes: Int64 = 0
-
-  init(in db: Database) throws {
-    func number(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
-    applications = try number("SELECT count(*) FROM application")
-    users = try number("SELECT count(*) FROM user")
-    phones = try number("SELECT count(*) FROM phone WHERE cut_off_at IS NULL")
-    hostCredentials = try number("SELECT count(*) FROM host_credential WHERE revoked_at IS NULL")
-    unanswered = try number("SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NULL")
-    live = try number("SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NOT NULL")
-    bytes = try number("PRAGMA page_count") * number("PRAGMA page_size")
-  }
 }

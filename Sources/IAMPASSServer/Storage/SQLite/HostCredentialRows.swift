@@ -1,54 +1,12 @@
 import GRDB
 import IAMPASSProtocol
 
-/// One computer's own credential of an application: it reaches sign-ins alone, and says which host they are from.
-public struct HostCredential: Sendable {
-  public let id: String
-  public let application: String
-  /// How administrators call it.
-  public let name: String
-  /// What phones are told, whatever the computer says of itself.
-  public let host: String
-  public let secret: Secret
-  public let createdAt: UnixTime
-  /// To the minute.
-  public let lastUsedAt: UnixTime?
-  public let revokedAt: UnixTime?
-
-  public var isRevoked: Bool { revokedAt != nil }
-}
-
-/// Why there is no new host credential, or none to revoke.
-public enum HostCredentialRefusal: Error, Equatable, Sendable {
-  case unknownApplication
-  case nameTaken
-  /// Empty, longer than 100 characters, or with control characters.
-  case nameNotFit
-  case hostNotFit
-  case unknownCredential
-}
-
 extension HostCredential {
-  private static let greatestLength = 100
-  /// A last use is written down once in so many seconds, with a write that is made anyway.
-  private static let useInterval: Int64 = 60
-
   init(row: Row) throws {
     try self.init(
       id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
       secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
       lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"))
-  }
-
-  fileprivate func dated(by clock: StorageClock) -> HostCredential {
-    HostCredential(
-      id: id, application: application, name: name, host: host, secret: secret,
-      createdAt: clock.unixTime(of: createdAt), lastUsedAt: lastUsedAt.map(clock.unixTime),
-      revokedAt: revokedAt.map(clock.unixTime))
-  }
-
-  static func isFit(_ text: String) -> Bool {
-    !text.isEmpty && text.unicodeScalars.count <= greatestLength && DisplayText.sanitized(text) == text
   }
 
   static func find(_ id: String, in db: Database) throws -> HostCredential? {

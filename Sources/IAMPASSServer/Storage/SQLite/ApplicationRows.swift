@@ -1,24 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-/// A customer of the service: hosts that share users.
-public struct Application: Sendable {
-  public let id: String
-  public let name: String
-  public let secret: Secret
-}
-
-/// Why an application is not made, or not changed.
-public enum ApplicationRefusal: Error, Equatable, Sendable {
-  case nameTaken
-  /// Empty, longer than 100 characters, or with control characters.
-  case nameNotFit
-  case nameUnknown
-}
-
 extension Application {
-  private static let greatestNameLength = 100
-
   init(row: Row) throws {
     try self.init(id: row.get("id"), name: row.get("name"), secret: Secret(row.get("secret")))
   }
@@ -76,11 +59,5 @@ extension Storage {
         sql: "UPDATE application SET match_code = ? WHERE name = ?", arguments: [matchCodes.stored, name])
       guard db.changesCount == 1 else { throw ApplicationRefusal.nameUnknown }
     }
-  }
-}
-
-extension Application {
-  fileprivate static func isFit(_ name: String) -> Bool {
-    !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && DisplayText.sanitized(name) == name
   }
 }

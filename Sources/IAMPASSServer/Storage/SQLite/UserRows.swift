@@ -1,23 +1,11 @@
 import GRDB
 import IAMPASSProtocol
 
-/// A user of one application, known by the id that the application chose.
-struct User: Sendable {
-  /// Characters of an id.
-  static let greatestNameLength = 1_000
-
-  let id: Int64
-  let application: String
-  let name: String
-
+extension User {
   init(row: Row) throws {
     id = try row.get("id")
     application = try row.get("application")
     name = try row.get("name")
-  }
-
-  static func isFit(_ name: String) -> Bool {
-    !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")
   }
 
   /// The application's user with this number; nil if the number is another application's user.

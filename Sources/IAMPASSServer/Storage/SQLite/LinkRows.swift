@@ -1,19 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-/// A registration link, used once within its time. Its code is stored as a hash only.
-struct Link: Sendable {
-  /// Seconds.
-  static let lifetime: Int64 = 900
-
-  let codeHash: String
-  let user: Int64
-  let displayName: String
-  /// Made by `lost_user_mobile_device`: takes the place of whatever phone the user has.
-  let replacesPhone: Bool
-  let expiresAt: UnixTime
-  let isUsed: Bool
-
+extension Link {
   init(row: Row) throws {
     codeHash = try row.get("code_hash")
     user = try row.get("user")
@@ -22,8 +10,6 @@ struct Link: Sendable {
     expiresAt = try UnixTime(milliseconds: row.get("expires_at"))
     isUsed = try (row.get("used_at") as Int64?) != nil
   }
-
-  static func hash(of code: Secret) -> String { Digest.hexadecimal(Digest.sha256(code.exposedBytes)) }
 
   static func find(code: Secret, in db: Database) throws -> Link? {
     try Row.fetchOne(db, sql: "SELECT * FROM link WHERE code_hash = ?", arguments: [hash(of: code)])

@@ -1,0 +1,36 @@
+import IAMPASSProtocol
+
+/// Something that an administrator may be asked about later: who asked, from where, what was answered, when.
+public struct AuditEntry: Sendable {
+  /// Seconds for which entries are kept: 400 days.
+  static let lifetime: Int64 = 400 * 86_400
+
+  public let id: Int64
+  public let at: UnixTime
+  public let event: String
+  /// The names that have a value, in the order of the table: `application`, `user`, `phone`, `session`, `host`, …
+  public let details: [(name: String, value: String)]
+
+  static let names = [
+    "application", "user", "phone", "session", "host", "service", "account", "tty", "remote_host", "address",
+    "credential", "reason",
+  ]
+
+  public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
+
+  /// One line of JSON.
+  public var jsonLine: String {
+    let fixed = [
+      JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),
+    ]
+    let all =
+      fixed
+      + details.map { JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value)) }
+    return JSON.object(all).printed()
+  }
+
+  /// One line for people.
+  public var textLine: String {
+    ([at.text, event] + details.map { "\($0.name)=\(FieldText.quoted($0.value))" }).joined(separator: "  ")
+  }
+}

@@ -1,0 +1,70 @@
+import DeviceProtocol
+import GRDB
+import IAMPASSProtocol
+
+extension ApplicationSummary {
+  /// - Parameter id: nil for all, by their names.
+  static func find(_ id: String? = nil, in db: Database) throws -> [ApplicationSummary] {
+    let sql = """
+      SELECT application.*,
+        (SELECT count(*) FROM user WHERE user.application = application.id) AS users,
+        (SELECT count(*) FROM session WHERE session.application = application.id) AS all_sessions,
+        (SELECT count(*) FROM session WHERE session.application = application.id AND ended_at IS NULL
+          AND approved_at IS NOT NULL) AS live_sessions
+      FROM application WHERE ?1 IS NULL OR id = ?1 ORDER BY name
+      """
+    return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
+      try ApplicationSummary(
+        id: row.get("id"), name: row.get("name"), users: row.get("users"), liveSessions: row.get("live_sessions"),
+        allSessions: row.get("all_sessions"), settings: ApplicationSettings(row: row))
+    }
+  }
+}
+
+extension UserSummary {
+  private static let columns = """
+    SELECT user.*, phone.display_name, phone.registered_at, phone.presence FROM user
+    LEFT JOIN phone ON phone.user = user.id AND phone.cut_off_at IS NULL
+    """
+
+  private init(row: Row) throws {
+    let name: String = try row.get("name")
+    id = try row.get("id")
+    shownName = UserSummary.shown(name)
+    phone = try row.get("display_name")
+    registeredAt = try row.time("registered_at")
+    isAway = try (row.get("presence") as String?) == Presence.away.rawValue
+    lastUsedAt = try row.time("last_used_at")
+  }
+
+  /// A page of an application's users, after the one with this id.
+  static func page(of application: String, after id: Int64, in db: Database) throws -> [UserSummary] {
+    try Row.fetchAll(
+      db, sql: columns + " WHERE user.application = ? AND user.id > ? ORDER BY user.id LIMIT ?",
+      arguments: [application, id, pageLength]
+    ).map(UserSummary.init(row:))
+  }
+
+  static func find(_ id: Int64, of application: String, in db: Database) throws -> UserSummary? {
+    try Row.fetchOne(
+      db, sql: columns + " WHERE user.id = ? AND user.application = ?", arguments: [id, application]
+    ).map(UserSummary.init(row:))
+  }
+}
+
+extension SessionSummary {
+  /// - Parameter user: nil for everybody's.
+  static func live(of user: Int64? = nil, in db: Database) throws -> [SessionSummary] {
+    let sql = """
+      SELECT session.*, application.name AS application_name, phone.display_name FROM session
+      JOIN application ON application.id = session.application
+      LEFT JOIN phone ON phone.user = session.user AND phone.cut_off_at IS NULL
+      WHERE session.ended_at IS NULL AND session.approved_at IS NOT NULL AND (?1 IS NULL OR session.user = ?1)
+      ORDER BY session.approved_at DESC LIMIT ?2
+      """
+    return try Row.fetchAll(db, sql: sql, arguments: [user, greatestCount]).map { row in
+      try SessionSummary(
+        session: Session(row: row), application: row.get("application_name"), phone: row.get("display_name"))
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import IAMPASSProtocol
+
+/// A user of one application, known by the id that the application chose.
+struct User: Sendable {
+  /// Characters of an id.
+  static let greatestNameLength = 1_000
+
+  let id: Int64
+  let application: String
+  let name: String
+
+  static func isFit(_ name: String) -> Bool {
+    !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")
+  }
+}
