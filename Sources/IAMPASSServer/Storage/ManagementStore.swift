@@ -28,8 +28,8 @@ protocol ManagementStore: Sendable {
   /// The link with this code, used or expired or not; nil if there is none.
   func link(_ code: Secret) async throws -> (link: Link, application: String)?
 
-  /// Makes the phone the link's user's, and uses up the link, if `decide` says so. Two phones come one
-  /// after the other, and `decide` sees what the first one did.
+  /// Makes the phone the link's user's, and uses up the link, if `decide` says so. Two phones come one after
+  /// the other, and `decide` sees what the first one did.
   ///
   /// The phone takes the place of another, whose unanswered requests are closed.
   func register(

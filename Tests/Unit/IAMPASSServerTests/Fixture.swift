@@ -56,15 +56,18 @@ final class Fixture: Sendable {
   let service: SignInService
   let application: Application
 
-  /// - Parameter matchCodes: off unless the test is about codes.
+  /// - Parameters:
+  ///   - matchCodes: off unless the test is about codes.
+  ///   - wrap: what the service works with, around the engine's storage.
   init(
     publicURL: String? = nil, matchCodes: MatchCodes = .off,
-    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, engine: StorageEngine = .sqlite,
+    wrap: (any ServiceStorage) -> any ServiceStorage = { $0 }
   ) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
-    let storage = try Storage(folder: folder, clocks: clock.clocks)
+    let storage = try engine.open(in: folder, clock)
     application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)
-    service = Fixture.service(storage, folder, publicURL: try publicURL.map { try ServerURL($0) }, logger: logger)
+    service = Fixture.service(wrap(storage), folder, publicURL: try publicURL.map { try ServerURL($0) }, logger: logger)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -81,10 +84,10 @@ final class Fixture: Sendable {
   }
 
   private static func service(
-    _ storage: Storage, _ programs: String, publicURL: ServerURL?,
+    _ storage: any ServiceStorage, _ programs: String, publicURL: ServerURL?,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   ) -> SignInService {
-    SignInService(storage: storage, publicURL: publicURL, programs: programs, logger: logger)
+    SignInService(on: storage, publicURL: publicURL, programs: programs, logger: logger)
   }
 
   /// A service in a folder of its own, with a copy of the database.

@@ -1,0 +1,252 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// What ``ServiceStorage`` promises of nonces, sessions and time, for each engine, by the protocol alone.
+@Suite struct StorageContractTests {
+  private func nonce(_ value: String, owner: String = "host:a", at time: UnixTime) -> SignedNonce {
+    SignedNonce(owner: owner, value: value, forgetAt: time.advanced(seconds: SignatureCheck.nonceLifetime))
+  }
+
+  // MARK: Nonces
+
+  @Test(arguments: StorageEngine.allCases) func aNonceIsSpentOnceForEachOwner(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    #expect(try await room.storage.spend(nonce("7", at: room.now), at: room.now))
+    #expect(try await !room.storage.spend(nonce("7", at: room.now), at: room.now))
+    #expect(try await room.storage.spend(nonce("8", at: room.now), at: room.now))
+    #expect(try await room.storage.spend(nonce("7", owner: "host:b", at: room.now), at: room.now))
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func ofManyWhoSpendANonceAtOnceOneWins(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let (nonce, now) = (nonce("7", at: room.now), room.now)
+    let wins = try await room.wins { connection, _ in (try? await connection.spend(nonce, at: now)) == true }
+    #expect(wins == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aNonceStaysSpentForALaterProcessAndAfterHousekeeping(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let nonce = nonce("7", at: room.now)
+    #expect(try await room.storage.spend(nonce, at: room.now))
+    let later = try room.opened()
+    #expect(try await !later.spend(nonce, at: room.now))
+    room.clock.advance(seconds: 10 * 86_400)
+    try await later.forgetOld(at: room.now, wall: room.clock.now)
+    #expect(try await !later.spend(nonce, at: room.now))
+  }
+
+  @Test(arguments: StorageEngine.allCases) func theUseOfACredentialIsNoted(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let made = try await room.storage.createHostCredential(
+      named: "a", host: "h", of: room.application.id, at: room.now)
+    var nonce = nonce("7", at: room.now)
+    nonce.credential = made.id
+    _ = try await room.storage.spend(nonce, at: room.now)
+    #expect(try await room.storage.hostCredential(made.id, of: room.application.id)?.lastUsedAt == room.now)
+    #expect(try await room.storage.starter(made.id)?.credential?.lastUsedAt == room.now)
+    #expect(try await room.storage.starter("nobody") == nil)
+  }
+
+  // MARK: Starts
+
+  @Test(arguments: StorageEngine.allCases)
+  func aStartHasItsFactsAndStoresWhatTheRuleSays(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    _ = try await room.phone()
+    let session = try await room.started(room.ask())
+    let stored = try #require(await room.storage.session(session.id))
+    #expect(stored.lifecycle == session.lifecycle)
+    #expect(stored.secret == session.secret && stored.token == session.token)
+    guard case .not(.openRequest(let open, _)) = try await room.start(room.ask()).outcome else {
+      throw StorageRoom.NotStarted()
+    }
+    #expect(open.id == session.id)
+    #expect(try await room.storage.session(session.id)?.heldBack == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func ofManyStartsFromOneSourceAtOnceOneWins(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let wins = try await room.wins { connection, _ in (try? await room.started(room.ask(), on: connection)) != nil }
+    #expect(wins == 1)
+    #expect(try await room.storage.requests(for: phone)?.unended.map(\.heldBack) == [9])
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aRuleThatThrowsLeavesNothingBehind(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let credential = try await room.storage.createHostCredential(
+      named: "a", host: "h", of: room.application.id, at: room.now)
+    let earlier = try await room.started(
+      room.ask(by: credential, boot: SignedBoot(id: "first", signedAt: room.now.seconds)))
+    _ = try await room.answer(earlier.id, .approve, by: phone).get()
+    let events = try await room.events()
+    let mark = try await room.storage.mark()
+    let next = room.ask(by: credential, boot: SignedBoot(id: "second", signedAt: room.now.seconds))
+    await #expect(throws: StorageRoom.Thrown.self) {
+      try await room.storage.start(next, at: room.now) { _ in throw StorageRoom.Thrown() }
+    }
+    // The new boot had ended this session in the same step.
+    #expect(try await room.storage.session(earlier.id)?.lifecycle.isApproved == true)
+    #expect(try await room.events() == events)
+    #expect(try await room.storage.mark() == mark)
+    guard case .isNew(let ended)? = try await room.start(next).boot else { throw StorageRoom.NotStarted() }
+    #expect(ended.map(\.id) == [earlier.id])
+  }
+
+  // MARK: Answers
+
+  @Test(arguments: StorageEngine.allCases)
+  func ofManyAnswersAtOnceOneIsTaken(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let session = try await room.started(room.ask())
+    let taken = try await room.wins { connection, number in
+      let answer: DeviceAnswer = number % 2 == 0 ? .approve : .deny
+      return (try? await room.answer(session.id, answer, by: phone, on: connection).get()) != nil
+    }
+    #expect(taken == 1)
+    #expect(try await room.storage.keptAnswers(after: 0, limit: 10).count == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func theAnswerIsToldWhereTheComputerVerifiesIt(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let challenge = try #require(ApprovalChallenge.draw())
+    let session = try await room.started(room.ask(challenge: challenge))
+    #expect(try await room.storage.toldSession(session.id)?.approval == nil)
+    _ = try await room.answer(session.id, .approve, by: phone).get()
+    let approval = try #require(await room.storage.toldSession(session.id)?.approval)
+    #expect(approval["phone"]?.string == phone.id)
+    #expect(try await room.storage.collect(session.id, at: room.now)?.approval == approval)
+    _ = try await room.storage.logOut(session.id, at: room.now)
+    #expect(try await room.storage.toldSession(session.id)?.approval == nil)
+    let other = try await room.approved(by: phone, host: "web-2")
+    #expect(try await room.storage.toldSession(other.id)?.approval == nil)
+    #expect(try await room.storage.toldSession("nobody's") == nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aRefusedAnswerLeavesNothingBehind(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let session = try await room.started(room.ask())
+    let refused = try await room.storage.answer(session.id, by: phone, at: room.now) { _, _ in .failure(.cutOff) }
+    #expect(throws: Refusal.self) { try refused.get() }
+    await #expect(throws: StorageRoom.Thrown.self) {
+      try await room.storage.answer(session.id, by: phone, at: room.now) { _, _ in throw StorageRoom.Thrown() }
+    }
+    #expect(try await room.storage.session(session.id)?.lifecycle == session.lifecycle)
+    #expect(try await room.storage.keptAnswers(after: 0, limit: 10).isEmpty)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func anAnswerToSomebodyElsesSessionSeesNoSession(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let eve = try await room.phone(of: "eve")
+    _ = try await room.phone()
+    let session = try await room.started(room.ask())
+    let refused = try await room.answer(session.id, .approve, by: eve)
+    #expect(throws: Refusal.self) { try refused.get() }
+    #expect(try await room.storage.session(session.id)?.lifecycle.isUnanswered == true)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aSourceIsBlockedInTheStepOfTheAnswer(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let session = try await room.started(room.ask())
+    _ = try await room.answer(session.id, .notMe, by: phone).get()
+    guard case .not(.reason(.sourceBlocked)) = try await room.start(room.ask()).outcome else {
+      throw StorageRoom.NotStarted()
+    }
+    _ = try await room.started(room.ask(host: "web-2"))
+    room.clock.advance(seconds: SourceBlock.lifetime)
+    _ = try await room.started(room.ask())
+  }
+
+  // MARK: Steps
+
+  @Test(arguments: StorageEngine.allCases)
+  func aStepChangesAllOfItsSessionsOrNone(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    for host in ["web-1", "web-2", "web-3"] { _ = try await room.started(room.ask(host: host)) }
+    let now = room.now
+    let second = try #require(await room.storage.requests(for: phone)).unended[1].id
+    await #expect(throws: StorageRoom.Thrown.self) {
+      try await room.storage.changeSessions(.unendedOf(user: phone.user)) { session in
+        if session.id == second { throw StorageRoom.Thrown() }
+        session.lifecycle.seen(at: now)
+        return true
+      }
+    }
+    let statuses = try #require(await room.storage.requests(for: phone)).unended.map(\.lifecycle.status)
+    #expect(statuses == [.pending, .pending, .pending])
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func onlyWhatAStepSaysItChangedIsStored(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    _ = try await room.phone()
+    let now = room.now
+    let session = try await room.started(room.ask())
+    let change = try await room.storage.changeSession(session.id) { session in
+      session.lifecycle.close(.loggedOut, at: now)
+      return false
+    }
+    #expect(change?.isChanged == false)
+    #expect(try await room.storage.session(session.id)?.lifecycle == session.lifecycle)
+    #expect(try await room.storage.changeSession("nobody's") { _ in true } == nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases) func timeEndsWhatIsOverdueAndNothingElse(_ engine: StorageEngine)
+    async throws
+  {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let approved = try await room.approved(by: phone)
+    _ = try await room.storage.collect(approved.id, at: room.now)
+    let waiting = try await room.started(room.ask(host: "web-2"))
+    room.clock.advance(seconds: SessionLifecycle.answerTime)
+    #expect(try await room.storage.endOverdue(at: room.now).map(\.id) == [waiting.id])
+    #expect(try await room.storage.endOverdue(at: room.now).isEmpty)
+    #expect(try await room.storage.session(approved.id)?.lifecycle.isApproved == true)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func theMarkGrowsWithWhatHappensToASession(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    var marks = [try await room.storage.mark().counter]
+    let session = try await room.approved(by: phone)
+    marks.append(try await room.storage.mark().counter)
+    _ = try await room.storage.logOut(session.id, at: room.now)
+    marks.append(try await room.storage.mark().counter)
+    #expect(marks == marks.sorted() && Set(marks).count == 3)
+    #expect(try await room.opened().mark().counter == marks.last)
+  }
+
+  // MARK: Time
+
+  @Test(arguments: StorageEngine.allCases)
+  func serviceTimeDoesNotFollowTheWallClock(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let before = room.now
+    room.clock.step(seconds: -86_400)
+    #expect(room.now == before)
+    room.clock.advance(seconds: 5)
+    #expect(room.now == before.advanced(seconds: 5))
+    try await room.storage.keepTime()
+    room.clock.reboot(after: 60)
+    #expect(try room.opened().now() >= before.advanced(seconds: 5))
+  }
+}

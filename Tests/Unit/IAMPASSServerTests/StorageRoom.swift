@@ -1,0 +1,136 @@
+import DeviceProtocol
+import Foundation
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// The engines that keep the storage's contract: each runs every test of it. Another engine is another case.
+enum StorageEngine: String, CaseIterable, Sendable {
+  case sqlite
+
+  func open(in folder: String, _ clock: TestClock) throws -> any ServiceStorage {
+    switch self {
+    case .sqlite: try Storage(folder: folder, clocks: clock.clocks)
+    }
+  }
+}
+
+/// A storage with one application, seen through the protocol alone.
+final class StorageRoom: Sendable {
+  let engine: StorageEngine
+  let clock = TestClock()
+  let folder: String
+  let storage: any ServiceStorage
+  let application: Application
+
+  init(_ engine: StorageEngine) async throws {
+    self.engine = engine
+    folder = FileManager.default.temporaryDirectory.path + "/iampass-room-" + (try #require(Digest.randomIdentifier()))
+    storage = try engine.open(in: folder, clock)
+    application = try await storage.createApplication(named: "shop", matchCodes: .off, at: storage.now())
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  var now: UnixTime { storage.now() }
+
+  /// A further connection to the same database, as another process has one or a service after a restart.
+  func opened() throws -> any ServiceStorage { try engine.open(in: folder, clock) }
+
+  func addUser(_ name: String = "alice") async throws -> Int64 {
+    _ = try await storage.addUsers([name], to: application.id)
+    return try #require(await storage.user(name, of: application.id)).user.id
+  }
+
+  /// A link for the user, by whom it can be used.
+  func makeLink(for name: String = "alice", loss: PhoneLoss? = nil) async throws -> (code: Secret, stored: StoredLink?)
+  {
+    let code = Secret(try RandomValue.identifier())
+    let order = LinkOrder(
+      code: code, user: name, application: application.id, displayName: "Alice", loss: loss)
+    return (code, try await storage.makeLink(order, at: now))
+  }
+
+  /// A new phone of the user, who is added if need be.
+  func phone(of name: String = "alice") async throws -> ActingPhone {
+    let user = try await addUser(name)
+    let phone = try Self.newPhone()
+    let code = try await makeLink(for: name).code
+    _ = try await storage.register(phone, by: code, at: now, deciding: Self.unusedLink).get()
+    return ActingPhone(id: phone.id, user: user)
+  }
+
+  static func newPhone() throws -> NewPhone {
+    NewPhone(id: try RandomValue.identifier(), publicKey: "key", credential: nil, pinMAC: nil)
+  }
+
+  /// The shortest rule about links: each works once.
+  @Sendable static func unusedLink(_ facts: LinkFacts) -> Result<Link, Refusal> {
+    guard let link = facts.link, !link.isUsed else { return .failure(Refusal(status: 410, reason: .linkUsed)) }
+    return .success(link)
+  }
+
+  func ask(
+    for user: String = "alice", host: String = "web-1", by credential: HostCredential? = nil, boot: SignedBoot? = nil,
+    challenge: ApprovalChallenge? = nil
+  ) -> StartAsk {
+    StartAsk(
+      user: user, starter: Starter(application: application, credential: credential), client: .unknown,
+      methods: AuthenticationMethod.allCases, duration: 3_600, context: SignInContext(host: host), hasContext: true,
+      challenge: challenge, matchCode: nil, boot: boot)
+  }
+
+  /// - Parameter connection: nil: the room's own.
+  func start(_ ask: StartAsk, on connection: (any ServiceStorage)? = nil) async throws -> SessionStart {
+    let now = now
+    return try await (connection ?? storage).start(ask, at: now) { record in
+      StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+    }
+  }
+
+  func started(_ ask: StartAsk, on connection: (any ServiceStorage)? = nil) async throws -> Session {
+    guard case .started(let session, _) = try await start(ask, on: connection).outcome else { throw NotStarted() }
+    return session
+  }
+
+  /// A session that the phone approved.
+  func approved(by phone: ActingPhone, for user: String = "alice", host: String = "web-1") async throws -> Session {
+    let session = try await started(ask(for: user, host: host))
+    return try await answer(session.id, .approve, by: phone).get()
+  }
+
+  /// - Parameter connection: nil: the room's own.
+  func answer(
+    _ id: String, _ answer: DeviceAnswer, by phone: ActingPhone, on connection: (any ServiceStorage)? = nil
+  ) async throws -> Result<Session, Refusal> {
+    let now = now
+    let stored = try #require(await storage.phone(phone.id))
+    return try await (connection ?? storage).answer(id, by: phone, at: now) { facts, session in
+      guard facts.isLive else { return .failure(.cutOff) }
+      guard var session else { return .failure(Refusal(status: 404, reason: .unknownRequest)) }
+      guard session.lifecycle.answer(answer, at: now) == .taken else {
+        return .failure(Refusal(status: 409, reason: .alreadyAnswered))
+      }
+      let kept = KeptAnswer(
+        session: session.id, phone: stored, statement: "{}", signature: "s", context: "{}", assertion: nil)
+      return .success(TakenAnswer(session: session, counter: nil, kept: kept))
+    }
+  }
+
+  /// How many of ten attempts win that are made at once, as at two servers of one database.
+  func wins(_ attempt: @escaping @Sendable (any ServiceStorage, Int) async -> Bool) async throws -> Int {
+    let connections = [storage, try opened()]
+    return await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<10 { group.addTask { await attempt(connections[number % 2], number) } }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+  }
+
+  /// The events of the audit, the oldest first.
+  func events() async throws -> [String] { try await storage.auditEntries(after: 0, limit: 1_000).map(\.event) }
+
+  struct NotStarted: Error {}
+  /// What a rule throws when a test wants it to.
+  struct Thrown: Error {}
+}
