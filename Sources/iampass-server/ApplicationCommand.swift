@@ -35,8 +35,8 @@ struct ApplicationCreate: AsyncParsableCommand {
   func run() async throws {
     try await explaining {
       // What is wrong with it, the storage says.
-      let isNew = (try? Storage.isThere(in: data)) == false
-      let storage = try Storage(folder: data)
+      let isNew = (try? SQLiteStorage.isThere(in: data)) == false
+      let storage = try SQLiteStorage(folder: data)
       // A mistyped directory would be one more service, which nothing asks.
       if isNew { Notice.tell("there was no database in \(data): made a new one") }
       do {
@@ -85,7 +85,7 @@ struct ApplicationSet: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      let storage = try Storage(existing: data)
+      let storage = try SQLiteStorage(existing: data)
       do {
         try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode)
       } catch let refusal as ApplicationRefusal {

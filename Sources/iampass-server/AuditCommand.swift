@@ -27,7 +27,7 @@ struct AuditCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      let storage = try Storage(existing: data)
+      let storage = try SQLiteStorage(existing: data)
       if answers { return try await printAnswers(of: storage) }
       var last: Int64 = 0
       while true {
@@ -39,7 +39,7 @@ struct AuditCommand: AsyncParsableCommand {
     }
   }
 
-  private func printAnswers(of storage: Storage) async throws {
+  private func printAnswers(of storage: SQLiteStorage) async throws {
     var last: Int64 = 0
     while true {
       let kept = try await storage.keptAnswers(after: last)

@@ -13,6 +13,6 @@ struct BackupCommand: AsyncParsableCommand {
   var data: String
 
   func run() async throws {
-    try await explaining { try await Storage(existing: data).backUp(to: file) }
+    try await explaining { try await SQLiteStorage(existing: data).backUp(to: file) }
   }
 }

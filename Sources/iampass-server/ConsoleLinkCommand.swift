@@ -21,7 +21,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
   func run() async throws {
     let given = try publicURL.map(ServerURL.init(ofOption:))
     let link = try await explaining {
-      let storage = try Storage(existing: data)
+      let storage = try SQLiteStorage(existing: data)
       let known = try await storage.serviceAddress().flatMap { try? ServerURL($0) }
       guard let address = given ?? known else { throw CommandProblem.noAddress }
       return address.route(["console", "enter", try await storage.createConsoleLink(at: storage.now()).exposedValue])

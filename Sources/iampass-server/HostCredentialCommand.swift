@@ -22,10 +22,10 @@ struct HostCredentialOptions: ParsableArguments {
 
   /// Runs `work` on the storage; its refusals are told with these names.
   func managing<Value>(
-    name: String = "", host: String = "", _ work: (Storage) async throws -> Value
+    name: String = "", host: String = "", _ work: (SQLiteStorage) async throws -> Value
   ) async throws -> Value {
     try await explaining {
-      let storage = try Storage(existing: data)
+      let storage = try SQLiteStorage(existing: data)
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
         throw CommandProblem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),

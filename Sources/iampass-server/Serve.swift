@@ -98,8 +98,8 @@ struct Serve: AsyncParsableCommand {
     signal(SIGHUP, SIG_IGN)
   }
 
-  private func openStorage(_ logger: Logger) async throws -> Storage {
-    let storage = try Storage(folder: data)
+  private func openStorage(_ logger: Logger) async throws -> SQLiteStorage {
+    let storage = try SQLiteStorage(folder: data)
     try storage.checkWhole()
     if try await storage.beginWithCopy() {
       logger.warning(
@@ -110,7 +110,7 @@ struct Serve: AsyncParsableCommand {
   }
 
   private func makeService(
-    _ storage: Storage, _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
+    _ storage: SQLiteStorage, _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
   ) throws -> SignInService {
     SignInService(
       storage: storage, publicURL: addresses.publicURL, longestWait: longestWait,

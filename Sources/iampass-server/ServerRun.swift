@@ -12,7 +12,7 @@ struct ServerRun: Sendable {
   private static let closeTime = 500
 
   let service: SignInService
-  let storage: Storage
+  let storage: SQLiteStorage
   let tls: TLSFiles
   /// The file of the certificate, for the log.
   let certificate: String

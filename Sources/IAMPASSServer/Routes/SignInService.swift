@@ -23,7 +23,7 @@ public struct SignInService: Sendable {
   ///   - programs: the folder of the programs that may send registration links.
   ///   - certificateEnd: when the certificate that is shown ends.
   public init(
-    storage: Storage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
+    storage: SQLiteStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
     proxies: TrustedProxies = .init(), programs: String = SignInService.usualPrograms, logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
   ) {

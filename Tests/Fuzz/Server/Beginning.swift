@@ -18,10 +18,10 @@ struct Beginning {
 
   struct Refused: Error { let reply: String }
 
-  private let storage: Storage
+  private let storage: SQLiteStorage
   private let service: SignInService
 
-  init(_ storage: Storage) {
+  init(_ storage: SQLiteStorage) {
     self.storage = storage
     service = SignInService.quiet(storage)
   }

@@ -27,12 +27,12 @@ final class World {
   let requests: [OpenRequest]
   private let folder = ScratchFolder.path
   private let template: String
-  private var storage: Storage
+  private var storage: SQLiteStorage
   private var restored = 0
 
   private init() {
     do {
-      storage = try Storage(folder: folder + "/0", clocks: World.clocks)
+      storage = try SQLiteStorage(folder: folder + "/0", clocks: World.clocks)
       let storage = storage
       template = folder + "/template"
       let template = template
@@ -75,7 +75,7 @@ final class World {
       let next = folder + "/\(restored)"
       try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
       try FileManager.default.copyItem(atPath: template, toPath: next + "/iampass.sqlite")
-      storage = try Storage(folder: next, clocks: World.clocks)
+      storage = try SQLiteStorage(folder: next, clocks: World.clocks)
     } catch { fatalError("the world is not restored: \(error)") }
   }
 
@@ -102,7 +102,7 @@ final class World {
 }
 
 extension SignInService {
-  static func quiet(_ storage: Storage, publicURL: ServerURL? = nil) -> SignInService {
+  static func quiet(_ storage: SQLiteStorage, publicURL: ServerURL? = nil) -> SignInService {
     SignInService(
       storage: storage, publicURL: publicURL, longestWait: 0, programs: "/nonexistent",
       logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })

@@ -110,7 +110,7 @@ import Testing
   @Test(arguments: deeds) func leavesEveryTableAsItWas(_ deed: Deed) async throws {
     let room = try await StorageRoom(.sqlite)
     let act = try await deed.prepare(room)
-    let storage = try #require(room.storage as? Storage)
+    let storage = try #require(room.storage as? SQLiteStorage)
     try await storage.write(Refusals.install)
     var refused = 0
     while true {

@@ -75,12 +75,13 @@ final class Fixture: Sendable {
   /// A second service in the same directory, as after a restart.
   func restarted(publicURL: String? = nil) throws -> SignInService {
     Fixture.service(
-      try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: try publicURL.map { try ServerURL($0) })
+      try SQLiteStorage(folder: folder, clocks: clock.clocks), folder,
+      publicURL: try publicURL.map { try ServerURL($0) })
   }
 
   /// A second service in its own directory, with a given database.
   func service(in folder: String) throws -> SignInService {
-    Fixture.service(try Storage(folder: folder, clocks: clock.clocks), folder, publicURL: nil)
+    Fixture.service(try SQLiteStorage(folder: folder, clocks: clock.clocks), folder, publicURL: nil)
   }
 
   private static func service(
@@ -203,8 +204,8 @@ final class Fixture: Sendable {
 
 extension SignInService {
   /// The service's storage as SQLite's, for tests that look into the database itself.
-  var storage: Storage {
-    guard let storage = core.storage as? Storage else { fatalError("the service's storage is not SQLite's") }
+  var storage: SQLiteStorage {
+    guard let storage = core.storage as? SQLiteStorage else { fatalError("the service's storage is not SQLite's") }
     return storage
   }
 }

@@ -232,7 +232,7 @@ import Testing
     #expect(await fixture.respond(try poll(fixture)).status == 200)
     fixture.clock.step(seconds: 5 * Self.hour)
     fixture.clock.advance(seconds: 10)
-    let beside = try Storage(existing: fixture.folder, clocks: fixture.clock.clocks)
+    let beside = try SQLiteStorage(existing: fixture.folder, clocks: fixture.clock.clocks)
     #expect(beside.now() == fixture.service.storage.now())
   }
 
@@ -254,7 +254,7 @@ import Testing
       try db.execute(sql: "INSERT INTO audit (at, event) VALUES (?, 'asked')", arguments: [now.milliseconds])
     }
     try before.close()
-    let storage = try Storage(folder: folder, clocks: clock.clocks)
+    let storage = try SQLiteStorage(folder: folder, clocks: clock.clocks)
     #expect(storage.now() == now)
     let isSpentAgain = try await storage.write { db in
       try SpentNonces.prune(at: now, wall: now, in: db)

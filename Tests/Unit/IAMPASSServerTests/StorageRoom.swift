@@ -11,7 +11,7 @@ enum StorageEngine: String, CaseIterable, Sendable {
 
   func open(in folder: String, _ clock: TestClock) throws -> any ServiceStorage {
     switch self {
-    case .sqlite: try Storage(folder: folder, clocks: clock.clocks)
+    case .sqlite: try SQLiteStorage(folder: folder, clocks: clock.clocks)
     }
   }
 }

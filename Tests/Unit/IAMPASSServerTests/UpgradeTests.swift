@@ -45,7 +45,7 @@ import Testing
         })
     }
 
-    func upgraded() throws -> Storage { try Storage(folder: folder, clocks: clock.clocks) }
+    func upgraded() throws -> SQLiteStorage { try SQLiteStorage(folder: folder, clocks: clock.clocks) }
   }
 
   @Test func nothingStoredIsLostOrChanged() async throws {
@@ -129,7 +129,7 @@ import Testing
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
       try FileManager.default.moveItem(atPath: copy, toPath: folder + Self.fileName)
-      storage = try Storage(folder: folder, clocks: released.clock.clocks)
+      storage = try SQLiteStorage(folder: folder, clocks: released.clock.clocks)
       #expect(try await storage.beginWithCopy())
       #expect(try await storage.auditEntries(after: 0).map(\.textLine) == before)
       let marks = try await storage.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM restored_copy") }

@@ -25,7 +25,7 @@ extension Application {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// A new application. Its secret is to be shown this one time.
   public func createApplication(
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime

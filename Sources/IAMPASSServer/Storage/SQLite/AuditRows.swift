@@ -23,7 +23,7 @@ extension AuditEntry {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// Entries with greater ids, the oldest first: for reading all of them in portions.
   public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
     try await read { db in

@@ -64,7 +64,7 @@ extension ConsoleAccess {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// The code of a new link into the console. It works once, within ten minutes.
   public func createConsoleLink(at now: UnixTime) async throws -> Secret {
     let code = Secret(try RandomValue.identifier())

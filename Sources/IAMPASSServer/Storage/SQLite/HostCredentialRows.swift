@@ -83,7 +83,7 @@ extension Session {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
   public func createHostCredential(
     named name: String, host: String, of application: String, at now: UnixTime

@@ -38,7 +38,7 @@ enum RestoredCopy {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// Whether the database is a copy that no service has worked with before; to be asked once, before the first request.
   public func beginWithCopy() async throws -> Bool {
     // Nothing is written at other starts, which then wait for no other process.

@@ -22,7 +22,7 @@ public struct BackupError: Error, Sendable {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// Writes one consistent copy of everything to a new file, 0600, while the service may be running.
   ///
   /// The file has its name only once it is whole and on disk.

@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-extension Storage: ConsoleStore {
+extension SQLiteStorage: ConsoleStore {
   func isUsable(consoleLink code: Secret, at now: UnixTime) async throws -> Bool {
     try await read { try ConsoleAccess.isUsable(link: code, at: now, in: $0) }
   }

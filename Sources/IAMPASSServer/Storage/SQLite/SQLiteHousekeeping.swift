@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-extension Storage: HousekeepingStore {
+extension SQLiteStorage: HousekeepingStore {
   func forgetOld(at now: UnixTime, wall: UnixTime) async throws {
     try await write { db in
       try SpentNonces.prune(at: now, wall: wall, in: db)

@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-extension Storage: ManagementStore {
+extension SQLiteStorage: ManagementStore {
   func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
     try await write { db in
       var created: [String] = []

@@ -2,7 +2,7 @@ import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
-extension Storage: PhoneStore {
+extension SQLiteStorage: PhoneStore {
   func phone(_ id: String) async throws -> Phone? { try await read { try Phone.find(id, in: $0) } }
 
   func markPage(of phone: String) async throws { try await note { try Phone.markPage(phone, in: $0) } }
@@ -69,7 +69,7 @@ extension Storage: PhoneStore {
 }
 
 // Push messages.
-extension Storage {
+extension SQLiteStorage {
   func pushToken() async throws -> PushToken { try await read { try PushBook.token(in: $0) } }
 
   func bell(of user: Int64) async throws -> PhoneBell? { try await read { try PushBook.bell(of: user, in: $0) } }
@@ -88,7 +88,7 @@ extension Storage {
 }
 
 // Silence.
-extension Storage {
+extension SQLiteStorage {
   func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
     try await read { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
   }

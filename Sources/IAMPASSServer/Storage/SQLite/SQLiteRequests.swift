@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-extension Storage: RequestStore {
+extension SQLiteStorage: RequestStore {
   func starter(_ id: String) async throws -> Starter? { try await read { try Starter.find(id, in: $0) } }
 
   func settings(of application: String) async throws -> ApplicationSettings {

@@ -2,7 +2,7 @@ import DeviceProtocol
 import GRDB
 import IAMPASSProtocol
 
-extension Storage: SessionStore {
+extension SQLiteStorage: SessionStore {
   func session(_ id: String) async throws -> Session? { try await read { try Session.find(id: id, in: $0) } }
 
   func toldSession(_ id: String) async throws -> ToldSession? {

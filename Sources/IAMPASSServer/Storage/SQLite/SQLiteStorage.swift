@@ -2,11 +2,11 @@ import GRDB
 import Glibc
 import IAMPASSProtocol
 
-/// The service's state in one SQLite file.
+/// ``ServiceStorage`` in one SQLite file.
 ///
 /// A commit is in the write-ahead log, and that on the disk, before a reply leaves: neither `kill -9` nor a power cut
 /// undoes what was said. Several processes may work on one directory: `application create` beside a running service.
-public struct Storage: Sendable {
+public struct SQLiteStorage: Sendable {
   /// How long a write waits for another process, in seconds; with its turn among others it waits twice as long at most.
   private static let busyTime = 5.0
   private static let fileName = "iampass.sqlite"
@@ -20,8 +20,8 @@ public struct Storage: Sendable {
 
   /// Opens the database that a service already has in `folder`.
   public init(existing folder: String, clocks: MachineClocks = .system) throws {
-    guard try Storage.isThere(in: folder) else {
-      throw StorageError(.noDatabase, path: folder + "/" + Storage.fileName)
+    guard try SQLiteStorage.isThere(in: folder) else {
+      throw StorageError(.noDatabase, path: folder + "/" + SQLiteStorage.fileName)
     }
     try self.init(folder: folder, clocks: clocks)
   }
@@ -40,11 +40,11 @@ public struct Storage: Sendable {
   ///
   /// - Parameter clocks: the machine's; others in tests.
   public init(folder: String, clocks: MachineClocks = .system) throws {
-    try Storage.prepareFolder(folder)
-    let path = folder + "/" + Storage.fileName
-    try Storage.prepareFile(path)
+    try SQLiteStorage.prepareFolder(folder)
+    let path = folder + "/" + SQLiteStorage.fileName
+    try SQLiteStorage.prepareFile(path)
     var configuration = Configuration()
-    configuration.busyMode = .timeout(Storage.busyTime)
+    configuration.busyMode = .timeout(SQLiteStorage.busyTime)
     configuration.label = "iampass"
     // This trusts as little of a damaged page as possible.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
@@ -91,7 +91,9 @@ public struct Storage: Sendable {
     return try await Task.detached { [pool, lock, alarm, syncing] in
       try await pool.writeWithoutTransaction { db in
         // In turn each would wait its whole time for another process, and the last one for minutes.
-        if lock.hasOutlasted(arrival, by: .seconds(Storage.busyTime)) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        if lock.hasOutlasted(arrival, by: .seconds(SQLiteStorage.busyTime)) {
+          throw DatabaseError(resultCode: .SQLITE_BUSY)
+        }
         try syncing.become(mode, of: db)
         let changes = db.totalChangesCount
         let value = try lock.watching { try db.transaction(work) }

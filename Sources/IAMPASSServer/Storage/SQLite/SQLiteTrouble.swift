@@ -16,6 +16,6 @@ extension StorageTrouble {
   }
 }
 
-extension Storage: ServiceStorage {
+extension SQLiteStorage: ServiceStorage {
   func trouble(behind error: any Error) -> StorageTrouble { StorageTrouble(error) }
 }

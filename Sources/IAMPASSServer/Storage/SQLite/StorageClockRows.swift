@@ -37,7 +37,7 @@ extension StorageClock.Anchor {
   }
 }
 
-extension Storage {
+extension SQLiteStorage {
   /// Service time: see ``StorageClock``.
   public func now() -> UnixTime { clock.now() }
 
