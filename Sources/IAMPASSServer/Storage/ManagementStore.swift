@@ -15,7 +15,7 @@ protocol ManagementStore: Sendable {
   /// The application's user of this name; nil if there is none.
   func user(_ name: String, of application: String) async throws -> UserRecord?
 
-  /// The application's user with this number; nil if the number is another application's user, or nobody's.
+  /// The application's user with this number; nil if the application has no such user.
   func managed(_ id: Int64, of application: String) async throws -> UserRecord?
 
   /// Makes the user's only link that works, and cuts a lost phone off with what that ends.

@@ -13,6 +13,7 @@ final class LosingStorage: ServiceStorage {
   private struct State {
     var calls = 0
     var lost: String?
+    var isDown = false
   }
 
   let inner: any ServiceStorage
@@ -27,18 +28,21 @@ final class LosingStorage: ServiceStorage {
     self.moment = moment
   }
 
+  /// Loses every connection from now on, or gives them back.
+  func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
+
   /// The call at which the connection was lost; nil while it has not been.
   var lost: String? { state.withLock(\.lost) }
 
   private func call<Value>(
     _ name: String = #function, _ work: (any ServiceStorage) async throws -> Value
   ) async throws -> Value {
-    let isLost = state.withLock { state in
+    let (isLost, isDown) = state.withLock { state in
       defer { state.calls += 1 }
       if state.calls == number { state.lost = name }
-      return state.calls == number
+      return (state.calls == number, state.isDown)
     }
-    if isLost, moment == .before { throw ConnectionLost() }
+    if isDown || isLost && moment == .before { throw ConnectionLost() }
     let value = try await work(inner)
     if isLost { throw ConnectionLost() }
     return value

@@ -1,5 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
+import Logging
 import Testing
 
 @testable import IAMPASSServer
@@ -53,6 +54,54 @@ import Testing
   }
 }
 
+extension LostConnectionTests {
+  @Test(arguments: StorageEngine.allCases)
+  func whoIsHeldMeanwhileIsToldAndAsksAgain(_ engine: StorageEngine) async throws {
+    let play = try await SignInPlay(engine, losing: .max, .before)
+    let service = play.fixture.service
+    let (session, phone) = try await play.waiting()
+    let count = 40
+    let replies = try await withThrowingTaskGroup(of: ServiceReply.self) { group in
+      for _ in 0..<count {
+        let request = try play.fixture.signed(
+          "GET", session.statusURL, by: session, headers: [(name: "Prefer", value: "wait=20")])
+        group.addTask { await service.respond(to: request) }
+      }
+      try await untilHeld(service, count: count)
+      play.losing.setDown(true)
+      service.board.changed(.session(try #require(session.name)))
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(replies.count == count)
+    #expect(replies.allSatisfy { $0.status == 503 && $0.reason == "STORAGE_UNAVAILABLE" })
+    play.losing.setDown(false)
+    try await play.approve(session, with: phone)
+    try await play.expect(.active, of: session)
+  }
+
+  /// Another server, or the same after a restart.
+  @Test(arguments: StorageEngine.allCases)
+  func aSignInGoesOnAtAnotherService(_ engine: StorageEngine) async throws {
+    let play = try await SignInPlay(engine, losing: .max, .before)
+    let (session, phone) = try await play.waiting()
+    play.losing.setDown(true)
+    let other = SignInService(
+      on: try engine.open(in: play.fixture.folder, play.fixture.clock), publicURL: nil,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let listed = await other.respond(to: TestPhone.request(DeviceRoute.requests, try phone.askBody(.requests)))
+    let open = try #require(RequestsReply(parsing: listed.body).requests.first)
+    let answer = TestPhone.request(DeviceRoute.answer, try phone.answerBody(.approve, to: open))
+    #expect(await play.fixture.respond(answer).status == 503)
+    #expect(await other.respond(to: answer).status == 200)
+    let request = try play.fixture.signed("GET", session.statusURL, by: session)
+    #expect(await play.fixture.respond(request).status == 503)
+    #expect(try StatusReply(parsing: await other.respond(to: request).body).status == .active)
+    play.losing.setDown(false)
+    #expect(await play.fixture.respond(request).reason == "NONCE_REPLAYED")
+    #expect(await play.fixture.respond(answer).reason == "ALREADY_ANSWERED")
+  }
+}
+
 /// One sign-in, from the user to the logout. Its requests are sent again after a 503, as clients do.
 private final class SignInPlay: Sendable {
   let losing: LosingStorage
@@ -64,11 +113,7 @@ private final class SignInPlay: Sendable {
   }
 
   func perform() async throws {
-    let shop = fixture.application.id
-    let users = UsersRequest(users: ["alice"]).encoded()
-    #expect(try await ask { try self.fixture.signed("POST", "/management/add_users/\(shop)", users) }.status == 201)
-    let phone = try await register()
-    let session = try await start()
+    let (session, phone) = try await waiting()
     try await approve(session, with: phone)
     try await expect(.active, of: session)
     try await move(.leave, phone)
@@ -78,6 +123,15 @@ private final class SignInPlay: Sendable {
     #expect(try await ask { try self.fixture.signed("POST", session.logoutURL, by: session) }.status == 200)
     try await expect(.closed, of: session)
     #expect(try await losing.inner.keptAnswers(after: 0, limit: 10).count == 1)
+  }
+
+  /// A request that waits for the phone's answer.
+  func waiting() async throws -> (StartedSession, TestPhone) {
+    let shop = fixture.application.id
+    let users = UsersRequest(users: ["alice"]).encoded()
+    #expect(try await ask { try self.fixture.signed("POST", "/management/add_users/\(shop)", users) }.status == 201)
+    let phone = try await register()
+    return (try await start(), phone)
   }
 
   /// The reply that a client works with in the end.
@@ -137,7 +191,7 @@ private final class SignInPlay: Sendable {
     return try await fixture.started("alice")
   }
 
-  private func approve(_ session: StartedSession, with phone: TestPhone) async throws {
+  func approve(_ session: StartedSession, with phone: TestPhone) async throws {
     let listed = try await ask { TestPhone.request(DeviceRoute.requests, try phone.askBody(.requests)) }
     let open = try RequestsReply(parsing: listed.body).requests
     #expect(open.map(\.session) == [session.name])
@@ -151,7 +205,7 @@ private final class SignInPlay: Sendable {
     #expect(try await ask { TestPhone.request(DeviceRoute.presence, try phone.askBody(purpose)) }.status == 200)
   }
 
-  private func expect(_ status: SessionStatus, of session: StartedSession) async throws {
+  func expect(_ status: SessionStatus, of session: StartedSession) async throws {
     let reply = try await ask { try self.fixture.signed("GET", session.statusURL, by: session) }
     #expect(reply.status == 200)
     #expect(try StatusReply(parsing: reply.body).status == status)

@@ -131,7 +131,7 @@ import Testing
     #expect(try await room.storage.toldSession(session.id)?.approval == nil)
     let other = try await room.approved(by: phone, host: "web-2")
     #expect(try await room.storage.toldSession(other.id)?.approval == nil)
-    #expect(try await room.storage.toldSession("nobody's") == nil)
+    #expect(try await room.storage.toldSession("unknown") == nil)
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -205,7 +205,7 @@ import Testing
     }
     #expect(change?.isChanged == false)
     #expect(try await room.storage.session(session.id)?.lifecycle == session.lifecycle)
-    #expect(try await room.storage.changeSession("nobody's") { _ in true } == nil)
+    #expect(try await room.storage.changeSession("unknown") { _ in true } == nil)
   }
 
   @Test(arguments: StorageEngine.allCases) func timeEndsWhatIsOverdueAndNothingElse(_ engine: StorageEngine)
