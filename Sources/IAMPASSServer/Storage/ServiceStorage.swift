@@ -5,10 +5,13 @@
 /// meanwhile, in this process or in another on the same database. What it reads, decides and stores belongs to that one
 /// step, so that of two requests for one thing there is one winner. A nonce, a link and an answer are such things.
 ///
-/// **Rules.** An engine decides nothing. If a step depends on a rule, the caller passes the rule as a closure over
-/// values: ``StartPolicy``, ``SignedAnswer``, ``SessionLifecycle``. The engine reads the values, asks the rule and
-/// stores what it says. It asks in the step itself, and once for each value unless the database has the whole step
-/// repeated; so a rule has no effect of its own. If a rule throws, nothing is stored.
+/// **Rules.** An engine does not decide on sign-ins. If a step depends on a rule, the caller passes the rule as a closure
+/// over values, such as ``StartPolicy`` and ``SignedAnswer``. The engine reads the values, asks the rule in the step
+/// itself, and stores what the rule says. A database may have the whole step repeated, and then the rule is asked again:
+/// so a rule has no effect of its own. If a rule throws, nothing is stored.
+///
+/// **Sessions.** Some operations end sessions, as a lost phone does: each says which ones. An engine ends them by
+/// ``SessionLifecycle``, like everything else that happens to a session.
 ///
 /// **Nothing that was said is lost.** When an operation returns, what it stored outlives `kill -9` and a power cut. The
 /// few operations that say so keep that promise for `kill -9` alone: what they store means nothing without a later

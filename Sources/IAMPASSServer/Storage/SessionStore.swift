@@ -4,7 +4,7 @@ import IAMPASSProtocol
 /// The sign-in sessions: started, answered, changed.
 ///
 /// What becomes of a session is decided by the rules that the caller passes: ``StartPolicy``, ``SignedAnswer`` and
-/// ``SessionLifecycle``. An engine reads what a rule needs, asks it once, and stores what it says, all in one step.
+/// ``SessionLifecycle``. An engine reads what a rule needs, asks the rule, and stores what it says, all in one step.
 protocol SessionStore: Sendable {
   /// The session with this id, as last stored; nil if there is none.
   func session(_ id: String) async throws -> Session?
@@ -17,7 +17,7 @@ protocol SessionStore: Sendable {
   /// Before that it ends what the computer opened before its restart, if `ask` has a signed boot and a usable host
   /// credential: those sessions must not stand in the way of this request.
   ///
-  /// - Parameter decide: asked once, after the boot was noted. What it throws undoes that, too.
+  /// - Parameter decide: asked after the boot was noted. What it throws undoes that, too.
   func start(
     _ ask: StartAsk, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
