@@ -130,8 +130,7 @@ struct SessionChecks {
         damaged += 1
         continue
       }
-      let isAlive = record.binding.map(\.leader.isAlive) ?? (record.process.isAlive || record.parent.isAlive)
-      if record.isReleased || !isAlive { leftOver += 1 }
+      if record.isReleased || Self.isGone(record) { leftOver += 1 }
     }
     var findings: [Finding] = []
     if damaged > 0 {
@@ -150,6 +149,12 @@ struct SessionChecks {
       findings.append(Finding(.ok, .sessions, "no session is left over (\(names.count) recorded)"))
     }
     return findings
+  }
+
+  /// Whether nothing runs that the record is of. A process that cannot be looked at counts as running, as it does for the
+  /// helper.
+  private static func isGone(_ record: SessionRecord) -> Bool {
+    (record.binding.map { [$0.leader] } ?? [record.process, record.parent]).allSatisfy { $0.presence == .gone }
   }
 
   private static func names(in folder: String) -> [String]? {
