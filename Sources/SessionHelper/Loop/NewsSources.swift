@@ -17,9 +17,19 @@ struct NewsSources {
   /// Passes over a source from now on.
   mutating func ignore(_ source: Source) { entries[source.rawValue].fd = -1 }
 
+  /// Milliseconds: how long a wait that the kernel refuses lasts all the same, at most.
+  private static let pauseAfterFailure: Int64 = 1_000
+
+  /// A poll(2) that fails (ENOMEM) finds no news, and takes its time all the same: otherwise the loop would spin until
+  /// the kernel has memory again.
+  ///
   /// - Returns: whether some source has news.
   mutating func wait(milliseconds: Int64) -> Bool {
-    poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds)) > 0
+    let count = poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds))
+    guard count < 0 else { return count > 0 }
+    for place in entries.indices { entries[place].revents = 0 }
+    if errno != EINTR { usleep(UInt32(min(max(milliseconds, 0), Self.pauseAfterFailure)) * 1_000) }
+    return false
   }
 
   /// The events that the last wait found at a source; 0 if it found none.
