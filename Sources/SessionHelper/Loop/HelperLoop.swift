@@ -66,8 +66,8 @@ public final class HelperLoop {
     if ProcessIdentity(pid: 1) == nil {
       log.write(LOG_ERR, "/proc shows no other processes (hidepid?): nobody can be logged out")
     }
-    let signals = try Self.signals()
-    defer { close(signals) }
+    let signals = try HelperSignals()
+    defer { signals.close() }
     // A worker that has gone is noticed by its socket.
     signal(SIGPIPE, SIG_IGN)
     while !mustStop {
@@ -76,16 +76,6 @@ public final class HelperLoop {
     }
     sd_notify(0, "STOPPING=1")
     pipeline?.stop()
-  }
-
-  private static func signals() throws(HelperError) -> Int32 {
-    var set = sigset_t()
-    sigemptyset(&set)
-    for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
-    guard sigprocmask(SIG_BLOCK, &set, nil) == 0 else { throw .system(errno) }
-    let descriptor = signalfd(-1, &set, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
-    guard descriptor >= 0 else { throw .system(errno) }
-    return descriptor
   }
 
   // MARK: One round
@@ -206,9 +196,9 @@ public final class HelperLoop {
 
   // MARK: Waiting
 
-  private func wait(_ signals: Int32) {
+  private func wait(_ signals: HelperSignals) {
     var sources = NewsSources()
-    sources.listen(to: .signals, by: signals)
+    sources.listen(to: .signals, by: signals.descriptor)
     sources.listen(to: .recordFolder, by: folderWatch.descriptor)
     sources.listen(to: .processes, by: processWatch.descriptor)
     sources.listen(to: .bus, by: logind.descriptor, for: Int16(truncatingIfNeeded: logind.interest))
@@ -225,7 +215,7 @@ public final class HelperLoop {
       }
       nextRead = BootTime.milliseconds() + Self.readTime
     }
-    if sources.news(of: .signals) != 0 { takeSignals(signals) }
+    if sources.news(of: .signals) != 0 { take(signals.orders()) }
   }
 
   private func timeToWait(_ now: Int64) -> Int64 {
@@ -237,17 +227,16 @@ public final class HelperLoop {
     return max(0, next - now)
   }
 
-  private func takeSignals(_ descriptor: Int32) {
-    var info = signalfd_siginfo()
-    while read(descriptor, &info, MemoryLayout<signalfd_siginfo>.size) == MemoryLayout<signalfd_siginfo>.size {
-      if Int32(info.ssi_signo) == SIGHUP {
+  private func take(_ orders: [HelperSignals.Order]) {
+    for order in orders {
+      switch order {
+      case .reload:
         files.forget()
         nextLook = 0
         nextRescan = 0
         // Anyone who has it read its files looks at its status next.
         nextAlive = 0
-      } else {
-        mustStop = true
+      case .stop: mustStop = true
       }
     }
   }

@@ -2,15 +2,10 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One watched session: decides, and does nothing by itself. All that can happen to a watched session
-/// is decided here.
+/// One watched session: decides all that can happen to it, and does nothing by itself.
 ///
 /// All times are milliseconds after boot, suspended or not.
 public struct SessionWatch: Sendable, Equatable {
-  /// The service's own "unknown" counts as an end when said this often …
-  static let forgottenCount = 3
-  /// … over this time.
-  static let forgottenTime: Int64 = 60_000
   /// Our clock began at the record, the service's at the approval.
   static let expirySlack: Int64 = 60_000
   /// How long before its end a session is warned, unless its whole time is not twice as long.
@@ -27,24 +22,24 @@ public struct SessionWatch: Sendable, Equatable {
   public private(set) var unansweredSince: Int64?
   /// What was decided about an end or a walkaway, until the phone is back.
   public private(set) var handled: Cause?
-  /// What was decided is done, and is not to be done again after a restart. A logout never is: the session would be gone.
-  private var isDone = false
+  /// What was decided is done, also for a restart. A logout never is: the session would be gone.
+  private(set) var isDone = false
   /// What an outage calls for was done, until the service answers.
-  private var isOutageHandled = false
+  private(set) var isOutageHandled = false
   /// Since when it is left alone, because it ended together with those of too many others; nil if it is not.
   public private(set) var leftAsideSince: Int64?
   public var isLeftAside: Bool { leftAsideSince != nil }
   /// The service holds its replies.
   public private(set) var isHeld = false
-  private var unknownSince: Int64?
-  private var unknownCount = 0
+  private var forgotten = ForgottenAnswers()
   /// After a sleep nothing that was known before it is acted on: the service is asked first.
   private var mustHearFirst = false
-  private var hasWarned = false
+  private(set) var hasWarned = false
+  private var history: BelievedHistory
   /// Where the service stood in its history when it last was believed about this session; nil if it does not tell.
-  public private(set) var mark: ServiceMark?
+  public var mark: ServiceMark? { history.mark }
   /// The service does not know any more what it knew then: what it says ends nothing.
-  public private(set) var isPutBack = false
+  public var isPutBack: Bool { history.isPutBack }
 
   /// - Parameters:
   ///   - mark: where the service stood when the session was approved.
@@ -59,7 +54,7 @@ public struct SessionWatch: Sendable, Equatable {
   ) {
     table = CauseTable(
       policy: policy, canLock: canLock, isGraphicalAtSeat: isGraphicalAtSeat, endsAtExpiry: endsAtExpiry)
-    self.mark = note?.mark ?? mark
+    history = BelievedHistory(mark: note?.mark ?? mark)
     expiry = span.upperBound
     warningAt = span.upperBound - min(Self.warningTime, (span.upperBound - span.lowerBound) / 2)
     hasWarned = note?.hasWarned ?? false
@@ -95,7 +90,7 @@ public struct SessionWatch: Sendable, Equatable {
   }
 
   /// The service spoke of an end, or of not knowing the session, the last time.
-  public var isDoubted: Bool { isPutBack || unknownSince != nil || status.map { !$0.isLive } ?? false }
+  public var isDoubted: Bool { isPutBack || forgotten.since != nil || status.map { !$0.isLive } ?? false }
 
   /// When time alone decides something.
   public var deadline: Int64? {
@@ -130,26 +125,14 @@ public struct SessionWatch: Sendable, Equatable {
     case .answer(.unknownSession, _): return unknown(now)
     case .answer(.status(let word, let held, _), let mark):
       isHeld = held
-      guard believes(word, mark) else { return wasPutBack(saysItIsOver: !word.isLive, now) }
+      guard history.believes(word, mark) else { return wasPutBack(saysItIsOver: !word.isLive, now) }
       return answered(word, now)
     case .mark(let mark): return heardMark(mark, now)
     }
   }
 
-  /// Whether the service still knows all that it knew when it last spoke of this session. One that was put back and knows
-  /// the session all the same is believed from its next `active` on, unless it is the one that another took over from.
-  private mutating func believes(_ word: SessionStatus, _ new: ServiceMark?) -> Bool {
-    if let known = mark {
-      guard let new else { return false }
-      guard new.continues(known) || (word == .active && new.epoch >= known.epoch) else { return false }
-    }
-    mark = new
-    isPutBack = false
-    return true
-  }
-
   private mutating func wasPutBack(saysItIsOver: Bool, _ now: Int64) -> WatchAction {
-    isPutBack = true
+    history.isPutBack = true
     isHeld = false
     // It answers.
     unansweredSince = nil
@@ -162,9 +145,9 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func heardMark(_ new: ServiceMark?, _ now: Int64) -> WatchAction {
     // It may have been known again in between.
-    guard isForgotten(now), let known = mark else { return .nothing }
+    guard forgotten.areEnough(at: now), let known = mark else { return .nothing }
     guard let new, new.continues(known) else { return wasPutBack(saysItIsOver: true, now) }
-    isPutBack = false
+    history.isPutBack = false
     return over(.forgotten, now)
   }
 
@@ -202,14 +185,9 @@ public struct SessionWatch: Sendable, Equatable {
     // Nobody signs such an answer. A service that tells where it stands is there once it has told so again: otherwise
     // whoever carries the requests could keep an outage from being one.
     unansweredSince = mark == nil ? nil : unansweredSince ?? now
-    unknownCount += 1
-    unknownSince = unknownSince ?? now
-    guard isForgotten(now) else { return .nothing }
+    forgotten.add(at: now)
+    guard forgotten.areEnough(at: now) else { return .nothing }
     return mark == nil ? over(.forgotten, now) : .askMark
-  }
-
-  private func isForgotten(_ now: Int64) -> Bool {
-    unknownCount >= Self.forgottenCount && unknownSince.map { now - $0 >= Self.forgottenTime } ?? false
   }
 
   private mutating func couldNotAsk(_ now: Int64) -> WatchAction {
@@ -221,8 +199,7 @@ public struct SessionWatch: Sendable, Equatable {
   private mutating func hear(_ word: SessionStatus, _ now: Int64) {
     mustHearFirst = false
     unansweredSince = nil
-    unknownSince = nil
-    unknownCount = 0
+    forgotten = ForgottenAnswers()
     isOutageHandled = false
     guard status != word else { return }
     status = word
@@ -271,19 +248,4 @@ public struct SessionWatch: Sendable, Equatable {
 
   /// The end is acted on after all.
   public mutating func takeUpAgain() { leftAsideSince = nil }
-
-  /// What outlives a restart of the helper.
-  public func note(remark: String) -> WatchNote {
-    let asking: WatchNote.Asking = isOver ? .no : isHeld ? .held : .polling
-    return WatchNote(
-      status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
-      unansweredSince: unansweredSince.map { $0 / 1_000 },
-      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, mark: mark, hasWarned: hasWarned,
-      asking: asking, remark: remark)
-  }
-
-  private var noteOfHandled: String? {
-    if isDone, let handled { return handled.rawValue }
-    return isOutageHandled ? Cause.unreachable.rawValue : nil
-  }
 }

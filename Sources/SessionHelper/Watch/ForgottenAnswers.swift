@@ -1,0 +1,21 @@
+/// How often, and since when, the service said that it does not know a session.
+///
+/// Times are milliseconds after boot.
+struct ForgottenAnswers: Sendable, Equatable {
+  /// They count as an end when there are this many …
+  static let leastCount = 3
+  /// … over this time.
+  static let leastTime: Int64 = 60_000
+
+  private(set) var since: Int64?
+  private var count = 0
+
+  mutating func add(at now: Int64) {
+    count += 1
+    since = since ?? now
+  }
+
+  func areEnough(at now: Int64) -> Bool {
+    count >= Self.leastCount && since.map { now - $0 >= Self.leastTime } ?? false
+  }
+}

@@ -1,0 +1,18 @@
+import HostState
+
+extension SessionWatch {
+  /// What outlives a restart of the helper.
+  public func note(remark: String) -> WatchNote {
+    let asking: WatchNote.Asking = isOver ? .no : isHeld ? .held : .polling
+    return WatchNote(
+      status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
+      unansweredSince: unansweredSince.map { $0 / 1_000 },
+      handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, mark: mark, hasWarned: hasWarned,
+      asking: asking, remark: remark)
+  }
+
+  private var noteOfHandled: String? {
+    if isDone, let handled { return handled.rawValue }
+    return isOutageHandled ? Cause.unreachable.rawValue : nil
+  }
+}
