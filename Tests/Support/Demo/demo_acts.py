@@ -3,6 +3,8 @@
 import sys
 import time
 
+import pexpect
+import terminal
 import testhost
 from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, Phone, password_of
 
@@ -43,7 +45,7 @@ class Screen:
     @staticmethod
     def _print(line):
         # The shell's own escape sequences are for terminals.
-        shown = testhost.without_escapes(line)
+        shown = terminal.without_escapes(line)
         if shown.strip():
             print(f"   | {shown}", flush=True)
 
@@ -249,7 +251,7 @@ def main():
     except KeyboardInterrupt:
         # The host is stopped by now.
         sys.exit(130)
-    except (Failed, testhost.pexpect.ExceptionPexpect) as failure:
+    except (Failed, pexpect.ExceptionPexpect) as failure:
         print(f"\ndemo: {str(failure).splitlines()[0]}", file=sys.stderr)
         sys.exit(1)
 

@@ -10,6 +10,7 @@ import unittest
 
 from helper_case import HelperTestCase
 from support import CHOOSE_PROMPT, password_of, testhost
+from terminal import READING_TIME
 
 FOLDER = "/var/lib/lightdm"
 FILES = {
@@ -66,7 +67,7 @@ class Desktop(HelperTestCase):
     def type(self, line):
         if line == "answer ":
             # As from a person who reads the question.
-            time.sleep(testhost.READING_TIME)
+            time.sleep(READING_TIME)
         # Without waiting for a greeter that is not there: that is an error.
         descriptor = os.open(self.host.path(f"{FOLDER}/typed"), os.O_WRONLY | os.O_NONBLOCK)
         try:
