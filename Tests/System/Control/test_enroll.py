@@ -1,29 +1,22 @@
-"""`iampassctl enroll` and `lost-device`: the link, its QR code read back, the wait for the phone, and a test sign-in."""
+"""`iampassctl enroll`: the link, its QR code read back, the wait for the phone, and a test sign-in."""
 
 import json
 import os
 import re
-import ssl
 import subprocess
 import unittest
-import urllib.request
 
 import pexpect
 
-from control import CONFIG, INTERRUPTED, IO_ERROR, NO_USER, PROTOCOL, USAGE, ControlWorld
-from world import PATIENCE, program, read, run
-
-import signed_requests
+from control import CONFIG, INTERRUPTED, IO_ERROR, NO_USER, PROTOCOL, USAGE
+from enroll_case import EnrollCase, open_world
+from world import program, run
 
 LINK = r"https://127\.0\.0\.1:\d+/register/\w+"
 
 
 def setUpModule():
-    global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.configure(signed_replies="required")
+    open_world()
 
 
 def zbar(path):
@@ -44,24 +37,7 @@ def rendering(screen):
     return f"P1\n{len(rows[0]) * scale} {len(rows) * scale}\n{text}"
 
 
-class Case(unittest.TestCase):
-    """Each test with a user who is new to the service."""
-
-    def setUp(self):
-        self.name = f"guest{id(self) % 1_000_000}"
-        world.write("users", "")
-        self.assertEqual(world.ctl("user", "add", "--force", self.name).code, 0)
-
-    def register(self, link, state="phone.json"):
-        if os.path.exists(world.path(state)):
-            os.unlink(world.path(state))
-        run(program("iampass-phone"), "register", link, "--state", world.path(state), "--ca", world.certificate)
-
-    def enroll(self, *words, **options):
-        return world.ctl("enroll", self.name, *words, **options)
-
-
-class Link(Case):
+class Link(EnrollCase):
     def test_a_script_gets_the_link_and_is_not_kept_waiting(self):
         done = self.enroll()
         self.assertEqual(done.code, 0)
@@ -73,16 +49,16 @@ class Link(Case):
         self.assertRegex(answer["register_url"], LINK)
 
     def test_the_picture_in_the_terminal_is_the_link(self):
-        child = world.terminal("enroll", self.name, "--no-wait")
-        self.assertEqual(world.finish(child), 0)
+        child = self.world.terminal("enroll", self.name, "--no-wait")
+        self.assertEqual(self.world.finish(child), 0)
         screen = child.screen.getvalue()
-        world.write("code.pbm", rendering(screen))
-        self.assertEqual(zbar(world.path("code.pbm")), re.search(LINK, screen).group(0))
+        self.world.write("code.pbm", rendering(screen))
+        self.assertEqual(zbar(self.world.path("code.pbm")), re.search(LINK, screen).group(0))
 
     def test_a_window_that_is_too_small_gets_the_link_alone(self):
         for size in ({"columns": 40}, {"rows": 12}):
-            child = world.terminal("enroll", self.name, "--no-wait", **size)
-            world.finish(child)
+            child = self.world.terminal("enroll", self.name, "--no-wait", **size)
+            self.world.finish(child)
             screen = child.screen.getvalue()
             self.assertIn("too small for the QR code", screen)
             self.assertRegex(screen, LINK)
@@ -90,36 +66,36 @@ class Link(Case):
 
     def test_no_picture_without_block_characters(self):
         for environment in ({"LC_ALL": "C"}, {"TERM": "dumb"}):
-            child = world.terminal("enroll", self.name, "--no-wait", environment=environment)
-            world.finish(child)
+            child = self.world.terminal("enroll", self.name, "--no-wait", environment=environment)
+            self.world.finish(child)
             self.assertNotIn("█", child.screen.getvalue())
             self.assertRegex(child.screen.getvalue(), LINK)
 
     def test_the_png_is_the_link_and_roots_alone(self):
-        done = self.enroll("--png", world.path("code.png"))
-        self.assertEqual(zbar(world.path("code.png")), re.search(LINK, done.out).group(0))
-        self.assertEqual(os.stat(world.path("code.png")).st_mode & 0o777, 0o600)
+        done = self.enroll("--png", self.world.path("code.png"))
+        self.assertEqual(zbar(self.world.path("code.png")), re.search(LINK, done.out).group(0))
+        self.assertEqual(os.stat(self.world.path("code.png")).st_mode & 0o777, 0o600)
 
     def test_a_picture_that_cannot_be_opened_asks_the_service_for_nothing(self):
         self.register(json.loads(self.enroll("--json").out)["register_url"])
-        for path in ("/nonexistent/code.png", world.folder):
+        for path in ("/nonexistent/code.png", self.world.folder):
             for words in ((), ("--json",)):
                 for verb in ("enroll", "lost-device"):
-                    done = world.ctl(verb, self.name, "--png", path, *words)
+                    done = self.world.ctl(verb, self.name, "--png", path, *words)
                     self.assertIn(done.code, (IO_ERROR, CONFIG), done.text)
                     self.assertEqual(done.out, "")
-        self.assertIn("phone  registered", world.ctl("user", "show", self.name).out)
+        self.assertIn("phone  registered", self.world.ctl("user", "show", self.name).out)
 
     def test_the_link_is_there_where_the_picture_fails(self):
-        folder = world.path("full")
+        folder = self.world.path("full")
         os.mkdir(folder)
         self.addCleanup(os.rmdir, folder)
         run("mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", folder)
         self.addCleanup(run, "umount", folder)
-        world.write("full/filler", "x" * 4096)
+        self.world.write("full/filler", "x" * 4096)
         for verb in ("enroll", "lost-device"):
             for words in ((), ("--json",)):
-                done = world.ctl(verb, self.name, "--png", world.path("full/code.png"), *words)
+                done = self.world.ctl(verb, self.name, "--png", self.world.path("full/code.png"), *words)
                 self.assertEqual(
                     (done.code, done.err), (IO_ERROR, f"iampassctl: {folder}/code.png.new: No space left on device\n"))
                 self.assertRegex(done.out, LINK)
@@ -128,20 +104,20 @@ class Link(Case):
     def test_a_link_that_nobody_saw_is_said(self):
         for verb in ("enroll", "lost-device"):
             for words in ((), ("--json",)):
-                done = world.ctl_to_a_full_disk(verb, self.name, *words)
+                done = self.world.ctl_to_a_full_disk(verb, self.name, *words)
                 self.assertEqual((done.code, done.err), (IO_ERROR, "iampassctl: standard output: No space left on device\n"))
 
     def test_who_has_no_phone_has_none_cut_off(self):
-        done = world.ctl("lost-device", self.name)
+        done = self.world.ctl("lost-device", self.name)
         self.assertTrue(done.out.startswith(f"{self.name} had no phone to cut off\n"), done.out)
-        self.assertFalse(json.loads(world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
+        self.assertFalse(json.loads(self.world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
 
     def test_who_has_one_is_told_in_json_too(self):
         self.register(json.loads(self.enroll("--json").out)["register_url"])
-        self.assertTrue(json.loads(world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
+        self.assertTrue(json.loads(self.world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
 
     def test_who_has_no_token_is_said(self):
-        world.write("users", "")
+        self.world.write("users", "")
         done = self.enroll()
         self.assertEqual((done.code, done.err), (NO_USER, f"iampassctl: user {self.name} has no token\nhint: iampassctl user add {self.name}\n"))
 
@@ -154,22 +130,22 @@ class Link(Case):
         self.assertEqual((done.code, done.err), (PROTOCOL, "iampassctl: the service refused: the server cannot send text messages\n"))
 
 
-class SharedToken(Case):
+class SharedToken(EnrollCase):
     """A phone that registers for a shared token would sign in as each user who has the token."""
 
     def share_with(self, other):
-        world.write("users", f"{self.name}:{world.users()[self.name]}\n{other}:{world.users()[self.name]}\n")
+        self.world.write("users", f"{self.name}:{self.world.users()[self.name]}\n{other}:{self.world.users()[self.name]}\n")
 
     def allow(self):
-        world.configure(shared_tokens="allowed")
-        self.addCleanup(world.configure, shared_tokens=None)
+        self.world.configure(shared_tokens="allowed")
+        self.addCleanup(self.world.configure, shared_tokens=None)
 
     def refused(self, other):
         for words in ((), ("--json",), ("--sms", "+4915112345678")):
             done = self.enroll(*words)
             self.assertEqual((done.code, done.out), (CONFIG, ""))
             self.assertEqual(
-                done.err, f"iampassctl: {world.path('users')}: {self.name} and {other} have the same token\n"
+                done.err, f"iampassctl: {self.world.path('users')}: {self.name} and {other} have the same token\n"
                 "hint: give each a token of their own: iampassctl user remove, add and enroll\n")  # fmt: skip
 
     def test_is_refused_before_the_service_makes_a_link(self):
@@ -181,7 +157,7 @@ class SharedToken(Case):
 
     def test_is_refused_for_the_other_user_too(self):
         self.share_with("daemon")
-        done = world.ctl("enroll", "daemon")
+        done = self.world.ctl("enroll", "daemon")
         self.assertEqual((done.code, done.out), (CONFIG, ""))
         self.assertIn(f"daemon and {self.name} have the same token", done.err)
 
@@ -200,12 +176,12 @@ class SharedToken(Case):
     def test_does_not_keep_a_lost_phone_from_being_cut_off(self):
         self.register(json.loads(self.enroll("--json").out)["register_url"])
         self.share_with("daemon")
-        self.assertTrue(json.loads(world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
+        self.assertTrue(json.loads(self.world.ctl("lost-device", self.name, "--json").out)["phone_cut_off"])
 
 
-class Waiting(Case):
+class Waiting(EnrollCase):
     def waiting(self, *words, **options):
-        child = world.terminal(*(words or ("enroll", self.name)), timeout=30, **options)
+        child = self.world.terminal(*(words or ("enroll", self.name)), timeout=30, **options)
         # To the line's end: a piece of the line would match too early.
         child.expect(rf"({LINK})\r?\n")
         link = child.match.group(1)
@@ -217,13 +193,13 @@ class Waiting(Case):
         self.register(link)
         child.expect_exact(f"{self.name}'s phone is registered")
         child.expect_exact("Try a sign-in on it now? [y/N] ")
-        phone = world.phone("approve")
+        phone = self.world.phone("approve")
         self.addCleanup(phone.stop)
         phone.wait_for("waiting for sign-ins")
         child.sendline("y")
         child.expect_exact("approved: the phone works")
-        self.assertEqual(world.finish(child), 0)
-        self.assertEqual(world.phone_status()["sessions"], [])
+        self.assertEqual(self.world.finish(child), 0)
+        self.assertEqual(self.world.phone_status()["sessions"], [])
 
     def test_the_waiting_line_fits_the_terminal(self):
         child, _ = self.waiting(columns=40)
@@ -231,7 +207,7 @@ class Waiting(Case):
         for _ in range(8):
             child.expect(r"\r[|/\\-] ")
         child.sendintr()
-        self.assertEqual(world.finish(child), INTERRUPTED)
+        self.assertEqual(self.world.finish(child), INTERRUPTED)
         turns = re.findall(r"\r([|/\\-] [^\r\n]*)", child.screen.getvalue())
         self.assertGreater(len(turns), 8)
         # The last line contains the echo of Ctrl-C.
@@ -245,18 +221,18 @@ class Waiting(Case):
                 with self.assertRaises(pexpect.TIMEOUT):
                     child.expect_exact("waiting for ", timeout=3)
                 child.sendintr()
-                self.assertEqual(world.finish(child), INTERRUPTED)
+                self.assertEqual(self.world.finish(child), INTERRUPTED)
                 self.assertIn(f"waiting for {self.name}'s phone (Ctrl-C leaves the link as it is)\r\n", child.screen.getvalue())
 
     def test_a_denied_trial_is_said(self):
         child, link = self.waiting()
         self.register(link)
         child.expect_exact("[y/N] ")
-        phone = world.phone("deny")
+        phone = self.world.phone("deny")
         self.addCleanup(phone.stop)
         phone.wait_for("waiting for sign-ins")
         child.sendline("y")
-        self.assertEqual(world.finish(child), 75)
+        self.assertEqual(self.world.finish(child), 75)
         self.assertIn("the sign-in was not approved: ", child.screen.getvalue())
 
     def test_no_trial_without_a_yes(self):
@@ -264,13 +240,13 @@ class Waiting(Case):
         self.register(link)
         child.expect_exact("[y/N] ")
         child.sendline("")
-        self.assertEqual(world.finish(child), 0)
+        self.assertEqual(self.world.finish(child), 0)
         self.assertNotIn("approve the sign-in", child.screen.getvalue())
 
     def test_ctrl_c_leaves_a_link_that_works(self):
         child, link = self.waiting()
         child.sendintr()
-        self.assertEqual(world.finish(child), INTERRUPTED)
+        self.assertEqual(self.world.finish(child), INTERRUPTED)
         self.assertIn("the link stays good", child.screen.getvalue())
         self.register(link)
 
@@ -285,89 +261,12 @@ class Waiting(Case):
         child, link = self.waiting("lost-device", self.name)
         self.assertIn(f"{self.name}'s phone is cut off", child.screen.getvalue())
         old = subprocess.run(
-            [program("iampass-phone"), "status", "--state", world.path("old.json")], capture_output=True)  # fmt: skip
+            [program("iampass-phone"), "status", "--state", self.world.path("old.json")], capture_output=True)  # fmt: skip
         self.assertNotEqual(old.returncode, 0)
         self.register(link)
         child.expect_exact("phone is registered")
         child.sendline("")
-        self.assertEqual(world.finish(child), 0)
-
-
-class LostSessions(Case):
-    """What the lost phone approved ends with it."""
-
-    def setUp(self):
-        super().setUp()
-        self.register(json.loads(self.enroll("--json", "--display-name", "Guest of honour").out)["register_url"])
-        self.sessions = [self.approved(host) for host in ("web-1", "web-2")]
-
-    def ask(self, method, url, client, secret, **body):
-        data = json.dumps(body).encode() if method == "POST" else None
-        request = urllib.request.Request(
-            url, method=method, data=data, headers=signed_requests.headers(client, secret, url))
-        context = ssl.create_default_context(cafile=world.certificate)
-        with urllib.request.urlopen(request, timeout=PATIENCE, context=context) as reply:
-            return json.loads(reply.read())
-
-    def approved(self, host):
-        settings = dict(line.split(" = ") for line in read(world.path("credentials")).splitlines())
-        client, secret = settings["application_id"], settings["application_secret"]
-        url = f"{world.address}/authentication/authenticate_user/{client}/{world.users()[self.name]}"
-        session = self.ask("POST", url, client, secret, context={"host": host})["authentication_status"]
-        run(program("iampass-phone"), "watch", "--state", world.path("phone.json"), "--answer", "approve", "--once")
-        self.assertEqual(self.status(session), "active")
-        return session
-
-    def status(self, session):
-        return self.ask("GET", session["status_url"], session["session_token"], session["session_secret"])["session_status"]
-
-    def statuses(self):
-        return [self.status(session) for session in self.sessions]
-
-    def recorded(self, session):
-        """As a sign-in that this test runs under leaves it."""
-        me = {"pid": os.getpid(), "start": read(f"/proc/{os.getpid()}/stat").rpartition(")")[2].split()[19]}
-        record = {
-            "version": 1, "id": "0123456789abcdef" * 2, "user": self.name, "uid": 0, "service": "sudo",
-            "status_url": session["status_url"], "logout_url": session["logout_url"],
-            "session_token": session["session_token"], "session_secret": session["session_secret"], "process": me,
-            "parent": me, "created": 1, "duration": 60, "claimed": False, "released": False, "condemned": False,
-        }  # fmt: skip
-        os.makedirs(world.path("run", "sessions"), 0o700, exist_ok=True)
-        world.write("run/sessions/" + record["id"], json.dumps(record))
-        self.addCleanup(os.unlink, world.path("run", "sessions", record["id"]))
-
-    def test_they_end_and_are_counted(self):
-        done = world.ctl("lost-device", self.name)
-        self.assertEqual(done.code, 0, done.text)
-        self.assertIn(f"\n2 sessions of {self.name} ended\n", done.out)
-        self.assertEqual(self.statuses(), ["closed", "closed"])
-
-    def test_the_one_that_the_command_runs_in_goes_on(self):
-        self.recorded(self.sessions[0])
-        done = world.ctl("lost-device", self.name, "--json")
-        self.assertEqual(json.loads(done.out)["sessions_ended"], 1, done.text)
-        self.assertEqual(self.statuses(), ["active", "closed"])
-
-    def test_a_service_that_is_not_known_to_be_ours_ends_none_and_that_is_said(self):
-        world.configure(signed_replies=None)
-        self.addCleanup(world.configure, signed_replies="required")
-        done = world.ctl("lost-device", self.name)
-        self.assertEqual(done.code, 0)
-        self.assertIn("warning: the service has not ended what the phone approved\n", done.err)
-        self.assertEqual(self.statuses(), ["active", "active"])
-
-    def test_they_go_on_where_that_is_wanted(self):
-        done = world.ctl("lost-device", self.name, "--keep-sessions")
-        self.assertEqual((done.code, done.err), (0, ""))
-        self.assertNotIn("sessions of", done.out)
-        self.assertEqual(self.statuses(), ["active", "active"])
-
-    def test_the_next_phone_has_the_lost_ones_name(self):
-        link = json.loads(world.ctl("lost-device", self.name, "--json").out)["register_url"]
-        context = ssl.create_default_context(cafile=world.certificate)
-        with urllib.request.urlopen(link, timeout=PATIENCE, context=context) as reply:
-            self.assertEqual(json.loads(reply.read())["user"], "Guest of honour")
+        self.assertEqual(self.world.finish(child), 0)
 
 
 if __name__ == "__main__":

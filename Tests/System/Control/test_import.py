@@ -1,0 +1,80 @@
+"""`iampassctl user import` and `user export`: nothing is taken of a file that is damaged."""
+
+import os
+import unittest
+
+from control import CONFIG, DATA, NO_USER, UNAVAILABLE, USAGE
+from user_case import UserCase, open_world
+from world import read
+
+
+def setUpModule():
+    open_world()
+
+
+class ImportAndExport(UserCase):
+    def test_an_export_comes_back_by_import(self):
+        self.user("add", "daemon", "bin")
+        before = self.world.users()
+        path = self.world.path("exported")
+        self.assertEqual(self.user("export", path).out, f"2 users exported to {path}\n")
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.world.write("users", "")
+        self.assertEqual(self.user("import", path).out, "2 users imported\n")
+        self.assertEqual(self.world.users(), before)
+
+    def test_an_export_to_a_pipe_is_the_lines(self):
+        self.world.write("users", "daemon:tok\n")
+        self.assertEqual(self.user("export").out, "daemon:tok\n")
+
+    def test_an_export_to_a_terminal_is_refused(self):
+        self.world.write("users", "daemon:very-secret-token-here\n")
+        child = self.world.terminal("user", "export")
+        self.assertEqual(self.world.finish(child), USAGE)
+        self.assertNotIn("very-secret", child.screen.getvalue())
+
+    def refused(self, text, code, message, mode=0o600, *words):
+        self.world.write("users", "games:keep\n")
+        self.world.write("incoming", text, mode)
+        done = self.user("import", self.world.path("incoming"), *words)
+        self.assertEqual((done.code, self.world.users()), (code, {"games": "keep"}), done.text)
+        self.assertIn(message, done.err)
+
+    def test_what_cannot_be_taken_refuses_the_file(self):
+        self.refused("daemon:t1\r\n", CONFIG, "incoming:1: not a line of text")
+        self.refused("daemon:t1\nbroken line\n", CONFIG, "incoming:2: no usable token")
+        self.refused("daemon:t1\ndaemon:t2\n", CONFIG, "incoming:2: user named twice")
+        self.refused("daemon:a:b\n", CONFIG, "incoming:1: no usable token")
+        self.refused("daemon:t1\nno-such-user:t2\n", NO_USER, "no-such-user is not known")
+        self.refused("games:other\n", CONFIG, "games has another token already")
+        self.refused("daemon:keep\n", DATA, "this token is games's")
+        self.refused("daemon:t1\nbin:t1\n", DATA, "this token is daemon's")
+        self.refused("daemon:t1\n", CONFIG, "readable by group or others", 0o644)
+
+    def test_shared_tokens_are_taken_where_they_are_allowed_but_never_roots(self):
+        self.world.configure(shared_tokens="allowed")
+        self.addCleanup(self.world.configure, shared_tokens=None)
+        self.refused("daemon:t1\nroot:t1\n", DATA, "this token is daemon's")
+        self.world.write("users", "")
+        self.world.write("incoming", "daemon:t1\nbin:t1\n")
+        self.assertEqual(self.user("import", self.world.path("incoming")).code, 0)
+        self.assertEqual(self.world.users(), {"daemon": "t1", "bin": "t1"})
+
+    def test_the_same_again_changes_nothing(self):
+        self.world.write("users", "daemon:t1\n")
+        self.world.write("incoming", "daemon:t1\nbin:t2")
+        self.assertEqual(self.user("import", self.world.path("incoming")).code, 0)
+        self.assertEqual(read(self.world.path("users")), "daemon:t1\nbin:t2\n")
+        self.assertEqual(self.user("import", self.world.path("incoming")).code, 0)
+        self.assertEqual(read(self.world.path("users")), "daemon:t1\nbin:t2\n")
+
+    def test_local_needs_no_service(self):
+        self.world.configure(server="https://127.0.0.1:1")
+        self.world.write("incoming", "daemon:t1\n")
+        self.assertEqual(self.user("import", self.world.path("incoming")).code, UNAVAILABLE)
+        self.assertEqual(self.world.users(), {})
+        self.assertEqual(self.user("import", "--local", self.world.path("incoming")).code, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,52 @@
+import CPAM
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+import WorkerLink
+
+@testable import LoginModule
+
+@Suite struct PAMAnswerTests {
+  private let closed = PAMAnswer(isSSH: false, failsOpen: false, passwordFollows: true)
+  private let open = PAMAnswer(isSSH: false, failsOpen: true, passwordFollows: true)
+  private let ssh = PAMAnswer(isSSH: true, failsOpen: false, passwordFollows: true)
+
+  @Test func anotherNameThanTheApprovedOneEndsEverything() {
+    #expect(closed.code(for: .userChanged) == PAM_ABORT)
+    #expect(ssh.code(for: .userChanged) == PAM_MAXTRIES)
+    #expect(open.code(for: .userChanged) == PAM_ABORT)
+  }
+
+  @Test func nobodysAnswerStandsAside() {
+    #expect(closed.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
+    #expect(open.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
+  }
+
+  @Test func aDenialIsAskedOnceAndThenAborts() {
+    #expect(closed.code(for: .denied) == PAM_MAXTRIES)
+    #expect(closed.laterCode(for: .denied) == PAM_ABORT)
+    #expect(ssh.laterCode(for: .denied) == PAM_MAXTRIES)
+  }
+
+  @Test func interruptionAborts() {
+    #expect(closed.code(for: .interrupted) == PAM_ABORT)
+    #expect(ssh.code(for: .interrupted) == PAM_MAXTRIES)
+  }
+
+  @Test(arguments: TransportError.Code.allCases)
+  func failOpenOpensOnOutagesAlone(_ code: TransportError.Code) {
+    let outages: [TransportError.Code] = [
+      .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
+      .tlsRefused,
+    ]
+    let refusal = Refusal.unavailable(.transport(TransportError(code)))
+    #expect(open.code(for: refusal) == (outages.contains(code) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL))
+    #expect(closed.code(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+  }
+
+  @Test func failOpenNeverOpensOnABrokenConfiguration() {
+    #expect(open.code(for: .misconfigured(.noServer)) == PAM_SERVICE_ERR)
+  }
+}

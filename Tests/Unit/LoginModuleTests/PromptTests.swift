@@ -1,0 +1,110 @@
+import CPAM
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+import WorkerLink
+
+@testable import LoginModule
+
+@Suite struct PromptTests {
+  let approving: [ScriptedTransport.Step] = [
+    .start(202, ScriptedTransport.started), .status(200, ScriptedTransport.word("active")),
+  ]
+
+  @Test func enterRingsThePhone() throws {
+    var scene = try Scene(approving, answers: [""])
+    scene.request.remoteUser = "mallory"
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.asked == ["Password, or Enter to approve on your phone: "])
+  }
+
+  @Test func aTypedPasswordGoesToTheNextModule() throws {
+    var scene = try Scene([], answers: ["hunter2"])
+    scene.policy.prompt = .choose
+    #expect(try scene.refusal() == .passwordTyped)
+    #expect(scene.terminal.password == Secret("hunter2"))
+  }
+
+  @Test func theSecondFactorTakesEnterOnly() throws {
+    var scene = try Scene([], answers: ["anything"])
+    scene.policy.prompt = .choose
+    scene.request.hasPassword = true
+    #expect(try scene.refusal() == .textAtSecondFactor)
+    #expect(scene.terminal.password == nil)
+    #expect(scene.terminal.asked == ["Enter to approve on your phone: "])
+  }
+
+  @Test func aMissingAnswerIsNotEnter() throws {
+    var scene = try Scene([], answers: [nil])
+    scene.policy.prompt = .choose
+    #expect(try scene.refusal() == .promptNotAnswered)
+  }
+
+  @Test(arguments: [false, true])
+  func anAnswerFasterThanAnyoneReadsIsNotEnter(_ hasPassword: Bool) throws {
+    var scene = try Scene([], answers: ["", ""])
+    scene.policy.prompt = .choose
+    scene.request.hasPassword = hasPassword
+    scene.terminal.paces = [249]
+    #expect(try scene.refusal() == .answeredByNobody)
+    #expect(scene.terminal.asked.count == 2)
+    #expect(Set(scene.terminal.asked).count == 1)
+    #expect(scene.limit.count == 0)
+  }
+
+  @Test func afterOneThatWasTooFastEnterStillRings() throws {
+    var scene = try Scene(approving, answers: ["", ""])
+    scene.policy.prompt = .choose
+    scene.terminal.paces = [5, 250]
+    #expect(try scene.isApproved())
+  }
+
+  @Test func aPasswordMayComeAsFastAsItLikes() throws {
+    var scene = try Scene([], answers: ["", "hunter2"])
+    scene.policy.prompt = .choose
+    scene.terminal.paces = [0]
+    #expect(try scene.refusal() == .passwordTyped)
+    #expect(scene.terminal.password == Secret("hunter2"))
+  }
+
+  @Test func sshAsksEveryNameTheSame() throws {
+    var scene = try Scene([], user: "bob", answers: [""])
+    scene.request.service = "sshd"
+    scene.request.remoteUser = nil
+    #expect(try scene.refusal() == .noToken)
+  }
+
+  @Test(arguments: ["tty", "remoteUser", "remoteHost"])
+  func autoRingsOnlyForOneselfAtATerminal(_ missing: String) throws {
+    var scene = try Scene([], answers: ["typed"])
+    switch missing {
+    case "tty": scene.request.tty = nil
+    case "remoteUser": scene.request.remoteUser = "mallory"
+    default: scene.request.remoteHost = "192.0.2.1"
+    }
+    #expect(try scene.refusal() == .passwordTyped)
+  }
+
+  @Test func sshShowsTheMatchCodeInAPrompt() throws {
+    let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
+    var scene = try Scene([.start(202, body), approving[1]], answers: [""])
+    scene.request.service = "sshd"
+    scene.policy.prompt = .push
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.asked == ["Code 47: approve on your phone, then press Enter: "])
+  }
+
+  /// One request is enough for an ssh connection, also if nobody waits for its answer.
+  @Test func whoeverLeavesAtTheCodesPromptHasHadTheRequest() throws {
+    let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
+    var scene = try Scene([.start(202, body), .logout], answers: [nil])
+    scene.request.service = "sshd"
+    scene.policy.prompt = .push
+    let refusal = try scene.refusal()
+    #expect(refusal == .abandoned)
+    #expect(refusal?.followsARequest == true)
+    #expect(!Refusal.promptNotAnswered.followsARequest && !Refusal.terminalGone.followsARequest)
+  }
+}

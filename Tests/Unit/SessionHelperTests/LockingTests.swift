@@ -1,0 +1,84 @@
+import Glibc
+import HostState
+import IAMPASSClient
+import IAMPASSProtocol
+import Testing
+import WorkerLink
+
+@testable import HostSystem
+@testable import SessionHelper
+
+/// Sessions whose screen is locked instead of logging them out.
+@Suite struct LockingTests {
+  @Test func locksAScreenAndAsksOn() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.locked == ["1"])
+    #expect(office.logind.terminated == [])
+    #expect(office.seat.ticketsDropped == ["alice"])
+  }
+
+  @Test func logsOutWhereNoLockerComes() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 9_000)
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 3_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func leavesItWhereNoLockerComesAndThatIsConfigured() throws {
+    let office = try Office {
+      $0.onWalkaway = .lock
+      $0.onLockFailure = .ignore
+    }
+    let id = try office.signIn(type: "wayland")
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.log.count("not locked within 5 s") == 1)
+  }
+
+  @Test func doesNotLogOutForALockerThatFailsAfterThePhoneIsBack() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 5_200)
+    #expect(office.logind.locked == ["1"])
+    office.says("active", of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func anOutageNeverLogsOutForALockerThatDoesNotCome() throws {
+    let office = try Office()
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says(.failed(.serverFailed(status: 500)), of: id)
+    office.pass(milliseconds: 17 * 60_000)
+    #expect(office.logind.locked == ["1"])
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func warnsOnTheTerminalBeforeAGracePeriod() throws {
+    let office = try Office { $0.walkawayGrace = 30 }
+    let id = try office.signIn()
+    office.pass()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.seat.said == ["1: Your phone left: you are signed out in 30 s unless it comes back."])
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+}
