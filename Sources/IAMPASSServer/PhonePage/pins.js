@@ -64,7 +64,7 @@ const wordCount = 6;
 const bitsOfAWord = 11;
 
 /**
- * Six words for two people to compare. `iampassctl` makes the same (PhoneKeys.words).
+ * Six words for two people to compare. `iampass-phone status` prints the same (PhoneKeys.words).
  *
  * Null if this browser does not know its keys: an older page registered it, or a reply was lost.
  */
