@@ -3,9 +3,8 @@
 import subprocess
 import unittest
 
-import pexpect
-
 from control import INTERRUPTED, NO_PERMISSION, read
+from server import until
 from setup_case import ID, SECRET, SERVER, SetupCase, open_world
 
 
@@ -59,7 +58,8 @@ class AtATerminal(SetupCase):
         # Kept open here, since the terminal's state outlives the program.
         with open(f"/proc/{child.pid}/fd/0") as terminal:
             child.sendintr()
-            child.expect(pexpect.EOF)
+            # Not by the end of its output, which does not come while the terminal is open here.
+            until(lambda: not child.isalive(), "the command did not end")
             flags = subprocess.run(["stty", "-a"], stdin=terminal, capture_output=True, text=True).stdout
         self.assertRegex(flags, r"(?<!-)\becho\b")
 
