@@ -113,7 +113,7 @@ public struct PushKeyReply: Sendable, Equatable {
   public init(key: String) { self.key = key }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    self.init(key: try JSON.readingMessage(body).text("key"))
+    self.init(key: try JSON.reading(body).text("key"))
   }
 
   public func encoded() -> [UInt8] { JSON.object(["status": .bool(true), "key": .string(key)]).encoded() }

@@ -100,40 +100,35 @@ public final class DeviceKey: @unchecked Sendable {
 ///
 /// SAFETY of `@unchecked Sendable`: only `init` writes libcrypto's key.
 public final class DevicePublicKey: @unchecked Sendable {
-  /// The bytes before the point in each P-256 key with a named curve and an uncompressed point. Other forms are
-  /// refused.
-  private static let prefix: [UInt8] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
-    0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
-  ]
-  private static let length = 91
-
-  public let text: String
-  /// 64 bytes, x then y.
-  public let coordinates: [UInt8]
+  private let form: P256PublicKey
   fileprivate let key: OpaquePointer
 
+  public var text: String { form.text }
+  /// 64 bytes, x then y.
+  public var coordinates: [UInt8] { form.coordinates }
   /// The uncompressed point (SEC 1 §2.3.3): 65 bytes, the first of them 4.
-  public var point: [UInt8] { Self.prefix.suffix(1) + coordinates }
+  public var point: [UInt8] { form.point }
 
   /// - Parameter point: in the form of ``point``.
   public convenience init(point: [UInt8]) throws(DeviceKeyError) {
-    guard point.first == Self.prefix.last else { throw .notAKey }
-    try self.init(Base64.encode(Self.prefix.dropLast() + point))
+    guard let form = P256PublicKey(point: point) else { throw .notAKey }
+    try self.init(form)
   }
 
-  public init(_ text: String) throws(DeviceKeyError) {
-    guard let bytes = Base64.decode(text), bytes.count == Self.length, bytes.starts(with: Self.prefix) else {
-      throw .notAKey
-    }
+  public convenience init(_ text: String) throws(DeviceKeyError) {
+    guard let form = P256PublicKey(text) else { throw .notAKey }
+    try self.init(form)
+  }
+
+  private init(_ form: P256PublicKey) throws(DeviceKeyError) {
+    let bytes = form.encoded
     let read: OpaquePointer? = bytes.withUnsafeBufferPointer {
       var start = $0.baseAddress
       return d2i_PUBKEY(nil, &start, bytes.count)
     }
     // libcrypto refuses a point that does not lie on the curve.
     guard let read else { throw .notAKey }
-    self.text = text
-    coordinates = Array(bytes.dropFirst(Self.prefix.count))
+    self.form = form
     key = read
   }
 

@@ -37,7 +37,7 @@ public struct RegisterRequest: Sendable, Equatable {
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    let json = try JSON.readingMessage(body)
+    let json = try JSON.reading(body)
     self.init(
       code: Secret(try json.text("code")), publicKey: try json.text("public_key"),
       credential: try json.optional("credential", UnverifiedCredential.init), pinMAC: try json.pinMAC)
@@ -69,7 +69,7 @@ public struct RegisterReply: Sendable, Equatable {
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    let json = try JSON.readingMessage(body)
+    let json = try JSON.reading(body)
     self.init(
       device: try json.text("device"), application: try json.text("application"), user: try json.text("user"),
       methods: json.methods)
@@ -96,7 +96,7 @@ public struct LinkReply: Sendable, Equatable {
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    let json = try JSON.readingMessage(body)
+    let json = try JSON.reading(body)
     self.init(
       application: try json.text("application"), user: try json.text("user"),
       secondsLeft: try json.number("seconds_left"))
@@ -174,7 +174,7 @@ public struct DeviceStatusReply: Sendable, Equatable {
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    let json = try JSON.readingMessage(body)
+    let json = try JSON.reading(body)
     guard let items = json["sessions"]?.array else { throw .member("sessions") }
     guard let presence = Presence(rawValue: try json.text("presence")) else { throw .member("presence") }
     var sessions: [LiveSession] = []

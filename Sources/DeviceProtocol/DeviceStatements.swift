@@ -22,16 +22,6 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case events
 }
 
-/// What the user decided.
-public enum DeviceAnswer: String, Sendable, CaseIterable {
-  case approve
-  case deny
-  /// Deny, and block the source of the request for a while: someone else made it.
-  case notMe = "not_me"
-  /// This phone cannot prove what the request asks for.
-  case unable
-}
-
 /// Signed by the phone: "I, this phone, ask this service for this, now, once".
 public struct DeviceAsk: Sendable, Equatable {
   /// The greatest number of known requests. A listing is held while only requests are open that the phone already
@@ -82,76 +72,6 @@ public struct DeviceAsk: Sendable, Equatable {
   }
 }
 
-/// Signed by the phone: "I, this phone, was shown this request, and the user said this".
-public struct AnswerStatement: Sendable, Equatable {
-  public let origin: String
-  public let device: String
-  /// The request's id.
-  public let session: String
-  public let answer: DeviceAnswer
-  /// ``ShownContext/hash`` of what the phone showed.
-  public let contextHash: String
-  /// The service's own nonce for this request.
-  public let nonce: String
-  /// Unix time in seconds after which the service refuses the answer. The service chose it for this request.
-  public let expires: Int64
-  /// The method that the request asked for.
-  public let method: AuthenticationMethod
-  /// The digits that the user typed; empty if the request did not ask for digits.
-  public let code: String
-  /// The request's challenge; nil if the request has none.
-  public let challenge: ApprovalChallenge?
-
-  public init(
-    origin: String, device: String, session: String, answer: DeviceAnswer, contextHash: String, nonce: String,
-    expires: Int64, method: AuthenticationMethod = .acceptance, code: String = "", challenge: ApprovalChallenge? = nil
-  ) {
-    self.origin = origin
-    self.device = device
-    self.session = session
-    self.answer = answer
-    self.contextHash = contextHash
-    self.nonce = nonce
-    self.expires = expires
-    self.method = method
-    self.code = code
-    self.challenge = challenge
-  }
-
-  public var json: JSON {
-    .object([
-      "origin": .string(origin), "device": .string(device), "session": .string(session),
-      "answer": .string(answer.rawValue), "context_hash": .string(contextHash), "nonce": .string(nonce),
-      "expires": .integer(expires), "method": .string(method.rawValue), "code": .string(code),
-      "purpose": .string("answer"), ApprovalChallenge.name: challenge.map { .string($0.text) },
-    ])
-  }
-
-  public init(_ json: JSON) throws(MessageError) {
-    guard json["purpose"]?.string == "answer" else { throw .member("purpose") }
-    origin = try json.text("origin")
-    device = try json.text("device")
-    session = try json.text("session")
-    guard let answer = DeviceAnswer(rawValue: try json.text("answer")) else { throw .member("answer") }
-    self.answer = answer
-    contextHash = try json.text("context_hash")
-    nonce = try json.text("nonce")
-    expires = try json.number("expires")
-    // Phones of versions without methods and codes send neither.
-    method = try json.method("method")
-    code = json["code"]?.string ?? ""
-    challenge = try ApprovalChallenge.member(of: json)
-  }
-}
-
-/// The parts of a sign-in that a phone showed, in the order received.
-public enum ShownContext {
-  /// 64 hexadecimal digits: SHA-256 of the context's canonical JSON.
-  public static func hash(_ context: SignInContext) -> String {
-    Digest.hexadecimal(Digest.sha256(context.json.canonicallyEncoded()))
-  }
-}
-
 /// A body `{"statement": {...}, "signature": "..."}`. The signature covers the statement's canonical JSON. As received,
 /// nothing is verified.
 public struct UnverifiedStatement: Sendable, Equatable {
@@ -164,7 +84,7 @@ public struct UnverifiedStatement: Sendable, Equatable {
   public var device: String? { statement["device"]?.string }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    let json = try JSON.readingMessage(body)
+    let json = try JSON.reading(body)
     guard let statement = json["statement"], case .object = statement else { throw .member("statement") }
     self.statement = statement
     signature = try json.text("signature")

@@ -67,7 +67,7 @@ public struct RequestsReply: Sendable, Equatable {
   public init(requests: [OpenRequest]) { self.requests = requests }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    guard let items = try JSON.readingMessage(body)["requests"]?.array else { throw .member("requests") }
+    guard let items = try JSON.reading(body)["requests"]?.array else { throw .member("requests") }
     var requests: [OpenRequest] = []
     for item in items { requests.append(try OpenRequest(item)) }
     self.init(requests: requests)

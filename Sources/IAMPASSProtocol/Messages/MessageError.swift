@@ -11,7 +11,7 @@ public enum MessageError: Error, Equatable, Sendable {
 
 extension JSON {
   /// The body as JSON.
-  static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
+  package static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
     do { return try JSON(parsing: body) } catch { throw .json(error) }
   }
 

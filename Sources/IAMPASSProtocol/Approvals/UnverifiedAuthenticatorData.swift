@@ -1,38 +1,41 @@
 /// What an authenticator says of itself and, for a new credential, of that (Web Authentication, level 2, §6.1). Taken
 /// apart; nothing is verified.
-struct UnverifiedAuthenticatorData: Equatable {
+public struct UnverifiedAuthenticatorData: Sendable, Equatable {
   /// Longer is refused: a credential's id has 1,023 bytes at most, and extensions are not asked for.
   static let greatestLength = 2_048
 
   /// What the bits of the flags byte mean.
-  struct Flags: OptionSet {
-    let rawValue: UInt8
+  public struct Flags: OptionSet, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
     /// Somebody touched it.
-    static let userPresent = Flags(rawValue: 0x01)
+    public static let userPresent = Flags(rawValue: 0x01)
     /// It unlocked itself for its user: by fingerprint, face or PIN.
-    static let userVerified = Flags(rawValue: 0x04)
-    static let hasCredential = Flags(rawValue: 0x40)
-    static let hasExtensions = Flags(rawValue: 0x80)
+    public static let userVerified = Flags(rawValue: 0x04)
+    public static let hasCredential = Flags(rawValue: 0x40)
+    public static let hasExtensions = Flags(rawValue: 0x80)
   }
 
   /// A new credential's part (§6.5.1).
-  struct Credential: Equatable {
+  public struct Credential: Sendable, Equatable {
     /// §5.8.3 bounds it.
     static let idLengths = 1...1_023
 
-    let id: [UInt8]
+    public let id: [UInt8]
     /// 64 bytes, x then y, of ECDSA P-256: no other algorithm is taken.
-    let coordinates: [UInt8]
+    public let coordinates: [UInt8]
   }
 
   /// SHA-256 of the relying party's id.
-  let rpIDHash: [UInt8]
-  let flags: Flags
-  let counter: UInt32
-  let credential: Credential?
+  public let rpIDHash: [UInt8]
+  public let flags: Flags
+  public let counter: UInt32
+  public let credential: Credential?
 
   /// Nil unless the bytes are exactly what their own flags and lengths announce.
-  init?(_ bytes: [UInt8]) {
+  public init?(_ bytes: [UInt8]) {
     guard bytes.count <= Self.greatestLength else { return nil }
     var reader = Reader(bytes)
     guard let hash = reader.take(32), let flags = reader.take(1)?.first, let counter = reader.takeNumber(bytes: 4)

@@ -1,0 +1,39 @@
+/// A public key of ECDSA over P-256, in its one accepted spelling: the base64 of `SubjectPublicKeyInfo` (RFC 5480) with a
+/// named curve and an uncompressed point, as WebCrypto exports it as `spki`.
+///
+/// Only the form is known. Whether the point lies on the curve, libcrypto says when it takes the key.
+public struct P256PublicKey: Sendable, Equatable {
+  /// The bytes before the coordinates in each such key.
+  private static let prefix: [UInt8] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
+    0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+  ]
+  /// The number of bytes of ``coordinates``.
+  public static let coordinatesSize = 64
+
+  /// The base64 text.
+  public let text: String
+  /// 64 bytes, x then y.
+  public let coordinates: [UInt8]
+
+  /// Nil for any other spelling or kind of key.
+  public init?(_ text: String) {
+    guard let bytes = Base64.decode(text), bytes.count == Self.prefix.count + Self.coordinatesSize,
+      bytes.starts(with: Self.prefix)
+    else { return nil }
+    self.text = text
+    coordinates = Array(bytes.dropFirst(Self.prefix.count))
+  }
+
+  /// `SubjectPublicKeyInfo` in DER.
+  public var encoded: [UInt8] { Self.prefix + coordinates }
+
+  /// The uncompressed point (SEC 1 §2.3.3): 65 bytes, the first of them 4.
+  public var point: [UInt8] { Self.prefix.suffix(1) + coordinates }
+
+  /// - Parameter point: in the form of ``point``; nil for any other.
+  public init?(point: [UInt8]) {
+    guard point.first == Self.prefix.last else { return nil }
+    self.init(Base64.encode(Self.prefix.dropLast() + point))
+  }
+}
