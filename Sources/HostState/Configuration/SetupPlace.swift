@@ -16,6 +16,8 @@ public struct SetupPlace: Sendable, Equatable {
   public var credentials: String { beside("credentials") }
   /// The users' tokens.
   public var users: String { beside("users") }
+  /// The phones that this computer trusts (``PinnedPhones``). The file need not be there.
+  public var phones: String { beside("phones") }
   /// What the phone's page is compared with, as `iampass-server page-digest` prints it. It need not be there.
   public var pageDigests: String { beside("page-digests") }
   /// The notes of a trial (``TrialNotes``).

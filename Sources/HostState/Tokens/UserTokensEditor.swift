@@ -80,7 +80,7 @@ public struct UserTokensEditor: Sendable {
 
   /// The same, all but done: what could still fail is a rename.
   public func removal(of user: UnixUsername, token: Secret) throws(UserTokensError) -> UserTokensRemoval {
-    let lock = try UserTokensLock(path)
+    let lock = try editorLock()
     guard let bytes = try current() else { return UserTokensRemoval(nil, lock) }
     let line = Array("\(user.text):".utf8) + token.exposedBytes
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -113,8 +113,12 @@ public struct UserTokensEditor: Sendable {
     } catch { throw .file(error) }
   }
 
+  private func editorLock() throws(UserTokensError) -> EditorLock {
+    do { return try EditorLock(of: path) } catch { throw .file(error) }
+  }
+
   private func locked<Result>(_ body: () throws(UserTokensError) -> Result) throws(UserTokensError) -> Result {
-    let lock = try UserTokensLock(path)
+    let lock = try editorLock()
     defer { withExtendedLifetime(lock) {} }
     return try body()
   }
@@ -124,9 +128,9 @@ public struct UserTokensEditor: Sendable {
 public final class UserTokensRemoval {
   /// Nil if there is no users file.
   private var file: NewFile?
-  private let lock: UserTokensLock
+  private let lock: EditorLock
 
-  fileprivate init(_ file: NewFile?, _ lock: UserTokensLock) {
+  fileprivate init(_ file: NewFile?, _ lock: EditorLock) {
     self.file = file
     self.lock = lock
   }
@@ -137,19 +141,4 @@ public final class UserTokensRemoval {
   public func finish() throws(UserTokensError) {
     do { try file?.takePlace() } catch { throw .file(error) }
   }
-}
-
-/// The lock is held while this object lives.
-private final class UserTokensLock {
-  private let descriptor: Int32
-
-  init(_ path: String) throws(UserTokensError) {
-    // A lock file that only root can open: anyone may lock a folder that they can read.
-    let lock = path + ".lock"
-    descriptor = iampass_open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw .file(SecureFile.openError(lock)) }
-    do { try FileLock.take(descriptor, path: lock) } catch { throw .file(error) }
-  }
-
-  deinit { if descriptor >= 0 { close(descriptor) } }
 }

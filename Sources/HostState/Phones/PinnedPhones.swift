@@ -1,0 +1,114 @@
+import HostSystem
+import IAMPASSProtocol
+
+/// Why `/etc/iampass/phones` is not used.
+public enum PinnedPhonesError: Error, Sendable, Equatable {
+  case file(FileError)
+  /// The user's line, at this number, is not of the form that the manual page gives.
+  case badLine(Int)
+  /// The user's line, at this number, has an id or a key that an earlier line of the user has.
+  case phoneTwice(Int)
+  /// The user has more phones than this computer takes.
+  case tooMany
+
+  public func explanation(path: String) -> String {
+    switch self {
+    case .file(let error): error.explanation
+    case .badLine(let line): "\(path):\(line): not the line of a phone"
+    case .phoneTwice(let line): "\(path):\(line): a phone of this user stands here for the second time"
+    case .tooMany: "\(path): a user has more than \(PinnedPhones.greatestCount) phones"
+    }
+  }
+}
+
+/// `/etc/iampass/phones`: a line `user:id:key:credential id:credential key:since:name` for each phone that this computer
+/// trusts.
+///
+/// Lines that are empty or begin with `#` are passed over. A bad line refuses its own user alone.
+public struct PinnedPhones: Sendable {
+  /// The greatest size of the file in bytes.
+  public static let greatestSize = 16 * 1024 * 1024
+  /// The greatest number of phones of one user.
+  public static let greatestCount = 4
+
+  private let bytes: [UInt8]
+
+  /// Reads the file as it is now. A missing file has no phone.
+  public init(path: String) throws(PinnedPhonesError) {
+    do { bytes = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestSize) } catch {
+      guard error.code == .missing else { throw .file(error) }
+      bytes = []
+    }
+  }
+
+  /// Takes a file's text.
+  public init(parsing bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The user's phones, in the file's order; none without a line.
+  public func phones(of user: UnixUsername) throws(PinnedPhonesError) -> [PinnedPhone] {
+    let key = TokenSearch.key(of: user)
+    guard key.first != UInt8(ascii: "#") else { return [] }
+    if let damaged = bytes.withUnsafeBytes({ TokenSearch.damagedLine(for: key, in: $0) }) {
+      throw .badLine(line(at: damaged))
+    }
+    var phones: [PinnedPhone] = []
+    var next = 0
+    while let found = bytes.withUnsafeBytes({ TokenSearch.line(beginning: key, in: $0, from: next) }) {
+      next = found + 1
+      let rest = bytes.withUnsafeBytes { TokenSearch.value(in: $0, from: found + key.count) }
+      guard let text = String(validating: rest, as: UTF8.self), let phone = PinnedPhone(fields: text) else {
+        throw .badLine(line(at: found))
+      }
+      guard !phones.contains(where: { $0.id == phone.id || $0.key == phone.key }) else {
+        throw .phoneTwice(line(at: found))
+      }
+      phones.append(phone)
+      guard phones.count <= Self.greatestCount else { throw .tooMany }
+    }
+    return phones
+  }
+
+  /// The names before the first colon of each line, each once, in the file's order. A name that no user can have is
+  /// left out.
+  public func users() -> [UnixUsername] {
+    var seen: Set<UnixUsername> = []
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      guard line.first != UInt8(ascii: "#"), let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        let user = UnixUsername(validating: String(decoding: line[..<colon], as: UTF8.self)),
+        seen.insert(user).inserted
+      else { return nil }
+      return user
+    }
+  }
+
+  /// The numbers, counted from 1, of lines that no user's sign-in takes: without a colon or with a name that no user can
+  /// have, and lines of a form that ``phones(of:)`` refuses.
+  public func badLines() -> [Int] {
+    var numbers: [Int] = []
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      if !line.isEmpty, line.first != UInt8(ascii: "#"), Self.phone(in: line) == nil { numbers.append(number) }
+    }
+    return numbers
+  }
+
+  private static func phone(in line: ArraySlice<UInt8>) -> PinnedPhone? {
+    guard !line.contains(0), !line.contains(UInt8(ascii: "\r")),
+      let colon = line.firstIndex(of: UInt8(ascii: ":")),
+      let user = String(validating: line[..<colon], as: UTF8.self), UnixUsername(validating: user) != nil,
+      let fields = String(validating: line[(colon + 1)...], as: UTF8.self)
+    else { return nil }
+    return PinnedPhone(fields: fields)
+  }
+
+  private func line(at index: Int) -> Int { bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1 }
+
+  /// The text without the user's lines for which `isGone` holds; a line that cannot be read counts as nil.
+  func text(removing user: UnixUsername, where isGone: (PinnedPhone?) -> Bool) -> [UInt8] {
+    let key = TokenSearch.key(of: user)
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return Array(
+      lines.filter { !$0.starts(with: key) || !isGone(Self.phone(in: $0)) }.joined(separator: [UInt8(ascii: "\n")]))
+  }
+}

@@ -1,0 +1,57 @@
+import HostSystem
+import IAMPASSProtocol
+
+/// Changes `/etc/iampass/phones`: the old file or the new one is there at any moment, and two editors wait for each other.
+public struct PinnedPhonesEditor: Sendable {
+  /// Others may read the file: public keys are no secrets.
+  private static let mode: UInt32 = 0o644
+
+  private let path: String
+
+  public init(path: String) { self.path = path }
+
+  /// Trusts the phone for the user.
+  ///
+  /// - Parameter replacing: whether it is the user's only phone from now on. Otherwise it takes the place of a line with
+  ///   the same id or key alone.
+  /// - Throws: ``PinnedPhonesError/tooMany``, and what is wrong with the user's other lines if those stay.
+  public func pin(_ phone: PinnedPhone, for user: UnixUsername, replacing: Bool) throws(PinnedPhonesError) {
+    try edit { (known) throws(PinnedPhonesError) in
+      var text = known.text(removing: user) { old in
+        replacing || old.map { $0.id == phone.id || $0.key == phone.key } ?? false
+      }
+      if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
+      text += Array("\(user.text):\(phone.fields)\n".utf8)
+      // What no sign-in would take is not written.
+      guard try PinnedPhones(parsing: text).phones(of: user).contains(phone) else { throw .badLine(0) }
+      return text
+    }
+  }
+
+  /// Trusts the user's phones no more: all, or those with this id. Lines that cannot be read go with all.
+  ///
+  /// - Returns: whether the file had such a line.
+  @discardableResult
+  public func forget(_ user: UnixUsername, phone id: String? = nil) throws(PinnedPhonesError) -> Bool {
+    var hadOne = false
+    try edit { (known) throws(PinnedPhonesError) in
+      known.text(removing: user) { old in
+        let isGone = id == nil || old?.id == id
+        hadOne = hadOne || isGone
+        return isGone
+      }
+    }
+    return hadOne
+  }
+
+  private func edit(
+    _ change: (PinnedPhones) throws(PinnedPhonesError) -> [UInt8]
+  ) throws(PinnedPhonesError) {
+    let lock: EditorLock
+    do { lock = try EditorLock(of: path) } catch { throw .file(error) }
+    defer { withExtendedLifetime(lock) {} }
+    let text = try change(try PinnedPhones(path: path))
+    guard text.count <= PinnedPhones.greatestSize else { throw .file(FileError(.tooLarge, path: path)) }
+    do { try AtomicFile.write(text, to: path, mode: Self.mode) } catch { throw .file(error) }
+  }
+}
