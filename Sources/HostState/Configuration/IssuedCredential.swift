@@ -17,7 +17,7 @@ public enum CredentialsError: Error, Sendable, Equatable {
 }
 
 extension ServiceCredential {
-  /// Reads `application_id` and `application_secret` from a file that only root can read.
+  /// Reads `application_id`, `application_secret` and, if it is there, `host` from a file that only root can read.
   public init(path: String) throws(CredentialsError) {
     let file: KeyValueFile
     do { file = try KeyValueFile(path: path, privacy: .secret) } catch { throw .keyValue(error) }
@@ -32,7 +32,15 @@ extension ServiceCredential {
       }
       return entry.value
     }
-    self.init(applicationID: try value("application_id"), secret: Secret(try value("application_secret")))
+    // A phone is shown the host as it is here, so what no sign-in could send is refused.
+    let host = try file["host"].map { (entry) throws(CredentialsError) in
+      guard (1...SignInContext.greatestValueLength).contains(entry.value.unicodeScalars.count) else {
+        throw .badValue(entry.key, line: entry.line)
+      }
+      return entry.value
+    }
+    self.init(
+      applicationID: try value("application_id"), secret: Secret(try value("application_secret")), host: host)
   }
 }
 

@@ -18,6 +18,13 @@ public enum KeyValueEditor {
     return Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
   }
 
+  /// The text without the lines of these keys.
+  public static func removing(_ keys: [String], from text: [UInt8]) -> [UInt8] {
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let kept = lines.filter { line in !(key(of: Array(line)).map(keys.contains) ?? false) }
+    return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
+  }
+
   /// The text before a line's first `=`; nil without `=`. A comment does not match a key, since keys have no `#`.
   private static func key(of line: [UInt8]) -> String? {
     let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

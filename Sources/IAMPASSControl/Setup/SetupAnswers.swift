@@ -79,7 +79,11 @@ struct SetupAnswers {
       throw .missingOption("--application-id")
     }
     guard Self.isPlain(Array(id.utf8)) else { throw .badApplicationID }
-    if let secret = file?.secret { return ServiceCredential(applicationID: id, secret: secret) }
+    if let file {
+      // The host is that of the credential in the file, and of no other.
+      let host = id == file.applicationID ? file.host : nil
+      return ServiceCredential(applicationID: id, secret: file.secret, host: host)
+    }
     // With an id on the command line, the secret is asked for again.
     if command.applicationID == nil, let known { return known }
     guard let prompt else { throw .missingOption("--secret-file") }
@@ -101,6 +105,8 @@ struct SecretFile {
 
   let applicationID: String?
   let secret: Secret
+  /// The host that a host credential may ask for; nil if the file does not name one.
+  let host: String?
   let server: ServerURL?
   let pins: ReplyPins
 
@@ -109,6 +115,7 @@ struct SecretFile {
       let issued = try IssuedCredential(path: path)
       applicationID = issued.credential.applicationID
       secret = issued.credential.secret
+      host = issued.credential.host
       server = issued.server
       pins = ReplyPins(signedReplies: issued.requiresSignedReplies, signedTargets: issued.requiresSignedTargets)
       return
@@ -122,6 +129,7 @@ struct SecretFile {
     guard SetupAnswers.isPlain(Array(line)) else { throw .badSecret }
     applicationID = nil
     secret = Secret(bytes: Array(line))
+    host = nil
     server = nil
     pins = .none
   }

@@ -48,24 +48,29 @@ struct SetupFiles {
   /// Without a backup: the old secret may be the application's own, which the new one is to take away from this computer.
   private func credentials() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     let known = try? ServiceCredential(path: folder + "/credentials")
-    guard known?.applicationID != answers.credential.applicationID || known?.secret != answers.credential.secret else {
-      return nil
-    }
-    let values = [
-      ("application_id", answers.credential.applicationID),
-      ("application_secret", answers.credential.secret.exposedValue),
+    let new = answers.credential
+    let isSame = known?.applicationID == new.applicationID && known?.secret == new.secret
+    // A secret alone does not say of which host it is: what is known of the same credential stays.
+    guard !isSame || (new.host != nil && new.host != known?.host) else { return nil }
+    var values = [
+      (key: "application_id", value: new.applicationID), (key: "application_secret", value: new.secret.exposedValue),
     ]
-    return try entry("credentials", values.map { (key: $0.0, value: $0.1) }, .secret, mode: 0o600).map { ($0.0, nil) }
+    if let host = new.host { values.append(("host", host)) }
+    return try entry("credentials", values, removing: new.host == nil ? ["host"] : [], .secret, mode: 0o600)
+      .map { ($0.0, nil) }
   }
 
+  /// - Parameter removed: keys of an earlier file that no longer hold.
   private func entry(
-    _ name: String, _ values: [(key: String, value: String)], _ privacy: SecureFile.Privacy, mode: UInt32
+    _ name: String, _ values: [(key: String, value: String)], removing removed: [String] = [],
+    _ privacy: SecureFile.Privacy, mode: UInt32
   ) throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     guard !values.isEmpty else { return nil }
     var old: [UInt8]?
     do { old = try SecureFile.read("\(folder)/\(name)", privacy: privacy, limit: 64 * 1024) } catch {
       guard error.code == .missing else { throw error }
     }
-    return (FileSet.Entry(name: name, bytes: KeyValueEditor.setting(values, in: old ?? []), mode: mode), old)
+    let kept = KeyValueEditor.removing(removed, from: old ?? [])
+    return (FileSet.Entry(name: name, bytes: KeyValueEditor.setting(values, in: kept), mode: mode), old)
   }
 }

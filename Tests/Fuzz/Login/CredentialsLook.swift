@@ -20,6 +20,7 @@ func lookAtCredentials(_ text: [UInt8]) {
     return
   }
   must(expected == [credential.applicationID, credential.secret.exposedValue], "another credential than is written")
+  must(credential.host == plainReading(text, key: "host"), "another host than is written")
   must(isPlainWord(credential.applicationID), "an id that cannot stand in a header")
   must(isPlainWord(credential.secret.exposedValue), "a secret with blanks is accepted")
   let anew = "application_secret=\(credential.secret.exposedValue)\napplication_id = \(credential.applicationID)\n"

@@ -46,7 +46,29 @@ class Setup(Case):
         own = "--credentials FILE"
         self.assertIn(f"next: iampassctl user add NAME {own}, iampassctl enroll NAME {own}, iampassctl enable\n", self.set_up.out)
         # The configuration contains what the service must sign.
-        self.assertEqual(read(world.path("credentials")), "".join(self.made.out.splitlines(True)[:2]))
+        kept = [line for line in self.made.out.splitlines(True) if re.match("application_|host = laptop-7$", line)]
+        self.assertEqual(len(kept), 3)
+        self.assertEqual(read(world.path("credentials")), "".join(kept))
+
+    def test_a_secret_alone_leaves_the_host_as_it_is(self):
+        settings = dict(line.split(" = ", 1) for line in self.made.out.splitlines())
+        before = read(world.path("credentials"))
+        world.write("alone", settings["application_secret"] + "\n")
+        done = world.ctl("setup", "--application-id", settings["application_id"], "--secret-file", world.path("alone"))
+        self.assertEqual(done.code, 0, done.text)
+        self.assertEqual(read(world.path("credentials")), before)
+
+    def test_a_host_that_an_earlier_version_left_out_is_added(self):
+        before = read(world.path("credentials"))
+        world.write("credentials", "".join(line for line in before.splitlines(True) if not line.startswith("host")))
+        done = world.ctl("setup", "--secret-file", world.path("host"))
+        self.assertEqual(done.code, 0, done.text)
+        self.assertEqual(read(world.path("credentials")), before)
+
+    def test_another_credential_takes_the_host_of_the_first_one_away(self):
+        world.write("own", read(world.path("office")))
+        self.assertEqual(world.ctl("setup", "--secret-file", world.path("own")).code, 0)
+        self.assertNotIn("host =", read(world.path("credentials")))
 
     def test_with_the_applications_own_it_recommends_one(self):
         world.write("own", read(world.path("office")))

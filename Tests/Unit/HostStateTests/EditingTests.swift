@@ -17,6 +17,13 @@ import Testing
 
   @Test func beginsAnEmptyFile() { #expect(edited("", ("y", "2")) == "y = 2\n") }
 
+  @Test func removesAKeyAndLeavesTheRestAsItIs() {
+    let text = "# host = a\nhost = b\n\n hosts = c\n  host=d\nx = 1"
+    let left = KeyValueEditor.removing(["host"], from: Array(text.utf8))
+    #expect(String(decoding: left, as: UTF8.self) == "# host = a\n\n hosts = c\nx = 1")
+    #expect(KeyValueEditor.removing([], from: Array(text.utf8)) == Array(text.utf8))
+  }
+
   @Test func aLongerKeyIsAnotherKey() { #expect(edited("xy = 1\n", ("x", "2")) == "xy = 1\nx = 2\n") }
 }
 

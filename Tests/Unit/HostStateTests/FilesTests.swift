@@ -288,10 +288,30 @@ import Testing
     ("application_id = a", CredentialsError.missing("application_secret")),
     ("application_id = a\napplication_secret =", .missing("application_secret")),
     ("application_id = a b\napplication_secret = c", .badValue("application_id", line: 1)),
+    ("application_id = a\napplication_secret = c\nhost =", .badValue("host", line: 3)),
+    (
+      "application_id = a\nhost = " + String(repeating: "h", count: 1_001) + "\napplication_secret = c",
+      .badValue("host", line: 2)
+    ),
+    ("application_id = a\nhost = b\nhost = b\napplication_secret = c", .keyValue(.keyTwice("host", line: 3))),
   ])
   func refusesIncompleteCredentials(_ text: String, _ expected: CredentialsError) throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("credentials", text)
     #expect(throws: expected) { try ServiceCredential(path: path) }
+  }
+
+  @Test(arguments: ["laptop-7", "Küche 2", String(repeating: "h", count: 1_000)])
+  func readsTheHostOfAHostCredential(_ host: String) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("credentials", "application_id = a\napplication_secret = c\nhost = \(host)\n")
+    #expect(try ServiceCredential(path: path).host == host)
+    #expect(try IssuedCredential(path: path).credential.host == host)
+  }
+
+  @Test func anApplicationsOwnCredentialHasNoHost() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("credentials", "application_id = a\napplication_secret = c\n")
+    #expect(try ServiceCredential(path: path).host == nil)
   }
 }
