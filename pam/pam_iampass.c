@@ -10,6 +10,8 @@
 
 #include "pam_iampass.h"
 
+#include "HiddenVariables.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -18,59 +20,19 @@
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
 
-extern char **environ;
-
-/// More than anyone sets by accident. Any further variable stays hidden for good, also from the host.
-enum { GREATEST_HIDDEN_COUNT = 256 };
-
-/// A hidden variable and its first letter, which was replaced. 0: its entry in `environ` was moved on by one instead.
-static struct { char *text, letter; } hidden[GREATEST_HIDDEN_COUNT];
-static size_t hidden_count;
-
-/// The beginning of the stack. The kernel put the caller's environment above it at exec.
-extern void *__libc_stack_end;
-
 // From libswiftCore.a: reads every SWIFT_* variable once. Linking fails if a toolchain changes these names.
 extern void swift_once(void *token, void (*function)(void *), void *context);
 extern char environment_token __asm__("_ZN5swift7runtime11environment15initializeTokenE");
 extern void environment_initialize(void *) __asm__("_ZN5swift7runtime11environment10initializeEPv");
 
-static bool begins(const char *text, const char *prefix) {
-  while (*prefix != 0 && *text == *prefix) text++, prefix++;
-  return *prefix == 0;
-}
-
-/// Changes texts in place, so that other threads always see complete strings and no memory changes hands.
-///
-/// For a variable that came by exec the first letter changes. sudo has its own list of the same strings, and a
-/// getenv(3) that reads that list. A host's own strings may be read-only: their entries move on by one instead.
-static void hide_variables(void) {
-  if (environ == NULL) return;
-  for (char **entry = environ; *entry != NULL; entry++) {
-    if (!begins(*entry, "SWIFT_")) continue;
-    char letter = 0;
-    if (*entry > (char *)__libc_stack_end) letter = **entry, **entry = '_';
-    else *entry += 1;
-    if (hidden_count == GREATEST_HIDDEN_COUNT) continue;
-    hidden[hidden_count].text = *entry;
-    hidden[hidden_count++].letter = letter;
-  }
-}
+/// The Swift runtime reads an environment without these variables.
+static void hide_variables(void) { iampass_hide_variables("SWIFT_"); }
 
 /// Runs after every other initializer. The runtime has then read an environment without these variables, and the host
 /// gets them back.
 static void show_variables(void) {
   swift_once(&environment_token, environment_initialize, NULL);
-  for (size_t index = 0; index < hidden_count; index++) {
-    if (hidden[index].letter != 0) {
-      *hidden[index].text = hidden[index].letter;
-      continue;
-    }
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-      if (*entry == hidden[index].text) *entry -= 1;
-    }
-  }
-  hidden_count = 0;
+  iampass_show_variables();
 }
 
 // Numbered sections run in order. The runtime's own initializers count as 65536.
