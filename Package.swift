@@ -2,7 +2,8 @@
 import PackageDescription
 
 // What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
-// Dispatch or Concurrency, and links libpam, libmd (SHA-256) and json-c only. libcurl and libseccomp (which system calls
+// Dispatch or Concurrency, and links libpam, libmd (SHA-256) and json-c only. It opens libcrypto by itself, after the
+// phone was asked, if `approvals = verified`. libcurl and libseccomp (which system calls
 // the network's process may make) belong to iampass-https alone, libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
 // iampass-server.
 
@@ -115,6 +116,10 @@ let package = Package(
     .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
     // Called only where --wrap=free is linked by.
     .target(name: "ClearingFree", path: "Sources/C/ClearingFree"),
+    // Around the loading of the Swift runtime and of libcrypto into setuid programs.
+    .target(name: "HiddenVariables", path: "Sources/C/HiddenVariables"),
+    // Opens libcrypto by dlopen(3): nothing here links it.
+    .target(name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/C/SystemLibcrypto"),
     // Called by libcurl, in place of libnghttp2.
     .target(name: "WholeStreams", path: "Sources/C/WholeStreams"),
 
@@ -123,14 +128,15 @@ let package = Package(
     .target(name: "WorkerLink", dependencies: ["HostSystem", "IAMPASSProtocol", "CHost"], swiftSettings: lean),
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink"], swiftSettings: lean),
     .target(
-      name: "HostState", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost"],
+      name: "HostState",
+      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto"],
       swiftSettings: lean),
     .target(
       name: "LoginModule",
       dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CPAM", "CHost"],
       swiftSettings: lean),
     .target(
-      name: "pam_iampass", dependencies: ["LoginModule"] + clearingFree, path: "pam",
+      name: "pam_iampass", dependencies: ["LoginModule", "HiddenVariables"] + clearingFree, path: "pam",
       exclude: ["pam_iampass.map", "check-load", "link"],
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
       linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
@@ -197,10 +203,12 @@ let package = Package(
       name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"], path: "Tests/Unit/IAMPASSProtocolTests",
       resources: [.copy("signing-vectors.json")], swiftSettings: strict),
     .testTarget(
-      name: "IAMPASSClientTests", dependencies: ["IAMPASSClient"], path: "Tests/Unit/IAMPASSClientTests",
+      name: "IAMPASSClientTests", dependencies: ["IAMPASSClient", "HostState", "DeviceProtocol"],
+      path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
-      name: "HostStateTests", dependencies: ["HostState"], path: "Tests/Unit/HostStateTests", swiftSettings: strict),
+      name: "HostStateTests", dependencies: ["HostState", "DeviceProtocol"], path: "Tests/Unit/HostStateTests",
+      swiftSettings: strict),
     .testTarget(
       name: "IAMPASSControlTests",
       dependencies: [
@@ -211,7 +219,7 @@ let package = Package(
       name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState"], path: "Tests/Unit/HostDoctorTests",
       swiftSettings: strict),
     .testTarget(
-      name: "LoginModuleTests", dependencies: ["LoginModule"], path: "Tests/Unit/LoginModuleTests",
+      name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",
       swiftSettings: strict),
     .testTarget(
       name: "SessionHelperTests", dependencies: ["SessionHelper"], path: "Tests/Unit/SessionHelperTests",

@@ -4,6 +4,9 @@ import WorkerLink
 
 /// The service's `authentication/*` routes, for one credential.
 public final class AuthenticationClient {
+  /// So many codes are drawn at most until one is free: a user has few requests at once, and there are a hundred codes.
+  private static let greatestCodeCount = 10
+
   private let channel: SignedChannel
   private let signer: RequestSigner
   private let applicationID: String
@@ -27,33 +30,63 @@ public final class AuthenticationClient {
   /// Asks the phone of the user that `token` stands for.
   ///
   /// - Parameters:
-  ///   - methods: none leaves the choice to the service.
+  ///   - question: what the phone is asked, and whose word counts.
   ///   - durationSeconds: the session's greatest length; the service's own default is an hour.
   public func start(
-    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
+    token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer {
+    switch question {
+    case .service: return try start(token: token, question, nil, durationSeconds: durationSeconds, deadline: deadline)
+    case .phone(let demand, let context):
+      let origin = channel.seal.settings.server.origin
+      for _ in 0..<Self.greatestCodeCount {
+        let asked = try AskedApproval(demand, context: context, origin: origin)
+        let answer = try start(token: token, question, asked, durationSeconds: durationSeconds, deadline: deadline)
+        // Another open request of the user has this code.
+        guard case .notStarted(ReasonWord.codeInUse) = answer else { return answer }
+      }
+      return .notStarted(reason: ReasonWord.codeInUse)
+    }
+  }
+
+  private func start(
+    token: Secret, _ question: ApprovalQuestion, _ asked: AskedApproval?, durationSeconds: Int64,
     deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
+    let settings = channel.seal.settings
     var query: [(String, String)] = []
+    let methods = question.methods
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
     // Only `iampass-server` is told more than the published contract has: it announced one of the two.
-    let isOurs = context != nil || channel.seal.settings.signedReplies
-    let body = StartRequest(context: context, bootID: isOurs ? bootID : nil).encoded()
+    let isOurs = question.context != nil || settings.signedReplies
+    let body = StartRequest(
+      context: question.context, bootID: isOurs ? bootID : nil, challenge: asked?.challenge, matchCode: asked?.code
+    ).encoded()
     // The digest of what the phone will show: the signature covers the address alone.
     if isOurs {
       query.append(BodyDigest.item(for: body))
     }
-    let url = channel.seal.settings.server.route(
+    let url = settings.server.route(
       ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
     let reply = try channel.send(.post, url, by: signer, body: body, deadline: deadline)
     switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
     case .notStarted(let reason): return .notStarted(reason: reason)
-    case .started(let started):
-      let remote = try RemoteSession(
-        statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
-        name: started.name, settings: channel.seal.settings)
-      return .pending(PendingSession(remote: remote, started: started, server: channel.seal.settings.server))
+    case .started(let started): return try answer(started, asked)
     }
+  }
+
+  private func answer(_ started: StartedSession, _ asked: AskedApproval?) throws(ServiceError) -> StartAnswer {
+    let settings = channel.seal.settings
+    let remote = try RemoteSession(
+      statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
+      name: started.name, settings: settings)
+    guard let asked else {
+      return .pending(PendingSession(remote: remote, started: started, server: settings.server, evidence: .service))
+    }
+    guard let name = started.name, asked.isRepeated(in: started) else { return .notVerifiable(remote) }
+    let evidence = ApprovalEvidence.phone(ApprovalCheck(asked: asked, session: name))
+    return .pending(PendingSession(remote: remote, started: started, server: settings.server, evidence: evidence))
   }
 
   /// Asks whether the session was approved.

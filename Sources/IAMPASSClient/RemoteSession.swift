@@ -43,14 +43,17 @@ public struct PendingSession: Sendable {
   public let remote: RemoteSession
   /// Two digits to show, if the service wants them typed on the phone.
   public let matchCode: String?
+  /// What makes it an approved one.
+  fileprivate let evidence: ApprovalEvidence
   /// The address of the phone's page, for a phone that nothing rings: at the service, and short enough for a line.
   public let phonePage: String?
 
   /// Characters; a longer address is not shown.
   private static let greatestPageLength = 120
 
-  init(remote: RemoteSession, started: StartedSession, server: ServerURL) {
+  init(remote: RemoteSession, started: StartedSession, server: ServerURL, evidence: ApprovalEvidence) {
     self.remote = remote
+    self.evidence = evidence
     matchCode = started.matchCode
     // An address elsewhere would have the user sign in to a stranger's page.
     let page = server.isEncrypted ? started.phonePage.flatMap { try? server.ownAddress($0) } : nil
@@ -58,23 +61,53 @@ public struct PendingSession: Sendable {
   }
 }
 
-/// A session that the service confirmed by 200 from its own `status_url` with exactly `active`.
+extension PendingSession {
+  /// Gets ready to check what the phone will sign, if the request demands that.
+  public func prepareToVerify() throws(VerifierError) {
+    switch evidence {
+    case .service: break
+    case .phone(let check): try check.asked.demand.verifier.prepare()
+    }
+  }
+}
+
+/// What an approval of a session must show.
+enum ApprovalEvidence: Sendable {
+  /// Nothing more than the service's word.
+  case service
+  /// What a trusted phone signed.
+  case phone(ApprovalCheck)
+}
+
+/// A session that the service confirmed by 200 from its own `status_url` with exactly `active`; and, if the request
+/// demanded it, by an approval that a trusted phone signed.
 ///
 /// Only ``AuthenticationClient`` makes one, so that recording an unconfirmed sign-in does not compile.
 public struct ActiveSession: Sendable {
   public let remote: RemoteSession
+  /// What the phone signed; nil if the service is believed.
+  public let approval: VerifiedApproval?
   /// Where the service stood in its history when it said so; nil if it does not tell.
   public let mark: ServiceMark?
 
-  fileprivate init(confirmed pending: PendingSession, mark: ServiceMark?) {
+  /// - Throws: ``ServiceError/approvalNotVerified(_:)``.
+  fileprivate init(confirmed pending: PendingSession, by reply: StatusReply) throws(ServiceError) {
+    switch pending.evidence {
+    case .service: approval = nil
+    case .phone(let check):
+      do { approval = try check.verified(reply.approval) } catch { throw .approvalNotVerified(error) }
+    }
     remote = pending.remote
-    self.mark = mark
+    mark = reply.mark
   }
 }
 
 /// What `authenticate_user` answered.
 public enum StartAnswer: Sendable {
   case pending(PendingSession)
+  /// Started, but the service did not repeat what was asked: it knows no verified approvals. Whoever gets this cancels
+  /// the request.
+  case notVerifiable(RemoteSession)
   /// Not started, with the service's reason as received, e.g. `NO_MOBILE_DEVICE`.
   case notStarted(reason: String?)
 }
@@ -91,12 +124,13 @@ public enum ApprovalAnswer: Sendable {
 extension ApprovalAnswer {
   /// No other place turns a reply into an approval.
   ///
-  /// - Throws: ``ServiceError/badReply(_:)`` if the reply says `active` and not authenticated at once.
+  /// - Throws: ``ServiceError/badReply(_:)`` if the reply says `active` and not authenticated at once, and
+  ///   ``ServiceError/approvalNotVerified(_:)``.
   init(_ reply: StatusReply, for session: PendingSession, held: Bool) throws(ServiceError) {
     switch reply.status {
     case .active:
       guard reply.authenticated != false else { throw .badReply(.contradiction("authenticated")) }
-      self = .approved(ActiveSession(confirmed: session, mark: reply.mark))
+      self = .approved(try ActiveSession(confirmed: session, by: reply))
     case .pending, .identifying: self = .waiting(reply.status, held: held)
     case .walkaway, .timeout, .closed, .failed, .cancelled, .unknown:
       self = .ended(reply.status, reason: reply.reason)

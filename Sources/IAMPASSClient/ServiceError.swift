@@ -25,6 +25,8 @@ public enum ServiceError: Error, Sendable, Equatable {
   case replyTargetNotSigned
   /// The reply is about another session than the one that was asked about.
   case replyForAnother
+  /// The service says that the phone approved, and what it hands on does not prove that.
+  case approvalNotVerified(ApprovalRefusal)
   /// `status_url` or `logout_url` is not the configured service's.
   case foreignAddress
   /// The session's secret has no form that the signing scheme takes.
@@ -38,7 +40,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .transport(let error): error.code.isOutage || error.code.isBrokenOff
     case .tooManyRequests, .serverFailed: true
     case .notAccepted, .clockDiffers, .notFound, .redirected, .unexpectedStatus, .badReply, .replyNotSigned,
-      .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness:
+      .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .noRandomness:
       false
     }
   }
@@ -59,6 +61,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .replyNotSigned: "answer is not signed"
     case .replyTargetNotSigned: "answer is signed, but not for this request"
     case .replyForAnother: "answer is for another session"
+    case .approvalNotVerified(let refusal): refusal.explanation
     case .foreignAddress: "server sent a foreign address"
     case .badSessionSecret: "answer not understood"
     case .noRandomness: "no random numbers"

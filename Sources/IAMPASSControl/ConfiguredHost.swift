@@ -45,6 +45,8 @@ struct ConfiguredHost {
   private let transport: WorkerTransport
   private let management: ManagementClient
   private let authentication: AuthenticationClient
+  /// As the service knows this computer; nil if the credential does not say.
+  private let hostName: String?
   /// Nil: a `--credentials` file was given.
   private let credentialsPath: String
 
@@ -65,6 +67,7 @@ struct ConfiguredHost {
       transport = try setup.transport(interruption: interrupt)
       let settings = try setup.serviceSettings()
       let credential = try Self.credential(credentialsPath)
+      hostName = credential.host
       let clock = { Int64(time(nil)) }
       do {
         management = try ManagementClient(
@@ -104,6 +107,21 @@ struct ConfiguredHost {
   ) throws(Failure) -> Answer {
     do { return try call(authentication, MonotonicInstant.now().advanced(milliseconds: milliseconds)) } catch {
       throw Self.failure(error, setup)
+    }
+  }
+
+  /// What the user's phone is asked: as much as a sign-in on this computer asks of it.
+  ///
+  /// - Parameter context: nil, or without a host, if the service says which host asks.
+  func question(of user: UnixUsername, context: SignInContext?) throws(Failure) -> ApprovalQuestion {
+    guard let trust = setup.phoneTrust else { return .service(methods: [], context: context) }
+    guard var context else { throw .misconfigured(.verifiedWithoutContext, path: setup.configurationPath) }
+    context.host = hostName ?? context.host
+    do { return .phone(try trust.demand(of: user, asked: []), context: context) } catch {
+      switch error {
+      case .file(let error, let path): throw .misconfigured(.phones(error, path: path), path: path)
+      case .gap(let gap): throw .phoneNotTrusted(user, gap)
+      }
     }
   }
 

@@ -66,6 +66,10 @@ enum Failure: Error {
   /// pam_iampass.so's own file.
   case moduleMissing
   case pamFile(PAMFileError)
+  /// `approvals = verified`, and no approval of the user could be verified.
+  case phoneNotTrusted(UnixUsername, TrustGap)
+  /// `approvals = verified`, and the service knows no such approvals.
+  case notVerifiable
   /// With its output.
   case programFailed(String, String)
   case sshdRefuses(String)
@@ -103,6 +107,10 @@ enum Failure: Error {
     case .badToken: "a token is printable text without spaces, quotes, colons and backslashes, of 512 bytes at most"
     case .secretsToTerminal: "tokens are secrets and are not shown on a terminal"
     case .noPhoneCame(let user): "no phone registered for \(user)"
+    case .phoneNotTrusted(let user, .noPhone): "this computer trusts no phone of \(user) (approvals = verified)"
+    case .phoneNotTrusted(let user, .noMethod):
+      "no phone of \(user) that this computer trusts has a method that is asked for (approvals = verified)"
+    case .notVerifiable: "the service knows no approvals that this computer could verify (approvals = verified)"
     case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
     case .problemsFound: "nothing was changed, because of the problems above"
     case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
@@ -158,6 +166,8 @@ enum Failure: Error {
     case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
     case .secretsToTerminal: "iampassctl user export FILE"
     case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
+    case .phoneNotTrusted(let user, _): "iampassctl phone trust \(user)"
+    case .notVerifiable: "update iampass-server, or set approvals = service"
     case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
     case .problemsFound: "mend them (iampassctl check), or give --force"
     case .profilesNotOn: "add the lines above by hand; pam-auth-update --force would throw those of your own away"

@@ -27,6 +27,8 @@ extension Failure {
     case .mayNotManage: EX_NOPERM
     case .badToken: EX_DATAERR
     case .secretsToTerminal: EX_USAGE
+    case .phoneNotTrusted: EX_CONFIG
+    case .notVerifiable: EX_PROTOCOL
     case .noPhoneCame, .notApproved: EX_TEMPFAIL
     case .interrupted, .interruptedUnchanged, .stoppedWaiting: Interrupt.exitCode
     case .notSetUp: EX_CONFIG
@@ -36,7 +38,7 @@ extension Failure {
     case .unreachable, .clockDiffers: EX_UNAVAILABLE
     case .unknownApplication, .notAccepted: EX_NOPERM
     case .service(.badReply), .service(.replyNotSigned), .service(.replyTargetNotSigned),
-      .service(.replyForAnother), .service(.foreignAddress), .signsLess:
+      .service(.replyForAnother), .service(.approvalNotVerified), .service(.foreignAddress), .signsLess:
       EX_PROTOCOL
     case .service, .unknownAtService: EX_UNAVAILABLE
     }

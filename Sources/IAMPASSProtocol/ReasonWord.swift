@@ -3,6 +3,7 @@
 /// Only logs contain the words themselves. The table holds the words of the vendor's service and of ours.
 public enum ReasonWord {
   public static let requestPending = "REQUEST_PENDING"
+  public static let codeInUse = "CODE_IN_USE"
 
   /// The text to show for a reason: a known word's meaning, or the service's prose made safe to show. Nil without a
   /// reason, and for a word that this version does not know.
@@ -27,7 +28,7 @@ public enum ReasonWord {
     "TOO_MANY_DENIALS": "denied too often, try again later",
     "TOO_MANY_REQUESTS": "too many requests in the last two minutes, try again later",
     "WRONG_HOST": "this computer's credential is for another host, see host in the credentials",
-    "CODE_IN_USE": "the code is still in use, try again",
+    codeInUse: "the code is still in use, try again",
     "BAD_DURATION": "the server does not accept this session_duration",
     "UNKNOWN_APPLICATION": "the server does not know this application",
     "UNKNOWN_USER": "the server does not know this user",

@@ -24,6 +24,14 @@ public struct Configuration: Sendable, Equatable {
   /// When sign-in context goes to the service.
   public enum ContextPolicy: String, Sendable, CaseIterable { case auto, yes, no }
 
+  /// Whose word counts for an approval.
+  public enum ApprovalPolicy: String, Sendable, CaseIterable {
+    /// The service's.
+    case service
+    /// The phone's own: this computer verifies its signature by a key of ``PinnedPhones``.
+    case verified
+  }
+
   /// What becomes of a command that is too long for the phone to show.
   public enum LongCommandPolicy: String, Sendable, CaseIterable {
     /// Its beginning and end are shown, with its length and digest.
@@ -57,6 +65,7 @@ public struct Configuration: Sendable, Equatable {
   public var sessionDuration: Int64 = 12 * 3600
   /// Seconds. Shorter than sshd's LoginGraceTime of 120 s and login's LOGIN_TIMEOUT of 60 s.
   public var approvalTimeout: Int64 = 30
+  public var approvals = ApprovalPolicy.service
   public var sendContext = ContextPolicy.auto
   public var sendsCommand = false
   public var longCommand = LongCommandPolicy.show
@@ -173,6 +182,7 @@ extension Configuration {
     },
     "session_duration": seconds(\.sessionDuration, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h"),
     "approval_timeout": reader(\.approvalTimeout, ApprovalTimeout.takes) { ApprovalTimeout.seconds($0) },
+    "approvals": choice(\.approvals),
     "send_context": choice(\.sendContext),
     "send_command": reader(\.sendsCommand, "yes, no") { ["yes": true, "no": false][$0] },
     "long_command": choice(\.longCommand),

@@ -8,10 +8,13 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   case noServer
   /// Any process that takes the loopback port while the service is away could answer `active`.
   case plainServerNotSigned
+  /// The phone could not sign what it is not shown.
+  case verifiedWithoutContext
   case badArgument(String)
   case configuration(ConfigurationError, path: String)
   case credentials(CredentialsError, path: String)
   case users(UserTokensError, path: String)
+  case phones(PinnedPhonesError, path: String)
   case authority(FileError)
   case signing(SigningError)
 
@@ -20,10 +23,12 @@ public enum Misconfiguration: Error, Sendable, Equatable {
     switch self {
     case .noServer: "no server is set"
     case .plainServerNotSigned: "server = http://… needs signed_replies = required"
+    case .verifiedWithoutContext: "approvals = verified needs the sign-in's details: take send_context = no out"
     case .badArgument(let argument): "bad module argument \(DisplayText.sanitized(argument))"
     case .configuration(let error, let path): error.explanation(path: path)
     case .credentials(let error, let path): error.explanation(path: path)
     case .users(let error, let path): error.explanation(path: path)
+    case .phones(let error, let path): error.explanation(path: path)
     case .authority(let error): "ca_file: \(error.explanation)"
     case .signing(.secretIsNot24Bytes):
       "application_secret has not the 24 bytes that signing = documented needs; set signing = client"
@@ -37,9 +42,11 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   public var file: FileError? {
     switch self {
     case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),
-      .users(.file(let error), _), .authority(let error):
+      .users(.file(let error), _), .phones(.file(let error), _), .authority(let error):
       error
-    case .noServer, .plainServerNotSigned, .badArgument, .configuration, .credentials, .users, .signing: nil
+    case .noServer, .plainServerNotSigned, .verifiedWithoutContext, .badArgument, .configuration, .credentials, .users,
+      .phones, .signing:
+      nil
     }
   }
 }

@@ -1,4 +1,5 @@
 import HostSystem
+import IAMPASSClient
 import IAMPASSProtocol
 
 /// Why `/etc/iampass/phones` is not used.

@@ -1,4 +1,5 @@
 import HostSystem
+import IAMPASSClient
 import IAMPASSProtocol
 
 /// Changes `/etc/iampass/phones`: the old file or the new one is there at any moment, and two editors wait for each other.

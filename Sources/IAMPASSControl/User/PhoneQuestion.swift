@@ -22,20 +22,30 @@ struct PhoneQuestion {
   ///
   /// - Parameter text: what the spinner says.
   func approval(_ text: String) throws(Failure) -> ActiveSession {
+    let question = try host.question(of: user.name, context: context)
     let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
-      try client.start(
-        token: user.token, methods: [], durationSeconds: duration, context: context, deadline: deadline)
+      try client.start(token: user.token, question, durationSeconds: duration, deadline: deadline)
     }
     switch answer {
+    case .notVerifiable(let session):
+      end(session)
+      throw .notVerifiable
     case .notStarted(let reason): throw .service(.badReply(.refused(reason: reason)))
     case .pending(let session):
       // First, since a narrow terminal cuts the line.
       let code = session.matchCode.map { "code \($0): " } ?? ""
-      do throws(Failure) { return try wait(for: session, Spinner(code + text, host.interrupt)) } catch {
+      do throws(Failure) {
+        try getReadyToVerify(session)
+        return try wait(for: session, Spinner(code + text, host.interrupt))
+      } catch {
         end(session.remote)
         throw error
       }
     }
+  }
+
+  private func getReadyToVerify(_ session: PendingSession) throws(Failure) {
+    do { try session.prepareToVerify() } catch { throw .service(.approvalNotVerified(.unverifiable(error))) }
   }
 
   private func wait(for session: PendingSession, _ spinner: Spinner) throws(Failure) -> ActiveSession {

@@ -14,48 +14,24 @@ struct VerifiedCredential: Sendable, Equatable {
   let counter: UInt32
 }
 
-/// Why an authenticator's credential or assertion is not accepted; for the log.
-enum CredentialRefusal: String, Error, Sendable {
-  case clientData
-  /// Another ceremony: `webauthn.get` for `webauthn.create`, or the other way.
-  case type
-  case challenge
-  case origin
-  case authenticatorData
-  case relyingParty
-  case userNotPresent
-  case userNotVerified
-  case key
-  case credentialID
-  case counter
-  case signature
-}
-
 /// The checks of Web Authentication, level 2, §7.1 and §7.2, for one relying party.
 struct CredentialCheck: Sendable {
-  /// Bytes; browsers write some hundred.
-  private static let greatestClientData = 4_096
+  private let party: RelyingParty
 
-  /// As the browser spells it.
-  let origin: String
-
-  /// The host of the origin, without a port: the browsers' default.
-  private var relyingPartyID: String {
-    let authority = origin.drop { $0 != "/" }.dropFirst(2)
-    return String(authority.prefix { $0 != ":" })
-  }
+  /// - Parameter origin: as the browser spells it.
+  init(origin: String) { party = RelyingParty(origin: origin) }
 
   /// Whether this is a new ES256 credential over `challenge`.
   func credential(
     _ unverified: UnverifiedCredential, challenge: [UInt8]
   ) -> Result<VerifiedCredential, CredentialRefusal> {
-    if let refusal = refusal(of: unverified.clientData, type: "webauthn.create", challenge: challenge) {
+    if let refusal = party.refusal(of: unverified.clientData, type: "webauthn.create", challenge: challenge) {
       return .failure(refusal)
     }
     guard let data = UnverifiedAuthenticatorData(unverified.authenticatorData) else {
       return .failure(.authenticatorData)
     }
-    if let refusal = refusal(of: data) { return .failure(refusal) }
+    if let refusal = party.refusal(of: data) { return .failure(refusal) }
     guard let made = data.credential else { return .failure(.authenticatorData) }
     guard made.id == unverified.id else { return .failure(.credentialID) }
     // The key is checked to be on its curve, and is the one that the authenticator made.
@@ -71,41 +47,21 @@ struct CredentialCheck: Sendable {
   func assertion(
     _ unverified: UnverifiedAssertion, by credential: VerifiedCredential, challenge: [UInt8]
   ) -> Result<UInt32, CredentialRefusal> {
-    if let refusal = refusal(of: unverified.clientData, type: "webauthn.get", challenge: challenge) {
+    if let refusal = party.refusal(of: unverified.clientData, type: "webauthn.get", challenge: challenge) {
       return .failure(refusal)
     }
     guard let data = UnverifiedAuthenticatorData(unverified.authenticatorData) else {
       return .failure(.authenticatorData)
     }
-    if let refusal = refusal(of: data) { return .failure(refusal) }
+    if let refusal = party.refusal(of: data) { return .failure(refusal) }
     // An authenticator that counts counts on; one that goes back, or stands still, was copied (§6.1.1).
     let counts = data.counter != 0 || credential.counter != 0
     guard !counts || data.counter > credential.counter else { return .failure(.counter) }
     guard let key = try? DevicePublicKey(credential.publicKey) else { return .failure(.key) }
-    guard FidoAssertion.verifies(unverified, by: key, relyingPartyID: relyingPartyID) else {
+    guard FidoAssertion.verifies(unverified, by: key, relyingPartyID: party.id) else {
       return .failure(.signature)
     }
     return .success(data.counter)
-  }
-
-  private func refusal(of clientData: [UInt8], type: String, challenge: [UInt8]) -> CredentialRefusal? {
-    guard clientData.count <= Self.greatestClientData, let json = try? JSON(parsing: clientData) else {
-      return .clientData
-    }
-    guard json["type"]?.string == type else { return .type }
-    guard let signed = json["challenge"]?.string.flatMap(Base64URL.decode), Digest.areEqual(signed, challenge) else {
-      return .challenge
-    }
-    // A page of ours within a page of others could be tapped unseen.
-    guard json["origin"]?.string == origin, [nil, .bool(false)].contains(json["crossOrigin"]) else { return .origin }
-    return nil
-  }
-
-  private func refusal(of data: UnverifiedAuthenticatorData) -> CredentialRefusal? {
-    guard data.rpIDHash == Digest.sha256(Array(relyingPartyID.utf8)) else { return .relyingParty }
-    guard data.flags.contains(.userPresent) else { return .userNotPresent }
-    guard data.flags.contains(.userVerified) else { return .userNotVerified }
-    return nil
   }
 }
 

@@ -1,3 +1,5 @@
+import IAMPASSProtocol
+
 /// Why the service does not do what a request asks for. It is returned; failures of the storage are thrown.
 struct Refusal: Error {
   /// The phone was cut off, maybe since its signature was checked.

@@ -38,7 +38,9 @@ struct ApprovalWait {
       guard remaining > Self.leastRemaining else { throw .notAnswered }
       let pause: Int64
       switch try ask(pending, remaining: remaining) {
-      case .approved(let session): return session
+      case .approved(let session):
+        guard clock.now() <= deadline else { throw .notAnswered }
+        return session
       case .ended(let status, let reason): throw Refusal(endedBy: status, reason: reason)
       case .waiting(let status, let held):
         faults = 0

@@ -10,6 +10,8 @@ public struct LoginAttempt {
   let request: LoginRequest
   let policy: LoginPolicy
   let tokens: any TokenLookup
+  /// Nil if the service is believed.
+  let trust: (any ApprovalTrust)?
   let service: any AuthenticationService
   let conversation: any Conversation
   let limit: any RequestLimit
@@ -17,12 +19,14 @@ public struct LoginAttempt {
   let clock: any LoginClock
 
   public init(
-    request: LoginRequest, policy: LoginPolicy, tokens: any TokenLookup, service: any AuthenticationService,
-    conversation: any Conversation, limit: any RequestLimit, recorder: any SessionRecorder, clock: any LoginClock
+    request: LoginRequest, policy: LoginPolicy, tokens: any TokenLookup, trust: (any ApprovalTrust)?,
+    service: any AuthenticationService, conversation: any Conversation, limit: any RequestLimit,
+    recorder: any SessionRecorder, clock: any LoginClock
   ) {
     self.request = request
     self.policy = policy
     self.tokens = tokens
+    self.trust = trust
     self.service = service
     self.conversation = conversation
     self.limit = limit
@@ -34,12 +38,15 @@ public struct LoginAttempt {
     var outcome = LoginOutcome.refused(.notDecided)
     do throws(Refusal) {
       let token = try lookUpToken()
+      // sshd's prompt must not tell who has a phone here.
+      if !request.isSSH { _ = try question() }
       try askBeforeRinging()
       let known = try requireToken(token)
+      let question = try question()
       try requireCommandToShow()
       try countRequest()
       let deadline = clock.now().advanced(milliseconds: policy.timeout * 1_000)
-      let pending = try start(known, by: deadline)
+      let pending = try start(known, question, by: deadline)
       let active = try approvalOrCancel(pending, deadline: deadline)
       outcome = .approved(SignIn(session: active, record: try record(active)))
     } catch { outcome = .refused(error) }
@@ -60,6 +67,17 @@ extension LoginAttempt {
   private func requireToken(_ token: Secret?) throws(Refusal) -> Secret {
     guard let token else { throw .noToken }
     return token
+  }
+
+  /// What the phone is asked. A user without a phone that this computer trusts is not rung.
+  private func question() throws(Refusal) -> ApprovalQuestion {
+    guard let trust else {
+      return .service(methods: policy.methods, context: policy.sendsContext ? request.context : nil)
+    }
+    guard policy.sendsContext else { throw .misconfigured(.verifiedWithoutContext) }
+    do { return .phone(try trust.demand(of: request.user, asked: policy.methods), context: request.context) } catch {
+      throw Refusal(error)
+    }
   }
 
   /// If the phone is to show the command, the phone is not asked without it.
@@ -106,8 +124,10 @@ extension LoginAttempt {
     }
   }
 
-  private func start(_ token: Secret, by deadline: MonotonicInstant) throws(Refusal) -> PendingSession {
-    do { return try startAfterOwn(token, by: deadline) } catch {
+  private func start(
+    _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
+  ) throws(Refusal) -> PendingSession {
+    do { return try startAfterOwn(token, question, by: deadline) } catch {
       // An outage must not use up the requests that count for a phone that rang.
       if !error.mayHaveRung { try? limit.forgive() }
       throw error
@@ -115,10 +135,12 @@ extension LoginAttempt {
   }
 
   /// A user's second sudo waits until the phone is free of the first.
-  private func startAfterOwn(_ token: Secret, by deadline: MonotonicInstant) throws(Refusal) -> PendingSession {
+  private func startAfterOwn(
+    _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
+  ) throws(Refusal) -> PendingSession {
     var hasSaid = false
     while true {
-      do { return try sendStart(token, by: deadline) } catch {
+      do { return try sendStart(token, question, by: deadline) } catch {
         guard error == .notStarted(reason: ReasonWord.requestPending), request.isOwnTerminal,
           deadline.milliseconds(since: clock.now()) > LoginPolicy.ownRequestStep + LoginPolicy.leastForAnAnswer
         else { throw error }
@@ -135,14 +157,18 @@ extension LoginAttempt {
     return refusal
   }
 
-  private func sendStart(_ token: Secret, by end: MonotonicInstant) throws(Refusal) -> PendingSession {
+  private func sendStart(
+    _ token: Secret, _ question: ApprovalQuestion, by end: MonotonicInstant
+  ) throws(Refusal) -> PendingSession {
     let allowed = clock.now().advanced(milliseconds: LoginPolicy.greatestStartSeconds * 1_000)
     do {
       let answer = try service.start(
-        token: token, methods: policy.methods, durationSeconds: policy.sessionDuration,
-        context: policy.sendsContext ? request.context : nil, deadline: min(allowed, end))
+        token: token, question, durationSeconds: policy.sessionDuration, deadline: min(allowed, end))
       switch answer {
       case .pending(let session): return session
+      case .notVerifiable(let session):
+        cancel(session)
+        throw Refusal.notVerifiable
       case .notStarted("NO_MOBILE_DEVICE"): throw Refusal.noPhone
       case .notStarted(let reason): throw Refusal.notStarted(reason: reason)
       }
@@ -156,12 +182,18 @@ extension LoginAttempt {
   {
     do {
       try announce(pending)
+      try getReadyToVerify(pending)
       return try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)
         .approval(of: pending)
     } catch {
       cancel(pending.remote)
       throw error
     }
+  }
+
+  /// The phone is being asked meanwhile: what this takes costs the user nothing.
+  private func getReadyToVerify(_ pending: PendingSession) throws(Refusal) {
+    do { try pending.prepareToVerify() } catch { throw .unavailable(.approvalNotVerified(.unverifiable(error))) }
   }
 
   private func announce(_ pending: PendingSession) throws(Refusal) {

@@ -11,13 +11,18 @@ public protocol TokenLookup {
   func token(of user: UnixUsername) throws(Misconfiguration) -> Secret?
 }
 
+/// What this computer verifies approvals by. Asked only if the service's word is not enough.
+public protocol ApprovalTrust {
+  /// What an approval of the user must prove.
+  func demand(of user: UnixUsername, asked: [AuthenticationMethod]) throws(PhoneTrustError) -> ApprovalDemand
+}
+
 /// ③ ④ The service, as one sign-in needs it.
 public protocol AuthenticationService {
   /// Gets ready while the user still reads: nothing is sent.
   func prepare()
   func start(
-    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
-    deadline: MonotonicInstant
+    token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant

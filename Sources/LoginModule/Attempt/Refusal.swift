@@ -23,6 +23,10 @@ public enum Refusal: Error, Sendable, Equatable {
   case textAtSecondFactor
   case noToken
   case noPhone
+  /// This computer trusts no phone that could sign this user in.
+  case phoneNotTrusted(TrustGap)
+  /// The service knows no verified approvals.
+  case notVerifiable
   /// The service did not start the request, with its reason as received.
   case notStarted(reason: String?)
   /// `send_command = yes`, and the command line cannot be read.
@@ -90,13 +94,22 @@ extension Refusal {
     }
   }
 
+  /// What it means that no approval could be verified.
+  init(_ error: PhoneTrustError) {
+    switch error {
+    case .file(let error, let path): self = .misconfigured(.phones(error, path: path))
+    case .gap(let gap): self = .phoneNotTrusted(gap)
+    }
+  }
+
   /// Whether the phone was asked before this ending: one request is enough for a connection.
   var followsARequest: Bool {
     switch self {
     case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged,
-      .abandoned:
+      .abandoned, .notVerifiable:
       true
-    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .notStarted,
+    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
+      .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured,
       .terminalGone, .promptNotAnswered:
       false
@@ -106,10 +119,10 @@ extension Refusal {
   /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
   var mayHaveRung: Bool {
     switch self {
-    case .noPhone, .notStarted: false
+    case .noPhone, .phoneNotTrusted, .notStarted: false
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody,
-      .textAtSecondFactor, .noToken, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .textAtSecondFactor, .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
       .serviceNotListed, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
       .abandoned:
       true
@@ -124,7 +137,7 @@ extension ServiceError {
     // The service, or a server before it, refused the request unread.
     case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness: false
     case .tooManyRequests, .serverFailed, .unexpectedStatus, .badReply, .replyNotSigned, .replyTargetNotSigned,
-      .replyForAnother, .foreignAddress, .badSessionSecret:
+      .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret:
       true
     }
   }

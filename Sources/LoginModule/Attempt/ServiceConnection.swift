@@ -7,11 +7,13 @@ import WorkerLink
 
 extension HostSetup {
   /// The service, over a worker that is not yet started.
-  func service(interruption: (any Interruption)?) throws(Misconfiguration) -> ServiceConnection {
+  func service(
+    as credential: ServiceCredential, interruption: (any Interruption)?
+  ) throws(Misconfiguration) -> ServiceConnection {
     let transport = try transport(interruption: interruption)
     do {
       let client = try AuthenticationClient(
-        settings: try serviceSettings(), credential: try credential(), transport: transport,
+        settings: try serviceSettings(), credential: credential, transport: transport,
         bootID: BootName.current(), unixTime: { Int64(time(nil)) })
       return ServiceConnection(client: client, transport: transport)
     } catch let error as SigningError { throw .signing(error) } catch let error as Misconfiguration {
@@ -38,11 +40,9 @@ final class ServiceConnection: AuthenticationService {
   func prepare() { try? transport.prepare() }
 
   func start(
-    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
-    deadline: MonotonicInstant
+    token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
-    try client.start(
-      token: token, methods: methods, durationSeconds: durationSeconds, context: context, deadline: deadline)
+    try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
   }
 
   func approval(

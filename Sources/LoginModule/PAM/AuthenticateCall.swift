@@ -89,7 +89,8 @@ struct AuthenticateCall {
     if let user = login.user.known {
       TrialNotes(besides: login.setup.configurationPath).note(user: user.name, service: login.service)
     }
-    log(LOG_NOTICE, "approved", user: login.user.logged, "record=\(signIn.record?.id ?? "none")")
+    let phone = signIn.session.approval.map { " phone=\($0.phone.id) method=\($0.method.rawValue)" } ?? ""
+    log(LOG_NOTICE, "approved", user: login.user.logged, "record=\(signIn.record?.id ?? "none")\(phone)")
     return PAM_SUCCESS
   }
 

@@ -64,7 +64,7 @@ final class KeptSession {
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: configurationPath)
       if isHandedOver(setup, host) { return }
-      let service = try setup.service(interruption: nil)
+      let service = try setup.service(as: try setup.credential(), interruption: nil)
       do throws(ServiceError) {
         try service.end(remote, deadline: MonotonicInstant.now().advanced(milliseconds: Self.endMilliseconds))
         forgetRecord(setup, host)

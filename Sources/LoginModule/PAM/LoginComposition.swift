@@ -15,13 +15,14 @@ struct LoginComposition {
 
   func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> LoginOutcome {
     guard let name = user.asked else { return .refused(.noToken) }
-    let request = request(name)
-    let connection = try setup.service(interruption: signals)
+    let credential = try setup.credential()
+    let request = request(name, host: credential.host ?? HostName.current())
+    let connection = try setup.service(as: credential, interruption: signals)
     let attempt = LoginAttempt(
       request: request, policy: policy,
       tokens: FileTokenLookup(
         path: setup.usersPath, isKnownUser: user.known != nil, sharing: setup.configuration.sharedTokens),
-      service: connection, conversation: HostConversation(host: host, signals: signals),
+      trust: setup.phoneTrust, service: connection, conversation: HostConversation(host: host, signals: signals),
       limit: HostRequestLimit(limiter: limiter, user: name, source: request.source),
       recorder: HostSessionRecorder(
         ledger: setup.ledger, user: user.known ?? SystemUser(name: name, uid: UInt32.max), request: request,
@@ -38,11 +39,12 @@ struct LoginComposition {
       run: setup.run, greatestCount: setup.configuration.maxRequests, window: setup.configuration.requestWindow)
   }
 
-  private func request(_ name: UnixUsername) -> LoginRequest {
+  /// - Parameter host: as the service knows this computer. Otherwise the phone would sign another name than is shown.
+  private func request(_ name: UnixUsername, host hostName: String?) -> LoginRequest {
     LoginRequest(
       user: name, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
       remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
-      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: HostName.current())
+      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: hostName)
   }
 
   private var policy: LoginPolicy {
@@ -59,7 +61,10 @@ struct LoginComposition {
     switch setup.configuration.sendContext {
     case .yes: true
     case .no: false
-    case .auto: setup.configuration.requiresSignedReplies
+    case .auto: setup.configuration.requiresSignedReplies || setup.configuration.approvals == .verified
     }
   }
 }
+
+/// `/etc/iampass/phones`, beside the configuration.
+extension PhoneTrust: ApprovalTrust {}

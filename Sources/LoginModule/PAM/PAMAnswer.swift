@@ -16,7 +16,8 @@ struct PAMAnswer {
     case .denied: PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
-    case .passwordTyped, .answeredByNobody, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests,
+    case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead,
+      .commandTooLong, .tooManyRequests,
       .limiterBroken, .serviceNotListed, .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
@@ -33,7 +34,8 @@ struct PAMAnswer {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .noPhone, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .noToken, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
+      .tooManyRequests, .limiterBroken,
       .serviceNotListed, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered,
       .abandoned,
       .userChanged:

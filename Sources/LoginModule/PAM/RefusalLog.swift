@@ -8,10 +8,11 @@ extension Refusal {
   var priority: Int32 {
     switch self {
     case .misconfigured(.noServer), .serviceNotListed, .noToken, .passwordTyped: LOG_DEBUG
-    case .misconfigured, .limiterBroken, .recordNotKept: LOG_ERR
+    case .misconfigured, .limiterBroken, .recordNotKept, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
-      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted, .terminalGone, .promptNotAnswered,
+      .phoneNotTrusted, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted, .terminalGone,
+      .promptNotAnswered,
       .abandoned,
       .userChanged:
       LOG_NOTICE
@@ -31,6 +32,11 @@ extension Refusal {
     case .textAtSecondFactor: "text typed instead of Enter"
     case .noToken: "user has no token"
     case .noPhone: "no phone registered"
+    case .phoneNotTrusted(.noPhone): "no phone of the user is trusted by this computer (approvals = verified)"
+    case .phoneNotTrusted(.noMethod(let asked)):
+      "no trusted phone of the user has the method \(asked.map(\.rawValue).joined(separator: " or "))"
+        + " (approvals = verified)"
+    case .notVerifiable: "the service knows no verified approvals (approvals = verified)"
     case .notStarted(let reason): "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100)
     case .commandNotRead: "the command line cannot be read (send_command = yes)"
     case .commandTooLong:
@@ -54,7 +60,7 @@ extension ServiceError {
   /// Whether the computer's own credential or clock is wrong.
   fileprivate var isForAnAdministrator: Bool {
     switch self {
-    case .notAccepted, .clockDiffers: true
+    case .notAccepted, .clockDiffers, .approvalNotVerified: true
     case .transport, .notFound, .tooManyRequests, .serverFailed, .redirected, .unexpectedStatus, .badReply,
       .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness:
       false
@@ -68,7 +74,8 @@ extension ServiceError {
       error.detail.isEmpty ? "" : " (\(DisplayText.sanitized(error.detail, limit: 120)))"
     case .badReply(.refused(let reason?)): " (\(DisplayText.sanitized(reason, limit: 100)))"
     case .badReply, .notAccepted, .clockDiffers, .notFound, .tooManyRequests, .serverFailed, .redirected,
-      .unexpectedStatus, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret,
+      .unexpectedStatus, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified,
+      .foreignAddress, .badSessionSecret,
       .noRandomness:
       ""
     }

@@ -31,6 +31,12 @@ extension Refusal {
       "IAMPASS: not approved: \(ReasonWord.text(of: reason) ?? end.meaning)"
     case .textAtSecondFactor: "IAMPASS: press Enter only; approve on your phone"
     case .noPhone: "IAMPASS: no phone is registered for you"
+    case .phoneNotTrusted(.noPhone):
+      "IAMPASS: not asked: this computer trusts no phone of yours yet; ask your administrator"
+    case .phoneNotTrusted(.noMethod):
+      "IAMPASS: not asked: your phone has no screen lock registered that this computer trusts; ask your administrator"
+    case .notVerifiable:
+      "IAMPASS: the server knows no approvals that this computer can verify; ask your administrator"
     case .notStarted(let reason):
       "IAMPASS: not asked: "
         + (ReasonWord.text(of: reason) ?? "the server gives no reason that this computer understands")
@@ -53,7 +59,8 @@ extension Refusal {
     case .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned:
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
-      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .unavailable,
+      .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .serviceNotListed, .unavailable,
       .recordNotKept, .misconfigured:
       true
     }
@@ -82,6 +89,10 @@ extension ServiceError {
     case .notFound: "the server does not know this computer, this user or this request; ask your administrator"
     case .tooManyRequests: "the server has too many requests; try again later"
     case .serverFailed(let status): "the server has an error of its own (\(status)); try again later"
+    case .approvalNotVerified(.unverifiable):
+      "this computer cannot check signatures of phones; ask your administrator"
+    case .approvalNotVerified(let refusal):
+      "the server says that you approved, and that is not proven: \(refusal.explanation); tell your administrator"
     case .noRandomness: "this computer has no random numbers; ask your administrator"
     case .badReply(.refused(let reason)):
       "the server refused the request"

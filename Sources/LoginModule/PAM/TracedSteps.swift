@@ -45,6 +45,22 @@ struct TracedTokenLookup: TokenLookup {
   }
 }
 
+/// The phones that this computer trusts, with the answer noted.
+struct TracedTrust: ApprovalTrust {
+  let base: any ApprovalTrust
+  let trace: StepTrace
+
+  func demand(of user: UnixUsername, asked: [AuthenticationMethod]) throws(PhoneTrustError) -> ApprovalDemand {
+    let demand = try trace.failing(2) { () throws(PhoneTrustError) in
+      try base.demand(of: user, asked: asked)
+    } because: {
+      "no approval of the user could be verified: \(Refusal($0).explanation)"
+    }
+    trace.note(2, "an approval is verified by \(demand.methods.map(\.rawValue).joined(separator: " or "))")
+    return demand
+  }
+}
+
 /// The limit on requests, which stands before ③.
 struct TracedRequestLimit: RequestLimit {
   let base: any RequestLimit
@@ -80,18 +96,17 @@ final class TracedService: AuthenticationService {
   func prepare() { base.prepare() }
 
   func start(
-    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
-    deadline: MonotonicInstant
+    token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
     let answer = try trace.failing(3) { () throws(ServiceError) in
-      try base.start(
-        token: token, methods: methods, durationSeconds: durationSeconds, context: context, deadline: deadline)
+      try base.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
     } because: {
       "the request failed: \($0.explanation)"
     }
     switch answer {
     case .pending(let session):
       trace.note(3, "the service asks the phone, \(session.matchCode == nil ? "without" : "with") a code")
+    case .notVerifiable: trace.note(3, "the service asks the phone, and knows no verified approvals")
     case .notStarted(let reason):
       noteChange(
         "the service does not ask the phone: \(DisplayText.sanitized(reason ?? "no reason", limit: 100))", at: 3)
@@ -108,7 +123,9 @@ final class TracedService: AuthenticationService {
       throw error
     }
     switch answer {
-    case .approved: trace.note(5, "the status is active: the phone approved")
+    case .approved(let session):
+      let by = session.approval.map { ", and its signature by \($0.method.rawValue) is verified" } ?? ""
+      trace.note(5, "the status is active: the phone approved\(by)")
     case .waiting(let status, _): noteChange("the status is \(status.word)")
     case .ended(let status, let reason):
       let why = reason.map { ", \($0)" } ?? ""
@@ -154,6 +171,7 @@ extension LoginAttempt {
   func traced(by trace: StepTrace) -> LoginAttempt {
     LoginAttempt(
       request: request, policy: policy, tokens: TracedTokenLookup(base: tokens, trace: trace),
+      trust: trust.map { TracedTrust(base: $0, trace: trace) },
       service: TracedService(base: service, trace: trace), conversation: conversation,
       limit: TracedRequestLimit(base: limit, trace: trace), recorder: TracedRecorder(base: recorder, trace: trace),
       clock: clock)

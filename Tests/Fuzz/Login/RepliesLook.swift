@@ -69,7 +69,7 @@ private struct Answer {
 
   func checkStart(_ service: ScriptedService, _ settings: ServiceSettings) {
     let answer = try? client(service, settings).start(
-      token: Secret("token"), methods: [], durationSeconds: 60, context: nil, deadline: deadline)
+      token: Secret("token"), .service(methods: [], context: nil), durationSeconds: 60, deadline: deadline)
     guard let answer else { return }
     must((200..<300).contains(status) && isTrusted, "a session from an error, or without a signature")
     guard case .pending(let pending) = answer else { return }

@@ -61,6 +61,6 @@ final class ScriptedService: HTTPTransport {
       statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
       name: started.name, settings: settings)
     guard let session else { fatalError("the session is a good one") }
-    return PendingSession(remote: session, started: started, server: settings.server)
+    return PendingSession(remote: session, started: started, server: settings.server, evidence: .service)
   }
 }

@@ -44,7 +44,7 @@ private final class MarkedService: HTTPTransport {
     let client = try AuthenticationClient(
       settings: settings, credential: MarkedService.credential, transport: service, bootID: bootID, unixTime: { 0 })
     let answer = try client.start(
-      token: Secret("t"), methods: [], durationSeconds: 60, context: nil, deadline: deadline)
+      token: Secret("t"), .service(methods: [], context: nil), durationSeconds: 60, deadline: deadline)
     guard case .pending(let pending) = answer,
       case .approved(let session) = try client.approval(of: pending, waitSeconds: nil, deadline: deadline)
     else { throw ServiceError.notFound }
@@ -97,7 +97,8 @@ private final class MarkedService: HTTPTransport {
       server: try ServerURL("https://h"), scheme: .documented, dialect: .iampass, signedReplies: false)
     let client = try AuthenticationClient(
       settings: plain, credential: MarkedService.credential, transport: service, bootID: "b1", unixTime: { 0 })
-    _ = try client.start(token: Secret("t"), methods: [], durationSeconds: 60, context: nil, deadline: deadline)
+    _ = try client.start(
+      token: Secret("t"), .service(methods: [], context: nil), durationSeconds: 60, deadline: deadline)
     #expect(service.asked.first?.body == Array("{}".utf8))
   }
 }

@@ -61,7 +61,7 @@ private final class SigningService: HTTPTransport {
 
   private func pending(_ service: SigningService, context: SignInContext? = nil) throws -> PendingSession {
     let answer = try client(service).start(
-      token: Secret("t"), methods: [], durationSeconds: 60, context: context, deadline: deadline)
+      token: Secret("t"), .service(methods: [], context: context), durationSeconds: 60, deadline: deadline)
     guard case .pending(let session) = answer else { throw ServiceError.notFound }
     return session
   }
@@ -127,7 +127,7 @@ private final class SigningService: HTTPTransport {
     let client = try AuthenticationClient(
       settings: settings, credential: SigningService.credential, transport: plain, unixTime: { 0 })
     let answer = try client.start(
-      token: Secret("t"), methods: [], durationSeconds: 60, context: nil, deadline: deadline)
+      token: Secret("t"), .service(methods: [], context: nil), durationSeconds: 60, deadline: deadline)
     #expect(plain.asked.first?.url == "https://h/authentication/authenticate_user/app/t?duration_seconds=60")
     guard case .pending(let session) = answer,
       case .approved = try client.approval(of: session, waitSeconds: nil, deadline: deadline)

@@ -16,6 +16,7 @@ struct Scene {
   let limit = ScriptedLimit()
   var recorder = ScriptedRecorder()
   var tokens = ScriptedTokens()
+  var trust: ScriptedTrust?
   var request: LoginRequest
   var policy = LoginPolicy(
     prompt: .auto, methods: [], timeout: 30, sessionDuration: 43_200, sendsContext: false, mustWatch: false)
@@ -31,7 +32,7 @@ struct Scene {
   /// Runs to the end and uses every step of the scripts.
   func run() throws -> LoginOutcome {
     let attempt = LoginAttempt(
-      request: request, policy: policy, tokens: tokens, service: try ScriptedService(transport),
+      request: request, policy: policy, tokens: tokens, trust: trust, service: try ClientService(transport),
       conversation: terminal, limit: limit, recorder: recorder, clock: clock)
     let outcome = attempt.run()
     #expect(transport.isFinished, "the service was to be asked more")

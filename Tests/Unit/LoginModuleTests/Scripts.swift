@@ -85,26 +85,16 @@ final class ScriptedTransport: HTTPTransport {
   }
 }
 
-/// The real client over a scripted transport.
-struct ScriptedService: AuthenticationService {
+/// The real client, with nothing to prepare.
+struct ClientService: AuthenticationService {
   let client: AuthenticationClient
-
-  init(_ transport: ScriptedTransport) throws {
-    let settings = ServiceSettings(
-      server: try ServerURL("https://iam.example"), scheme: .documented, dialect: .iampass, signedReplies: false)
-    let credential = ServiceCredential(applicationID: "app", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"))
-    client = try AuthenticationClient(
-      settings: settings, credential: credential, transport: transport, unixTime: { 1_700_000_000 })
-  }
 
   func prepare() {}
 
   func start(
-    token: Secret, methods: [AuthenticationMethod], durationSeconds: Int64, context: SignInContext?,
-    deadline: MonotonicInstant
+    token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
-    try client.start(
-      token: token, methods: methods, durationSeconds: durationSeconds, context: context, deadline: deadline)
+    try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
   }
 
   func approval(
@@ -115,6 +105,17 @@ struct ScriptedService: AuthenticationService {
 
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
     try client.end(session, deadline: deadline)
+  }
+}
+
+extension ClientService {
+  /// Over a scripted transport.
+  init(_ transport: ScriptedTransport) throws {
+    let settings = ServiceSettings(
+      server: try ServerURL("https://iam.example"), scheme: .documented, dialect: .iampass, signedReplies: false)
+    let credential = ServiceCredential(applicationID: "app", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"))
+    client = try AuthenticationClient(
+      settings: settings, credential: credential, transport: transport, unixTime: { 1_700_000_000 })
   }
 }
 
@@ -158,6 +159,20 @@ struct ScriptedTokens: TokenLookup {
   var tokens = ["alice": "token-of-alice"]
 
   func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? { tokens[user.text].map { Secret($0) } }
+}
+
+struct ScriptedTrust: ApprovalTrust {
+  /// What stands in the way, if anything does.
+  var error: PhoneTrustError?
+  var phones: [PinnedPhone] = []
+  var verifier: any SignatureVerifier = LibcryptoVerifier()
+
+  func demand(
+    of user: UnixUsername, asked: [AuthenticationMethod]
+  ) throws(PhoneTrustError) -> ApprovalDemand {
+    if let error { throw error }
+    do { return try ApprovalDemand(phones: phones, asked: asked, verifier: verifier) } catch { throw .gap(error) }
+  }
 }
 
 final class ScriptedLimit: RequestLimit {

@@ -31,7 +31,7 @@ private final class ApprovingService: HTTPTransport {
     let deadline = MonotonicInstant.now().advanced(milliseconds: 60_000)
     guard
       case .pending(let pending) = try client.start(
-        token: Secret("t"), methods: [], durationSeconds: 60, context: nil, deadline: deadline),
+        token: Secret("t"), .service(methods: [], context: nil), durationSeconds: 60, deadline: deadline),
       case .approved(let session) = try client.approval(of: pending, waitSeconds: nil, deadline: deadline)
     else { throw ServiceError.notFound }
     return session

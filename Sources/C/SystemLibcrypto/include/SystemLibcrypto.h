@@ -1,0 +1,20 @@
+// ECDSA P-256 by the system's libcrypto (OpenSSL 3), which is opened when it is first needed: loading it takes sudo longer
+// than everything else that it loads for us, and most sign-ins need no signature.
+#ifndef IAMPASS_SYSTEM_LIBCRYPTO_H
+#define IAMPASS_SYSTEM_LIBCRYPTO_H
+#include <stddef.h>
+
+/// Opens libcrypto.so.3 in a library context of its own, without openssl.cnf, with `OPENSSL_*` variables hidden: some kill a
+/// setuid program in the library's constructor. It stays open until the process ends. May be called again.
+///
+/// Returns 1, or 0 and writes why, ended by NUL, to `trouble`.
+int iampass_libcrypto_open(char *trouble, size_t size);
+
+/// Whether the owner of the P-256 key made the signature over a SHA-256 digest: 1 if so, 0 if not, -1 if that cannot be
+/// known, also for a point that does not lie on the curve. Only after `iampass_libcrypto_open` returned 1.
+///
+/// `point` is uncompressed; `signature` is ASN.1 DER.
+int iampass_libcrypto_verify(
+    const unsigned char point[65], const unsigned char digest[32], const unsigned char *signature, size_t size);
+
+#endif

@@ -1,0 +1,27 @@
+import IAMPASSProtocol
+
+/// What a phone signed, as the service hands it on. Taken apart; nothing is verified.
+struct UnverifiedApproval {
+  /// The service's name for the phone.
+  let phone: String
+  /// The statement as it was signed.
+  let signed: JSON
+  /// The same, taken apart.
+  let statement: AnswerStatement
+  let signature: ECDSASignature
+  /// Comes with the method `device`.
+  let assertion: UnverifiedAssertion?
+
+  /// Throws: if a part is missing or malformed, also a signature whose numbers are out of range.
+  init(_ json: JSON) throws(MessageError) {
+    phone = try json.text("phone")
+    guard let signed = json["statement"] else { throw .member("statement") }
+    self.signed = signed
+    statement = try AnswerStatement(signed)
+    guard let raw = Base64.decode(try json.text("signature")), let signature = ECDSASignature(raw: raw) else {
+      throw .member("signature")
+    }
+    self.signature = signature
+    assertion = try json.optional("assertion", UnverifiedAssertion.init)
+  }
+}

@@ -1,0 +1,236 @@
+import DeviceProtocol
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import LoginModule
+import Testing
+import WorkerLink
+
+/// A service with a phone behind it, and what it does otherwise than a good one.
+private final class ServiceWithPhone: HTTPTransport {
+  /// What the service does with a request and its approval.
+  enum Manner {
+    case good
+    /// As a service of before: it repeats nothing and draws the code itself.
+    case knowsNoChallenges
+    case drawsAnotherCode
+    case namesNoSession
+    /// `active` without what the phone signed.
+    case keepsTheApproval
+    /// The phone signs for another session.
+    case asksAboutAnother
+    /// So often every code is in use.
+    case hasTheCode(times: Int)
+  }
+
+  let key: DeviceKey
+  private let manner: Manner
+  private(set) var starts: [StartRequest] = []
+  private(set) var queries: [String] = []
+  private(set) var hasEnded = false
+
+  init(_ manner: Manner) throws {
+    self.manner = manner
+    key = try DeviceKey.generate()
+  }
+
+  func pin() throws -> PinnedPhone {
+    let key = try #require(P256PublicKey(try key.publicKey.text))
+    return try #require(PinnedPhone(id: "phone-1", key: key, credential: nil, since: 1, name: "phone"))
+  }
+
+  func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
+    switch request.url {
+    case "https://iam.example/s/1": return reply(200, status())
+    case "https://iam.example/l/1":
+      hasEnded = true
+      return reply(200, AcknowledgementReply(done: true, session: nil).encoded())
+    default:
+      guard let start = try? StartRequest(parsing: request.body) else { return reply(400, []) }
+      starts.append(start)
+      queries.append(request.url)
+      if case .hasTheCode(let times) = manner, starts.count <= times {
+        return reply(200, StartReply.notStarted(reason: "CODE_IN_USE").encoded())
+      }
+      return reply(202, started(start))
+    }
+  }
+
+  private func reply(_ status: Int, _ body: [UInt8]) -> HTTPReply { HTTPReply(status: status, headers: [], body: body) }
+
+  private func started(_ start: StartRequest) -> [UInt8] {
+    var code = start.matchCode?.exposedValue
+    var challenge = start.challenge
+    switch manner {
+    case .knowsNoChallenges: (code, challenge) = ("11", nil)
+    case .drawsAnotherCode: code = code == "12" ? "13" : "12"
+    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode: break
+    }
+    var name: String? = "session-1"
+    if case .namesNoSession = manner { name = nil }
+    return StartReply.started(
+      StartedSession(
+        status: .pending, statusURL: "/s/1", logoutURL: "/l/1", token: Secret("t"),
+        secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"), matchCode: code, name: name, challenge: challenge)
+    ).encoded()
+  }
+
+  private func status() -> [UInt8] {
+    var approval = starts.last.flatMap { try? self.approval(of: $0) }
+    if case .keepsTheApproval = manner { approval = nil }
+    return StatusReply(
+      status: .active, authenticated: true, reason: nil, session: "session-1", approval: approval
+    ).encoded()
+  }
+
+  private func approval(of start: StartRequest) throws -> JSON {
+    var session = "session-1"
+    if case .asksAboutAnother = manner { session = "session-2" }
+    let statement = AnswerStatement(
+      origin: "https://iam.example", device: "phone-1", session: session, answer: .approve,
+      contextHash: ShownContext.hash(try #require(start.context)), nonce: "n", expires: 1, method: .acceptance,
+      code: try #require(start.matchCode).exposedValue, challenge: start.challenge
+    ).json
+    let signature = try key.signature(over: statement.canonicallyEncoded())
+    return .object([
+      "phone": .string("phone-1"), "statement": statement, "signature": .string(Base64.encode(signature)),
+    ])
+  }
+}
+
+@Suite struct VerifiedLoginTests {
+  private let clock = ScriptedClock()
+  private let limit = ScriptedLimit()
+
+  private func outcome(
+    _ service: ServiceWithPhone, trust: ScriptedTrust? = nil, ssh: Bool = false, terminal: ScriptedTerminal? = nil,
+    sendsContext: Bool = true
+  ) throws -> LoginOutcome {
+    var request = LoginRequest(
+      user: try #require(UnixUsername(validating: "alice")), service: ssh ? "sshd" : "sudo", tty: "/dev/pts/1",
+      remoteUser: "alice", callingUID: 1_000, hostName: "desk-7")
+    if ssh { request.remoteHost = "192.0.2.1" }
+    let policy = LoginPolicy(
+      prompt: .auto, methods: [], timeout: 30, sessionDuration: 43_200, sendsContext: sendsContext, mustWatch: false)
+    let settings = ServiceSettings(
+      server: try ServerURL("https://iam.example"), scheme: .documented, dialect: .iampass, signedReplies: false)
+    let client = try AuthenticationClient(
+      settings: settings,
+      credential: ServiceCredential(applicationID: "app", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U")),
+      transport: service, unixTime: { 1_700_000_000 })
+    return LoginAttempt(
+      request: request, policy: policy, tokens: ScriptedTokens(),
+      trust: try trust ?? ScriptedTrust(phones: [try service.pin()]), service: ClientService(client: client),
+      conversation: terminal ?? ScriptedTerminal(clock: clock), limit: limit, recorder: ScriptedRecorder(),
+      clock: clock
+    ).run()
+  }
+
+  private func refusal(
+    _ service: ServiceWithPhone, trust: ScriptedTrust? = nil, ssh: Bool = false, terminal: ScriptedTerminal? = nil,
+    sendsContext: Bool = true
+  ) throws -> Refusal? {
+    let outcome = try outcome(service, trust: trust, ssh: ssh, terminal: terminal, sendsContext: sendsContext)
+    if case .refused(let refusal) = outcome { return refusal }
+    return nil
+  }
+
+  @Test func approvesWhatATrustedPhoneSigned() throws {
+    let service = try ServiceWithPhone(.good)
+    let terminal = ScriptedTerminal(clock: clock)
+    guard case .approved(let signIn) = try outcome(service, terminal: terminal) else {
+      Issue.record("not approved")
+      return
+    }
+    #expect(signIn.session.approval?.phone.id == "phone-1")
+    let start = try #require(service.starts.first)
+    #expect(start.context?.host == "desk-7")
+    // The code is the computer's own, and the strongest method that the phone has is asked for.
+    #expect(terminal.shown.first == "Approve the sign-in on your phone: code \(start.matchCode?.exposedValue ?? "")")
+    #expect(service.queries.first?.contains("methods=acceptance") == true)
+    #expect(!service.hasEnded)
+  }
+
+  @Test func refusesAndEndsWhatNobodySigned() throws {
+    for (manner, refusal) in [(.keepsTheApproval, .missing), (.asksAboutAnother, .session)]
+      as [(ServiceWithPhone.Manner, ApprovalRefusal)]
+    {
+      let service = try ServiceWithPhone(manner)
+      #expect(try self.refusal(service) == .unavailable(.approvalNotVerified(refusal)))
+      #expect(service.hasEnded)
+    }
+  }
+
+  @Test func refusesAnotherPhone() throws {
+    let service = try ServiceWithPhone(.good)
+    let trust = ScriptedTrust(phones: [try ServiceWithPhone(.good).pin()])
+    #expect(try refusal(service, trust: trust) == .unavailable(.approvalNotVerified(.signature)))
+  }
+
+  @Test func aServiceThatRepeatsNothingIsCancelled() throws {
+    for manner in [.knowsNoChallenges, .drawsAnotherCode, .namesNoSession] as [ServiceWithPhone.Manner] {
+      let service = try ServiceWithPhone(manner)
+      #expect(try refusal(service) == .notVerifiable)
+      #expect(service.hasEnded)
+    }
+  }
+
+  @Test func drawsAnotherCodeIfOneIsInUse() throws {
+    let service = try ServiceWithPhone(.hasTheCode(times: 2))
+    #expect(try refusal(service) == nil)
+    #expect(service.starts.count == 3)
+    #expect(Set(service.starts.map { $0.challenge?.text }).count == 3)
+  }
+
+  @Test func givesUpIfEveryCodeIsInUse() throws {
+    let service = try ServiceWithPhone(.hasTheCode(times: 1_000))
+    #expect(try refusal(service) == .notStarted(reason: "CODE_IN_USE"))
+    #expect(service.starts.count == 10)
+    #expect(limit.count == 0)
+  }
+
+  @Test func aUserWithoutATrustedPhoneIsNotRung() throws {
+    let service = try ServiceWithPhone(.good)
+    #expect(try refusal(service, trust: ScriptedTrust()) == .phoneNotTrusted(.noPhone))
+    #expect(service.starts.isEmpty)
+    #expect(limit.count == 0)
+  }
+
+  @Test func sshAsksItsQuestionAllTheSame() throws {
+    let service = try ServiceWithPhone(.good)
+    let terminal = ScriptedTerminal(answers: [""], clock: clock)
+    #expect(try refusal(service, trust: ScriptedTrust(), ssh: true, terminal: terminal) == .phoneNotTrusted(.noPhone))
+    #expect(terminal.asked.count == 1)
+    #expect(service.starts.isEmpty)
+  }
+
+  @Test func aBrokenFileRefusesAndRingsNobody() throws {
+    let service = try ServiceWithPhone(.good)
+    let trust = ScriptedTrust(error: .file(.badLine(3), path: "/etc/iampass/phones"))
+    #expect(
+      try refusal(service, trust: trust) == .misconfigured(.phones(.badLine(3), path: "/etc/iampass/phones")))
+    #expect(service.starts.isEmpty)
+  }
+
+  @Test func nothingIsAskedWithoutTheContext() throws {
+    let service = try ServiceWithPhone(.good)
+    #expect(try refusal(service, sendsContext: false) == .misconfigured(.verifiedWithoutContext))
+    #expect(service.starts.isEmpty)
+  }
+
+  @Test func aVerifierThatCannotStartEndsTheRequest() throws {
+    struct Broken: SignatureVerifier {
+      func prepare() throws(VerifierError) { throw VerifierError("libcrypto.so.3: not there") }
+      func verifies(
+        _ signature: ECDSASignature, over digest: [UInt8], by key: P256PublicKey
+      ) throws(VerifierError) -> Bool { true }
+    }
+    let service = try ServiceWithPhone(.good)
+    let trust = ScriptedTrust(phones: [try service.pin()], verifier: Broken())
+    #expect(
+      try refusal(service, trust: trust)
+        == .unavailable(.approvalNotVerified(.unverifiable(VerifierError("libcrypto.so.3: not there")))))
+    #expect(service.hasEnded)
+  }
+}
