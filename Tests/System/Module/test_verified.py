@@ -1,0 +1,303 @@
+"""`approvals = verified`: a service that holds every secret of the real one can refuse, and signs nobody in."""
+
+import base64
+import json
+import os
+import subprocess
+import unittest
+import unittest.mock
+
+from hostile_case import ENROLLED, SECRET, START, Case, hostile_world, reply, started
+from signing_phone import Key, SigningPhone, TOUCHED, VERIFIED
+from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS
+
+SESSION = "session-1"
+
+
+def setUpModule():
+    global world
+    world = hostile_world()
+
+
+class Verified(Case):
+    """A scripted service behind which a phone signs."""
+
+    #: Written by the users' own computer, once.
+    phone = SigningPhone()
+
+    def setUp(self):
+        world.write("phones", self.phone.line(ENROLLED), 0o644)
+        world.write("users", f"{ENROLLED}:token-of-the-user-0123456789\n")
+        self.start = None
+        self.code = 0
+
+    def serve_approval(self, approval=None, settings=None, **of_the_start):
+        """A service that means well up to the approval. `approval` makes it from what the module sent."""
+
+        def answer_start(stream, request):
+            self.start = json.loads(request.body)
+            said = {"session_name": SESSION, **{name: self.start.get(name) for name in ("challenge", "match_code")}}
+            reply(202, started(**{**said, **of_the_start}))(stream, request)
+
+        def answer_status(stream, request):
+            body = {"session_status": "active", "authenticated": True, "session_name": SESSION}
+            text = json.dumps(body if approval is None else {**body, "approval": approval(self.start)})
+            reply(200, text.encode() if not hasattr(self, "mangle") else self.mangle(text).encode())(stream, request)
+
+        service = self.serve(start=answer_start, status=answer_status)
+        self.origin = service.url
+        world.configure(approvals="verified", **(settings or {}))
+        return service
+
+    def honest(self, start, **changed):
+        return self.phone.statement(self.origin, SESSION, start, **changed)
+
+
+class MaliciousService(Verified):
+    """It has the application's secret, sees all that passes, and hands on whatever it likes."""
+
+    def assert_refused(self, approval, told, code=AUTHINFO_UNAVAIL):
+        service = self.serve_approval(approval)
+        result = self.play(code, told=told)
+        self.assertEqual(len(self.asked(service, "/l")), 1, "the session goes on at the service")
+        # The same reply signs in if the service is believed: it is the check that refused.
+        world.configure(approvals="service", send_context="yes")
+        world.forget_attempts()
+        self.play(SUCCESS)
+        return result
+
+    def test_what_the_phone_signed_signs_in(self):
+        service = self.serve_approval(lambda start: self.phone.approval(self.honest(start)))
+        result = self.play(SUCCESS)
+        self.assertRegex(result["log"][-1], r"approved .* phone=phone-1 method=device$")
+        self.assertRegex(" ".join(result["texts"]), rf"code {self.start['match_code']}")
+        self.assertEqual(len(base64.b64decode(self.start["challenge"])), 32)
+        self.assertIn("methods=device", self.asked(service, START)[0].path)
+
+    def test_a_tap_is_enough_only_if_the_stack_says_so(self):
+        tap = lambda start: self.phone.approval(self.honest(start, method="acceptance"))
+        self.assert_refused(tap, "another method")
+        world.pam("sudo", "prompt=push timeout=5s methods=acceptance")
+        self.addCleanup(world.pam, "sudo", "prompt=push timeout=5s")
+        self.serve_approval(tap)
+        self.play(SUCCESS)
+
+    def test_active_without_a_signature_signs_nobody_in(self):
+        self.assert_refused(None, "no signature of your phone")
+
+    def test_another_statement_signs_nobody_in(self):
+        old = base64.b64encode(bytes(32)).decode()
+        other_user = lambda start: {**start["context"], "user": "root"}
+        cases = {
+            "answer": ({"answer": "deny"}, "no approval"),
+            "not me": ({"answer": "not_me"}, "no approval"),
+            "service": ({"origin": "https://localhost:1"}, "another server"),
+            "session": ({"session": "session-2"}, "another session"),
+            "no challenge": ({"challenge": None}, "another request"),
+            "an hour ago": ({"challenge": old}, "another request"),
+            "code": ({"code": "xx"}, "another code"),
+            "no code": ({"code": ""}, "another code"),
+            "device": ({"device": "phone-2"}, "does not trust that phone"),
+            "purpose": ({"purpose": "leave"}, "not understood"),
+            "method": ({"method": "facial"}, "another method"),
+        }
+        for name, (changed, told) in cases.items():
+            with self.subTest(name=name):
+                self.assert_refused(lambda start: self.phone.approval(self.honest(start, **changed)), told)
+        with self.subTest(name="user"):
+            self.assert_refused(
+                lambda start: self.phone.approval(
+                    self.phone.statement(self.origin, SESSION, {**start, "context": other_user(start)})),
+                "showed another request")
+
+    def test_another_key_signs_nobody_in(self):
+        other = SigningPhone("phone-1")
+        self.assert_refused(
+            lambda start: other.approval(other.statement(self.origin, SESSION, start)), "signature is wrong")
+        stranger = SigningPhone("phone-2")
+        self.assert_refused(
+            lambda start: stranger.approval(stranger.statement(self.origin, SESSION, start)), "does not trust that phone")
+
+    def test_an_approval_of_this_phone_for_another_request_signs_nobody_in(self):
+        """Replayed, and of another host of the same application."""
+        kept = []
+
+        def first(start):
+            kept.append(self.phone.approval(self.honest(start)))
+            return kept[0]
+
+        self.serve_approval(first)
+        self.play(SUCCESS)
+        world.forget_attempts()
+        self.serve_approval(lambda start: kept[0])
+        self.play(AUTHINFO_UNAVAIL, told="that is not proven")
+        elsewhere = lambda start: {**start, "context": {**start["context"], "host": "desk-8"}}
+        self.assert_refused(lambda start: self.phone.approval(self.honest(elsewhere(start))), "showed another request")
+
+    def test_another_signature_signs_nobody_in(self):
+        def with_signature(raw):
+            def made(start):
+                return {**self.phone.approval(self.honest(start)), "signature": base64.b64encode(raw).decode()}
+            return made
+
+        for name, raw in {"71 bytes": bytes([0x30] * 71), "all zero": bytes(64), "out of range": b"\xff" * 64, "none": b"",
+                          "63 bytes": b"\1" * 63}.items():  # fmt: skip
+            with self.subTest(name=name):
+                self.assert_refused(with_signature(raw), "not understood")
+        self.assert_refused(with_signature(b"\1" * 64), "signature is wrong")
+
+    def test_another_word_of_the_screen_lock_signs_nobody_in(self):
+        cases = {
+            "unverified": {"flags": TOUCHED}, "untouched": {"flags": VERIFIED}, "another credential": {"key": Key()},
+            "the phone's own key": {"key": self.phone.key}, "another page": {"party": "localhost.evil"},
+            "another origin": {"origin": "https://localhost:1"}, "another ceremony": {"type": "webauthn.create"},
+            "another statement": {"challenge": bytes(32)}, "in a frame": {"cross": True}, "junk": {"junk": b"\0"},
+        }  # fmt: skip
+        for name, wrong in cases.items():
+            with self.subTest(name=name):
+                self.assert_refused(
+                    lambda start: self.phone.approval(self.honest(start), **wrong), "screen lock proves nothing")
+
+        def without(start):
+            approval = self.phone.approval(self.honest(start))
+            del approval["assertion"]
+            return approval
+
+        self.assert_refused(without, "was not unlocked")
+
+    def test_another_form_signs_nobody_in(self):
+        for name, value in {"text": "approved", "list": [], "empty": {}, "number": 1}.items():
+            with self.subTest(name=name):
+                self.assert_refused(lambda start: value, "not understood")
+        self.addCleanup(delattr, self, "mangle")
+        for name, mangle in {
+            "twice": lambda text: text.replace('"phone": ', '"phone": "phone-1", "phone": ', 1),
+            "truncated": lambda text: text[:-40],
+        }.items():
+            with self.subTest(name=name):
+                self.mangle = mangle
+                self.serve_approval(lambda start: self.phone.approval(self.honest(start)))
+                self.play(AUTHINFO_UNAVAIL, told="answer not understood")
+
+    def test_a_service_that_repeats_nothing_is_refused(self):
+        for name, changed in {
+            "no challenge": {"challenge": None}, "another challenge": {"challenge": base64.b64encode(bytes(32)).decode()},
+            "no code": {"match_code": None}, "another code": {"match_code": "xx"}, "no name": {"session_name": None},
+        }.items():  # fmt: skip
+            with self.subTest(name=name):
+                if changed.get("match_code"):
+                    # Its own choice, as one of an attacker's open request would be.
+                    changed = {"match_code": "00"}
+                service = self.serve_approval(lambda start: self.phone.approval(self.honest(start)), **changed)
+                if name == "another code":
+                    service.behaviour[START] = self.with_next_code
+                self.play(AUTHINFO_UNAVAIL, told="no approvals that this computer can verify")
+                self.assertEqual(len(self.asked(service, "/l")), 1)
+
+    def with_next_code(self, stream, request):
+        self.start = json.loads(request.body)
+        code = f"{(int(self.start['match_code']) + 1) % 100:02}"
+        reply(202, started(session_name=SESSION, challenge=self.start["challenge"], match_code=code))(stream, request)
+
+
+class Files(Case):
+    """What /etc/iampass/phones says."""
+
+    def refused(self, text, code, told, mode=0o644):
+        world.write("phones", text, mode)
+        service = self.serve()
+        world.configure(approvals="verified")
+        result = self.play(code, told=told)
+        self.assertEqual(self.asked(service, START), [], "the phone was rung")
+        return result
+
+    def test_a_user_without_a_phone_is_not_rung(self):
+        phone = SigningPhone()
+        self.refused("", AUTHINFO_UNAVAIL, "trusts no phone of yours")
+        self.refused(phone.line("root"), AUTHINFO_UNAVAIL, "trusts no phone of yours")
+        world.pam("sudo", "prompt=push timeout=5s methods=device")
+        self.addCleanup(world.pam, "sudo", "prompt=push timeout=5s")
+        self.refused(phone.line(ENROLLED, lock=False), AUTHINFO_UNAVAIL, "no screen lock")
+
+    def test_a_file_that_cannot_be_believed_refuses(self):
+        line = SigningPhone().line(ENROLLED)
+        self.refused(line[:-30].replace(":17", "!17") + "\n", SERVICE_ERR, "not configured")
+        self.refused(line, SERVICE_ERR, "not configured", mode=0o666)
+        os.unlink(world.path("phones"))
+        os.symlink(world.path("elsewhere"), world.path("phones"))
+        self.addCleanup(os.unlink, world.path("phones"))
+        world.write("elsewhere", line, 0o644)
+        service = self.serve()
+        world.configure(approvals="verified")
+        result = self.play(SERVICE_ERR)
+        self.assertIn("symbolic link", result["log"][-1])
+        self.assertEqual(self.asked(service, START), [])
+
+    def test_another_users_bad_line_does_not_matter(self):
+        phone = SigningPhone()
+        self.refused(f"root:x\n{SigningPhone().line('bin')}", AUTHINFO_UNAVAIL, "trusts no phone of yours")
+        world.write("phones", "root:x\n" + phone.line(ENROLLED), 0o644)
+        start = {}
+
+        def answer_start(stream, request):
+            start.update(json.loads(request.body))
+            said = {name: start[name] for name in ("challenge", "match_code")}
+            reply(202, started(session_name=SESSION, **said))(stream, request)
+
+        def answer_status(stream, request):
+            approval = phone.approval(phone.statement(service.url, SESSION, start))
+            reply(200, json.dumps({"session_status": "active", "authenticated": True, "approval": approval}).encode())(
+                stream, request)
+
+        service = self.serve(start=answer_start, status=answer_status)
+        world.configure(approvals="verified")
+        self.play(SUCCESS)
+
+    def test_no_context_no_approval(self):
+        world.write("phones", SigningPhone().line(ENROLLED), 0o644)
+        service = self.serve()
+        world.configure(approvals="verified", send_context="no")
+        self.addCleanup(world.configure, send_context=None)
+        result = self.play(SERVICE_ERR)
+        self.assertIn("take send_context = no out", result["log"][-1])
+        self.assertEqual(self.asked(service, START), [])
+
+
+class Library(Verified):
+    """libcrypto as this computer has it, and as somebody would like it to be."""
+
+    def sign_in(self, code, **environment):
+        self.serve_approval(lambda start: self.phone.approval(self.honest(start)))
+        with unittest.mock.patch.dict(os.environ, environment):
+            return self.play(code)
+
+    def library(self, source):
+        """A folder with this as its libcrypto."""
+        os.makedirs(world.path("library"), exist_ok=True)
+        os.chmod(world.folder, 0o711)
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", world.path("library", "libcrypto.so.3")], input=source,
+            text=True, check=True)  # fmt: skip
+        return world.path("library")
+
+    def test_a_library_that_lacks_something_refuses(self):
+        result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=self.library("int nothing;"))
+        self.assertIn("cannot check signatures of phones", " ".join(result["texts"]))
+        self.assertIn("libcrypto.so.3 lacks OPENSSL_init_crypto", result["log"][-1])
+
+    def test_a_library_that_cannot_be_loaded_refuses(self):
+        folder = self.library("int nothing;")
+        world.write("library/libcrypto.so.3", "not a library\n" * 100, 0o644)
+        result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=folder)
+        self.assertIn("invalid ELF header", result["log"][-1])
+
+    def test_a_configuration_of_libcrypto_is_not_read(self):
+        """One that takes every algorithm away, and one that cannot be read."""
+        world.write("openssl.cnf", "openssl_conf = a\n[a]\nproviders = b\n[b]\nnull = c\n[c]\nactivate = 1\n", 0o644)
+        self.sign_in(SUCCESS, OPENSSL_CONF=world.path("openssl.cnf"))
+        world.forget_attempts()
+        self.sign_in(SUCCESS, OPENSSL_CONF="/nowhere", OPENSSL_MODULES=world.folder, OPENSSL_ENGINES=world.folder)
+
+
+if __name__ == "__main__":
+    unittest.main()
