@@ -20,6 +20,8 @@ extension PinnedPhone {
       credential = whole
     }
     self.init(id: fields[0], key: key, credential: credential, since: since, name: fields[5])
+    // What would be written otherwise was not written here.
+    guard Array(self.fields.utf8) == Array(text.utf8) else { return nil }
   }
 
   /// The line's part after the user's name and a colon.

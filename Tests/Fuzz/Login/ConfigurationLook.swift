@@ -69,6 +69,7 @@ private func written(_ configuration: Configuration) -> String {
     "services = \(configuration.services.joined(separator: " "))",
     "signed_replies = \(word(configuration.requiresSignedReplies, "required", "off"))",
     "signed_targets = \(word(configuration.requiresSignedTargets, "required", "off"))",
+    "approvals = \(configuration.approvals.rawValue)",
     "session_duration = \(configuration.sessionDuration)s", "approval_timeout = \(configuration.approvalTimeout)",
     "send_context = \(configuration.sendContext.rawValue)",
     "send_command = \(word(configuration.sendsCommand, "yes", "no"))",

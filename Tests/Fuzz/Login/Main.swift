@@ -9,8 +9,10 @@ private let target = FuzzTarget.chosen(among: [
   FuzzTarget("replies", lookAtReplies),
   FuzzTarget("configuration", lookAtConfiguration),
   FuzzTarget("users", lookAtUsers),
+  FuzzTarget("phones", lookAtPhones),
   FuzzTarget("credentials", lookAtCredentials),
   FuzzTarget("record", lookAtRecord),
+  FuzzTarget("approvals", lookAtApprovals),
 ])
 
 @c(fuzz_login_main)

@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 import approvals
+from hostile_replies import reply
 
 TOUCHED, VERIFIED = 1, 4
 
@@ -72,3 +73,24 @@ class SigningPhone:
         signature = (key or self.lock).der(data + hashlib.sha256(client).digest()) + junk
         return {
             "authenticator_data": base64url(data), "client_data": base64url(client), "signature": base64url(signature)}  # fmt: skip
+
+
+class ServiceOfPhone:
+    """What a service behind which this phone signs answers to a start and to a question for the status."""
+
+    SESSION = "session-1"
+
+    def __init__(self, phone, started):
+        """`started`: makes the start reply's body with these members changed."""
+        self.phone, self._started = phone, started
+        self.url = self.start = None
+
+    def answer_start(self, stream, request):
+        self.start = json.loads(request.body)
+        repeated = {name: self.start.get(name) for name in ("challenge", "match_code")}
+        reply(202, self._started(session_name=self.SESSION, **repeated))(stream, request)
+
+    def answer_status(self, stream, request):
+        body = {"session_status": "active", "authenticated": True, "session_name": self.SESSION}
+        approval = self.phone.approval(self.phone.statement(self.url, self.SESSION, self.start))
+        reply(200, json.dumps({**body, "approval": approval}).encode())(stream, request)

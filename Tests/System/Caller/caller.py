@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 from hostile_replies import reply  # noqa: E402  (its folder is known only now)
 from hostile_service import HostileService
+from signing_phone import ServiceOfPhone, SigningPhone
 from world import ENROLLED, World, read, run
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
@@ -27,18 +28,34 @@ def status(word):
     return reply(200, json.dumps({"session_status": word, "authenticated": True}).encode())
 
 
+def started(**changed):
+    """The body of a start reply, with these changes."""
+    return json.dumps({"authentication_status": {
+        "authenticated": True, "session_status": "pending", "reason": None, "status_url": STATUS, "logout_url": LOGOUT,
+        "session_token": "token-of-the-session", "session_secret": SECRET, **changed,
+    }}).encode()  # fmt: skip
+
+
 def approving_service(*words):
     """A service whose statuses are these words, one a question; the last stays."""
-    started = {
-        "authenticated": True, "session_status": "pending", "reason": None, "status_url": STATUS, "logout_url": LOGOUT,
-        "session_token": "token-of-the-session", "session_secret": SECRET,
-    }  # fmt: skip
     service = HostileService()
     service.behaviour = {
-        START: reply(202, json.dumps({"authentication_status": started}).encode()),
+        START: reply(202, started()),
         STATUS: [status(word) for word in words or ("active",)],
         LOGOUT: reply(200, b'{"status":true}'),
     }
+    return service.start()
+
+
+def signing_service(world):
+    """A service behind which a phone signs that this world's computer trusts."""
+    phone = SigningPhone()
+    world.write("phones", phone.line(ENROLLED), 0o644)
+    answers = ServiceOfPhone(phone, started)
+    service = HostileService()
+    service.behaviour = {
+        START: answers.answer_start, STATUS: answers.answer_status, LOGOUT: reply(200, b'{"status":true}')}  # fmt: skip
+    answers.url = service.url
     return service.start()
 
 

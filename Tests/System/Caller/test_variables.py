@@ -9,7 +9,7 @@ import re
 import time
 import unittest
 
-from caller import HERE, CallerWorld, approving_service
+from caller import HERE, CallerWorld, approving_service, signing_service
 from world import SUCCESS, read, run
 
 # Attaching to a worker takes a second. The rest of the time is for its request.
@@ -23,6 +23,7 @@ SCENES = {
     "a proxy": {"proxy": "http://127.0.0.1:1"},
     "no worker": {"worker": "/nowhere/iampass-https"},
     "no server": {"server": None},
+    "an approval that is verified": {"approvals": "verified"},
 }
 
 # Other machines' name services would ask for their own variables.
@@ -72,7 +73,7 @@ def record(changes):
     """What caller and worker asked for in this scene, as (name, library)."""
     for name in ("caller", "worker", "gdb.log"):
         world.write(name, "")
-    with approving_service() as service:
+    with signing_service(world) if "approvals" in changes else approving_service() as service:
         world.serve_by(service)
         world.configure(worker=world.path("watched"))
         world.configure(**changes)
@@ -140,13 +141,23 @@ class Workers(unittest.TestCase):
 
 
 class Hidden(unittest.TestCase):
+    #: The first decides which instructions libcrypto uses, the second has the Swift runtime take signal handlers.
+    HOSTILE = {"OPENSSL_ia32cap": "0xffffffffffffffff:0xffffffffffffffff", "SWIFT_BACKTRACE": "enable=yes"}
+
+    def test_libcrypto_is_opened_without_its_callers_variables(self):
+        with signing_service(world) as service:
+            world.serve_by(service)
+            world.configure(approvals="verified")
+            for hostile in (self.HOSTILE, {**self.HOSTILE, "OPENSSL_CONF": "/nowhere", "OPENSSL_MODULES": "/nowhere"}):
+                report = world.log_in("count=2", environment={**os.environ, **hostile})
+                self.assertEqual((report.codes, report.changed, report.printed), ([SUCCESS] * 2, [], ""))
+
     def test_what_claims_handlers_is_there_again_after_the_load_and_had_no_effect(self):
         """The Swift runtime reads SWIFT_* in setuid programs too; libcrypto, which is not loaded here, OPENSSL_*."""
-        hostile = {"OPENSSL_ia32cap": "0xffffffffffffffff:0xffffffffffffffff", "SWIFT_BACKTRACE": "enable=yes"}
         with approving_service() as service:
             world.serve_by(service)
             for bound in ({}, {"LD_BIND_NOW": "1"}):
-                report = world.log_in("count=2", environment={**os.environ, **hostile, **bound})
+                report = world.log_in("count=2", environment={**os.environ, **self.HOSTILE, **bound})
                 # The host compares its whole environment, and its signal handlers.
                 self.assertEqual((report.codes, report.changed, report.printed), ([SUCCESS] * 2, [], ""))
 

@@ -8,7 +8,7 @@ import unittest
 import unittest.mock
 
 from hostile_case import ENROLLED, SECRET, START, Case, hostile_world, reply, started
-from signing_phone import Key, SigningPhone, TOUCHED, VERIFIED
+from signing_phone import TOUCHED, VERIFIED, Key, ServiceOfPhone, SigningPhone
 from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS
 
 SESSION = "session-1"
@@ -237,19 +237,8 @@ class Files(Case):
         phone = SigningPhone()
         self.refused(f"root:x\n{SigningPhone().line('bin')}", AUTHINFO_UNAVAIL, "trusts no phone of yours")
         world.write("phones", "root:x\n" + phone.line(ENROLLED), 0o644)
-        start = {}
-
-        def answer_start(stream, request):
-            start.update(json.loads(request.body))
-            said = {name: start[name] for name in ("challenge", "match_code")}
-            reply(202, started(session_name=SESSION, **said))(stream, request)
-
-        def answer_status(stream, request):
-            approval = phone.approval(phone.statement(service.url, SESSION, start))
-            reply(200, json.dumps({"session_status": "active", "authenticated": True, "approval": approval}).encode())(
-                stream, request)
-
-        service = self.serve(start=answer_start, status=answer_status)
+        good = ServiceOfPhone(phone, started)
+        good.url = self.serve(start=good.answer_start, status=good.answer_status).url
         world.configure(approvals="verified")
         self.play(SUCCESS)
 
@@ -290,6 +279,14 @@ class Library(Verified):
         world.write("library/libcrypto.so.3", "not a library\n" * 100, 0o644)
         result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=folder)
         self.assertIn("invalid ELF header", result["log"][-1])
+
+    def test_the_librarys_constructor_does_not_see_its_callers_variables(self):
+        source = """
+            #include <stdlib.h>
+            __attribute__((constructor)) static void start(void) { if (getenv("OPENSSL_ia32cap") != NULL) abort(); }
+            """
+        result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=self.library(source), OPENSSL_ia32cap="1")
+        self.assertIn("lacks OPENSSL_init_crypto", result["log"][-1])
 
     def test_a_configuration_of_libcrypto_is_not_read(self):
         """One that takes every algorithm away, and one that cannot be read."""
