@@ -4,7 +4,7 @@ import IAMPASSProtocol
 
 /// Changes `/etc/iampass/phones`: the old file or the new one is there at any moment, and two editors wait for each other.
 public struct PinnedPhonesEditor: Sendable {
-  /// Others may read the file: public keys are no secrets.
+  /// Others may read the file: public keys are not secret.
   private static let mode: UInt32 = 0o644
 
   private let path: String

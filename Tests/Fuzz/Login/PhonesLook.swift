@@ -1,9 +1,9 @@
 import FuzzKit
-import IAMPASSProtocol
 
 @testable import HostState
 @testable import HostSystem
 @testable import IAMPASSClient
+@testable import IAMPASSProtocol
 
 /// Which phones are a user's: each is a line of that user alone, as this computer would write it. What cannot be read
 /// refuses, and does not count as a user without a phone.

@@ -95,35 +95,3 @@ import Testing
     #expect(PinnedPhones(parsing: Array("# x\n\nword\n\(own)a b:x\n\(own.dropLast(9))".utf8)).badLines() == [3, 5])
   }
 }
-
-@Suite struct LibcryptoVerifierTests {
-  private func signature(_ key: DeviceKey, over text: String) throws -> ECDSASignature {
-    try #require(ECDSASignature(raw: try key.signature(over: Array(text.utf8))))
-  }
-
-  @Test func knowsARightSignatureFromAWrongOne() throws {
-    let verifier = LibcryptoVerifier()
-    try verifier.prepare()
-    let key = try DeviceKey.generate()
-    let own = try #require(P256PublicKey(try key.publicKey.text))
-    let other = try #require(P256PublicKey(try DeviceKey.generate().publicKey.text))
-    let digest = Digest.sha256(Array("text".utf8))
-    let right = try signature(key, over: "text")
-    #expect(try verifier.verifies(right, over: digest, by: own))
-    #expect(try !verifier.verifies(right, over: digest, by: other))
-    #expect(try !verifier.verifies(right, over: Digest.sha256(Array("texts".utf8)), by: own))
-    #expect(try !verifier.verifies(try signature(key, over: "texts"), over: digest, by: own))
-  }
-
-  @Test func aPointOffTheCurveIsNoKey() throws {
-    let verifier = LibcryptoVerifier()
-    try verifier.prepare()
-    let key = try DeviceKey.generate()
-    var point = try key.publicKey.point
-    point[40] ^= 1
-    let off = try #require(P256PublicKey(point: point))
-    #expect(throws: VerifierError.self) {
-      try verifier.verifies(try signature(key, over: "text"), over: Digest.sha256(Array("text".utf8)), by: off)
-    }
-  }
-}

@@ -12,7 +12,7 @@ struct SigningPhone {
 
   let id: String
   let key: DeviceKey
-  /// Of the screen lock.
+  /// The screen lock's.
   let lock: DeviceKey
 
   init(_ id: String = "phone-1") throws {
