@@ -11,6 +11,7 @@ import time
 import hostile_case
 from bench_helper import Helper
 from bench_parts import CountingProxy, dlopen_times, memory_at, peaks
+from signing_phone import ServiceOfPhone, SigningPhone
 from world import ABORT, AUTH_ERR, World
 
 USER = "daemon"
@@ -181,27 +182,41 @@ def peak_of(pid):
 
 
 def measure_stand_in(report, world, runs, asked):
-    """By a service that approves at once, so that neither a phone nor a real service's work is in the figures."""
+    """By a service that approves at once, so that neither a phone nor a real service's work is in the figures: one that is
+    believed, and one behind which a phone signs."""
     service = hostile_case.HostileService().start()
     application = re.search(r"application_id\s*=\s*(\S+)", pathlib.Path(world.path("credentials")).read_text())[1]
     token = pathlib.Path(world.path("users")).read_text().strip().split(":")[1]
     start = f"/authentication/authenticate_user/{application}/{token}"
+    phone = SigningPhone()
+    signing = ServiceOfPhone(phone, hostile_case.started)
+    signing.url = service.url
+    world.write("phones", phone.line(USER), 0o644)
     answered = []
 
-    def approve(stream, request):
-        hostile_case.ACTIVE(stream, request)
-        answered.append(time.monotonic())
+    def noting(answer):
+        def send(stream, request):
+            answer(stream, request)
+            answered.append(time.monotonic())
 
-    service.behaviour = {start: hostile_case.session(), "/s": approve, "/l": hostile_case.DONE}
+        return send
+
     before = dict(world.settings)
     try:
         world.write("stand-in.pem", pathlib.Path(service.ca_file).read_text(), 0o644)
         world.configure(server=service.url, ca_file=world.path("stand-in.pem"))
-        with as_installed(world) as (waiting, helper):
-            name = "a stand-in approves at once, as installed"
-            ended = measure(report, name, "sudo", runs, asked=asked, waiting=waiting, helper=helper)
-            gone = [(end - answer) * 1_000 for end, answer in zip(ended, answered[1:], strict=True)]
-            report.add(f"{name}: answered to process gone", gone, "ms", 3)
+        for name, approvals, answers in (
+            ("a stand-in approves at once", "service", (hostile_case.session(), hostile_case.ACTIVE)),
+            ("a stand-in's phone signs at once", "verified", (signing.answer_start, signing.answer_status)),
+        ):  # fmt: skip
+            service.behaviour = {start: answers[0], "/s": noting(answers[1]), "/l": hostile_case.DONE}
+            world.configure(approvals=approvals)
+            answered.clear()
+            with as_installed(world) as (waiting, helper):
+                name += ", as installed"
+                ended = measure(report, name, "sudo", runs, asked=asked, waiting=waiting, helper=helper)
+                gone = [(end - answer) * 1_000 for end, answer in zip(ended, answered[1:], strict=True)]
+                report.add(f"{name}: answered to process gone", gone, "ms", 3)
     finally:
         world.settings = before
         world.configure()
