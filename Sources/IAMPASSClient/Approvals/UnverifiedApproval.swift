@@ -16,6 +16,8 @@ struct UnverifiedApproval {
   init(_ json: JSON) throws(MessageError) {
     phone = try json.text("phone")
     guard let signed = json["statement"] else { throw .member("statement") }
+    // Their absence means something to the service, for phones of before. Here nothing rests on what was not signed.
+    for name in ["method", "code"] { _ = try signed.text(name) }
     self.signed = signed
     statement = try AnswerStatement(signed)
     guard let raw = Base64.decode(try json.text("signature")), let signature = ECDSASignature(raw: raw) else {

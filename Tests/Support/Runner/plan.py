@@ -74,6 +74,7 @@ class Plan:
         self.add("layers", [TESTS / "check-layers"], 60, "light")
         self.add("words", [TESTS / "check-words"], 60, "light")
         self.add("links", [TESTS / "check-links"], 60, "light")
+        self.add("model", [TESTS / "check-model"], 600, "light")
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
         for release in ("12", "13"):
             self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")

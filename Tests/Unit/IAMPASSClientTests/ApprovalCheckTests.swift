@@ -89,7 +89,7 @@ private struct Request {
     let otherUser = ShownContext.hash(SignInContext(host: "desk-7", service: "sudo", user: "bob"))
     #expect(try request.refusal { $0.contextHash = otherUser } == .context)
     #expect(try request.refusal { $0.contextHash = "0" } == .context)
-    #expect(try request.refusal { $0.code = "" } == .code)
+    #expect(try request.refusal { $0.code = "" } == .malformed)
     let next = try #require(Int(request.check.asked.code.exposedValue)) + 1
     #expect(try request.refusal { $0.code = String("0\(next % 100)".suffix(2)) } == .code)
   }
@@ -128,6 +128,27 @@ private struct Request {
     #expect(try request.refusal(with: "assertion", .string("x")) == .malformed)
     #expect(request.refusal(of: .object([])) == .malformed)
     #expect(request.refusal(of: .string("approved")) == .malformed)
+  }
+
+  /// Phones of before sign neither method nor code, which the service takes for a tap without digits.
+  @Test func whatWasNotSignedIsNotSupplied() throws {
+    let request = try Request(asked: [.acceptance])
+    var tap = SigningPhone.Wrong()
+    tap.method = .acceptance
+    tap.hasAssertion = false
+    guard case .object(let members) = try request.phone.approval(of: request.check.asked, tap)["statement"] else {
+      Issue.record("a statement is an object")
+      return
+    }
+    for name in members.map(\.name) {
+      let statement = JSON.object(members.filter { $0.name != name })
+      let signature = try request.phone.key.signature(over: statement.canonicallyEncoded())
+      let approval: JSON = .object([
+        "phone": .string(request.phone.id), "statement": statement, "signature": .string(Base64.encode(signature)),
+      ])
+      let expected: ApprovalRefusal = name == "challenge" ? .challenge : .malformed
+      #expect(request.refusal(of: approval) == expected, "without \(name)")
+    }
   }
 
   @Test(arguments: [

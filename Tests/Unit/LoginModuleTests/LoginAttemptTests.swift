@@ -111,6 +111,11 @@ struct Scene {
     #expect(try scene.refusal() == .unavailable(.unexpectedStatus(code)))
   }
 
+  @Test func refusesAnApprovalAfterItsOwnTime() throws {
+    let late = Step.heldStatus(milliseconds: 30_001, ScriptedTransport.word("active"))
+    #expect(try Scene([started, late, .logout]).refusal() == .notAnswered)
+  }
+
   @Test func endsAtItsTimeoutAndCancels() throws {
     var scene = try Scene([started, status("pending"), status("pending"), status("pending"), .logout])
     scene.policy.timeout = 2
