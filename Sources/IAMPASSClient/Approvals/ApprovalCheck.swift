@@ -28,19 +28,19 @@ struct ApprovalCheck: Sendable {
     let approval: UnverifiedApproval
     do { approval = try UnverifiedApproval(json) } catch { throw .malformed }
     let statement = approval.statement
-    guard statement.device == approval.phone, let (phone, method) = asked.demand.phone(approval.phone) else {
+    guard Self.areSame(statement.device, approval.phone), let (phone, method) = asked.demand.phone(approval.phone) else {
       throw .otherPhone
     }
     let text = approval.signed.canonicallyEncoded()
     guard try isMade(approval.signature, over: Digest.sha256(text), by: phone.key) else { throw .signature }
     guard statement.answer == .approve else { throw .answer }
-    guard statement.origin == asked.origin else { throw .origin }
-    guard statement.session == session else { throw .session }
+    guard Self.areSame(statement.origin, asked.origin) else { throw .origin }
+    guard Self.areSame(statement.session, session) else { throw .session }
     guard let challenge = statement.challenge, Digest.areEqual(challenge.bytes, asked.challenge.bytes) else {
       throw .challenge
     }
-    guard Digest.areEqual(Array(statement.contextHash.utf8), Array(asked.contextHash.utf8)) else { throw .context }
-    guard Secret(statement.code) == asked.code else { throw .code }
+    guard Self.areSame(statement.contextHash, asked.contextHash) else { throw .context }
+    guard Self.areSame(statement.code, asked.code.exposedValue) else { throw .code }
     guard statement.method == method else { throw .method }
     switch method {
     case .acceptance: break
@@ -66,6 +66,11 @@ struct ApprovalCheck: Sendable {
     guard let signature = ECDSASignature(der: assertion.signature) else { throw .assertion(.signature) }
     let digest = Digest.sha256(assertion.authenticatorData + Digest.sha256(assertion.clientData))
     guard try isMade(signature, over: digest, by: credential.key) else { throw .assertion(.signature) }
+  }
+
+  /// By bytes: to Swift, two spellings of one character are the same text.
+  private static func areSame(_ left: String, _ right: String) -> Bool {
+    Digest.areEqual(Array(left.utf8), Array(right.utf8))
   }
 
   private func isMade(

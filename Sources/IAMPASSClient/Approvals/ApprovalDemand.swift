@@ -38,7 +38,7 @@ public struct ApprovalDemand: Sendable {
 
   /// The trusted phone of this id, with the method that it must have used.
   func phone(_ id: String) -> (phone: PinnedPhone, method: AuthenticationMethod)? {
-    phones.first { $0.phone.id == id }
+    phones.first { $0.phone.id.utf8.elementsEqual(id.utf8) }
   }
 }
 
