@@ -92,6 +92,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     // The service's storage: SQLite with migrations.
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    // The service's approval tokens: JWTs of ES256, and the keys that others verify them by.
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     // The service's log.
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
@@ -172,6 +174,7 @@ let package = Package(
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),
       ],
       // The server is installed as one file, so its pages are inside.
@@ -228,6 +231,7 @@ let package = Package(
       name: "IAMPASSServerTests",
       dependencies: [
         "IAMPASSServer", "DeviceProtocol",
+        .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Unit/IAMPASSServerTests", swiftSettings: strict),

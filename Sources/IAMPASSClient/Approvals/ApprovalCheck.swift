@@ -28,9 +28,9 @@ struct ApprovalCheck: Sendable {
     let approval: UnverifiedApproval
     do { approval = try UnverifiedApproval(json) } catch { throw .malformed }
     let statement = approval.statement
-    guard Self.areSame(statement.device, approval.phone), let (phone, method) = asked.demand.phone(approval.phone) else {
-      throw .otherPhone
-    }
+    guard Self.areSame(statement.device, approval.phone),
+      let (phone, method) = asked.demand.phone(approval.phone)
+    else { throw .otherPhone }
     let text = approval.signed.canonicallyEncoded()
     guard try isMade(approval.signature, over: Digest.sha256(text), by: phone.key) else { throw .signature }
     guard statement.answer == .approve else { throw .answer }

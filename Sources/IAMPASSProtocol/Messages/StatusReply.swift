@@ -11,15 +11,19 @@ public struct StatusReply: Sendable, Equatable {
   /// What the phone signed, as it sent that: an object with `phone`, `statement`, `signature` and perhaps `assertion`.
   /// Only for an active session that was started with a challenge. As received, nothing is verified.
   public private(set) var approval: JSON?
+  /// A JWT about the approval (OpenID Connect Core §2), if the start asked for one. As received, nothing is verified.
+  public private(set) var idToken: String?
 
   public init(
-    status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil, approval: JSON? = nil
+    status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil, approval: JSON? = nil,
+    idToken: String? = nil
   ) {
     self.status = status
     self.authenticated = authenticated
     self.reason = reason
     self.session = session
     self.approval = approval
+    self.idToken = idToken
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -42,6 +46,7 @@ public struct StatusReply: Sendable, Equatable {
     }
     mark = ServiceMark(ofReply: json)
     approval = json["approval"].flatMap { $0 == .null ? nil : $0 }
+    idToken = json["id_token"]?.string
   }
 
   private init(_ reply: JSON) throws(MessageError) {
@@ -70,7 +75,9 @@ public struct StatusReply: Sendable, Equatable {
     }
     guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
     let name = session.map { [JSON.Member("session_name", .string($0))] } ?? []
-    let further = approval.map { [JSON.Member("approval", $0)] } ?? []
+    let further = [("approval", approval), ("id_token", idToken.map { .string($0) })].compactMap { name, value in
+      value.map { JSON.Member(name, $0) }
+    }
     return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))] + further).encoded()
   }
 }

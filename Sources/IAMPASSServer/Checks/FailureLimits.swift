@@ -120,7 +120,7 @@ extension Route {
     case .management, .session: .signed
     case .phone(let route): route.failureGroup
     case .console(let path): path.first == "enter" ? .registration : .none
-    case .announcement, .health, .door, .phoneFile: .none
+    case .announcement, .health, .signingKeys, .door, .phoneFile: .none
     }
   }
 }

@@ -2,6 +2,8 @@
 enum Route: Equatable {
   case announcement
   case health
+  /// The keys by which approval tokens are verified.
+  case signingKeys
   /// With the path below it.
   case console([String])
   case management(ManagementRoute, application: String)
@@ -14,7 +16,7 @@ enum Route: Equatable {
 
   var method: String {
     switch self {
-    case .announcement, .health, .console, .door, .phoneFile: "GET"
+    case .announcement, .health, .signingKeys, .console, .door, .phoneFile: "GET"
     case .management(let route, _): route.method
     case .session(let route): route.method
     case .phone(let route): route.method
@@ -37,6 +39,7 @@ enum Route: Equatable {
     } else {
       switch (path.first, path.dropFirst().first, path.count) {
       case (".well-known", "iampass", 2): self = .announcement
+      case (".well-known", "jwks.json", 2): self = .signingKeys
       case ("healthz", nil, 1): self = .health
       case ("console", _, _): self = .console(Array(path.dropFirst()))
       case ("", nil, 1), ("phone", nil, 1): self = .door

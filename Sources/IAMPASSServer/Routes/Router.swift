@@ -55,6 +55,7 @@ struct Router: Sendable {
     switch route {
     case .announcement: Self.announcement
     case .health: try await core.health()
+    case .signingKeys: try await sessions.signingKeys()
     case .console(let path):
       try await Console(
         core: core, management: management, sessions: sessions, publicURL: publicURL, call: call, now: core.clock()

@@ -70,7 +70,7 @@ struct SessionReplies: Sendable {
     while true {
       let now = core.clock()
       guard let told = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
-      let (current, approval) = (told.session, told.approval)
+      let current = told.session
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
       let isNews = current.isNews || current.deliveredAt > arrival
@@ -80,15 +80,27 @@ struct SessionReplies: Sendable {
       }
       if isNews || patience <= 0 {
         // A client that polls is told what it knows, and nothing is written for that.
-        guard isNews || current.lifecycle.isUncollected else { return current.statusReply(approval, applied: wait) }
-        return try await deliver(session.id, applied: wait, at: now)
+        guard isNews || current.lifecycle.isUncollected else { return try await reply(told, applied: wait, call) }
+        return try await deliver(session.id, applied: wait, call, at: now)
       }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
       guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
-        return current.statusReply(approval, applied: wait)
+        return try await reply(told, applied: wait, call)
       }
     }
+  }
+
+  /// The status as its client is told of it, with an approval token if there is one.
+  private func reply(_ told: ToldSession, applied wait: Int64?, _ call: Call) async throws -> ServiceReply {
+    told.session.statusReply(told.approval, idToken: try await token(for: told, call), applied: wait)
+  }
+
+  private func token(for told: ToldSession, _ call: Call) async throws -> String? {
+    guard told.session.showsToken, let user = told.userID,
+      let claims = ApprovalToken(told.session, user: user, issuer: call.address.url.origin)
+    else { return nil }
+    return try await core.storage.signingKeys(at: core.clock()).first?.sign(claims)
   }
 
   /// A phone that answers as soon as it has the request is not told of twice: held replies wait for its answer this
@@ -112,9 +124,17 @@ struct SessionReplies: Sendable {
   }
 
   /// Tells the client the status, and remembers that it knows.
-  private func deliver(_ id: String, applied wait: Int64?, at now: UnixTime) async throws -> ServiceReply {
+  private func deliver(
+    _ id: String, applied wait: Int64?, _ call: Call, at now: UnixTime
+  ) async throws -> ServiceReply {
     guard let told = try await core.storage.collect(id, at: now) else { return .refused(404, .unknownSession) }
-    return told.session.statusReply(told.approval, applied: wait)
+    return try await reply(told, applied: wait, call)
+  }
+
+  /// The keys by which others verify approval tokens (RFC 7517 §5).
+  func signingKeys() async throws -> ServiceReply {
+    let keys = try await core.storage.signingKeys(at: core.clock())
+    return ServiceReply(200, JSON.object(["keys": .array(keys.map(\.published))]).encoded())
   }
 }
 
@@ -140,11 +160,13 @@ extension Session {
     deliveredAt = now
   }
 
-  /// - Parameter approval: of a session that is active and has a challenge.
-  func statusReply(_ approval: JSON?, applied wait: Int64?) -> ServiceReply {
+  /// - Parameters:
+  ///   - approval: of a session that is active and has a challenge.
+  ///   - idToken: of a session that is active and whose computer asked for one.
+  func statusReply(_ approval: JSON?, idToken: String? = nil, applied wait: Int64?) -> ServiceReply {
     let body = StatusReply(
       status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue, session: id,
-      approval: approval
+      approval: approval, idToken: idToken
     ).encoded()
     let reply = ServiceReply(200, body)
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply

@@ -19,6 +19,8 @@ struct StartAsk: Sendable {
   let matchCode: Secret?
   /// The boot of the computer, if it is signed.
   let boot: SignedBoot?
+  /// The computer wants an approval token: with this nonce, or empty without one. Nil: it wants none.
+  var idTokenNonce: String?
 
   var source: RequestSource { RequestSource(of: context, from: client, credential: starter.credential?.id) }
 }
@@ -36,6 +38,11 @@ extension StartAsk {
     guard let duration = askedDuration(in: call.target) else {
       return .failure(Refusal(status: 400, reason: .badDuration))
     }
+    let idTokenNonce: String?
+    switch askedIDToken(in: call.target) {
+    case .failure(let refusal): return .failure(refusal)
+    case .success(let nonce): idTokenNonce = nonce
+    }
     guard let start = try? StartRequest(parsing: call.request.body) else {
       return .failure(Refusal(status: 400, reason: .badRequest))
     }
@@ -48,7 +55,22 @@ extension StartAsk {
       StartAsk(
         user: user, starter: starter, client: call.client, methods: methods, duration: duration, context: context,
         hasContext: start.context != nil, challenge: start.challenge, matchCode: start.matchCode,
-        boot: call.signedBoot(of: start, signedAt: signedAt)))
+        boot: call.signedBoot(of: start, signedAt: signedAt), idTokenNonce: idTokenNonce))
+  }
+
+  /// In bytes, of a token's nonce.
+  private static let nonceLengths = 1...128
+
+  /// `id_token=1`, and perhaps `nonce`: printable ASCII.
+  private static func askedIDToken(in target: RequestTarget) -> Result<String?, Refusal> {
+    let isAsked = target.has("id_token")
+    guard isAsked || target.has("nonce") else { return .success(nil) }
+    guard isAsked, target.value("id_token") == "1" else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    guard target.has("nonce") else { return .success("") }
+    guard let nonce = target.value("nonce"), nonceLengths.contains(nonce.utf8.count),
+      nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    return .success(nonce)
   }
 
   /// All methods unless some are named.

@@ -30,7 +30,9 @@
 /// audit, written in the same step by the engine.
 ///
 /// Opening, migrating, checking, copying and putting back a database are an engine's own, and its commands'.
-protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore, ConsoleStore, HousekeepingStore {
+protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore, ConsoleStore, HousekeepingStore,
+  SigningKeyStore
+{
   var clock: StorageClock { get }
 
   /// What is to be told of failures. The engine notes in it each change that is stored.

@@ -29,6 +29,8 @@ struct Session: Sendable {
   let matchCode: Secret?
   /// The computer's, which the phone signs; nil if the computer sent none.
   let challenge: ApprovalChallenge?
+  /// See ``StartAsk/idTokenNonce``.
+  let idTokenNonce: String?
   /// Further requests of its source that were not started while this one was open.
   let heldBack: Int64
   var lifecycle: SessionLifecycle
@@ -53,6 +55,7 @@ struct Session: Sendable {
     answerNonce = try RandomValue.identifier()
     matchCode = terms.matchCode
     challenge = ask.challenge
+    idTokenNonce = ask.idTokenNonce
     heldBack = 0
     lifecycle = SessionLifecycle(startedAt: now, duration: terms.duration, answerTime: terms.answerTime)
     delivered = lifecycle.status
@@ -63,4 +66,7 @@ struct Session: Sendable {
 extension Session {
   /// Whether its client is told the answer, too: for computers that verify approvals.
   var showsApproval: Bool { challenge != nil && lifecycle.status == .active }
+
+  /// Whether its client is told an approval token.
+  var showsToken: Bool { idTokenNonce != nil && lifecycle.status == .active }
 }

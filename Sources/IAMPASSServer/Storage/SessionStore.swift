@@ -54,6 +54,8 @@ struct ToldSession: Sendable {
   let session: Session
   /// The kept answer, which the computer verifies; nil unless ``Session/showsApproval``.
   let approval: JSON?
+  /// The user's id at the application; nil unless ``Session/showsToken``, and if the user was removed.
+  let userID: String?
 }
 
 /// Sessions that had not ended when last stored.

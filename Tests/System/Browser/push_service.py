@@ -1,36 +1,21 @@
 """A stand-in for a push service, and a browser's subscription to it: what it gets is opened by other people's code."""
 
 import base64
-import glob
 import http.server
 import json
 import os
-import site
 import ssl
-import subprocess
 import threading
 
+import pypi
 from office import until
 
-CACHE = os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")
 # Pinned: a test's judge must not change by itself.
 PACKAGES = ("http_ece==1.2.1", "py-vapid==1.9.6", "websocket-client==1.8.0")
 
 
 def use_packages():
-    """Brings what Debian has not into a folder of its own, once, and makes it importable."""
-    folder = os.path.join(CACHE, "browser-venv")
-    mark = os.path.join(folder, "-".join(PACKAGES).replace("=", ""))
-    if not os.path.exists(mark):
-        for words in (
-            ["/usr/bin/python3", "-m", "venv", "--clear", folder],
-            [os.path.join(folder, "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *PACKAGES],
-        ):
-            done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-            if done.returncode != 0:
-                raise AssertionError(f"{words} exited with {done.returncode}: {done.stderr[-2000:]}")
-        open(mark, "w").close()
-    site.addsitedir(glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0])
+    pypi.use_packages("browser-venv", PACKAGES)
 
 
 def base64url(data):

@@ -147,6 +147,14 @@ extension LosingStorage {
     try await call { try await $0.keepCredential(credential, pinMAC: pinMAC, of: phone, at: now, unless: refusal) }
   }
 
+  func signingKeys(at now: UnixTime) async throws -> [SigningKey] {
+    try await call { try await $0.signingKeys(at: now) }
+  }
+
+  func rotateSigningKey(at now: UnixTime) async throws -> [SigningKey] {
+    try await call { try await $0.rotateSigningKey(at: now) }
+  }
+
   func pushToken() async throws -> PushToken {
     try await call { try await $0.pushToken() }
   }

@@ -29,6 +29,7 @@ import Testing
     "recent match codes": "20a11013699891d6",
     "service time": "e27b344b8f05efe2",
     "approvals that computers verify": "95b21153386bc689",
+    "approval tokens": "9ecb9305f2a13af5",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -53,6 +54,7 @@ import Testing
     "recent match codes": "c8af129294302de4",
     "service time": "4c605db11f85ec02",
     "approvals that computers verify": "f839d39749330d4e",
+    "approval tokens": "ee7ff58a77839fdf",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

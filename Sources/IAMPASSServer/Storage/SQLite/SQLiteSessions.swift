@@ -55,7 +55,10 @@ extension SQLiteStorage: SessionStore {
 
 extension ToldSession {
   fileprivate init(_ session: Session, in db: Database) throws {
-    self.init(session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil)
+    let user = session.showsToken ? session.user : nil
+    self.init(
+      session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
+      userID: try user.flatMap { try User.find($0, application: session.application, in: db)?.name })
   }
 }
 

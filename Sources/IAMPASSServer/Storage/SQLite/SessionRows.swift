@@ -26,6 +26,7 @@ extension Session {
       guard let challenge = ApprovalChallenge(text: $0) else { throw DamagedRow(column: "challenge") }
       return challenge
     }
+    idTokenNonce = try row.get("id_token_nonce")
     lifecycle = try SessionLifecycle(row: row)
     // Nobody is told so because of a damaged row.
     guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
@@ -70,15 +71,15 @@ extension Session {
       """
       INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
         duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method,
-        boot_id, challenge)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        boot_id, challenge, id_token_nonce)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
         credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
-        bootID, challenge?.text,
+        bootID, challenge?.text, idTokenNonce,
       ])
   }
 

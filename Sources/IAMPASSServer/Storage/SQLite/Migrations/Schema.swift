@@ -24,6 +24,7 @@ enum Schema {
     .recentMatchCodes,
     .serviceTime,
     .approvals,
+    .approvalTokens,
   ]
 
   static var migrator: DatabaseMigrator {

@@ -1,0 +1,59 @@
+import GRDB
+import IAMPASSProtocol
+
+extension SQLiteStorage: SigningKeyStore {
+  func signingKeys(at now: UnixTime) async throws -> [SigningKey] {
+    let known = try await read { try SigningKey.published(in: $0) }
+    guard known.isEmpty else { return known }
+    return try await write { db in
+      if try SigningKey.published(in: db).isEmpty { try SigningKey.generate(at: now).insert(in: db) }
+      return try SigningKey.published(in: db)
+    }
+  }
+
+  func rotateSigningKey(at now: UnixTime) async throws -> [SigningKey] {
+    try await write { db in
+      try SigningKey.generate(at: now).insert(in: db)
+      let kept = try SigningKey.published(in: db)
+      for id in try String.fetchAll(db, sql: "SELECT id FROM signing_key") where !kept.contains(where: { $0.id == id })
+      {
+        try db.run("DELETE FROM signing_key WHERE id = ?", [id])
+      }
+      return kept
+    }
+  }
+}
+
+/// A key that others verify approval tokens by.
+public struct PublishedKey: Sendable {
+  /// `kid`: the key's thumbprint (RFC 7638).
+  public let id: String
+  public let madeAt: UnixTime
+}
+
+extension SQLiteStorage {
+  /// The published keys, the newest first. The first of all is made here.
+  public func publishedKeys(at now: UnixTime) async throws -> [PublishedKey] {
+    try await signingKeys(at: now).map { PublishedKey(id: $0.id, madeAt: $0.madeAt) }
+  }
+
+  /// Makes a new key and returns the published ones, the newest first.
+  public func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey] {
+    try await rotateSigningKey(at: now).map { PublishedKey(id: $0.id, madeAt: $0.madeAt) }
+  }
+}
+
+extension SigningKey {
+  fileprivate static func published(in db: Database) throws -> [SigningKey] {
+    try db.allRows("SELECT * FROM signing_key ORDER BY made_at DESC, rowid DESC LIMIT ?", [publishedCount]).map {
+      try SigningKey(
+        pem: Secret($0.get("private_key")), madeAt: UnixTime(milliseconds: $0.get("made_at")))
+    }
+  }
+
+  fileprivate func insert(in db: Database) throws {
+    try db.run(
+      "INSERT INTO signing_key (id, private_key, made_at) VALUES (?, ?, ?)",
+      [id, pem.exposedValue, madeAt.milliseconds])
+  }
+}

@@ -1,0 +1,32 @@
+"""Other people's code from PyPI, for tests that need a judge which Debian does not have."""
+
+import fcntl
+import glob
+import os
+import site
+import subprocess
+
+CACHE = os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")
+#: Seconds for pip.
+PATIENCE = 300
+
+
+def use_packages(name, packages):
+    """Brings these packages into a folder of that name in the cache, once, and makes them importable. Versions are
+    pinned, as NAME==VERSION: a test's judge must not change by itself."""
+    folder = os.path.join(CACHE, name)
+    mark = os.path.join(folder, "-".join(packages).replace("=", ""))
+    os.makedirs(CACHE, exist_ok=True)
+    # Several suites may need it at once.
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(mark):
+            for words in (
+                ["/usr/bin/python3", "-m", "venv", "--clear", folder],
+                [os.path.join(folder, "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *packages],
+            ):
+                done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+                if done.returncode != 0:
+                    raise AssertionError(f"{words} exited with {done.returncode}: {done.stderr[-2000:]}")
+            open(mark, "w").close()
+    site.addsitedir(glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0])

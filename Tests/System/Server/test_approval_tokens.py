@@ -1,0 +1,107 @@
+"""Approval tokens of the real service, verified by PyJWT and Authlib, which know nothing of it but its published keys."""
+
+import json
+import unittest
+
+import approvals
+import pypi
+from server import NO_INPUT, ServerWorld
+
+PACKAGES = ("PyJWT==2.10.1", "Authlib==1.6.5")
+CONTEXT = {"service": "pay", "amount": "7 €", "to": "Bob ‹ é"}
+
+
+def setUpModule():
+    global world
+    pypi.use_packages("token-venv", PACKAGES)
+    world = ServerWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve_alone()
+    world.enroll_alice()
+
+
+def keys():
+    code, _, text = world.get("/.well-known/jwks.json")
+    assert code == 200, text
+    return json.loads(text)
+
+
+def judged_by_pyjwt(token, key_set):
+    import jwt
+
+    header = jwt.get_unverified_header(token)
+    [key] = [one for one in jwt.PyJWKSet.from_dict(key_set).keys if one.key_id == header["kid"]]
+    return jwt.decode(
+        token, key.key, algorithms=["ES256"], audience=world.application["application_id"], issuer=world.address,
+        options={"require": ["exp", "iat", "sub", "iss", "aud"]})  # fmt: skip
+
+
+def judged_by_authlib(token, key_set, **options):
+    from authlib.jose import JsonWebKey, JsonWebToken
+
+    claims = JsonWebToken(["ES256"]).decode(token, JsonWebKey.import_key_set(key_set), claims_options=options)
+    claims.validate()
+    return dict(claims)
+
+
+class Tokens(unittest.TestCase):
+    def approved(self, query, **phone):
+        """The final status of a request that alice's phone approved."""
+        phone = world.phone("approve", "--once")
+        self.addCleanup(phone.stop)
+        path = f"/authentication/authenticate_user/{world.application['application_id']}/alice{query}"
+        session = world.signed("POST", path, {"context": CONTEXT})["authentication_status"]
+        world.becomes(session, "active")
+        keys = (session["session_token"], session["session_secret"])
+        self.addCleanup(world.signed, "POST", session["logout_url"].removeprefix(world.address), by=keys)
+        return world.ask_status(session)[2]
+
+    def test_two_strangers_libraries_verify_what_was_approved(self):
+        token = self.approved("?id_token=1&nonce=n-7")["id_token"]
+        for judge in (judged_by_pyjwt, judged_by_authlib):
+            with self.subTest(judge=judge.__name__):
+                claims = judge(token, keys())
+                self.assertEqual((claims["sub"], claims["nonce"], claims["amr"]), ("alice", "n-7", ["pop", "user"]))
+                self.assertEqual(claims["aud"], world.application["application_id"])
+                self.assertEqual(claims["approval_data"], {"digest": approvals.digest(CONTEXT), "pairs": CONTEXT})
+                self.assertEqual(claims["exp"] - claims["iat"], 3600)
+
+    def test_a_token_that_was_changed_is_refused(self):
+        import jwt
+
+        head, claims, signature = self.approved("?id_token=1")["id_token"].split(".")
+        changed = ".".join([head, claims[:-2] + ("AA" if claims[-2:] != "AA" else "BB"), signature])
+        with self.assertRaises(jwt.InvalidTokenError):
+            judged_by_pyjwt(changed, keys())
+
+    def test_nobody_gets_one_unasked(self):
+        self.assertNotIn("id_token", self.approved(""))
+
+    def test_a_new_key_signs_and_the_old_one_still_verifies(self):
+        old = self.approved("?id_token=1")["id_token"]
+        listed = world.command("signing-key", "list")
+        rotated = world.command("signing-key", "rotate")
+        self.assertEqual((listed.returncode, rotated.returncode), (0, 0), listed.stderr + rotated.stderr)
+        self.assertRegex(listed.stdout, r"^[\w-]{43}  made=\S+Z  signs\n$")
+        self.assertEqual(rotated.stdout.splitlines()[1].split()[0], listed.stdout.split()[0])
+        self.assertIn("still verifies", rotated.stdout.splitlines()[1])
+        new = self.approved("?id_token=1")["id_token"]
+        published = keys()
+        self.assertEqual(len(published["keys"]), 2)
+        for token in (old, new):
+            self.assertEqual(judged_by_pyjwt(token, published)["sub"], "alice")
+        world.command("signing-key", "rotate")
+        with self.assertRaises(ValueError):
+            judged_by_pyjwt(old, keys())
+        log = world.command("audit").stdout
+        self.assertIn("signing key made", log)
+        self.assertIn("signing key removed", log)
+        self.assertNotIn("PRIVATE", log)
+
+    def test_a_folder_without_a_service_has_no_keys(self):
+        done = world.command("signing-key", "list", data="nowhere")
+        self.assertEqual(done.returncode, NO_INPUT, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+import IAMPASSProtocol
+import JWTKit
+import Testing
+
+@testable import IAMPASSServer
+
+/// Tokens that say what was approved, and the keys by which others verify them.
+@Suite struct ApprovalTokenTests {
+  private let context = SignInContext(host: "web-1", service: "pay", further: [.init(name: "amount", value: "7 EUR")])
+
+  /// A request that the phone approved, and what its computer is told.
+  private func approved(query: String) async throws -> (fixture: Fixture, session: StartedSession) {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let session = try await fixture.started("alice", context: context, query: query)
+    #expect(try await token(of: session, fixture) == nil)
+    try await phone.approveOnly()
+    return (fixture, session)
+  }
+
+  private func token(of session: StartedSession, _ fixture: Fixture) async throws -> String? {
+    let reply = await fixture.respond(try fixture.signed("GET", session.statusURL, by: session))
+    return try StatusReply(parsing: reply.body).idToken
+  }
+
+  private func published(_ fixture: Fixture) async throws -> [JSON] {
+    let reply = await fixture.respond(
+      ServiceRequest(method: "GET", target: "/.well-known/jwks.json", authority: Fixture.authority))
+    #expect(reply.status == 200)
+    return try #require(try JSON(parsing: reply.body)["keys"]?.array)
+  }
+
+  /// The claims, verified by the published keys alone.
+  private func claims(_ token: String, by keys: [JSON]) async throws -> ApprovalToken {
+    let text = String(decoding: JSON.object(["keys": .array(keys)]).encoded(), as: UTF8.self)
+    return try await JWTKeyCollection().add(jwksJSON: text).verify(token, as: ApprovalToken.self)
+  }
+
+  @Test func saysWhatWasApproved() async throws {
+    let (fixture, session) = try await approved(query: "?id_token=1&nonce=n-0")
+    let token = try #require(try await token(of: session, fixture))
+    let claims = try await claims(token, by: try await published(fixture))
+    #expect(claims.iss == Fixture.origin)
+    #expect(claims.sub == "alice")
+    #expect(claims.aud == fixture.application.id)
+    #expect(claims.nonce == "n-0")
+    #expect(claims.amr == ["pop", "user"])
+    #expect(claims.exp - claims.iat == 3_600)
+    #expect(claims.approvalData.digest == ShownContext.hash(context))
+    #expect(claims.approvalData.pairs == ["host": "web-1", "service": "pay", "amount": "7 EUR"])
+    let header = try JSON(parsing: try #require(Base64URL.decode(String(token.prefix { $0 != "." }))))
+    #expect(header["alg"] == .string("ES256"))
+  }
+
+  @Test func noTokenUnlessItIsAskedFor() async throws {
+    let (fixture, session) = try await approved(query: "")
+    #expect(try await token(of: session, fixture) == nil)
+  }
+
+  @Test func aTokenWithoutANonceHasNone() async throws {
+    let (fixture, session) = try await approved(query: "?id_token=1")
+    let token = try #require(try await token(of: session, fixture))
+    #expect(try await claims(token, by: try await published(fixture)).nonce == nil)
+  }
+
+  @Test func anEndedSessionHasNoToken() async throws {
+    let (fixture, session) = try await approved(query: "?id_token=1")
+    _ = try await fixture.logOut(session)
+    #expect(try await token(of: session, fixture) == nil)
+  }
+
+  @Test(arguments: [
+    "?id_token=2", "?id_token", "?nonce=n", "?id_token=1&nonce=", "?id_token=1&nonce=a%20b",
+    "?id_token=1&nonce=\(String(repeating: "n", count: 129))",
+  ])
+  func anythingElseIsRefused(_ query: String) async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    #expect(await fixture.respond(try fixture.startRequest("alice", query: query)).status == 400)
+  }
+
+  @Test func aKeyStaysPublishedForOneRotation() async throws {
+    let (fixture, session) = try await approved(query: "?id_token=1")
+    let first = try #require(try await token(of: session, fixture))
+    let storage = try SQLiteStorage(folder: fixture.folder, clocks: fixture.clock.clocks)
+    let now = storage.now()
+    _ = try await storage.rotateSigningKey(at: now.advanced(seconds: 1))
+    var keys = try await published(fixture)
+    #expect(keys.count == 2)
+    #expect(try await claims(first, by: keys).sub == "alice")
+    let second = try #require(try await token(of: session, fixture))
+    #expect(try await claims(second, by: [try #require(keys.first)]).sub == "alice")
+    _ = try await storage.rotateSigningKey(at: now.advanced(seconds: 2))
+    keys = try await published(fixture)
+    #expect(keys.count == 2)
+    #expect(try await claims(second, by: keys).sub == "alice")
+    let late = keys
+    await #expect(throws: (any Error).self) { try await claims(first, by: late) }
+  }
+
+  @Test func thePrivateKeyIsNotPublished() async throws {
+    let fixture = try await Fixture()
+    for key in try await published(fixture) {
+      guard case .object(let members) = key else { throw Fixture.NotStarted() }
+      #expect(Set(members.map(\.name)) == ["kty", "crv", "x", "y", "kid", "use", "alg"])
+    }
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func ofManyWhoNeedTheFirstKeyAllGetTheSame(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let now = room.now
+    let ids = try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<8 {
+        let connection = try room.opened()
+        group.addTask { try await connection.signingKeys(at: now).map(\.id) }
+      }
+      return try await group.reduce(into: Set<[String]>()) { $0.insert($1) }
+    }
+    #expect(ids.count == 1 && ids.first?.count == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases) func twoKeysAreKeptTheNewestFirst(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let first = try await room.storage.signingKeys(at: room.now)
+    let second = try await room.storage.rotateSigningKey(at: room.now)
+    let third = try await room.storage.rotateSigningKey(at: room.now)
+    #expect(second.map(\.id) == [try #require(second.first).id, try #require(first.first).id])
+    #expect(third.map(\.id) == [try #require(third.first).id, try #require(second.first).id])
+    #expect(try await room.opened().signingKeys(at: room.now).map(\.id) == third.map(\.id))
+  }
+}
