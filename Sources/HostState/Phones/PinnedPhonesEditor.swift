@@ -31,27 +31,29 @@ public struct PinnedPhonesEditor: Sendable {
 
   /// Trusts the user's phones no more: all, or those with this id. Lines that cannot be read go with all.
   ///
-  /// - Returns: whether the file had such a line.
+  /// - Returns: whether the file had such a line. Otherwise nothing is written.
   @discardableResult
   public func forget(_ user: UnixUsername, phone id: String? = nil) throws(PinnedPhonesError) -> Bool {
     var hadOne = false
     try edit { (known) throws(PinnedPhonesError) in
-      known.text(removing: user) { old in
+      let text = known.text(removing: user) { old in
         let isGone = id == nil || old?.id == id
         hadOne = hadOne || isGone
         return isGone
       }
+      return hadOne ? text : nil
     }
     return hadOne
   }
 
+  /// - Parameter change: gives the new text; nil leaves the file as it is.
   private func edit(
-    _ change: (PinnedPhones) throws(PinnedPhonesError) -> [UInt8]
+    _ change: (PinnedPhones) throws(PinnedPhonesError) -> [UInt8]?
   ) throws(PinnedPhonesError) {
     let lock: EditorLock
     do { lock = try EditorLock(of: path) } catch { throw .file(error) }
     defer { withExtendedLifetime(lock) {} }
-    let text = try change(try PinnedPhones(path: path))
+    guard let text = try change(try PinnedPhones(path: path)) else { return }
     guard text.count <= PinnedPhones.greatestSize else { throw .file(FileError(.tooLarge, path: path)) }
     do { try AtomicFile.write(text, to: path, mode: Self.mode) } catch { throw .file(error) }
   }
