@@ -1,14 +1,12 @@
 """Requests through an intermediary who wants to change them, between this computer and the real service."""
 
 import json
-import ssl
 import subprocess
 import unittest
-import urllib.error
-import urllib.request
 
-from hostile_case import HostileService, reply
+from hostile_case import reply
 from hostile_replies import Hangup
+from relay import Relay
 from world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, World, program, read, run
 
 import signed_requests
@@ -19,44 +17,12 @@ ANOTHER = "bin"
 TARGET_SIGNATURE = "X-IAMPASS-Reply-Target-Signature"
 
 
-class Relay(HostileService):
-    """Carries everything to the service, and reads along."""
-
-    def __init__(self):
-        super().__init__()
-        self.carried = []
-        self.behaviour["*"] = self.carry
-
-    def carry(self, stream, request):
-        path, body = self.changed(request)
-        status, headers, answer = self.ask(request.method, path, request.headers, body)
-        self.carried.append((path, status, answer))
-        reply(status, answer, headers)(stream, request)
-
-    def changed(self, request):
-        """The path and the body that the service gets."""
-        return request.path, request.body
-
-    def ask(self, method, path, headers, body=b""):
-        """The service's answer: its status, the headers of ours, and its body."""
-        sent = {name: value for name, value in headers if name.lower() != "content-length"}
-        request = urllib.request.Request(world.address + path, method=method, headers=sent, data=body or None)
-        context = ssl.create_default_context(cafile=world.certificate)
-        try:
-            answer = urllib.request.urlopen(request, timeout=PATIENCE, context=context)
-        except urllib.error.HTTPError as refusal:
-            answer = refusal
-        with answer:
-            ours = [(name, value) for name, value in answer.headers.items() if name.lower().startswith("x-iampass")]
-            return answer.status, ours, answer.read()
-
-
 class KnowingRelay(Relay):
     """Carries no logout. If the module asks about another session than the first, it asks about the first, with that
     question's nonce, and gives the module the answer, without the headers that it drops."""
 
     def __init__(self, dropped):
-        super().__init__()
+        super().__init__(world)
         self.dropped = dropped
         self.sessions = []
         self.passed_on = []
@@ -98,7 +64,7 @@ class AddressExchangingRelay(Relay):
     leave out of the signed text."""
 
     def __init__(self, token):
-        super().__init__()
+        super().__init__(world)
         self.token = token
 
     def changed(self, request):
@@ -224,7 +190,7 @@ class RelayedSignIn(Case):
 
 class RelayedManagement(Case):
     def test_users_that_were_exchanged_on_the_way_are_not_added(self):
-        relay = self.through(BodyExchangingRelay(), signed_replies="required")
+        relay = self.through(BodyExchangingRelay(world), signed_replies="required")
         done = self.ctl("user", "add", "games")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("unexpected answer 400", done.stderr)
@@ -235,7 +201,7 @@ class RelayedManagement(Case):
     def test_who_carries_a_link_cannot_read_it(self):
         self.add_directly("sys")
         for settings in ({"signed_replies": "required"}, {"signed_targets": "required"}):
-            relay = self.through(Relay(), **settings)
+            relay = self.through(Relay(world), **settings)
             for words in (("lost-device", "sys"), ("enroll", "sys")):
                 with self.subTest(settings=settings, words=words):
                     link = json.loads(self.ctl(*words, "--json").stdout)["register_url"]
