@@ -67,6 +67,14 @@ public final class ManagementClient {
     return try understood { () throws(MessageError) in try DeviceRegisteredReply(parsing: reply.body) }.isRegistered
   }
 
+  /// The keys of the user's phones, as the service has them: whether they are the phones' own, it cannot prove.
+  ///
+  /// - Throws: ``ServiceError/notFound`` for a user whom the service does not know, and by a service without this route.
+  public func phones(of token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> UserPhonesReply {
+    let reply = try channel.send(.get, route("user_phones", token), by: signer, deadline: deadline)
+    return try understood { () throws(MessageError) in try UserPhonesReply(parsing: reply.body) }
+  }
+
   /// Has the service send the registration link by SMS, to a number with country code.
   public func sendRegistrationSMS(
     token: Secret, message: RegistrationMessageRequest, deadline: MonotonicInstant

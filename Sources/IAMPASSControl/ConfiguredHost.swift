@@ -149,14 +149,21 @@ struct ConfiguredHost {
   private func enrolled(
     _ text: String, _ tokenOf: (UnixUsername) throws(UserTokensError) -> Secret?
   ) throws(Failure) -> EnrolledUser {
-    guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
-    let user = SystemUser(named: name)?.name ?? name
+    let user = try UnixUsername(typed: text)
     guard let token = try usersFile({ () throws(UserTokensError) in try tokenOf(user) }) else { throw .noToken(user) }
     return EnrolledUser(name: user, token: token)
   }
 
   func usersFile<Result>(_ body: () throws(UserTokensError) -> Result) throws(Failure) -> Result {
     do { return try body() } catch { throw .misconfigured(.users(error, path: usersPath), path: usersPath) }
+  }
+}
+
+extension UnixUsername {
+  /// A name from the command line, as the system spells it if it knows the user.
+  init(typed text: String) throws(Failure) {
+    guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
+    self = SystemUser(named: name)?.name ?? name
   }
 }
 

@@ -58,6 +58,18 @@ enum Failure: Error {
   case badToken
   case secretsToTerminal
   case noPhoneCame(UnixUsername)
+  /// The service does not have a phone of the user.
+  case noPhone(UnixUsername)
+  /// The service does not tell the keys of phones.
+  case keysNotTold
+  /// They are not P-256 keys in their usual form.
+  case unusableKeys(UnixUsername)
+  /// The six words are not given, and nobody is there to ask.
+  case wordsNeeded(UnixUsername)
+  /// The phone that the service has shows other words than those that were typed.
+  case otherWords(UnixUsername)
+  /// With the id that was asked for; nil: any phone.
+  case notPinned(UnixUsername, phone: String?)
   case stoppedWaiting(UnixUsername)
   /// `check` has found some, and they were shown.
   case problemsFound
@@ -111,6 +123,14 @@ enum Failure: Error {
     case .phoneNotTrusted(let user, .noMethod):
       "no phone of \(user) that this computer trusts has a method that is asked for (approvals = verified)"
     case .notVerifiable: "the service knows no approvals that this computer could verify (approvals = verified)"
+    case .noPhone(let user): "user \(user) does not have a phone"
+    case .keysNotTold: "the service does not tell the keys of phones"
+    case .unusableKeys(let user): "the keys of \(user)'s phone cannot be pinned: their form is unknown"
+    case .wordsNeeded: "the six words are needed, and there is no terminal to ask at"
+    case .otherWords(let user): "the phone that the service has for \(user) shows other words; it is not pinned"
+    case .notPinned(let user, nil): "this computer has not pinned a phone of \(user)"
+    case .notPinned(let user, let id?):
+      "this computer has not pinned exactly one phone of \(user) whose id begins with \(DisplayText.sanitized(id, limit: 64))"
     case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
     case .problemsFound: "nothing was changed, because of the problems above"
     case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
@@ -136,49 +156,6 @@ enum Failure: Error {
     case .sessionStays(let id): "session \(id) has not ended yet"
     case .service(let error), .signsLess(let error, _):
       "the service gave no usable answer: \(error.explanation)"
-    }
-  }
-
-  var hint: String? {
-    switch self {
-    case .notRoot: "sudo iampassctl …"
-    case .unknownUser: "check the spelling, or add it all the same with --force"
-    case .noToken(let user), .unknownAtService(let user): "iampassctl user add \(user)"
-    case .misconfigured(.noServer, _): "iampassctl setup"
-    case .misconfigured(.users(.tokenIsShared, _), _): SharedTokenFindings.ownTokens
-    case .misconfigured(let error, _): error.hint
-    case .noSession, .severalSessions, .noOwnSession, .notRenewable: "iampassctl session list"
-    case .helperNotThere: "systemctl start iampass-helper"
-    case .sessionStays: "journalctl --unit=iampass-helper"
-    case .records: nil
-    case .file(let error): error.hint
-    case .notSetUp: "iampassctl setup"
-    case .busy: "answer its questions or end it, then try again"
-    case .missingOption: "iampassctl setup --help"
-    case .badAddress: "https://iampass.example.com"
-    case .signsLess(_, thanSaid: true):
-      "the service says that it signs: somebody may be in between, such as a proxy that takes headers away"
-    case .signsLess(_, thanSaid: false):
-      "somebody may be in between; for another service, which never signs: iampassctl setup --unsigned"
-    case .unreachable(let server, let error): error.code.hint(for: server)
-    case .unknownApplication, .notAccepted: "iampassctl setup --application-id ID, which asks for the secret again"
-    case .clockDiffers(let finding): finding.hint
-    case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
-    case .secretsToTerminal: "iampassctl user export FILE"
-    case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
-    case .phoneNotTrusted(let user, _): "iampassctl phone trust \(user)"
-    case .notVerifiable: "update iampass-server, or set approvals = service"
-    case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
-    case .problemsFound: "mend them (iampassctl check), or give --force"
-    case .profilesNotOn: "add the lines above by hand; pam-auth-update --force would throw those of your own away"
-    case .profilesNotOff: "with a root shell open, remove the lines above by hand"
-    case .moduleMissing: "apt install --reinstall libpam-iampass"
-    case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
-    case .pamFile, .programFailed, .noSystemd: nil
-    case .pam: "ls /etc/pam.d, for the names of services"
-    case .badUsername, .service, .outputLost, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret,
-      .badToken, .notApproved:
-      nil
     }
   }
 }

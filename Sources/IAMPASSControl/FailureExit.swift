@@ -10,11 +10,15 @@ extension Failure {
     switch self {
     case .notRoot: EX_NOPERM
     case .badUsername: EX_USAGE
-    case .unknownUser, .noToken: EX_NOUSER
+    case .unknownUser, .noToken, .noPhone: EX_NOUSER
     case .misconfigured(.users(.tokenIsAnothers, _), _): EX_DATAERR
     case .misconfigured(let error, _): Self.exitCode(of: error.file)
     case .noSession, .severalSessions, .noOwnSession, .notRenewable: EX_DATAERR
     case .records: EX_IOERR
+    case .keysNotTold: EX_UNAVAILABLE
+    case .unusableKeys: EX_PROTOCOL
+    case .wordsNeeded: EX_USAGE
+    case .otherWords, .notPinned: EX_DATAERR
     case .helperNotThere, .sessionStays: EX_TEMPFAIL
     case .file(let error) where error.code == .missing: EX_NOINPUT
     case .moduleMissing: EX_NOINPUT

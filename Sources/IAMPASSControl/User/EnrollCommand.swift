@@ -10,7 +10,7 @@ import IAMPASSProtocol
 struct EnrollCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "enroll", abstract: "Shows the link, and its QR code, by which a user's phone registers, once.",
-    discussion: "On a terminal it waits until the phone is there, then offers to try it.")
+    discussion: "On a terminal it waits until the phone is there, pins its keys, then offers to try it.")
 
   @OptionGroup var options: ManagementOptions
   @Option(help: "Have the service send the link by SMS to this number, with country code.") var sms: String?
@@ -37,17 +37,25 @@ struct EnrollCommand: ParsableCommand {
         Terminal.complain("warning: \(user.name) has a phone already, and the service may refuse a second one")
         Terminal.complain("hint: iampassctl lost-device \(user.name), where the first one is gone")
       }
+      let waits = registration.waits && !hasPhone
+      // Only a command that waits can check what the secret proves.
+      let tellsKeys = try waits && host.tellsKeys(of: user)
+      let proof: KeyProof
       if let number = sms {
         try sendMessage(to: number, user, host)
+        proof = tellsKeys ? .words : .untold
       } else {
         let link = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
           try client.deviceRegistrationLink(
             token: user.token, displayName: registration.displayName ?? user.name.text, deadline: deadline)
         }
-        registration.show(link, for: user.name)
-        try registration.draw(link, into: picture)
+        let offer = try RegistrationOffer(link, isPinned: tellsKeys)
+        registration.show(offer.text, for: user.name)
+        try registration.draw(offer.text, into: picture)
+        proof = offer.proof
       }
-      if registration.waits, !hasPhone { try RegistrationWait(host: host, user: user).run() }
+      guard waits else { return registration.hintAtPin(of: user.name, host) }
+      try RegistrationWait(host: host, user: user, proof: proof).run()
     }
   }
 
@@ -81,6 +89,7 @@ struct LostDeviceCommand: ParsableCommand {
       // A phone is not cut off before the picture's file is known to be one that can be written.
       let picture = try registration.openPicture()
       let hadPhone = try hadPhone(user, host)
+      let tellsKeys = try registration.waits && host.tellsKeys(of: user)
       let own = try host.ownSessions()
       let sessions = keepSessions ? nil : LostDeviceSessions(kept: own)
       let lost = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
@@ -91,10 +100,27 @@ struct LostDeviceCommand: ParsableCommand {
         Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : "\(user.name)'s phone is cut off")
       }
       tell(lost.endedSessions, of: user, isWithinOne: !own.isEmpty)
-      registration.show(lost.link, for: user.name, cutOff: hadPhone, endedSessions: lost.endedSessions)
-      try registration.draw(lost.link, into: picture)
-      if registration.waits { try RegistrationWait(host: host, user: user).run() }
+      let kept = forgetPins(of: user, host)
+      let offer = try RegistrationOffer(lost.link, isPinned: tellsKeys)
+      registration.show(offer.text, for: user.name, cutOff: hadPhone, endedSessions: lost.endedSessions)
+      try registration.draw(offer.text, into: picture)
+      if let kept { throw kept }
+      guard registration.waits else { return registration.hintAtPin(of: user.name, host) }
+      try RegistrationWait(host: host, user: user, proof: offer.proof).run()
     }
+  }
+
+  /// The lost phone signs nobody in here any more, whatever the service says; nor another user who has the same token.
+  ///
+  /// - Returns: why some phone may still be pinned. The new phone's link is shown all the same.
+  private func forgetPins(of user: EnrolledUser, _ host: ConfiguredHost) -> Failure? {
+    do throws(Failure) {
+      let names = try host.usersFile { () throws(UserTokensError) in
+        try UserTokens(path: host.usersPath).users(having: user.token)
+      }
+      for name in names.compactMap({ UnixUsername(validating: $0) }) { try host.pins.forget(name) }
+      return nil
+    } catch { return error }
   }
 
   private func tell(_ ended: Int64?, of user: EnrolledUser, isWithinOne: Bool) {
@@ -127,6 +153,12 @@ struct RegistrationOptions: ParsableArguments {
 
   /// Scripts take the link and go on.
   var waits: Bool { !noWait && !json && Terminal.isInteractive }
+
+  /// Without a wait the phone is not pinned, and a sign-in that needs a pinned phone would not ask it.
+  func hintAtPin(of user: UnixUsername, _ host: ConfiguredHost) {
+    guard host.setup.configuration.approvals == .verified else { return }
+    Terminal.complain("hint: once the phone is registered: \(ArrivedPhone.comparison(user))")
+  }
 
   /// - Parameters:
   ///   - cutOff: whether the user had a phone that no longer works, where that was asked for.

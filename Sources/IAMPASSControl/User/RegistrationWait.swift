@@ -5,7 +5,7 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Waits for a phone to register, at a terminal, and tries it.
+/// Waits for a phone to register, at a terminal, pins it, and tries it.
 struct RegistrationWait {
   /// Longer than links live at `iampass-server`, in ms.
   private static let patience: Int64 = 20 * 60_000
@@ -13,8 +13,20 @@ struct RegistrationWait {
 
   let host: ConfiguredHost
   let user: EnrolledUser
+  let proof: KeyProof
 
   func run() throws(Failure) {
+    try waitForPhone()
+    Terminal.say("\(user.name)'s phone is registered")
+    let arrived = ArrivedPhone(host: host, user: user, proof: proof)
+    let pinned = try arrived.pin()
+    if try Prompt(interrupt: host.interrupt).agrees("Try a sign-in on it now?") {
+      try TestSignIn(host: host, user: user).run()
+    }
+    if let pinned { try arrived.pinAgain(after: pinned) }
+  }
+
+  private func waitForPhone() throws(Failure) {
     let spinner = Spinner("waiting for \(user.name)'s phone (Ctrl-C leaves the link as it is)", host.interrupt)
     defer { spinner.clear() }
     let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
@@ -22,10 +34,6 @@ struct RegistrationWait {
       guard MonotonicInstant.now() < end else { throw .noPhoneCame(user.name) }
       guard spinner.turn(milliseconds: Self.interval) else { throw .stoppedWaiting(user.name) }
     }
-    spinner.clear()
-    Terminal.say("\(user.name)'s phone is registered")
-    guard try Prompt(interrupt: host.interrupt).agrees("Try a sign-in on it now?") else { return }
-    try TestSignIn(host: host, user: user).run()
   }
 
   /// A network that is away for a moment ends no wait.

@@ -20,10 +20,7 @@ struct UserRemove: ParsableCommand {
       try requireRoot()
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
-      let names = try users.map { (text) throws(Failure) in
-        guard let name = UnixUsername(validating: text) else { throw Failure.badUsername(text) }
-        return SystemUser(named: name)?.name ?? name
-      }
+      let names = try users.map { (text) throws(Failure) in try UnixUsername(typed: text) }
       for user in names { try remove(user) }
     }
   }
@@ -41,14 +38,18 @@ struct UserRemove: ParsableCommand {
     }
     guard let token else {
       guard force else { throw .noToken(user) }
+      try options.host.pins.forget(user)
       return Terminal.say("\(user): had no token")
     }
     let removal: UserTokensRemoval
     do throws(UserTokensError) {
       removal = try UserTokensEditor(path: path).removal(of: user, token: token)
     } catch { throw .misconfigured(.users(error, path: path), path: path) }
+    try options.host.pins.check()
     let others = try self.others(having: token, than: user)
     if !local, others.isEmpty { try removeAtService(user, token) }
+    // Before the token goes: a run that fails here can be repeated.
+    try options.host.pins.forget(user)
     do { try removal.finish() } catch { throw .misconfigured(.users(error, path: path), path: path) }
     Terminal.say(local || !others.isEmpty ? "\(user): removed here" : "\(user): removed")
     if let other = others.first, !local {

@@ -23,10 +23,11 @@ class EnrollCase(unittest.TestCase):
         self.world.write("users", "")
         self.assertEqual(self.world.ctl("user", "add", "--force", self.name).code, 0)
 
-    def register(self, link, state="phone.json"):
+    def register(self, link, state="phone.json", authority=None):
         if os.path.exists(self.world.path(state)):
             os.unlink(self.world.path(state))
-        run(program("iampass-phone"), "register", link, "--state", self.world.path(state), "--ca", self.world.certificate)
+        authority = authority or self.world.certificate
+        run(program("iampass-phone"), "register", link, "--state", self.world.path(state), "--ca", authority)
 
     def enroll(self, *words, **options):
         return self.world.ctl("enroll", self.name, *words, **options)

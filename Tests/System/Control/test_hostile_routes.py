@@ -31,6 +31,7 @@ REPLIES = {**FAULTS, **{name: reply(200, body) for name, body in NONSENSE.items(
 CHANGES = {
     "user add": ("user", "add", "bin"), "user remove": ("user", "remove", "daemon"),
     "enroll": ("enroll", "daemon", "--no-wait"), "lost-device": ("lost-device", "daemon", "--no-wait"),
+    "phone trust": ("phone", "trust", "daemon", "--words", "badu badu badu badu badu badu"),
 }  # fmt: skip
 
 
@@ -117,6 +118,15 @@ class Changes(Case):
         self.for_each(
             ((fault, command) for command in CHANGES for fault in REPLIES),
             lambda fault, command: self.assert_refused(CHANGES[command], self.service(fault=REPLIES[fault])))
+
+    def test_every_reply_fault_about_phones_keys_pins_nothing(self):
+        def check(fault):
+            service = self.service(fault=reply(200, b'{"status":true,"device_registered":true}'))
+            service.behaviour["/management/user_phones/application/canary-token-1"] = REPLIES[fault]
+            self.assert_refused(CHANGES["phone trust"], service)
+            self.assertGreaterEqual(len(service.requests), 2)
+
+        self.for_each(((fault,) for fault in REPLIES), check)
 
     def test_every_fault_below_http_is_refused(self):
         kinds = [kind for kind in SERVICES if kind not in ("good", "no_address")]

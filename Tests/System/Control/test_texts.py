@@ -15,7 +15,7 @@ COMPLETION = os.path.join(HERE, "../../../packaging/bash-completion")
 VERBS = [
     (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
-    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
+    ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"), ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
 ]  # fmt: skip
 
 

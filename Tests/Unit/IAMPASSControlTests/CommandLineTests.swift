@@ -13,6 +13,7 @@ import Testing
     "check", "check --json --config /etc/iampass/other.conf", "enable --trial 10m",
     "enable --services sudo,sshd --sshd",
     "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test alice",
+    "phone list", "phone list --json alice", "phone trust alice", "phone forget alice --phone 01",
   ])
   func whatTheManualShowsIsTaken(words: String) { #expect(isTaken(words)) }
 
@@ -20,6 +21,7 @@ import Testing
     "check --config iampass.conf", "check --config /etc/iampass/", "enable --trial 59s", "enable --trial 25h",
     "enable --trial soon", "enable --services", "enable --services ,", "enable --services sudo,../shadow",
     "enable --services .sudo.swp", "nothing", "login-test", "user add", "session end",
+    "phone trust", "phone forget", "phone trust alice bob", "phone list alice bob",
   ])
   func whatCannotBeMeantIsRefused(words: String) { #expect(!isTaken(words)) }
 

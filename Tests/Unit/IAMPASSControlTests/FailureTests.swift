@@ -15,6 +15,8 @@ import Testing
       (.file(FileError(.missing, path: "/x")), EX_NOINPUT), (.outputLost(ENOSPC), EX_IOERR),
       (.notSetUp(folder: "/etc/iampass"), EX_CONFIG), (.noSession("0123"), EX_DATAERR), (.interrupted, 130),
       (.interruptedUnchanged, 130), (.missingOption("--server"), EX_USAGE), (.badSecret, EX_DATAERR),
+      (Failure(.badLine(3), path: "/p"), EX_CONFIG), (Failure(.file(Self.file), path: "/p"), EX_IOERR),
+      (Failure(.tooMany, path: "/p"), EX_CONFIG), (.keysNotTold, EX_UNAVAILABLE),
     ] as [(Failure, Int32)])
   func eachHasItsCodeAndAMessageForALine(failure: Failure, code: Int32) {
     let problem = failure.problem

@@ -1,0 +1,80 @@
+import CommandSupport
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// A phone that has just registered, on its way into `/etc/iampass/phones`.
+struct ArrivedPhone {
+  let host: ConfiguredHost
+  let user: EnrolledUser
+  let proof: KeyProof
+
+  /// Pins the phone if its keys are proven, and says so, or why not.
+  ///
+  /// - Returns: the keys that were pinned; nil: none.
+  func pin() throws(Failure) -> PhoneKeys? {
+    switch proof {
+    case .untold:
+      Terminal.say("the service does not tell the phone's keys, so this computer does not pin the phone")
+      return nil
+    case .words:
+      Terminal.say("this computer has not pinned the phone yet")
+      Terminal.say("hint: \(Self.comparison(user.name))")
+      return nil
+    case .link(let link):
+      guard let told = try told() else { return nil }
+      guard let proven = Self.proven(told, link) else {
+        complain(Self.doubt(told))
+        return nil
+      }
+      try pin(proven, among: told)
+      Terminal.say("this computer has pinned the phone")
+      return proven.phone.keys
+    }
+  }
+
+  /// Pins the phone again if it has other keys by now, such as a screen lock that was added in the same visit.
+  func pinAgain(after pinned: PhoneKeys) throws(Failure) {
+    guard case .link(let link) = proof, let told = try told(), !told.contains(where: { $0.keys == pinned }) else {
+      return
+    }
+    guard let proven = Self.proven(told, link) else { return complain(Self.doubt(told)) }
+    try pin(proven, among: told)
+    Terminal.say("this computer has pinned the phone's new keys")
+  }
+
+  private func pin(_ proven: ProvenPhone, among told: [UserPhonesReply.Phone]) throws(Failure) {
+    try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)
+  }
+
+  /// Nil, with the reason said, if the service does not answer: the phone is registered all the same.
+  private func told() throws(Failure) -> [UserPhonesReply.Phone]? {
+    do throws(Failure) {
+      if let phones = try host.phones(of: user) { return phones }
+      complain("the service does not tell the phone's keys any more")
+    } catch {
+      if case .interrupted = error { throw .stoppedWaiting(user.name) }
+      complain(error.message)
+    }
+    return nil
+  }
+
+  private static func proven(_ told: [UserPhonesReply.Phone], _ link: PinningLink) -> ProvenPhone? {
+    told.lazy.compactMap { ProvenPhone($0, by: link) }.first
+  }
+
+  /// Why none of these phones is proven.
+  private static func doubt(_ told: [UserPhonesReply.Phone]) -> String {
+    told.contains { $0.pinMAC != nil }
+      ? "the keys that the service tells are not those of a phone that opened this link"
+      : "the phone has not proven its keys by the link's secret"
+  }
+
+  private func complain(_ reason: String) {
+    Terminal.complain("warning: \(user.name)'s phone is registered, but this computer does not pin it: \(reason)")
+    Terminal.complain("hint: \(Self.comparison(user.name))")
+  }
+
+  static func comparison(_ user: UnixUsername) -> String { "iampassctl phone trust \(user), which compares six words" }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+struct PhoneList: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists pinned phones.",
+    discussion: "The service is not asked: check compares the list with its phones.")
+
+  @OptionGroup var host: HostOptions
+  @Flag(help: "Print a JSON array.") var json = false
+  @Argument(help: "One user's phones only.") var user: String?
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      let path = host.place.phones
+      let file = try host.pins.onFile { () throws(PinnedPhonesError) in try PinnedPhones(path: path) }
+      var listed: [ListedPhone] = []
+      var failure: Failure?
+      // A bad line hides its own user's phones, and no other's.
+      for name in try user.map({ (text) throws(Failure) in [try UnixUsername(typed: text)] }) ?? file.users() {
+        do throws(PinnedPhonesError) {
+          listed += try file.phones(of: name).map { ListedPhone(user: name, phone: $0) }
+        } catch { failure = failure ?? Failure(error, path: path) }
+      }
+      if user == nil, failure == nil, let line = file.badLines().first { failure = Failure(.badLine(line), path: path) }
+      show(listed)
+      if let failure { throw failure }
+    }
+  }
+
+  private func show(_ phones: [ListedPhone]) {
+    if json { return Terminal.say(.array(phones.map(\.json))) }
+    let now = Int64(time(nil))
+    TextTable(head: ListedPhone.head, rows: phones.map { $0.columns(now: now) }).show(whenEmpty: "no pinned phones")
+  }
+}
+
+/// One line of the list.
+private struct ListedPhone {
+  static let head = ["USER", "NAME", "METHODS", "SINCE", "WORDS", "ID"]
+
+  let user: UnixUsername
+  let phone: PinnedPhone
+
+  private var methods: [AuthenticationMethod] { phone.credential == nil ? [.acceptance] : [.acceptance, .device] }
+
+  func columns(now: Int64) -> [String] {
+    [
+      user.text, phone.name, methods.map(\.rawValue).joined(separator: ","), Span.text(now - phone.since),
+      phone.keys.words, String(phone.id.prefix(8)),
+    ]
+  }
+
+  var json: JSON {
+    .object([
+      "user": .string(user.text), "id": .string(phone.id), "name": .string(phone.name),
+      "methods": .array(methods.map { .string($0.rawValue) }), "since": .integer(phone.since),
+      "words": .string(phone.keys.words), "public_key": .string(phone.key.text),
+    ])
+  }
+}

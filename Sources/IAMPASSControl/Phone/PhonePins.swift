@@ -1,0 +1,76 @@
+import CommandSupport
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// `/etc/iampass/phones`, changed by commands.
+struct PhonePins {
+  let path: String
+
+  private var editor: PinnedPhonesEditor { PinnedPhonesEditor(path: path) }
+
+  /// Trusts a phone for the user from now on.
+  ///
+  /// - Parameter isOnly: the user's other phones are then trusted no more.
+  func pin(_ proven: ProvenPhone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
+    guard let phone = PinnedPhone(proven.phone, since: Int64(time(nil))) else { throw .unusableKeys(user) }
+    try onFile { () throws(PinnedPhonesError) in try editor.pin(phone, for: user, replacing: isOnly) }
+  }
+
+  /// Throws if the file cannot be used, before something else is changed.
+  func check() throws(Failure) { try onFile { () throws(PinnedPhonesError) in _ = try PinnedPhones(path: path) } }
+
+  /// The user's pinned phones.
+  func phones(of user: UnixUsername) throws(Failure) -> [PinnedPhone] {
+    try onFile { () throws(PinnedPhonesError) in try PinnedPhones(path: path).phones(of: user) }
+  }
+
+  /// - Parameter id: nil: all phones of the user.
+  /// - Returns: whether there was one.
+  @discardableResult
+  func forget(_ user: UnixUsername, phone id: String? = nil) throws(Failure) -> Bool {
+    try onFile { () throws(PinnedPhonesError) in try editor.forget(user, phone: id) }
+  }
+
+  func onFile<Result>(_ body: () throws(PinnedPhonesError) -> Result) throws(Failure) -> Result {
+    do { return try body() } catch { throw Failure(error, path: path) }
+  }
+}
+
+extension HostOptions {
+  var pins: PhonePins { PhonePins(path: place.phones) }
+}
+
+extension ConfiguredHost {
+  var pins: PhonePins { PhonePins(path: setup.place.phones) }
+
+  /// The user's phones with their keys, as the service tells them; nil if it does not tell any: it is an older one or
+  /// another maker's. The user must be known to be there, and the credential to be one that manages.
+  func phones(of user: EnrolledUser) throws(Failure) -> [UserPhonesReply.Phone]? {
+    do throws(Failure) {
+      return try manage { (client, deadline) throws(ServiceError) in
+        try client.phones(of: user.token, deadline: deadline)
+      }.phones
+    } catch {
+      switch error {
+      case .service(.notFound), .service(.unexpectedStatus), .mayNotManage: return nil
+      default: throw error
+      }
+    }
+  }
+
+  /// Whether a phone that registers now can be pinned. An answer that does not count keeps no phone from registering.
+  func tellsKeys(of user: EnrolledUser) throws(Failure) -> Bool {
+    do throws(Failure) { return try phones(of: user) != nil } catch {
+      if case .service = error { return false }
+      throw error
+    }
+  }
+}
+
+extension Failure {
+  /// - Parameter path: of the pinned phones.
+  init(_ error: PinnedPhonesError, path: String) { self = .misconfigured(.phones(error, path: path), path: path) }
+}

@@ -1,0 +1,49 @@
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// A registration link with a secret of this command's own behind it, by which the command knows the phone that opens it.
+///
+/// The secret stands in the link's fragment, which browsers and `iampass-phone` never send: the service does not learn it.
+struct PinningLink {
+  private static let marker = "/register/"
+
+  /// What is shown, with the fragment.
+  let text: String
+  private let secret: Secret
+  private let origin: String
+  private let code: Secret
+
+  /// Nil for a link that is not `SERVER/register/CODE`: its page would not know what to do with the secret.
+  init?(_ link: String, secret: Secret) {
+    guard let start = Self.lastMarker(in: link),
+      let server = try? ServerURL(String(decoding: link.utf8.prefix(start), as: UTF8.self))
+    else { return nil }
+    let code = Array(link.utf8.dropFirst(start + Self.marker.utf8.count))
+    guard !code.isEmpty, code.allSatisfy(Self.isCodeByte) else { return nil }
+    text = "\(link)#\(PhoneKeys.pinFragment)\(Base64URL.encode(secret.exposedBytes))"
+    self.secret = secret
+    self.code = Secret(bytes: code)
+    origin = server.origin
+  }
+
+  /// The bytes before the last `/register/`.
+  private static func lastMarker(in link: String) -> Int? {
+    let bytes = Array(link.utf8)
+    let pattern = Array(marker.utf8)
+    guard bytes.count > pattern.count else { return nil }
+    return (0...(bytes.count - pattern.count)).last { bytes[$0...].starts(with: pattern) }
+  }
+
+  private static func isCodeByte(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+  }
+
+  /// Fresh random bytes for one link; nil if the kernel fails.
+  static func drawSecret() -> Secret? { Digest.randomBytes(PhoneKeys.pinSecretSize).map { Secret(bytes: $0) } }
+
+  /// Whether whoever sent this MAC of the keys had the link.
+  func proves(_ keys: PhoneKeys, by mac: String) -> Bool {
+    let expected = keys.pinMAC(secret: secret, origin: origin, link: code)
+    return Digest.areEqual(Array(expected.utf8), Array(mac.utf8))
+  }
+}

@@ -1,0 +1,339 @@
+"""`iampassctl phone`, and how enroll and lost-device pin a phone: the real service, `iampass-phone`, and a terminal."""
+
+import json
+import os
+import unittest
+
+from control import CONFIG, DATA, INTERRUPTED, NO_USER, USAGE
+from enroll_case import open_world
+from phone_case import PhoneCase, pin_of
+from world import read
+
+
+def setUpModule():
+    open_world()
+
+
+class Enroll(PhoneCase):
+    def test_the_phone_that_opens_the_link_is_pinned(self):
+        child, link = self.offered()
+        self.register(link)
+        child.expect_exact(f"{self.name}'s phone is registered")
+        child.expect_exact("this computer has pinned the phone")
+        self.finish_without_trial(child)
+        [phone] = self.pinned()
+        self.assertEqual((phone["user"], phone["name"], phone["words"]), (self.name, self.name, self.words()))
+        self.assertEqual(phone["methods"], ["acceptance"])
+        self.assertEqual(os.stat(self.world.path("phones")).st_mode & 0o777, 0o644)
+
+    def test_the_secret_stays_in_the_link(self):
+        child, link = self.offered()
+        encoded = link.rpartition("=")[2]
+        with open(f"/proc/{child.pid}/cmdline", "rb") as file:
+            self.assertNotIn(encoded.encode(), file.read())
+        self.register(link)
+        screen = self.finish_without_trial(child)
+        self.assertEqual(screen.count(encoded), 1)
+        for name in ("data/iampass.sqlite", "data/iampass.sqlite-wal", "phones"):
+            with open(self.world.path(name), "rb") as file:
+                text = file.read()
+            self.assertNotIn(encoded.encode(), text, name)
+            self.assertNotIn(pin_of(link), text, name)
+
+    def test_each_link_has_a_secret_of_its_own(self):
+        secrets = set()
+        for _ in range(3):
+            child, link = self.offered()
+            secrets.add(pin_of(link))
+            child.sendintr()
+            self.assertEqual(self.world.finish(child), INTERRUPTED)
+        self.assertEqual({len(secret) for secret in secrets}, {16})
+        self.assertEqual(len(secrets), 3)
+
+    def test_a_link_that_nobody_waits_with_has_no_secret(self):
+        for words in ((), ("--json",), ("--no-wait",)):
+            self.assertNotIn("#", self.enroll(*words).out)
+            self.assertNotIn("#", self.world.ctl("lost-device", self.name, *words).out)
+
+    def test_a_phone_without_the_secret_is_registered_but_not_pinned(self):
+        child, link = self.offered()
+        self.register(link.partition("#")[0])
+        screen = self.finish_without_trial(child)
+        self.assertIn(f"{self.name}'s phone is registered\r\n", screen)
+        self.assertIn("but this computer does not pin it: the phone has not proven its keys by the link's secret", screen)
+        self.assertIn(f"hint: iampassctl phone trust {self.name}, which compares six words", screen)
+        self.assertEqual(self.pinned(), [])
+
+    def test_a_phone_with_another_secret_is_registered_but_not_pinned(self):
+        child, link = self.offered()
+        self.register(link.partition("#")[0] + "#pin=" + "A" * 22)
+        screen = self.finish_without_trial(child)
+        self.assertIn("the keys that the service tells are not those of a phone that opened this link", screen)
+        self.assertEqual(self.pinned(), [])
+
+    def test_a_phones_file_that_cannot_be_used_is_said(self):
+        child, link = self.offered()
+        os.chmod(self.world.path("phones"), 0o666)
+        self.addCleanup(os.chmod, self.world.path("phones"), 0o644)
+        self.register(link)
+        self.assertEqual(self.world.finish(child), CONFIG)
+        self.assertIn("phones is writable by group or others (mode 0666)", child.screen.getvalue())
+        self.assertIn("hint: chmod go-w ", child.screen.getvalue())
+
+
+class Verified(PhoneCase):
+    """Where a sign-in needs a pinned phone."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.world.configure, approvals=None)
+        self.world.configure(approvals="verified")
+
+    def test_the_pinned_phone_signs_in(self):
+        child, link = self.offered()
+        self.register(link)
+        child.expect_exact("this computer has pinned the phone")
+        child.expect_exact("[y/N] ")
+        child.sendline("y")
+        child.expect(r"code (\d\d): approve the sign-in on the phone")
+        phone = self.world.phone("approve", "--once", "--code", child.match.group(1))
+        self.addCleanup(phone.stop)
+        child.expect_exact("approved: the phone works")
+        self.assertEqual(self.world.finish(child), 0)
+
+    def test_a_phone_that_is_not_pinned_is_not_asked(self):
+        child, link = self.offered()
+        self.register(link.partition("#")[0])
+        child.expect_exact("[y/N] ")
+        child.sendline("y")
+        self.assertEqual(self.world.finish(child), CONFIG)
+        self.assertIn(f"this computer trusts no phone of {self.name}", child.screen.getvalue())
+
+    def test_without_a_wait_the_next_step_is_said(self):
+        for command in ("enroll", "lost-device"):
+            done = self.world.ctl(command, self.name, "--json")
+            self.assertEqual(
+                done.err, f"hint: once the phone is registered: iampassctl phone trust {self.name}, which compares six words\n")
+
+
+class LostDevice(PhoneCase):
+    def enrolled(self):
+        child, link = self.offered()
+        self.register(link)
+        self.finish_without_trial(child)
+        [phone] = self.pinned()
+        return phone
+
+    def test_the_new_phone_is_the_pinned_one(self):
+        old = self.enrolled()
+        child, link = self.offered("lost-device", self.name)
+        # Cut off here too, before any other phone is there.
+        self.assertEqual(self.pinned(), [])
+        self.register(link)
+        child.expect_exact("this computer has pinned the phone")
+        self.finish_without_trial(child)
+        [new] = self.pinned()
+        self.assertNotEqual((new["id"], new["public_key"]), (old["id"], old["public_key"]))
+        self.assertEqual(new["words"], self.words())
+
+    def test_a_script_forgets_the_lost_phone(self):
+        self.enrolled()
+        self.assertEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
+        self.assertEqual(self.pinned(), [])
+
+    def test_the_lost_phone_is_forgotten_for_each_user_who_has_its_token(self):
+        phone = self.enrolled()
+        self.world.write("users", f"{self.name}:{self.world.users()[self.name]}\ndaemon:{self.world.users()[self.name]}\n")
+        line = read(self.world.path("phones"))
+        self.world.write("phones", line + line.replace(self.name, "daemon") + line.replace(self.name, "bin"), 0o644)
+        self.assertEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
+        listed = json.loads(self.world.ctl("phone", "list", "--json").out)
+        self.assertEqual([(entry["user"], entry["id"]) for entry in listed], [("bin", phone["id"])])
+
+    def test_the_link_is_shown_if_the_phone_cannot_be_forgotten(self):
+        self.enrolled()
+        os.chmod(self.world.path("phones"), 0o666)
+        self.addCleanup(os.chmod, self.world.path("phones"), 0o644)
+        done = self.world.ctl("lost-device", self.name)
+        self.assertEqual(done.code, CONFIG)
+        self.assertIn("phones is writable by group or others", done.err)
+        self.assertIn("/register/", done.out)
+
+
+class Trust(PhoneCase):
+    def trust(self, *words):
+        return self.world.ctl("phone", "trust", self.name, *words)
+
+    def asked(self):
+        child = self.world.terminal("phone", "trust", self.name, timeout=30)
+        child.expect_exact("Six words: ")
+        return child
+
+    def test_the_words_of_the_phone_pin_it(self):
+        words = self.registered()
+        child = self.asked()
+        self.assertNotIn(words.split()[0], child.screen.getvalue())
+        child.sendline(words)
+        self.assertEqual(self.world.finish(child), 0)
+        self.assertIn(f"{self.name}'s phone {self.name} is pinned", child.screen.getvalue())
+        self.assertEqual([phone["words"] for phone in self.pinned()], [words])
+
+    def test_case_and_spaces_do_not_matter(self):
+        words = self.registered()
+        done = self.trust("--words", "  " + words.upper().replace(" ", "   ") + "\t")
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertEqual(len(self.pinned()), 1)
+
+    def test_wrong_words_may_be_typed_again(self):
+        words = self.registered()
+        child = self.asked()
+        child.sendline("badu badu badu badu badu badu")
+        child.expect_exact("the phone that the service has shows other words; 2 more tries")
+        child.expect_exact("Six words: ")
+        child.sendline(words[:-1])
+        child.expect_exact("shows other words; one more try")
+        child.expect_exact("Six words: ")
+        child.sendline(words)
+        self.assertEqual(self.world.finish(child), 0)
+        self.assertEqual(len(self.pinned()), 1)
+
+    def test_three_times_wrong_words_pin_nothing(self):
+        words = self.registered()
+        child = self.asked()
+        for typed in ("", words + " badu", " ".join(reversed(words.split()))):
+            child.sendline(typed)
+        self.assertEqual(self.world.finish(child), DATA)
+        screen = child.screen.getvalue()
+        self.assertEqual(screen.count("Six words: "), 3)
+        self.assertIn(f"the phone that the service has for {self.name} shows other words; it is not pinned", screen)
+        self.assertIn("hint: read them from the phone again; if they still differ, take the service for broken into", screen)
+        self.assertEqual(self.pinned(), [])
+
+    def test_a_script_has_one_try(self):
+        words = self.registered()
+        done = self.trust("--words", "badu " + words.partition(" ")[2])
+        self.assertEqual((done.code, done.out), (DATA, ""))
+        self.assertEqual(self.pinned(), [])
+
+    def test_ctrl_c_pins_nothing(self):
+        self.registered()
+        child = self.asked()
+        child.sendintr()
+        self.assertEqual(self.world.finish(child), INTERRUPTED)
+        self.assertEqual(self.pinned(), [])
+
+    def test_without_a_terminal_the_words_are_needed(self):
+        self.registered()
+        done = self.trust()
+        self.assertEqual((done.code, done.out), (USAGE, ""))
+        self.assertEqual(
+            done.err, "iampassctl: the six words are needed, and there is no terminal to ask at\n"
+            f"hint: iampassctl phone trust {self.name} --words 'WORD WORD WORD WORD WORD WORD'\n")  # fmt: skip
+
+    def test_a_user_without_a_phone_is_said(self):
+        done = self.trust("--words", "a b c d e f")
+        self.assertEqual(
+            (done.code, done.err),
+            (NO_USER, f"iampassctl: user {self.name} does not have a phone\nhint: iampassctl enroll {self.name}\n"))
+
+    def test_a_token_that_no_sign_in_takes_is_refused(self):
+        words = self.registered()
+        self.world.write("users", f"{self.name}:{self.world.users()[self.name]}\ndaemon:{self.world.users()[self.name]}\n")
+        done = self.trust("--words", words)
+        self.assertEqual(done.code, CONFIG)
+        self.assertIn("have the same token", done.err)
+
+    def test_a_phone_that_took_the_pinned_ones_place_is_the_only_one(self):
+        words = self.registered("old.json")
+        self.assertEqual(self.trust("--words", words).code, 0)
+        # At another computer.
+        line = read(self.world.path("phones"))
+        self.register(json.loads(self.world.ctl("lost-device", self.name, "--json").out)["register_url"])
+        self.world.write("phones", line, 0o644)
+        self.assertEqual(self.trust("--words", self.words()).code, 0)
+        self.assertEqual([phone["words"] for phone in self.pinned()], [self.words()])
+
+
+class ListAndForget(PhoneCase):
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.world.ctl("phone", "trust", self.name, "--words", self.registered()).code, 0)
+        [self.phone] = self.pinned()
+
+    def add_line(self, text):
+        self.world.write("phones", read(self.world.path("phones")) + text + "\n", 0o644)
+
+    def second(self):
+        """A second phone of the user, with another key; the id."""
+        key = self.phone["public_key"]
+        self.add_line(f"{self.name}:second:{key[:-4]}{'A' if key[-4] != 'A' else 'B'}{key[-3:]}:::5:Tablet")
+        return "second"
+
+    def test_the_list_is_for_people(self):
+        lines = self.world.ctl("phone", "list").out.splitlines()
+        self.assertEqual(lines[0].split(), ["USER", "NAME", "METHODS", "SINCE", "WORDS", "ID"])
+        self.assertRegex(
+            lines[1], rf"^{self.name}  {self.name}  acceptance +\d+s +{self.phone['words']}  {self.phone['id'][:8]}$")
+        self.assertEqual(len(lines), 2)
+
+    def test_nobody_pinned_is_said(self):
+        self.assertEqual(self.world.ctl("phone", "list", "bin").out, "no pinned phones\n")
+        self.assertEqual(self.world.ctl("phone", "list", "bin", "--json").out, "[]\n")
+        os.unlink(self.world.path("phones"))
+        self.assertEqual(self.world.ctl("phone", "list").out, "no pinned phones\n")
+
+    def test_a_bad_line_is_said_and_hides_no_other_user(self):
+        self.add_line("bin:nonsense")
+        done = self.world.ctl("phone", "list")
+        self.assertEqual(done.code, CONFIG)
+        self.assertIn(self.phone["words"], done.out)
+        self.assertIn("phones:2: not the line of a phone\n", done.err)
+        self.assertEqual(self.world.ctl("phone", "list", self.name).code, 0)
+        self.world.write("phones", "nonsense\n", 0o644)
+        self.assertIn("phones:1: not the line of a phone\n", self.world.ctl("phone", "list").err)
+
+    def test_forget_forgets_this_user_alone(self):
+        line = read(self.world.path("phones"))
+        self.add_line(line.strip().replace(self.name, "bin"))
+        done = self.world.ctl("phone", "forget", self.name)
+        self.assertEqual((done.code, done.out), (0, f"{self.name}: this computer no longer trusts any phone of this user\n"))
+        self.assertEqual(read(self.world.path("phones")), line.replace(self.name, "bin"))
+
+    def test_one_phone_of_two_can_be_forgotten(self):
+        done = self.world.ctl("phone", "forget", self.name, "--phone", self.second()[:3])
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual([phone["id"] for phone in self.pinned()], [self.phone["id"]])
+
+    def test_what_is_not_pinned_is_said_and_the_file_stays(self):
+        before = os.stat(self.world.path("phones")).st_ino
+        for words in (("bin",), (self.name, "--phone", "nothing"), (self.name, "--phone", "")):
+            done = self.world.ctl("phone", "forget", *words)
+            self.assertEqual((done.code, done.out), (DATA, ""), words)
+            self.assertIn("hint: iampassctl phone list\n", done.err)
+        self.assertEqual(os.stat(self.world.path("phones")).st_ino, before)
+
+    def test_a_user_whose_lines_are_damaged_can_be_forgotten(self):
+        self.add_line(f"{self.name}:nonsense")
+        self.assertEqual(self.world.ctl("phone", "forget", self.name).code, 0)
+        self.assertEqual(read(self.world.path("phones")), "")
+
+    def test_a_removed_user_has_no_pinned_phone(self):
+        for words in ((), ("--local",)):
+            self.assertEqual(self.world.ctl("user", "remove", self.name, *words).code, 0)
+            self.assertEqual(self.pinned(), [])
+            self.setUp()
+        self.world.write("users", "")
+        self.assertEqual(self.world.ctl("user", "remove", self.name, "--force").code, 0)
+        self.assertEqual(self.pinned(), [])
+
+    def test_a_user_stays_whose_phones_cannot_be_forgotten(self):
+        os.chmod(self.world.path("phones"), 0o666)
+        done = self.world.ctl("user", "remove", self.name)
+        os.chmod(self.world.path("phones"), 0o644)
+        self.assertEqual((done.code, done.out), (CONFIG, ""))
+        self.assertIn("phones is writable by group or others", done.err)
+        self.assertIn("phone  registered", self.world.ctl("user", "show", self.name).out)
+
+
+if __name__ == "__main__":
+    unittest.main()

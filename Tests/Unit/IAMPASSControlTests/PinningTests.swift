@@ -1,0 +1,86 @@
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSControl
+
+@Suite struct PinningTests {
+  private static let code = "0123456789abcdef0123456789abcdef"
+  private static let address = "https://iampass.test:8443/register/\(code)"
+  private let secret = Secret(bytes: Array(0..<16))
+  private let keys = PhoneKeys(publicKey: "KEY", credential: nil)
+
+  private func phone(_ keys: PhoneKeys, mac: String?) -> UserPhonesReply.Phone {
+    UserPhonesReply.Phone(id: "1", name: "Alice", keys: keys, pinMAC: mac, since: 0)
+  }
+
+  private func mac(_ keys: PhoneKeys, origin: String = "https://iampass.test:8443", code: String = code) -> String {
+    keys.pinMAC(secret: secret, origin: origin, link: Secret(code))
+  }
+
+  @Test func theSecretStandsInTheFragment() throws {
+    let link = try #require(PinningLink(Self.address, secret: secret))
+    #expect(link.text == Self.address + "#pin=AAECAwQFBgcICQoLDA0ODw")
+  }
+
+  @Test func aSecretIsDrawnForEachLink() throws {
+    let drawn = try (0..<4).map { _ in try #require(PinningLink.drawSecret()) }
+    #expect(Set(drawn).count == 4)
+    #expect(drawn.allSatisfy { $0.exposedBytes.count == PhoneKeys.pinSecretSize })
+  }
+
+  @Test(arguments: [
+    "https://iampass.test/register/", "https://iampass.test/phone?code=0123", "https://iampass.test/register/0123?a=b",
+    "https://iampass.test/register/0123#pin=x", "http://iampass.test/register/0123", "register/0123", "",
+    "https://iampass.test/register/abc/def", "javascript:/register/0123",
+  ])
+  func anotherFormOfLinkGetsNoSecret(_ link: String) { #expect(PinningLink(link, secret: secret) == nil) }
+
+  @Test func aLinkBelowAPathIsTaken() throws {
+    let link = try #require(PinningLink("https://iampass.test/register/a/register/0123", secret: secret))
+    #expect(ProvenPhone(phone(keys, mac: mac(keys, origin: "https://iampass.test", code: "0123")), by: link) != nil)
+  }
+
+  @Test func thePhoneThatOpenedTheLinkIsProven() throws {
+    let link = try #require(PinningLink(Self.address, secret: secret))
+    let locked = PhoneKeys(publicKey: "KEY", credential: .init(id: "ID", publicKey: "OTHER"))
+    for keys in [keys, locked] {
+      #expect(ProvenPhone(phone(keys, mac: mac(keys)), by: link)?.phone.keys == keys)
+    }
+    #expect(ProvenPhone(phone(locked, mac: mac(keys)), by: link) == nil)
+    #expect(ProvenPhone(phone(keys, mac: mac(locked)), by: link) == nil)
+  }
+
+  @Test func noOtherMACProvesAPhone() throws {
+    let link = try #require(PinningLink(Self.address, secret: secret))
+    let another = try #require(PinningLink(Self.address, secret: Secret(bytes: Array(1..<17))))
+    #expect(ProvenPhone(phone(keys, mac: nil), by: link) == nil)
+    #expect(ProvenPhone(phone(keys, mac: mac(keys)), by: another) == nil)
+    for wrong in [
+      "", String(mac(keys).dropLast()), mac(keys) + "=", mac(keys, origin: "https://iampass.test"),
+      mac(keys, code: String(Self.code.dropLast())),
+    ] {
+      #expect(ProvenPhone(phone(keys, mac: wrong), by: link) == nil)
+    }
+  }
+
+  @Test(arguments: ["saha tira gava hoka juga dado", " SAHA tira\tgava  hoka juga dado\n"])
+  func itsSixWordsProveAPhone(_ words: String) { #expect(ProvenPhone(phone(keys, mac: nil), words: words) != nil) }
+
+  @Test(arguments: [
+    "", "saha tira gava hoka juga", "saha tira gava hoka juga dado saha", "tira saha gava hoka juga dado",
+    "sahatiragavahokajugadado", "saha-tira-gava-hoka-juga-dado", "saha tira gava hoka juga dad",
+  ])
+  func otherWordsProveNone(_ words: String) { #expect(ProvenPhone(phone(keys, mac: nil), words: words) == nil) }
+
+  @Test func aLinkWithoutAPlaceForASecretIsShownAsItIs() throws {
+    let offer = try RegistrationOffer("https://iampass.test/elsewhere", isPinned: true)
+    #expect(offer.text == "https://iampass.test/elsewhere")
+    guard case .words = offer.proof else { return #expect(Bool(false), "\(offer.proof)") }
+  }
+
+  @Test func withoutAServiceThatTellsKeysThereIsNoSecret() throws {
+    let offer = try RegistrationOffer(Self.address, isPinned: false)
+    #expect(offer.text == Self.address)
+    guard case .untold = offer.proof else { return #expect(Bool(false), "\(offer.proof)") }
+  }
+}
