@@ -219,8 +219,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(
-      name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState"], path: "Tests/Unit/HostDoctorTests",
-      swiftSettings: strict),
+      name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState", "IAMPASSClient", "IAMPASSProtocol"],
+      path: "Tests/Unit/HostDoctorTests", swiftSettings: strict),
     .testTarget(
       name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",
       swiftSettings: strict),

@@ -48,13 +48,17 @@ public struct Doctor {
     // Without a server it still says which services are answered.
     var configuration = setup?.configuration ?? (try? Configuration(path: place.configuration)) ?? Configuration()
     if let services = change?.services { configuration.services = services }
-    report.add(
-      PAMChecks(
-        folder: pamFolder, configuration: configuration, path: place.configuration,
-        hasSSHDropIn: change?.hasSSHDropIn ?? false
-      ).findings())
+    let pam = PAMChecks(
+      folder: pamFolder, configuration: configuration, path: place.configuration,
+      hasSSHDropIn: change?.hasSSHDropIn ?? false)
+    report.add(pam.findings())
     report.add(
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
+    report.add(
+      PinChecks(
+        path: place.phones, usersPath: place.users, isVerified: configuration.approvals == .verified,
+        asking: pam.askedMethods(), service: service
+      ).findings())
     report.add(SessionChecks(configuration: configuration).findings())
     return report
   }
@@ -91,6 +95,10 @@ public struct Doctor {
     var findings = configuration.unknownKeys.map {
       Finding(
         .warning, .configuration, "\(place.configuration): unknown key \($0)", hint: "check its spelling, or remove it")
+    }
+    if configuration.approvals == .verified, configuration.sendContext == .no {
+      let error = Misconfiguration.verifiedWithoutContext
+      findings.append(Finding(.problem, .configuration, error.explanation, hint: error.hint))
     }
     if findings.isEmpty { findings.append(Finding(.ok, .configuration, "\(place.configuration) is understood")) }
     return findings

@@ -47,6 +47,15 @@ struct PAMChecks {
     return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) }
   }
 
+  /// The methods that each listed service with the module asks for; an empty list leaves the choice to the phones.
+  func askedMethods() -> [(service: String, methods: [AuthenticationMethod])] {
+    configuration.services.flatMap { service -> [(service: String, methods: [AuthenticationMethod])] in
+      guard let auth = try? reader.stack("auth", of: service) else { return [] }
+      return StackJudgement(service: service, auth: auth, session: []).ownLines.map(\.moduleArguments)
+        .filter { $0.configurationPath == path }.map { (service: service, methods: $0.methods) }
+    }
+  }
+
   /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
   private func others() -> [StackJudgement] {
     let known = Set(Self.usual + Self.asksNobody + configuration.services)

@@ -26,7 +26,20 @@ package final class ServiceChecks {
   func findings() -> [Finding] {
     let judgement = ServiceJudgement(
       server: server, configuration: setup.configuration, credentialsPath: setup.credentialsPath)
-    return judgement.findings(facts(), now: Int64(time(nil)))
+    let facts = facts()
+    return judgement.findings(facts, now: Int64(time(nil))) + hostFindings(facts)
+  }
+
+  /// A verified sign-in sends the host itself, and the service takes none but the credential's own.
+  private func hostFindings(_ facts: ServiceFacts) -> [Finding] {
+    guard setup.configuration.approvals == .verified, case .answered(let answer) = facts,
+      case .answered(.accepted(.host, _, _)) = answer.credential, (try? setup.credential())?.host == nil
+    else { return [] }
+    return [
+      Finding(
+        .warning, .service, "\(setup.credentialsPath) does not say which host this credential is for",
+        hint: "write the line host = NAME into it, as iampass-server host-credential list shows the host")
+    ]
   }
 
   private func facts() -> ServiceFacts {
@@ -78,6 +91,21 @@ package final class ServiceChecks {
       if error == .badSessionSecret { throw .signing(.secretIsNot24Bytes) }
       return .failed(error)
     }
+  }
+
+  /// The phones of these users, by name, as far as the service tells them in time; a user without a phone has none.
+  func phones(of users: [String], _ tokens: UserTokens) -> [String: [UserPhonesReply.Phone]] {
+    guard let management else { return [:] }
+    let deadline = MonotonicInstant.now().advanced(milliseconds: Self.patience)
+    var told: [String: [UserPhonesReply.Phone]] = [:]
+    for user in users.prefix(Self.greatestAskedUsers) {
+      guard let name = UnixUsername(validating: user), let token = try? tokens.token(of: name) else { continue }
+      do throws(ServiceError) { told[user] = try management.phones(of: token, deadline: deadline).phones } catch {
+        // One whom the service does not know was said; one that does not answer is not asked on.
+        guard error == .notFound else { return told }
+      }
+    }
+    return told
   }
 
   /// The `users` whose phone the service does not know; nil if the service cannot be asked, or for too many users.

@@ -69,6 +69,7 @@ public struct ServiceJudgement {
       let hostsHaveOwn = announcement?.hostCredentials ?? false
       return [Finding(.ok, .service, text)] + replies(signsReplies) + targets(signsReplies, signsTargets)
         + (kind == .application && hostsHaveOwn ? [Self.applicationsOwn] : [])
+        + (configuration.approvals == .service && signsTargets ? [Self.believed] : [])
     }
   }
 
@@ -103,6 +104,10 @@ public struct ServiceJudgement {
           hint: "if an older iampass-server was put back, set signed_targets = off; otherwise somebody is in between")
       ]
   }
+
+  private static let believed = Finding(
+    .ok, .service, "approvals = service: whoever holds the service can sign in each user who has a token",
+    hint: "approvals = verified, best with methods=device after pam_iampass.so; see iampass.conf(5)")
 
   private static let applicationsOwn = Finding(
     .warning, .service, "this host holds the application's own credential: root here can register phones for everybody",

@@ -35,6 +35,11 @@ struct SetupCommand: ParsableCommand {
       try SetupFiles(folder: host.folder, name: host.place.name, answers: asked, trial: trial).write()
       let own = trial.kind == .host ? " --credentials FILE" : ""
       Terminal.say("next: iampassctl user add NAME\(own), iampassctl enroll NAME\(own), iampassctl enable")
+      if asked.configuration.approvals == .service, trial.replies.signedTargets {
+        Terminal.say(
+          "hint: with approvals = verified, best with methods=device, this computer checks the phone's own signature; "
+            + "see iampass.conf(5)")
+      }
     }
   }
 

@@ -123,7 +123,7 @@ import WorkerLink
   }
 
   @Test func aCredentialOfTheHostsOwnIsWell() throws {
-    let required = "signed_targets = required"
+    let required = "signed_targets = required\napprovals = verified"
     let found = try findings(answer(accepted(), hostsHaveOwn: true), required).filter { $0.area == .service }
     #expect(found.map(\.level) == [.ok])
   }
@@ -134,6 +134,18 @@ import WorkerLink
     #expect(found.map(\.level) == [.warning])
     #expect(found.first?.text.hasPrefix("this host holds the application's own credential") ?? false)
     #expect(try complaints(answer(accepted(.application), hostsHaveOwn: false), required) == [])
+  }
+
+  @Test func wordThatIsBelievedIsSaidIfTheServiceCanDoWithoutIt() throws {
+    func isSaid(_ configuration: String, targets: Bool = true) throws -> Bool {
+      try findings(answer(accepted(targets: targets)), configuration).contains {
+        $0.level == .ok && $0.text.hasPrefix("approvals = service")
+          && $0.hint?.hasPrefix("approvals = verified") == true
+      }
+    }
+    #expect(try isSaid("signed_targets = required"))
+    #expect(try !isSaid("signed_targets = required\napprovals = verified"))
+    #expect(try !isSaid("signed_replies = required", targets: false))
   }
 
   // MARK: what the service signs

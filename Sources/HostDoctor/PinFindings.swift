@@ -1,0 +1,176 @@
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// What pinned phones, the users' tokens and the service say of each other, where approvals are verified.
+package struct PinFindings: Sendable {
+  /// One user with a token.
+  package struct User: Sendable {
+    package let name: String
+    package let pinned: [PinnedPhone]
+    /// As the service tells them; nil if it was not asked, or does not tell.
+    package let told: [UserPhonesReply.Phone]?
+
+    package init(name: String, pinned: [PinnedPhone], told: [UserPhonesReply.Phone]?) {
+      self.name = name
+      self.pinned = pinned
+      self.told = told
+    }
+
+    /// Whether no pinned phone has a screen lock that this computer knows.
+    fileprivate var isTappedOnly: Bool { !pinned.isEmpty && pinned.allSatisfy { $0.credential == nil } }
+
+    /// Whether the service has none of the pinned phones, or has one of them with other keys: nobody is signed in by it.
+    fileprivate var isReplaced: Bool {
+      guard !pinned.isEmpty, let told else { return false }
+      return !pinned.contains { phone in told.contains { $0.id == phone.id && $0.keys == phone.keys } }
+    }
+  }
+
+  package let users: [User]
+  /// Whether these are all users who have a token.
+  package let isWhole: Bool
+  /// Names with a pinned phone, but without a token.
+  package let withoutToken: [String]
+  /// What each service with the module asks for.
+  package let asking: [(service: String, methods: [AuthenticationMethod])]
+
+  package init(
+    users: [User], isWhole: Bool = true, withoutToken: [String],
+    asking: [(service: String, methods: [AuthenticationMethod])] = []
+  ) {
+    self.users = users
+    self.isWhole = isWhole
+    self.withoutToken = withoutToken
+    self.asking = asking
+  }
+
+  package var findings: [Finding] {
+    var findings: [Finding] = []
+    func add(_ names: [String], _ text: String, hint: (String) -> String) {
+      guard let first = names.first else { return }
+      let list = UserFindings.list(names)
+      findings.append(
+        Finding(.warning, .users, "\(text): \(list)", hint: hint(DisplayText.sanitized(first, limit: 64))))
+    }
+    let without = users.filter { $0.pinned.isEmpty }
+    add(without.map(\.name), "with a token, but without a pinned phone, so the phone is not asked") {
+      "iampassctl phone trust \($0)"
+    }
+    add(
+      users.filter(\.isReplaced).map(\.name),
+      "the service does not have the pinned phone any more, or has it with other keys"
+    ) {
+      "iampassctl phone trust \($0), if they have a new phone or screen lock; otherwise take the service for broken into"
+    }
+    add(withoutToken, "with a pinned phone, but without a token") { "iampassctl phone forget \($0)" }
+    if findings.isEmpty, !users.isEmpty, isWhole {
+      let isAsked = users.allSatisfy { $0.told != nil }
+      findings.append(
+        Finding(.ok, .users, "each user's phone is pinned" + (isAsked ? ", and the service has the same" : "")))
+    }
+    return findings + locks(users.filter(\.isTappedOnly).map(\.name))
+  }
+
+  /// - Parameter tapped: users whose phones can prove a tap alone.
+  private func locks(_ tapped: [String]) -> [Finding] {
+    guard let first = tapped.first else { return [] }
+    let list = UserFindings.list(tapped)
+    let next =
+      "add the screen lock on the phone's page, then: iampassctl phone trust \(DisplayText.sanitized(first, limit: 64))"
+    let strict = asking.filter { !$0.methods.isEmpty && !$0.methods.contains(.acceptance) }.map(\.service)
+    var findings: [Finding] = []
+    if !strict.isEmpty {
+      findings.append(
+        Finding(
+          .warning, .users,
+          "\(Words.either(strict)) asks for a screen lock, which the pinned phone does not have, so it is not asked: \(list)",
+          hint: next))
+    }
+    if strict.count < asking.count {
+      findings.append(
+        Finding(
+          .ok, .users,
+          "a service that was broken into could have an open page sign a tap, which is enough for: \(list)",
+          hint: "methods=device after pam_iampass.so asks for a screen lock; first \(next)"))
+    }
+    return findings
+  }
+}
+
+/// Reads `/etc/iampass/phones`, and asks the service for what it has.
+struct PinChecks {
+  /// Users whose lines are looked up.
+  private static let greatestLookedUp = 1_000
+
+  let path: String
+  let usersPath: String
+  /// Whether a sign-in needs a pinned phone.
+  let isVerified: Bool
+  /// What each service with the module asks for.
+  let asking: [(service: String, methods: [AuthenticationMethod])]
+  let service: ServiceChecks?
+
+  func findings() -> [Finding] {
+    let file: PinnedPhones
+    do throws(PinnedPhonesError) { file = try PinnedPhones(path: path) } catch {
+      return [bad(error.explanation(path: path), hint: Self.hint(error))]
+    }
+    return badLines(file) + (isVerified ? comparison(file) : [])
+  }
+
+  /// A file that is not used matters only if sign-ins need it.
+  private func bad(_ text: String, hint: String?) -> Finding {
+    Finding(isVerified ? .problem : .warning, .users, text, hint: hint)
+  }
+
+  private static func hint(_ error: PinnedPhonesError) -> String? {
+    if case .file(let file) = error { file.hint } else { nil }
+  }
+
+  private func badLines(_ file: PinnedPhones) -> [Finding] {
+    file.badLines().prefix(UserFindings.greatestNamed).map { line in
+      bad(
+        "\(PinnedPhonesError.badLine(line).explanation(path: path)): its user cannot sign in by a verified approval",
+        hint: "remove the line, or iampassctl phone forget USER")
+    }
+  }
+
+  private func comparison(_ file: PinnedPhones) -> [Finding] {
+    // What is wrong with the users file was said before.
+    guard let tokens = try? UserTokens(path: usersPath) else { return [] }
+    let names = tokens.users()
+    let inFile = Set(file.users())
+    var users: [PinFindings.User] = []
+    var refused: [Finding] = []
+    var lookedUp = 0
+    for name in names {
+      guard let user = UnixUsername(validating: name) else { continue }
+      guard inFile.contains(user) else {
+        users.append(PinFindings.User(name: name, pinned: [], told: nil))
+        continue
+      }
+      // Each look-up reads the whole file.
+      lookedUp += 1
+      guard lookedUp <= Self.greatestLookedUp else { break }
+      do throws(PinnedPhonesError) {
+        users.append(PinFindings.User(name: name, pinned: try file.phones(of: user), told: nil))
+      } catch { refused += refusal(of: user, error) }
+    }
+    let told = service?.phones(of: users.filter { !$0.pinned.isEmpty }.map(\.name), tokens) ?? [:]
+    let known = Set(names.compactMap { UnixUsername(validating: $0) })
+    return PinFindings(
+      users: users.map { PinFindings.User(name: $0.name, pinned: $0.pinned, told: told[$0.name]) },
+      isWhole: users.count == names.count, withoutToken: file.users().filter { !known.contains($0) }.map(\.text),
+      asking: asking
+    ).findings + refused.prefix(UserFindings.greatestNamed)
+  }
+
+  /// What refuses all phones of a user although each line is good by itself. A bad line was said with its number.
+  private func refusal(of user: UnixUsername, _ error: PinnedPhonesError) -> [Finding] {
+    if case .badLine = error { return [] }
+    let text = "\(error.explanation(path: path)): \(user) cannot sign in by a verified approval"
+    return [bad(text, hint: "remove a line of the user, or iampassctl phone forget \(user)")]
+  }
+}
