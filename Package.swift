@@ -77,6 +77,7 @@ let package = Package(
     .library(name: "pam_iampass", type: .dynamic, targets: ["pam_iampass"]),
     .executable(name: "iampass-https", targets: ["iampass-https"]),
     .executable(name: "iampass-helper", targets: ["iampass-helper"]),
+    .executable(name: "iampass-presence", targets: ["iampass-presence"]),
     .executable(name: "iampassctl", targets: ["iampassctl"]),
     .executable(name: "iampass-server", targets: ["iampass-server"]),
     .executable(name: "iampass-phone", targets: ["iampass-phone"]),
@@ -114,6 +115,7 @@ let package = Package(
       name: "CConfinement", path: "Sources/C/CConfinement", pkgConfig: "libseccomp",
       providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
+    .systemLibrary(name: "CBluetooth", path: "Sources/C/CBluetooth"),
     // Called only where --wrap=free is linked by.
     .target(name: "ClearingFree", path: "Sources/C/ClearingFree"),
     // Around the loading of the Swift runtime and of libcrypto into setuid programs.
@@ -129,7 +131,7 @@ let package = Package(
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink"], swiftSettings: lean),
     .target(
       name: "HostState",
-      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto"],
+      dependencies: ["PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto"],
       swiftSettings: lean),
     .target(
       name: "LoginModule",
@@ -141,9 +143,18 @@ let package = Package(
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
       linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
+    .target(name: "PresenceLink", swiftSettings: lean),
+    .target(name: "PresenceProbe", dependencies: ["PresenceLink", "CHost", "CBluetooth"], swiftSettings: lean),
+    .executableTarget(
+      name: "iampass-presence", dependencies: ["PresenceProbe", "CHost"], swiftSettings: lean,
+      linkerSettings: startsFast),
+
     .target(
       name: "SessionHelper",
-      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
+      dependencies: [
+        "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd",
+        "CHost",
+      ],
       swiftSettings: lean),
 
     .target(name: "CommandSupport", dependencies: ["HostSystem", "CHost"], swiftSettings: strict),
@@ -207,7 +218,7 @@ let package = Package(
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
-      name: "HostStateTests", dependencies: ["HostState", "DeviceProtocol"], path: "Tests/Unit/HostStateTests",
+      name: "HostStateTests", dependencies: ["PresenceLink", "HostState", "DeviceProtocol"], path: "Tests/Unit/HostStateTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSControlTests",
@@ -222,7 +233,11 @@ let package = Package(
       name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",
       swiftSettings: strict),
     .testTarget(
-      name: "SessionHelperTests", dependencies: ["SessionHelper"], path: "Tests/Unit/SessionHelperTests",
+      name: "PresenceLinkTests", dependencies: ["PresenceLink", "PresenceProbe"], path: "Tests/Unit/PresenceLinkTests",
+      swiftSettings: strict),
+    .testTarget(
+      name: "SessionHelperTests", dependencies: ["SessionHelper", "PresenceLink"],
+      path: "Tests/Unit/SessionHelperTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",
