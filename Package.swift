@@ -168,8 +168,7 @@ let package = Package(
       name: "IAMPASSControl",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "HostDoctor",
-        "CPAM",
-        "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PresenceLink", "CPAM", "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
@@ -223,7 +222,7 @@ let package = Package(
     .testTarget(
       name: "IAMPASSControlTests",
       dependencies: [
-        "IAMPASSControl", "HostState", "HostSystem", "IAMPASSProtocol",
+        "IAMPASSControl", "PresenceLink", "HostState", "HostSystem", "IAMPASSProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(

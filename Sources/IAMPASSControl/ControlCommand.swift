@@ -13,7 +13,8 @@ public struct ControlCommand: ParsableCommand {
     version: ProductVersion.text,
     subcommands: [
       SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
-      EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, SessionCommand.self, TrialEndCommand.self,
+      EnrollCommand.self, LostDeviceCommand.self, LoginTestCommand.self, SessionCommand.self, PresenceCommand.self,
+      TrialEndCommand.self,
     ])
 
   public init() {}

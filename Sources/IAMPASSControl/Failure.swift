@@ -78,6 +78,7 @@ enum Failure: Error {
   case pam(String, String)
   /// A test sign-in, with the service's word for it.
   case notApproved(String)
+  case presence(PresenceProblem)
 
   var message: String {
     switch self {
@@ -124,6 +125,7 @@ enum Failure: Error {
     case .noSystemd: "a trial needs systemd, which does not run here"
     case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
     case .notApproved(let reason): "the sign-in was not approved: \(reason)"
+    case .presence(let problem): problem.message
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(ReasonWord.text(of: reason) ?? "no reason that this version knows; see the service's log")"
     case .service(.notFound), .unknownAtService: "the service does not know this application or user"
@@ -174,6 +176,7 @@ enum Failure: Error {
     case .profilesNotOff: "with a root shell open, remove the lines above by hand"
     case .moduleMissing: "apt install --reinstall libpam-iampass"
     case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
+    case .presence(let problem): problem.hint
     case .pamFile, .programFailed, .noSystemd: nil
     case .pam: "ls /etc/pam.d, for the names of services"
     case .badUsername, .service, .outputLost, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret,

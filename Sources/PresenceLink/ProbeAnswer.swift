@@ -12,7 +12,7 @@ public enum ProbeAnswer: Sendable, Equatable {
   case unknown(String)
 
   /// What a connection attempt means that ended with this error (connect(2), and the table of HCI errors in the kernel's
-  /// net/bluetooth/lib.c). An error that the table does not list is no evidence about the phone.
+  /// net/bluetooth/lib.c). An error that the table does not list says nothing about the phone.
   public init(error: Int32) {
     switch error {
     // HCI 0x04, Page Timeout.

@@ -38,7 +38,7 @@ static inline struct iampass_l2cap_address iampass_l2cap(const uint8_t written[6
   struct iampass_l2cap_address made;
   memset(&made, 0, sizeof made);
   made.family = IAMPASS_AF_BLUETOOTH;
-  // Of a host of either order.
+  // The same on hosts of either byte order.
   uint8_t bytes[2] = {(uint8_t)(psm & 0xff), (uint8_t)(psm >> 8)};
   memcpy(&made.psm, bytes, 2);
   for (int place = 0; place < 6; place++) made.address[place] = written[5 - place];

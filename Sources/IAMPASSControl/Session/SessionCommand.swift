@@ -30,7 +30,7 @@ struct SessionCommand: ParsableCommand {
         if json {
           Terminal.say(.array(sessions.map(\.json)))
         } else {
-          SessionTable(sessions).show()
+          TextTable(head: RecordedSession.head, rows: sessions.map(\.columns)).show(orSay: "no sessions")
         }
         records.warnWithoutHelper()
       }
@@ -143,6 +143,8 @@ struct RecordedSession {
     return note.asking == .held ? "when it changes" : "within 6s"
   }
 
+  static let head = ["ID", "USER", "SERVICE", "FROM", "SESSION", "STATUS", "SINCE", "NEXT CHECK", "REMARK"]
+
   var columns: [String] {
     [
       String(record.id.prefix(8)), record.user.text, record.service, record.remoteHost ?? "-",
@@ -161,28 +163,6 @@ struct RecordedSession {
       "unanswered_seconds": note?.unansweredSince.map { .integer(BootTime.seconds() - $0) },
       "remark": note.map { .string($0.remark) }, "ending": .bool(record.isReleased),
     ])
-  }
-}
-
-/// A listing with a head, each column as wide as it must be.
-private struct SessionTable {
-  private static let head = [
-    "ID", "USER", "SERVICE", "FROM", "SESSION", "STATUS", "SINCE", "NEXT CHECK", "REMARK",
-  ]
-
-  private let rows: [[String]]
-
-  init(_ sessions: [RecordedSession]) { rows = [Self.head] + sessions.map(\.columns) }
-
-  func show() {
-    guard rows.count > 1 else { return Terminal.say("no sessions") }
-    let widths = Self.head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    for row in rows {
-      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-      var line = cells.joined(separator: "  ")
-      while line.last == " " { line.removeLast() }
-      Terminal.say(line)
-    }
   }
 }
 

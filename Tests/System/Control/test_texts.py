@@ -16,6 +16,7 @@ VERBS = [
     (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
     ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
+    ("presence",), ("presence", "list"), ("presence", "use"), ("presence", "remove"), ("presence", "test"),
 ]  # fmt: skip
 
 

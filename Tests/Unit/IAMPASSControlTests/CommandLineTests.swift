@@ -13,6 +13,8 @@ import Testing
     "check", "check --json --config /etc/iampass/other.conf", "enable --trial 10m",
     "enable --services sudo,sshd --sshd",
     "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test alice",
+    "presence list --all --json", "presence use A4:C3:F0:11:22:33 --user alice", "presence remove A4:C3:F0:11:22:33",
+    "presence test", "presence test A4:C3:F0:11:22:33 --count 3",
   ])
   func whatTheManualShowsIsTaken(words: String) { #expect(isTaken(words)) }
 
@@ -20,6 +22,7 @@ import Testing
     "check --config iampass.conf", "check --config /etc/iampass/", "enable --trial 59s", "enable --trial 25h",
     "enable --trial soon", "enable --services", "enable --services ,", "enable --services sudo,../shadow",
     "enable --services .sudo.swp", "nothing", "login-test", "user add", "session end",
+    "presence use A4:C3:F0:11:22:33", "presence use --user alice", "presence remove", "presence test --count 0",
   ])
   func whatCannotBeMeantIsRefused(words: String) { #expect(!isTaken(words)) }
 
