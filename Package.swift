@@ -77,7 +77,6 @@ let package = Package(
     .library(name: "pam_iampass", type: .dynamic, targets: ["pam_iampass"]),
     .executable(name: "iampass-https", targets: ["iampass-https"]),
     .executable(name: "iampass-helper", targets: ["iampass-helper"]),
-    .executable(name: "iampass-presence", targets: ["iampass-presence"]),
     .executable(name: "iampassctl", targets: ["iampassctl"]),
     .executable(name: "iampass-server", targets: ["iampass-server"]),
     .executable(name: "iampass-phone", targets: ["iampass-phone"]),
@@ -145,9 +144,6 @@ let package = Package(
 
     .target(name: "PresenceLink", swiftSettings: lean),
     .target(name: "PresenceProbe", dependencies: ["PresenceLink", "CHost", "CBluetooth"], swiftSettings: lean),
-    .executableTarget(
-      name: "iampass-presence", dependencies: ["PresenceProbe", "CHost"], swiftSettings: lean,
-      linkerSettings: startsFast),
 
     .target(
       name: "SessionHelper",
@@ -192,7 +188,8 @@ let package = Package(
       dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
       swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
-      name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
+      name: "iampass-helper", dependencies: ["SessionHelper", "PresenceProbe", "CHost"] + clearingFree,
+      swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
       name: "iampassctl", dependencies: ["IAMPASSControl"], swiftSettings: strict, linkerSettings: startsFast),
