@@ -136,10 +136,16 @@ class Machine:
         """, seconds=300)
 
     def power(self, adapter, is_on):
+        """Switches an adapter on or off, as a desktop's settings do."""
+        settings = f"org.bluez /org/bluez/{adapter} org.bluez.Adapter1 Powered b {'true' if is_on else 'false'}"
         # The kernel keeps a link for 2 s after its last user, and an adapter with a link does not switch off.
-        word = "true" if is_on else "false"
-        settings = f"org.bluez /org/bluez/{adapter} org.bluez.Adapter1 Powered b {word}"
-        self.run(f"sleep 2.5; busctl set-property {settings} && sleep 1")
+        self.run(f"""
+            for try in 1 2 3 4; do
+                sleep 2.5
+                busctl --timeout=15 set-property {settings} && sleep 1 && exit 0
+            done
+            exit 1
+        """)
 
     def bond(self):
         self.run("timeout 90 python3 /share/bond.py && sleep 2.5")
