@@ -31,7 +31,8 @@ import Testing
   @Test func whatIsOtherwiseIsNotTaken() {
     let good = "00:AA:01:00:00:00 A4:C3:F0:11:22:33 medium"
     for text in [
-      "", good + " ", good + "\n", "probe " + good, "00:AA:01:00:00:00 A4:C3:F0:11:22:33", good.replacing(" m", with: "  m"),
+      "", good + " ", good + "\n", "probe " + good, "00:AA:01:00:00:00 A4:C3:F0:11:22:33",
+      good.replacing(" m", with: "  m"),
       good + "x",
     ] {
       #expect(ProbeRequest(bytes: Array(text.utf8)) == nil, "\(text)")
