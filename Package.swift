@@ -158,7 +158,7 @@ let package = Package(
       name: "HostDoctor",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "CQRCode",
-        "CHost",
+        "PresenceLink", "CHost",
       ], swiftSettings: strict),
     .target(
       name: "IAMPASSControl",
@@ -223,7 +223,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(
-      name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState"], path: "Tests/Unit/HostDoctorTests",
+      name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState", "HostSystem", "PresenceLink"],
+      path: "Tests/Unit/HostDoctorTests",
       swiftSettings: strict),
     .testTarget(
       name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",

@@ -284,6 +284,18 @@ class Looking(PresenceCase):
         self.assertEqual(child.wait(PATIENCE), INTERRUPTED)
         self.assertTrue(re.search("interrupted", child.stderr.read()))
 
+    def test_check_says_what_became_of_a_bound_phone(self):
+        self.assertNotIn("presence", world.ctl("check").out)
+        world.write("presence", LINE)
+        said = world.ctl("check").out
+        # No BlueZ has a bond with this address.
+        self.assertIn(f"warning  {PHONE}, the phone of {ENROLLED}, is not paired any more\n", said)
+        self.assertIn(f"hint: pair it again, then iampassctl presence use {PHONE} --user {ENROLLED}\n", said)
+        world.write("presence", "nonsense\n")
+        said = world.ctl("check").out
+        self.assertIn("presence:1: not a line of the form USER ADAPTER PHONE SHA256", said)
+        self.assertIn("hint: correct the line or delete it\n", said)
+
 
 if __name__ == "__main__":
     unittest.main()
