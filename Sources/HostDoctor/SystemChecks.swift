@@ -20,7 +20,7 @@ enum SystemChecks {
 
   /// Phones that are looked for by Bluetooth.
   static func presenceFindings(of place: SetupPlace) -> [Finding] {
-    let path = place.folder + "/presence"
+    let path = place.presence
     let phones: [BoundPhone]
     do throws(BoundPhonesError) { phones = try BoundPhones(path: path).phones } catch {
       guard case .file(let file) = error else {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What one look for a phone has found.
-public enum ProbeAnswer: Sendable, Equatable {
+public enum ProbeAnswer: Sendable, Equatable, CustomStringConvertible {
   /// The phone answered, and the link is encrypted with the key of the pairing.
   case near
   /// No device with that address answered the page.
@@ -46,6 +46,12 @@ public enum ProbeAnswer: Sendable, Equatable {
     case ETIMEDOUT: "ETIMEDOUT"
     default: "error-\(error)"
     }
+  }
+
+  /// For people: the word, and why nothing is known.
+  public var description: String {
+    if case .unknown(let reason) = self { return "unknown (\(reason))" }
+    return word
   }
 
   /// The word in a ``ProbeReply``.

@@ -57,20 +57,3 @@ struct PresenceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The probe's socket.", visibility: .hidden))
   var probe = ProbeCall.path
 }
-
-/// A bound phone's bond, as `list` and `test` show it.
-enum BondState: String {
-  /// The bond has the pinned key.
-  case bound
-  case keyChanged = "key changed"
-  case bondMissing = "bond missing"
-
-  /// - Parameter pinned: SHA-256 of the key with which the phone was bound.
-  init(pinned: String, _ device: BondedDevice?) {
-    switch device?.keyDigest {
-    case nil: self = .bondMissing
-    case pinned: self = .bound
-    default: self = .keyChanged
-    }
-  }
-}

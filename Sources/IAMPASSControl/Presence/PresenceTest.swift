@@ -60,10 +60,8 @@ struct PresenceTest: ParsableCommand {
     _ phone: LookedForPhone, _ files: PresenceFiles, _ interrupt: Interrupt
   ) throws(Failure) -> ProbeReply {
     let device = try files.bond(adapter: phone.adapter, phone: phone.phone)
-    switch BondState(pinned: phone.keyDigest, device) {
-    case .bound: break
-    case .keyChanged: return ProbeReply(phone: phone.phone, answer: .unknown("key-changed"), milliseconds: 0)
-    case .bondMissing: return ProbeReply(phone: phone.phone, answer: .unknown("bond-missing"), milliseconds: 0)
+    if let ignorance = BondState(pinned: phone.keyDigest, device).ignorance {
+      return ProbeReply(phone: phone.phone, answer: ignorance, milliseconds: 0)
     }
     let request = ProbeRequest(adapter: phone.adapter, phone: phone.phone, level: .medium)
     return try ProbeCall(path: options.probe, interrupt: interrupt).look(request)

@@ -6,7 +6,7 @@ import PresenceLink
 
 /// A question to the probe, which looks for one phone.
 struct ProbeCall {
-  static let path = "/run/iampass-presence/socket"
+  static let path = ProbeRequest.socket
   /// Milliseconds. A look takes 8 s at most, and one of the helper's may come first, with a phone's rest after it.
   private static let patience: Int64 = 25_000
 

@@ -1,3 +1,4 @@
+import HostState
 import PresenceLink
 
 /// What the configuration says of phones that are looked for by Bluetooth. Times are milliseconds.
@@ -14,6 +15,12 @@ public struct PresencePolicy: Sendable, Equatable {
     self.grace = grace
     self.unknownGrace = unknownGrace
   }
+
+  init(_ configuration: Configuration) {
+    self.init(
+      interval: configuration.presenceInterval * 1_000, grace: configuration.presenceGrace * 1_000,
+      unknownGrace: configuration.presenceUnknownGrace * 1_000)
+  }
 }
 
 /// What has become of a user, by their phones.
@@ -24,6 +31,8 @@ public enum PresenceEvent: Sendable, Equatable {
   case doubted
   /// The user counts as gone in so many milliseconds, unless their phone answers.
   case warned(milliseconds: Int64)
+  /// The user counts as out of sight in so many milliseconds, unless something is known of their phone.
+  case warnedOfBlindness(milliseconds: Int64)
   /// The user has left.
   case left
   /// Nothing has been known of the phone for too long.
@@ -40,8 +49,9 @@ public struct PresenceWatch: Sendable, Equatable {
   /// From one look's begin to the next while there is doubt.
   public static let doubtfulInterval: Int64 = 5_000
   /// The longest time between the ends of two looks that is booked. After a longer one the machine slept or stood still,
-  /// and what was counted before it is counted again from the start.
-  static let greatestGap: Int64 = 60_000
+  /// and what was counted before it is counted again from the start. Looks for ``BoundPhones/greatestCount`` phones, one
+  /// after the other and each as long as the probe's limit of 8 s, fit in.
+  static let greatestGap: Int64 = 150_000
   /// How long before the end a warning comes.
   static let warningTime: Int64 = 10_000
 
@@ -66,6 +76,7 @@ public struct PresenceWatch: Sendable, Equatable {
   private var missedTime: Int64 = 0
   private var unknownTime: Int64 = 0
   private var hasWarned = false
+  private var hasWarnedOfBlindness = false
 
   /// - Parameter isArmed: what was known before a restart of the helper. Only this is kept: doubt is counted again.
   public init(policy: PresencePolicy, isArmed: Bool = false) {
@@ -112,7 +123,8 @@ public struct PresenceWatch: Sendable, Equatable {
   }
 
   private mutating func recount() {
-    (misses, missedTime, unknownTime, hasWarned) = (0, 0, 0, false)
+    (misses, missedTime, unknownTime) = (0, 0, 0)
+    (hasWarned, hasWarnedOfBlindness) = (false, false)
   }
 
   /// Books the time since the last look.
@@ -145,6 +157,11 @@ public struct PresenceWatch: Sendable, Equatable {
     if !hasWarned, misses > 0, remaining <= Self.warningTime {
       hasWarned = true
       events.append(.warned(milliseconds: max(0, remaining)))
+    }
+    let sight = policy.unknownGrace - unknownTime
+    if !hasWarnedOfBlindness, sight <= Self.warningTime {
+      hasWarnedOfBlindness = true
+      events.append(.warnedOfBlindness(milliseconds: sight))
     }
     return events
   }

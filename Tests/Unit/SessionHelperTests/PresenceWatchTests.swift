@@ -105,6 +105,17 @@ private struct Play {
     #expect(play.watch.phase == .blind)
   }
 
+  @Test func aWarningComesBeforeBlindness() {
+    var play = Play()
+    play.look(.near)
+    play.look(off, until: .blinded)
+    let warnings = play.events.dropLast().compactMap { event -> Int64? in
+      if case .warnedOfBlindness(let left) = event { left } else { nil }
+    }
+    #expect(warnings.count == 1)
+    #expect(warnings.allSatisfy { (0...10_000).contains($0) })
+  }
+
   @Test func theTwoInTurnEndInOneOfThemInTime() {
     var play = Play()
     play.look(.near)
@@ -164,7 +175,7 @@ private struct Play {
   }
 
   @Test func aGapThatNobodyTellsOfIsCountedAgainToo() {
-    for gap in [-1_000, 61_000, 8 * 3_600_000] as [Int64] {
+    for gap in [-1_000, 151_000, 8 * 3_600_000] as [Int64] {
       var play = Play()
       play.look(.near)
       for _ in 0..<4 { play.look(.silent) }
