@@ -216,7 +216,7 @@ extension Configuration {
     "presence_interval": seconds(\.presenceInterval, 5...120, "a duration from 5s to 2m"),
     "presence_grace": seconds(\.presenceGrace, 0...3_600, "a duration from 0s to 1h"),
     "on_presence_left": choice(\.onPresenceLeft),
-    "presence_unknown_grace": seconds(\.presenceUnknownGrace, 30...86_400, "a duration from 30s to 24h"),
+    "presence_unknown_grace": seconds(\.presenceUnknownGrace, 10...86_400, "a duration from 10s to 24h"),
     "on_presence_unknown": choice(\.onPresenceUnknown),
     "presence_key": choice(\.presenceKey),
     "max_requests": reader(\.maxRequests, "a number from 1 to 20") {

@@ -58,7 +58,7 @@ private func checkBounds(_ configuration: Configuration) {
   must((0...2_592_000).contains(configuration.unreachableGrace), "a grace out of bounds")
   must((5...120).contains(configuration.presenceInterval), "an interval out of bounds")
   must((0...3_600).contains(configuration.presenceGrace), "a grace out of bounds")
-  must((30...86_400).contains(configuration.presenceUnknownGrace), "a grace out of bounds")
+  must((10...86_400).contains(configuration.presenceUnknownGrace), "a grace out of bounds")
   must((1...20).contains(configuration.maxRequests), "a limit out of bounds")
   must((60...86_400).contains(configuration.requestWindow), "a window out of bounds")
   must(!configuration.workerUser.contains { "/: \n".contains($0) }, "an invalid user name is accepted")

@@ -238,7 +238,7 @@ import Testing
 
   @Test(arguments: [
     "presence = on", "presence_interval = 4s", "presence_interval = 121s", "presence_grace = 3601",
-    "presence_unknown_grace = 29s", "presence_unknown_grace = 25h", "on_presence_left = unlock",
+    "presence_unknown_grace = 9s", "presence_unknown_grace = 25h", "on_presence_left = unlock",
     "on_presence_unknown = ", "presence_key = none",
   ])
   func refusesABadValueOfPresence(_ line: String) {
