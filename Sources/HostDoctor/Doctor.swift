@@ -55,7 +55,7 @@ public struct Doctor {
       ).findings())
     report.add(
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
-    report.add(SystemChecks.presenceFindings(of: place))
+    report.add(SystemChecks.presenceFindings(of: place, isOn: configuration.presence == .bluetooth))
     report.add(SessionChecks(configuration: configuration).findings())
     return report
   }

@@ -5,22 +5,32 @@ import PresenceLink
 /// What is said of phones that are bound to be looked for by Bluetooth. Nothing, if none is bound.
 public struct PresenceFindings {
   public let phones: [BoundPhone]
+  /// The configuration lets the helper look for them.
+  public let isOn: Bool
   /// iampass-presence.socket is active.
   public let socketListens: Bool
   /// The pairing of a bound phone; nil if BlueZ has none.
   public let bond: (BoundPhone) throws(FileError) -> BondedDevice?
 
   public init(
-    phones: [BoundPhone], socketListens: Bool, bond: @escaping (BoundPhone) throws(FileError) -> BondedDevice?
+    phones: [BoundPhone], isOn: Bool, socketListens: Bool,
+    bond: @escaping (BoundPhone) throws(FileError) -> BondedDevice?
   ) {
     self.phones = phones
+    self.isOn = isOn
     self.socketListens = socketListens
     self.bond = bond
   }
 
   public var findings: [Finding] {
     guard !phones.isEmpty else { return [] }
-    return phones.map(finding) + [socket]
+    return phones.map(finding) + [isOn ? socket : off]
+  }
+
+  private var off: Finding {
+    Finding(
+      .warning, .configuration, "phones are bound, and presence is off: no phone is looked for",
+      hint: "write presence = bluetooth into iampass.conf")
   }
 
   private var socket: Finding {

@@ -19,7 +19,7 @@ enum SystemChecks {
   }
 
   /// Phones that are looked for by Bluetooth.
-  static func presenceFindings(of place: SetupPlace) -> [Finding] {
+  static func presenceFindings(of place: SetupPlace, isOn: Bool) -> [Finding] {
     let path = place.presence
     let phones: [BoundPhone]
     do throws(BoundPhonesError) { phones = try BoundPhones(path: path).phones } catch {
@@ -30,7 +30,7 @@ enum SystemChecks {
       return file.path == path ? [Finding(.problem, .files, file.explanation, hint: file.hint)] : []
     }
     let listens = phones.isEmpty || unit("iampass-presence.socket").isActive
-    return PresenceFindings(phones: phones, socketListens: listens) { (phone) throws(FileError) in
+    return PresenceFindings(phones: phones, isOn: isOn, socketListens: listens) { (phone) throws(FileError) in
       try BondedDevice.read(adapter: phone.adapter, address: phone.phone)
     }.findings
   }

@@ -22,6 +22,10 @@ struct PresenceUse: ParsableCommand {
       let files = PresenceFiles(options)
       let device = try device(files)
       let host = try ConfiguredHost(path: options.host.path, credentials: nil)
+      let configuration = host.setup.configuration
+      guard device.isAuthenticated || configuration.presenceKey == .any else {
+        throw Failure.presence(.keyNotAuthenticated(device.address))
+      }
       let user = try host.enrolledForSignIn(user)
       try requireUnbound(device.address, to: user.name, files)
       try requireNear(device, host.interrupt)
@@ -29,7 +33,13 @@ struct PresenceUse: ParsableCommand {
       try bind(device, to: user.name, files)
       HelperUnit.reload()
       Terminal.say("\(user.name): bound to \(device.address)")
+      if configuration.presence == .off { warnOfOff(path: options.host.path) }
     }
+  }
+
+  private func warnOfOff(path: String) {
+    Terminal.complain("iampassctl: presence is off: the helper does not look for this phone yet")
+    Terminal.complain("hint: write presence = bluetooth into \(path)")
   }
 
   private func device(_ files: PresenceFiles) throws(Failure) -> BondedDevice {

@@ -7,12 +7,11 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
-import threading
 import unittest
 
 from control import CONFIG, DATA, INTERRUPTED, USAGE, ControlWorld
+from scripted_probe import ScriptedProbe
 from world import ENROLLED, PATIENCE, program, read
 
 ADAPTER, OTHER_ADAPTER = "00:AA:01:00:00:00", "00:AA:01:00:00:09"
@@ -22,39 +21,6 @@ DIGEST = hashlib.sha256(bytes.fromhex(KEY)).hexdigest()
 #: sysexits.h
 TEMPORARY = 75
 LINE = f"{ENROLLED} {ADAPTER} {PHONE} {DIGEST}\n"
-
-
-class Probe:
-    """Answers each question with the next of some words, the last one for ever."""
-
-    def __init__(self, path, answers, before_answer=lambda: None):
-        self.asked, self.answers, self.before_answer = [], list(answers), before_answer
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listening.bind(path)
-        self.listening.listen(8)
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                asker, _ = self.listening.accept()
-            except OSError:
-                return
-            with asker:
-                question = asker.recv(200).decode()
-                self.asked.append(question)
-                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-                self.before_answer()
-                with contextlib.suppress(BrokenPipeError):
-                    asker.send(answer.format(phone=question.split()[1]).encode())
-
-    def close(self):
-        # Wakes whoever accepts. A test may have closed it already.
-        with contextlib.suppress(OSError):
-            self.listening.shutdown(socket.SHUT_RDWR)
-        self.listening.close()
 
 
 def setUpModule():
@@ -67,7 +33,7 @@ def setUpModule():
 
 class PresenceCase(unittest.TestCase):
     def setUp(self):
-        world.settings = {"server": world.address, "ca_file": world.certificate}
+        world.settings = {"server": world.address, "ca_file": world.certificate, "presence": "bluetooth"}
         world.configure()
         shutil.rmtree(world.path("bonds"), ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
@@ -80,7 +46,7 @@ class PresenceCase(unittest.TestCase):
             f"[General]\nName={name}\nClass={kind}\n\n[LinkKey]\nKey={key}\nType={key_type}\nPINLength=0\n")
 
     def probe(self, *answers, **more):
-        probe = Probe(world.path("probe"), answers or ["{phone} near 41"], **more)
+        probe = ScriptedProbe(world.path("probe"), answers or ["{phone} near 41"], **more)
         self.addCleanup(probe.close)
         return probe
 
@@ -161,6 +127,27 @@ class Binding(PresenceCase):
         self.assertEqual(probe.asked, [f"{ADAPTER} {PHONE} medium"])
         self.assertEqual(self.bound(), LINE)
         self.assertEqual(os.stat(world.path("presence")).st_mode & 0o7777, 0o600)
+
+    def test_that_nobody_looks_for_phones_yet_is_said(self):
+        world.configure(presence=None)
+        self.bond()
+        self.probe()
+        self.phone("approve")
+        done = self.use()
+        self.assertEqual((done.code, self.bound()), (0, LINE), done.text)
+        self.assertIn("presence is off: the helper does not look for this phone yet\n", done.err)
+        self.assertIn(f"hint: write presence = bluetooth into {world.path('iampass.conf')}\n", done.err)
+        self.assertIn("phones are bound, and presence is off", world.ctl("check").out)
+
+    def test_a_pairing_without_a_comparison_is_not_bound_if_the_configuration_wants_one(self):
+        world.configure(presence_key="authenticated")
+        self.bond(key_type=4)
+        self.probe()
+        self.assert_refused(
+            self.use(), DATA,
+            f"{PHONE} was paired without comparing digits, and the configuration has presence_key = authenticated",
+            "remove the pairing, pair the phone again and compare the digits on both screens")
+        self.assertEqual(self.bound(), "")
 
     def test_without_an_approval_nothing_is_bound(self):
         self.bond()

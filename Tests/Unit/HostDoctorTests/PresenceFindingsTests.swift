@@ -10,9 +10,9 @@ import Testing
     phone: BluetoothAddress("A4:C3:F0:11:22:33")!, keyDigest: String(repeating: "0", count: 64))
 
   private func findings(
-    _ phones: [BoundPhone], listens: Bool = true, error: FileError? = nil
+    _ phones: [BoundPhone], isOn: Bool = true, listens: Bool = true, error: FileError? = nil
   ) -> [Finding] {
-    PresenceFindings(phones: phones, socketListens: listens) { (_) throws(FileError) in
+    PresenceFindings(phones: phones, isOn: isOn, socketListens: listens) { (_) throws(FileError) in
       if let error { throw error }
       return nil
     }.findings
@@ -31,6 +31,11 @@ import Testing
   @Test func aSocketThatDoesNotListenIsAWarning() {
     #expect(findings([phone], listens: false).last?.level == .warning)
     #expect(findings([phone]).last?.level == .ok)
+  }
+
+  @Test func phonesThatNobodyLooksForAreAWarning() {
+    #expect(findings([phone], isOn: false, listens: false).last?.text.contains("presence is off") == true)
+    #expect(findings([], isOn: false).isEmpty)
   }
 
   @Test func aPairingThatCannotBeReadIsAWarning() {

@@ -1,9 +1,9 @@
-import HostState
 import HostSystem
 import IAMPASSProtocol
 import PresenceLink
 import Testing
 
+@testable import HostState
 @testable import IAMPASSControl
 
 @Suite struct PresenceTests {
@@ -18,6 +18,22 @@ import Testing
   @Test func aBoundPhoneWithoutABondIsListedToo() {
     let listed = ListedPhone.all(bound: [bound(phone, adapter: adapter)], bonds: [])
     #expect(listed.map(\.columns) == [["\(phone)", "-", "\(adapter)", "-", "alice", "bond missing"]])
+  }
+
+  @Test func eachStateIsSaidInWordsOfItsOwn() {
+    let words = UserPresence.State.allCases.map {
+      ListedPresence.columns(UserPresence(user: alice, state: $0, since: 40), now: 100)
+    }
+    #expect(Set(words.map { $0[1] }).count == UserPresence.State.allCases.count)
+    #expect(words.allSatisfy { $0[0] == "alice" && $0[2] == "1m" })
+  }
+
+  @Test func aKeyThatNobodyComparedDoesNotCountIfThatIsWanted() throws {
+    let text = "[LinkKey]\nKey=\(String(repeating: "a", count: 32))\nType=4\n"
+    let device = try #require(BondedDevice(adapter: adapter, address: phone, parsing: Array(text.utf8)))
+    #expect(BondState(pinned: device.keyDigest, device) == .bound)
+    #expect(BondState(pinned: device.keyDigest, device, requiresAuthenticated: true) == .keyNotAuthenticated)
+    #expect(BondState(pinned: "00", device, requiresAuthenticated: true) == .keyChanged)
   }
 
   @Test func aMissingBondIsNotAnotherKey() {
