@@ -39,9 +39,9 @@ class Machine:
         self.number = 0
         for name in ("in", "out", "bin", "lib", "units"):
             (self.share / name).mkdir(parents=True)
-        for name in ("in-machine", "bond.py", "link_keys.py"):
+        for name in ("in-machine", "bond.py", "desktop.py", "link_keys.py"):
             shutil.copy(HERE / name, self.share)
-        for unit in ("iampass-presence.service", "iampass-presence.socket"):
+        for unit in ("iampass-presence.service", "iampass-presence.socket", "iampass-helper.service"):
             shutil.copy(UNITS / unit, self.share / "units")
         for name in ("iampass-helper", "iampassctl"):
             self.give(name)

@@ -19,6 +19,15 @@ def setUpModule():
     machine.bond()
 
 
+def bind():
+    """Binds the phone to alice, as `iampassctl presence use` does after her approval."""
+    digest = re.search("[0-9a-f]{64}", machine.run(f"""
+        key=$(sed -n 's/^Key=//p' /var/lib/bluetooth/{ADAPTER}/{PHONE}/info | head -n 1)
+        printf "$(sed 's/../\\\\x&/g' <<<"$key")" | sha256sum
+        """))[0]  # fmt: skip
+    machine.run(f"install -m 600 /dev/stdin /etc/iampass/presence <<<'alice {ADAPTER} {PHONE} {digest}'")
+
+
 class MachineCase(unittest.TestCase):
     def look(self):
         """What one look finds."""
@@ -28,6 +37,71 @@ class MachineCase(unittest.TestCase):
         found = self.look()
         self.assertEqual((found["answer"], found.get("reason")), (answer, reason), found)
         return found
+
+
+class Away(MachineCase):
+    """Alice sits at the machine's own seat, and her session was not opened by the phone."""
+
+    @classmethod
+    def setUpClass(cls):
+        bind()
+        # The service is not there, and is not asked: nobody has signed in by phone.
+        machine.run("""
+            set -e
+            cat >/etc/iampass/iampass.conf <<'END'
+server = https://127.0.0.1:9
+presence = bluetooth
+presence_interval = 5s
+presence_grace = 5s
+END
+            install -m 600 /dev/stdin /etc/iampass/credentials <<'END'
+application_id = application
+application_secret = 0123456789abcdef01234567
+END
+            systemd-run --quiet --unit=desktop --property=User=alice --property=PAMName=login \
+                --property=StandardInput=tty --property=TTYPath=/dev/tty7 --setenv=XDG_SESSION_TYPE=wayland \
+                --setenv=XDG_SEAT=seat0 --setenv=XDG_VTNR=7 python3 /share/desktop.py
+            systemctl start iampass-helper
+        """)
+
+    @classmethod
+    def tearDownClass(cls):
+        machine.run("systemctl stop iampass-helper desktop; rm -f /etc/iampass/presence")
+
+    def await_state(self, state):
+        try:
+            return machine.run(f"""
+                for ((turn = 0; turn < 600; turn++)); do
+                    grep -q '"state":"{state}"' /run/iampass/presence && exit 0
+                    sleep 0.1
+                done
+                exit 1
+            """)
+        except AssertionError:
+            raise AssertionError(machine.run("cat /run/iampass/presence; loginctl; journalctl -u iampass-helper")) from None
+
+    def is_locked(self):
+        said = machine.run("""
+            for session in $(loginctl list-sessions --no-legend | awk '$3 == "alice" { print $1 }'); do
+                loginctl show-session --property=Seat --property=Type --property=LockedHint --value "$session" | xargs
+            done
+        """)
+        seats = [words[2] for words in map(str.split, said.splitlines()) if words[:2] in (["seat0", "wayland"],)]
+        self.assertEqual(len(seats), 1, said)
+        return seats[0] == "yes"
+
+    def test_a_phone_that_goes_locks_the_screen_and_one_that_comes_back_does_not_unlock_it(self):
+        self.await_state("armed")
+        self.assertFalse(self.is_locked())
+        machine.power("hci1", False)
+        self.await_state("left")
+        self.assertTrue(self.is_locked())
+        machine.power("hci1", True)
+        self.await_state("armed")
+        self.assertTrue(self.is_locked())
+        said = machine.run("journalctl --output=cat --unit=iampass-helper")
+        self.assertRegex(said, "presence user=alice: left, the last look found: silent")
+        self.assertRegex(said, "locked user=alice logind_session=[0-9a-z]+ cause=presence, by logind's hint")
 
 
 class Near(MachineCase):
@@ -89,11 +163,7 @@ class Commands(MachineCase):
 
     def test_a_bond_that_any_user_deletes_is_told_from_a_phone_that_left(self):
         folder = f"/var/lib/bluetooth/{ADAPTER}"
-        digest = re.search("[0-9a-f]{64}", machine.run(f"""
-            key=$(sed -n 's/^Key=//p' {folder}/{PHONE}/info | head -n 1)
-            printf "$(sed 's/../\\\\x&/g' <<<"$key")" | sha256sum
-            """))[0]  # fmt: skip
-        machine.run(f"install -m 600 /dev/stdin /etc/iampass/presence <<<'alice {ADAPTER} {PHONE} {digest}'")
+        bind()
         self.assertEqual(json.loads(machine.run("iampassctl presence list --json"))[0]["state"], "bound")
         machine.run(f"cp -r {folder}/{PHONE} /root/bond")
         machine.run(f"sed -i '/^\\[LinkKey/,/^Key/s/^Key=.*/Key={'F' * 32}/' {folder}/{PHONE}/info")
