@@ -130,7 +130,9 @@ let package = Package(
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink"], swiftSettings: lean),
     .target(
       name: "HostState",
-      dependencies: ["PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto"],
+      dependencies: [
+        "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto",
+      ],
       swiftSettings: lean),
     .target(
       name: "LoginModule",
@@ -214,7 +216,8 @@ let package = Package(
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
-      name: "HostStateTests", dependencies: ["PresenceLink", "HostState", "DeviceProtocol"], path: "Tests/Unit/HostStateTests",
+      name: "HostStateTests", dependencies: ["PresenceLink", "HostState", "DeviceProtocol"],
+      path: "Tests/Unit/HostStateTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSControlTests",
