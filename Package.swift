@@ -116,6 +116,7 @@ let package = Package(
       name: "CConfinement", path: "Sources/C/CConfinement", pkgConfig: "libseccomp",
       providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
+    .systemLibrary(name: "CBluetooth", path: "Sources/C/CBluetooth"),
     // Called only where --wrap=free is linked by.
     .target(name: "ClearingFree", path: "Sources/C/ClearingFree"),
     // Around the loading of the Swift runtime and of libcrypto into setuid programs.
@@ -131,7 +132,9 @@ let package = Package(
     .target(name: "IAMPASSClient", dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink"], swiftSettings: lean),
     .target(
       name: "HostState",
-      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto"],
+      dependencies: [
+        "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto",
+      ],
       swiftSettings: lean),
     .target(
       name: "LoginModule",
@@ -143,9 +146,15 @@ let package = Package(
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
       linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
+    .target(name: "PresenceLink", swiftSettings: lean),
+    .target(name: "PresenceProbe", dependencies: ["PresenceLink", "CHost", "CBluetooth"], swiftSettings: lean),
+
     .target(
       name: "SessionHelper",
-      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd", "CHost"],
+      dependencies: [
+        "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd",
+        "CHost",
+      ],
       swiftSettings: lean),
 
     .target(name: "CommandSupport", dependencies: ["HostSystem", "CHost"], swiftSettings: strict),
@@ -153,14 +162,13 @@ let package = Package(
       name: "HostDoctor",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "CQRCode",
-        "CHost",
+        "PresenceLink", "CHost",
       ], swiftSettings: strict),
     .target(
       name: "IAMPASSControl",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "HostDoctor",
-        "CPAM",
-        "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PresenceLink", "CPAM", "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
@@ -185,7 +193,8 @@ let package = Package(
       dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
       swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
-      name: "iampass-helper", dependencies: ["SessionHelper", "CHost"] + clearingFree, swiftSettings: lean,
+      name: "iampass-helper", dependencies: ["SessionHelper", "PresenceProbe", "CHost"] + clearingFree,
+      swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
       name: "iampassctl", dependencies: ["IAMPASSControl"], swiftSettings: strict, linkerSettings: startsFast),
@@ -210,22 +219,28 @@ let package = Package(
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
-      name: "HostStateTests", dependencies: ["HostState", "DeviceProtocol"], path: "Tests/Unit/HostStateTests",
+      name: "HostStateTests", dependencies: ["PresenceLink", "HostState", "DeviceProtocol"],
+      path: "Tests/Unit/HostStateTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSControlTests",
       dependencies: [
-        "IAMPASSControl", "HostState", "HostSystem", "IAMPASSProtocol",
+        "IAMPASSControl", "PresenceLink", "HostState", "HostSystem", "IAMPASSProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(
-      name: "HostDoctorTests", dependencies: ["HostDoctor", "HostState", "IAMPASSClient", "IAMPASSProtocol"],
+      name: "HostDoctorTests",
+      dependencies: ["HostDoctor", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "PresenceLink"],
       path: "Tests/Unit/HostDoctorTests", swiftSettings: strict),
     .testTarget(
       name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",
       swiftSettings: strict),
     .testTarget(
-      name: "SessionHelperTests", dependencies: ["SessionHelper"], path: "Tests/Unit/SessionHelperTests",
+      name: "PresenceLinkTests", dependencies: ["PresenceLink", "PresenceProbe"], path: "Tests/Unit/PresenceLinkTests",
+      swiftSettings: strict),
+    .testTarget(
+      name: "SessionHelperTests", dependencies: ["SessionHelper", "PresenceLink"],
+      path: "Tests/Unit/SessionHelperTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",

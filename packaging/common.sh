@@ -38,3 +38,10 @@ install_packages() {
     fi
     rm -f "$log"
 }
+
+# The machine's own mirror of Debian's; debootstrap's default elsewhere.
+find_mirror() {
+    # shellcheck disable=SC2016  # apt fills these in
+    apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' 2>/dev/null |
+        awk '$1 ~ /^http/ && $1 !~ /security/ && $2 !~ /-/ && $3 == "Debian" { print $1; exit }'
+}

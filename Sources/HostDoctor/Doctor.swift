@@ -59,6 +59,7 @@ public struct Doctor {
         path: place.phones, usersPath: place.users, isVerified: configuration.approvals == .verified,
         asking: pam.askedMethods(), service: service
       ).findings())
+    report.add(SystemChecks.presenceFindings(of: place, isOn: configuration.presence == .bluetooth))
     report.add(SessionChecks(configuration: configuration).findings())
     return report
   }

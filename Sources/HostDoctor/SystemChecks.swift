@@ -18,6 +18,23 @@ enum SystemChecks {
     return unit("iampass-helper.service").helperFindings() + worker + [logind(unit("systemd-logind.service"))]
   }
 
+  /// Phones that are looked for by Bluetooth.
+  static func presenceFindings(of place: SetupPlace, isOn: Bool) -> [Finding] {
+    let path = place.presence
+    let phones: [BoundPhone]
+    do throws(BoundPhonesError) { phones = try BoundPhones(path: path).phones } catch {
+      guard case .file(let file) = error else {
+        return [Finding(.problem, .files, error.explanation(path: path), hint: "correct the line or delete it")]
+      }
+      // What is wrong with the folder was said with the files.
+      return file.path == path ? [Finding(.problem, .files, file.explanation, hint: file.hint)] : []
+    }
+    let listens = phones.isEmpty || unit("iampass-presence.socket").isActive
+    return PresenceFindings(phones: phones, isOn: isOn, socketListens: listens) { (phone) throws(FileError) in
+      try BondedDevice.read(adapter: phone.adapter, address: phone.phone)
+    }.findings
+  }
+
   private static func unit(_ name: String) -> UnitState {
     let words = [systemctl, "show", "--property=\(UnitState.properties)", name]
     return UnitState(Program.run(words, seconds: 5)?.output ?? "")

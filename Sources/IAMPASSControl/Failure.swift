@@ -90,6 +90,7 @@ enum Failure: Error {
   case pam(String, String)
   /// A test sign-in, with the service's word for it.
   case notApproved(String)
+  case presence(PresenceProblem)
 
   var message: String {
     switch self {
@@ -144,6 +145,7 @@ enum Failure: Error {
     case .noSystemd: "a trial needs systemd, which does not run here"
     case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
     case .notApproved(let reason): "the sign-in was not approved: \(reason)"
+    case .presence(let problem): problem.message
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(ReasonWord.text(of: reason) ?? "no reason that this version knows; see the service's log")"
     case .service(.notFound), .unknownAtService: "the service does not know this application or user"

@@ -28,6 +28,7 @@ extension Failure {
     case .profilesNotOn, .profilesNotOff, .sshdRefuses: EX_CANTCREAT
     case .programFailed, .noSystemd: EX_OSERR
     case .pam: EX_OSERR
+    case .presence(let problem): problem.exitCode
     case .mayNotManage: EX_NOPERM
     case .badToken: EX_DATAERR
     case .secretsToTerminal: EX_USAGE

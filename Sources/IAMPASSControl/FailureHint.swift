@@ -50,6 +50,7 @@ extension Failure {
     case .profilesNotOff: "with a root shell open, remove the lines above by hand"
     case .moduleMissing: "apt install --reinstall libpam-iampass"
     case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
+    case .presence(let problem): problem.hint
     case .pamFile, .programFailed, .noSystemd: nil
     case .pam: "ls /etc/pam.d, for the names of services"
     case .badUsername, .service, .outputLost, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret,

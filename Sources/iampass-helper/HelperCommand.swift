@@ -3,15 +3,17 @@ import CHost
 import Glibc
 import HostState
 import IAMPASSProtocol
+import PresenceProbe
 import SessionHelper
 
 private let usage = """
-  usage: iampass-helper [--config PATH] [--version]
+  usage: iampass-helper [--config PATH | --probe] [--version]
 
   Watches the sessions that a phone opened, and logs them out when the phone leaves. Started by systemd:
   systemctl status iampass-helper.
 
     --config PATH   configuration file; credentials stand beside it (default: \(Configuration.path))
+    --probe         look by Bluetooth for phones instead, for iampass-presence.service
     --version       the version
     --help          this text
 
@@ -32,13 +34,29 @@ enum HelperCommand {
   private static let log = StandardErrorLog()
 
   static func main() {
-    let path = configurationPath(CommandLine.arguments.dropFirst())
+    let words = CommandLine.arguments.dropFirst()
+    // In this program, since another one would bring Swift's whole library again.
+    if words.elementsEqual(["--probe"]) { return probe() }
+    let path = configurationPath(words)
     guard geteuid() == 0 else { stop("only root can do this", EX_NOPERM) }
     // A dump would hold the secrets of everybody who is signed in.
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else { stop("core dumps cannot be forbidden", EX_OSERR) }
     do { try HelperLoop(path: path, log: log).serve() } catch {
       stop("does not run: \(error.explanation)", EX_OSERR)
     }
+  }
+
+  /// Answers root's questions about phones, without privileges, until nobody has asked for a while.
+  private static func probe() {
+    // The first descriptor that systemd passes (sd_listen_fds(3)).
+    let given: Int32 = 3
+    guard geteuid() != 0 else {
+      stop("the probe does not run as root; systemctl start iampass-presence.socket", EX_USAGE)
+    }
+    guard iampass_is_listening(given) == 1 else {
+      stop("the probe has no socket; systemctl start iampass-presence.socket", EX_USAGE)
+    }
+    ProbeService(listening: given).run()
   }
 
   private static func configurationPath(_ words: ArraySlice<String>) -> String {

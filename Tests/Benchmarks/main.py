@@ -1,6 +1,6 @@
 """packaging/bench: measures a whole sign-in, and what the background helper costs.
 
-usage: packaging/bench [--part sign-in|helper|server|all] [--runs N] [--sessions N] [--phones N] [--seconds N]
+usage: packaging/bench [--part sign-in|helper|server|presence|all] [--runs N] [--sessions N] [--phones N] [--seconds N]
                        [--built FOLDER] [--save]
 
 sign-in   `pamtester SERVICE USER authenticate` as a process, beside pam_permit and pam_unix: by the real service and a
@@ -9,6 +9,7 @@ helper    from the service's word that the phone left to logind's that the sessi
           processor time, memory, wake-ups and connections of the helper with many watched sessions, and with one
 server    signed status requests a second over 50 connections; memory with thousands of phones and held requests; from a
           phone's leaving to the reply that waits for it
+presence  what the probe for phones by Bluetooth costs, in a virtual machine with virtual controllers; apart from `all`
 
 Beside each figure stands what is asked of it, where something is. --save writes Tests/Benchmarks/BENCHMARKS.md and its plots.
 
@@ -32,7 +33,7 @@ INSIDE = "IAMPASS_BENCH_INSIDE"
 
 def parse():
     options = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--part", choices=("sign-in", "helper", "server", "all"), default="all")
+    options.add_argument("--part", choices=("sign-in", "helper", "server", "presence", "all"), default="all")
     options.add_argument("--sessions", type=int, default=1_000, help="watched sessions (1000)")
     options.add_argument("--phones", type=int, default=5_000, help="phones, and held requests, of the server (5000)")
     options.add_argument("--seconds", type=int, default=60, help="how long the helper is looked at (60)")
@@ -71,6 +72,9 @@ def main():
         measure_helper(report, options, built)
     if options.part in ("server", "all"):
         measure_server(report, options)
+    if options.part == "presence":
+        from bench_presence import measure_probe
+        measure_probe(report)
     if options.save:
         report.save(TESTS / "Benchmarks" / "BENCHMARKS.md", PACKAGING / "pictures")
 

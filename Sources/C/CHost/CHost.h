@@ -160,18 +160,21 @@ static inline int iampass_accept(int socket) {
   close(descriptor);
   return -1;
 }
-/// Connects to the socket at `path`, which must be shorter than sun_path; -1 without a listener or with a full backlog.
-static inline int iampass_connect(const char *path) {
+static inline int iampass_connect_kind(const char *path, int kind) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return errno = ENAMETOOLONG, -1;
   strcpy(address.sun_path, path);
-  int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int descriptor = socket(AF_UNIX, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
   int failure = errno;
   close(descriptor);
   errno = failure;
   return -1;
 }
+/// Connects to the socket at `path`, which must be shorter than sun_path; -1 without a listener or with a full backlog.
+static inline int iampass_connect(const char *path) { return iampass_connect_kind(path, SOCK_STREAM); }
+/// The same for a socket of packets.
+static inline int iampass_connect_packets(const char *path) { return iampass_connect_kind(path, SOCK_SEQPACKET); }
 /// SOCK_STREAM and the resources are enumerations in glibc. Swift imports them as types of their own.
 static inline int iampass_socket_pair(int ends[2]) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);

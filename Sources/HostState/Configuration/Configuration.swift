@@ -49,6 +49,12 @@ public struct Configuration: Sendable, Equatable {
   /// What becomes of the processes that a user's own service manager runs after the last session was logged out.
   public enum LingerAction: String, Sendable, CaseIterable { case stop, keep }
 
+  /// Whether the helper looks for bound phones (``BoundPhones``).
+  public enum PresenceSearch: String, Sendable, CaseIterable { case off, bluetooth }
+
+  /// Which pairings of bound phones count.
+  public enum PresenceKeyRule: String, Sendable, CaseIterable { case any, authenticated }
+
   /// Nil: not set up yet, the module stands aside.
   public var server: ServerURL?
   public var signing = SigningScheme.documented
@@ -81,6 +87,17 @@ public struct Configuration: Sendable, Equatable {
   public var unreachableGrace: Int64 = 15 * 60
   public var onLockFailure = LockFailureAction.logout
   public var onLinger = LingerAction.stop
+  public var presence = PresenceSearch.off
+  /// Seconds from one look for a phone to the next while it answers.
+  public var presenceInterval: Int64 = 20
+  /// Seconds for which a phone is missed before its user counts as gone.
+  public var presenceGrace: Int64 = 30
+  /// A phone that restarts or has an empty battery looks like one that left. A lock costs its user least.
+  public var onPresenceLeft = EndAction.lock
+  /// Seconds.
+  public var presenceUnknownGrace: Int64 = 5 * 60
+  public var onPresenceUnknown = EndAction.lock
+  public var presenceKey = PresenceKeyRule.any
   /// Unanswered or denied requests in ``requestWindow`` before no more are sent.
   public var maxRequests = 5
   /// Seconds.
@@ -195,6 +212,13 @@ extension Configuration {
     "unreachable_grace": seconds(\.unreachableGrace, 0...30 * 86_400, "a duration from 0s to 720h"),
     "on_lock_failure": choice(\.onLockFailure),
     "on_linger": choice(\.onLinger),
+    "presence": choice(\.presence),
+    "presence_interval": seconds(\.presenceInterval, 5...120, "a duration from 5s to 2m"),
+    "presence_grace": seconds(\.presenceGrace, 0...3_600, "a duration from 0s to 1h"),
+    "on_presence_left": choice(\.onPresenceLeft),
+    "presence_unknown_grace": seconds(\.presenceUnknownGrace, 10...86_400, "a duration from 10s to 24h"),
+    "on_presence_unknown": choice(\.onPresenceUnknown),
+    "presence_key": choice(\.presenceKey),
     "max_requests": reader(\.maxRequests, "a number from 1 to 20") {
       Int($0).flatMap { (1...20).contains($0) ? $0 : nil }
     },

@@ -20,6 +20,8 @@ public struct SetupPlace: Sendable, Equatable {
   public var phones: String { beside("phones") }
   /// What the phone's page is compared with, as `iampass-server page-digest` prints it. It need not be there.
   public var pageDigests: String { beside("page-digests") }
+  /// The bound phones (``BoundPhones``). It need not be there.
+  public var presence: String { beside("presence") }
   /// The notes of a trial (``TrialNotes``).
   public var trial: String { beside("iampass-trial") }
 

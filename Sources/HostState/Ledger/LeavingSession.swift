@@ -10,7 +10,7 @@ public struct LeavingSession: Sendable, Equatable {
   private static let version: Int64 = 1
   private static let times: ClosedRange<Int64> = 0...(1 << 50)
 
-  /// The record's.
+  /// The record's; an id of its own if the session has no record.
   public let id: String
   public let user: UnixUsername
   public let uid: UInt32
@@ -26,6 +26,20 @@ public struct LeavingSession: Sendable, Equatable {
     uid = record.uid
     service = record.service
     remoteHost = record.remoteHost
+    self.binding = binding
+  }
+
+  /// A session that no phone opened.
+  ///
+  /// - Parameters:
+  ///   - id: as ``SessionLedger/isID(_:)`` takes it, and of no record.
+  ///   - service: what the log names instead of a PAM service.
+  public init(id: String, user: UnixUsername, uid: UInt32, service: String, binding: SessionRecord.Binding) {
+    self.id = id
+    self.user = user
+    self.uid = uid
+    self.service = service
+    remoteHost = nil
     self.binding = binding
   }
 

@@ -38,6 +38,9 @@ public struct LogindSession: Sendable, Equatable {
   /// Someone sits in front of the screen: a person who pulls the network cable must not stay signed in.
   public var isGraphicalAtSeat: Bool { canLock && !seat.isEmpty }
 
+  /// Somebody's sign-in at a seat of this computer.
+  public var isAtSeat: Bool { isSignIn && !isRemote && !isClosing && !seat.isEmpty }
+
   /// Somebody's sign-in. systemd 256 split the class `user`: `user-early`, `user-light`, `user-incomplete`.
   public var isSignIn: Bool { sessionClass == "user" || sessionClass.hasPrefix("user-") }
 }

@@ -17,7 +17,8 @@ struct SessionCommand: ParsableCommand {
       abstract: "Lists the sessions that phones opened on this computer.",
       discussion: """
         STATUS is the service's last word, as the background helper knows it; NEXT CHECK says when it asks again. \
-        sudo and su are not watched: their sessions end with the command.
+        sudo and su are not watched: their sessions end with the command. If phones are looked for by Bluetooth, a \
+        second list shows what is known of them.
         """)
 
     @OptionGroup var host: HostOptions
@@ -28,9 +29,10 @@ struct SessionCommand: ParsableCommand {
         let records = try RecordedSessions(host)
         let sessions = try records.all()
         if json {
-          Terminal.say(.array(sessions.map(\.json)))
+          Terminal.say(.array(sessions.map { $0.json(presence: records.presence) }))
         } else {
           TextTable(head: RecordedSession.head, rows: sessions.map(\.columns)).show(whenEmpty: "no sessions")
+          ListedPresence.show(records.presence)
         }
         records.warnWithoutHelper()
       }
@@ -68,6 +70,8 @@ struct RecordedSessions {
   let ledger: SessionLedger
   private let notes: WatchNotes
   let helperIsThere: Bool
+  /// What the helper knows of users' phones; nothing if it does not run.
+  let presence: [UserPresence]
 
   init(_ options: HostOptions) throws(Failure) {
     try requireRoot()
@@ -76,6 +80,7 @@ struct RecordedSessions {
     ledger = setup.ledger
     notes = setup.watchNotes
     helperIsThere = setup.helper.isThere
+    do { presence = helperIsThere ? try PresenceStates(run: setup.run).read() : [] } catch { throw .file(error) }
   }
 
   func warnWithoutHelper() {
@@ -152,8 +157,12 @@ struct RecordedSession {
     ].map { DisplayText.sanitized($0, limit: 64) }.map { $0.isEmpty ? "-" : $0 }
   }
 
-  var json: JSON {
-    .object([
+  var json: JSON { json(presence: []) }
+
+  /// - Parameter presence: of all users.
+  func json(presence: [UserPresence]) -> JSON {
+    let phones = presence.first { $0.user == record.user }
+    return .object([
       "id": .string(record.id), "user": .string(record.user.text), "service": .string(record.service),
       "remote_host": record.remoteHost.map { .string($0) }, "tty": record.tty.map { .string($0) },
       "logind_session": record.binding.map { .string($0.logindSession) },
@@ -162,6 +171,8 @@ struct RecordedSession {
       "next_check": isWatched ? .string(nextCheck) : .null,
       "unanswered_seconds": note?.unansweredSince.map { .integer(BootTime.seconds() - $0) },
       "remark": note.map { .string($0.remark) }, "ending": .bool(record.isReleased),
+      "presence": phones.map { .string($0.state.rawValue) },
+      "presence_since_seconds": phones.map { .integer(max(0, BootTime.seconds() - $0.since)) },
     ])
   }
 }

@@ -64,7 +64,7 @@ extension RecordedSessions {
     }
   }
 
-  private static func hostName() -> String? {
+  static func hostName() -> String? {
     var name = [CChar](repeating: 0, count: 256)
     // One place is left for the final zero, which gethostname leaves out of a name that is too long.
     guard gethostname(&name, name.count - 1) == 0 else { return nil }

@@ -68,7 +68,7 @@ struct SessionChange {
   var json: JSON { .object(["change": .string(word), "session": session.json]) }
 }
 
-private enum ClockTime {
+enum ClockTime {
   /// The local time, `17:04:09`.
   static func now() -> String {
     var time = time(nil)

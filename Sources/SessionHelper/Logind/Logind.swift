@@ -40,11 +40,30 @@ public enum LogindEvent: Sendable, Equatable {
   case reconnected
 }
 
+/// A session as logind's list has it: of any class, and perhaps closing.
+public struct ListedSession: Sendable, Equatable {
+  public let id: String
+  public let uid: UInt32
+  /// As the system spelled it when the session began; not checked.
+  public let user: String
+  /// Empty if the session has none.
+  public let seat: String
+
+  public init(id: String, uid: UInt32, user: String, seat: String) {
+    self.id = id
+    self.uid = uid
+    self.user = user
+    self.seat = seat
+  }
+}
+
 /// logind and the service manager, as the helper needs them. No call takes longer than 2 s.
 public protocol Logind: AnyObject {
   /// Says what happened since the last call. Takes up a lost connection again, with growing pauses. Never waits.
   func events() -> [LogindEvent]
   func session(_ id: String) -> SessionSight
+  /// All sessions, of everybody.
+  func listed() throws(LogindError) -> [ListedSession]
   /// Sessions that this user signed in to and that are not closing: no greeter, user manager or background job. One
   /// that cannot be looked at counts.
   func sessions(of uid: UInt32) throws(LogindError) -> [String]

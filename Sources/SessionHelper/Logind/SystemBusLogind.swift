@@ -67,16 +67,10 @@ public final class SystemBusLogind: Logind {
 
   public func sessions(of uid: UInt32) throws(LogindError) -> [String] {
     let end = end()
-    let reply = try link.call("ListSessions", on: .logind, [], until: end)
-    let all = reply.array(of: "(susso)") {
-      reply.inside("r", "susso") { () -> (id: String, uid: UInt32)? in
-        guard let id = reply.string(), let uid = reply.unsigned(), reply.skip("sso") else { return nil }
-        return (id, uid)
-      }
-    }
-    guard let all else { throw .refused("not a list of sessions") }
-    return all.filter { $0.uid == uid && isSignedIn($0.id, until: end) }.map(\.id)
+    return try listed(until: end).filter { $0.uid == uid && isSignedIn($0.id, until: end) }.map(\.id)
   }
+
+  public func listed() throws(LogindError) -> [ListedSession] { try listed(until: end()) }
 
   public func terminateSession(_ id: String) throws(LogindError) { try manage("TerminateSession", id) }
 
@@ -119,6 +113,20 @@ public final class SystemBusLogind: Logind {
       }
       return .there(session)
     } catch { return .unclear(error) }
+  }
+
+  private func listed(until end: MonotonicInstant) throws(LogindError) -> [ListedSession] {
+    let reply = try link.call("ListSessions", on: .logind, [], until: end)
+    let all = reply.array(of: "(susso)") {
+      reply.inside("r", "susso") { () -> ListedSession? in
+        guard let id = reply.string(), let uid = reply.unsigned(), let user = reply.string(),
+          let seat = reply.string(), reply.skip("o")
+        else { return nil }
+        return ListedSession(id: id, uid: uid, user: user, seat: seat)
+      }
+    }
+    guard let all else { throw .refused("not a list of sessions") }
+    return all
   }
 
   private func unknown(_ id: String) -> SessionSight {

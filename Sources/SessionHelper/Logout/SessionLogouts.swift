@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 
 /// The logouts under way: does what each ``SessionLogout`` says is next.
 ///
@@ -27,10 +28,15 @@ final class SessionLogouts {
 
   /// Begins to log a record's session out; does nothing if that has begun.
   func begin(_ record: SessionRecord, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
-    guard let binding = record.binding, !logouts.contains(where: { $0.session.id == record.id }) else { return }
+    guard let binding = record.binding else { return }
+    begin(LeavingSession(record, binding), cause, setup, now)
+  }
+
+  /// Begins to log a session out, with a record or without; does nothing if that has begun.
+  func begin(_ session: LeavingSession, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
+    guard !logouts.contains(where: { $0.session.id == session.id }) else { return }
     var logout = SessionLogout(
-      LeavingSession(record, binding), cause, line: "Signed out: \(cause.words(setup.policy)).",
-      onLinger: setup.onLinger, now: now)
+      session, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger, now: now)
     perform(&logout, now)
     logouts.append(logout)
   }
@@ -49,12 +55,17 @@ final class SessionLogouts {
   }
 
   /// Does not go on with a record's logout that was begun for one of these causes, unless logind has been told.
-  func callOff(_ id: String, _ causes: Set<Cause>) {
+  func callOff(_ id: String, _ causes: Set<Cause>) { callOff(causes) { $0.id == id } }
+
+  /// The same for all logouts of a user.
+  func callOff(_ user: UnixUsername, _ causes: Set<Cause>) { callOff(causes) { $0.user == user } }
+
+  private func callOff(_ causes: Set<Cause>, where matches: (LeavingSession) -> Bool) {
     logouts.removeAll { logout in
-      guard logout.session.id == id, let cause = logout.cause, causes.contains(cause), !logout.hasTerminated else {
+      guard matches(logout.session), let cause = logout.cause, causes.contains(cause), !logout.hasTerminated else {
         return false
       }
-      forget(id)
+      forget(logout.session.id)
       return true
     }
   }

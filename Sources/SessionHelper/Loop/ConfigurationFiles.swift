@@ -1,19 +1,10 @@
-import Glibc
 import HostState
 
 /// The files of the configuration, which is read again when one of them has changed.
 struct ConfigurationFiles {
-  private struct Stamp: Equatable {
-    let device: UInt
-    let inode: UInt
-    let size: Int
-    let seconds: Int
-    let nanoseconds: Int
-  }
-
   private let configuration: String
   private var authorities: String?
-  private var seen: [Stamp?]?
+  private var seen: [FileStamp?]?
 
   init(path: String) { configuration = path }
 
@@ -33,13 +24,9 @@ struct ConfigurationFiles {
     return now != seen
   }
 
-  private var stamps: [Stamp?] {
+  private var stamps: [FileStamp?] {
     [configuration, SetupPlace(configuration: configuration).credentials, authorities].map { path in
-      var found = stat()
-      guard let path, stat(path, &found) == 0 else { return nil }
-      return Stamp(
-        device: UInt(found.st_dev), inode: UInt(found.st_ino), size: Int(found.st_size),
-        seconds: found.st_ctim.tv_sec, nanoseconds: found.st_ctim.tv_nsec)
+      path.flatMap { FileStamp(path: $0) }
     }
   }
 }

@@ -21,7 +21,6 @@ public final class HelperLoop {
   private static let readTime: Int64 = 25
   /// Under the half of the unit's WatchdogSec; in ms.
   private static let aliveTime: Int64 = 10_000
-
   /// After a sleep of at least this time every session is asked about again; in ms.
   private static let leastSleep: Int64 = 1_000
 
@@ -33,6 +32,7 @@ public final class HelperLoop {
   private let processWatch = ProcessWatch()
   private let run: RunFolder
   private let presence: HelperPresence
+  private let phones: PresenceSupervisor
   private var files: ConfigurationFiles
   private var pipeline: WorkerPipeline?
   private var supervisor: Supervisor?
@@ -54,6 +54,7 @@ public final class HelperLoop {
     files = ConfigurationFiles(path: path)
     run = RunFolder(path: (try? Configuration(path: path))?.runFolder ?? Configuration().runFolder)
     presence = HelperPresence(run: run)
+    phones = PresenceSupervisor(configuration: path, run: run, logind: logind, seat: seat, log: log)
   }
 
   /// Runs until SIGTERM or SIGINT.
@@ -81,11 +82,15 @@ public final class HelperLoop {
   // MARK: One round
 
   private func turn(_ now: Int64) {
-    if hasSlept(now) { supervisor?.wokeUp(now) }
+    if hasSlept(now) {
+      supervisor?.wokeUp(now)
+      phones.wokeUp(now)
+    }
     if now >= nextLook { lookAtEverything(now) }
     takeNews(now)
+    nextTurn = phones.turn(at: now)
     if let supervisor {
-      nextTurn = supervisor.turn(at: now)
+      nextTurn = [nextTurn, supervisor.turn(at: now)].compactMap { $0 }.min()
       pipeline?.flush()
       if let processes = supervisor.changedProcesses() {
         for process in processWatch.watch(processes) {
@@ -119,6 +124,7 @@ public final class HelperLoop {
     let events = logind.events()
     complainOfBus(now)
     supervisor?.logindTold(events, at: now)
+    phones.logindTold(events, at: now)
     switch folderWatch.news() {
     case .all:
       nextLook = now
@@ -172,11 +178,11 @@ public final class HelperLoop {
   ) {
     self.pipeline?.stop()
     self.pipeline = pipeline
+    phones.adopt(setup, at: now)
     let service = PipelinedService(pipeline: pipeline, inquiry: inquiry)
     if let supervisor { return supervisor.adopt(setup, service, at: now) }
     let supervisor = Supervisor(
-      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
-      leaving: LeavingSessions(run: run),
+      setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(OpenSessions(state: state), origin: .current(), unixTime: { Int64(time(nil)) }),
       logind: logind, seat: seat, service: service, log: log)
     self.supervisor = supervisor
@@ -205,6 +211,7 @@ public final class HelperLoop {
     sources.listen(
       to: .worker, by: pipeline?.descriptor ?? -1,
       for: Int16(POLLIN | (pipeline?.wantsToSend == true ? POLLOUT : 0)))
+    sources.listen(to: .probe, by: phones.descriptor)
     guard sources.wait(milliseconds: timeToWait(BootTime.milliseconds())) else { return }
     if supervisor?.asksManyAtOnce == true, sources.news(of: .worker) == Int16(POLLIN) {
       let pause = min(nextRead - BootTime.milliseconds(), Self.readTime)

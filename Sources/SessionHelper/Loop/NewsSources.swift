@@ -3,7 +3,7 @@ import Glibc
 /// What the loop waits for, by name (poll(2)).
 struct NewsSources {
   enum Source: Int, CaseIterable {
-    case signals, recordFolder, processes, bus, worker
+    case signals, recordFolder, processes, bus, worker, probe
   }
 
   /// One for each source, in their order. poll(2) passes over a negative descriptor.

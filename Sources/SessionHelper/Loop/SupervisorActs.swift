@@ -65,12 +65,12 @@ extension Supervisor {
 }
 
 extension Cause {
-  /// Whether a session that will not lock is logged out for it. An outage does not count as an answer. An expiry depends on what the
-  /// session was told (``SessionRecord/endsAtExpiry``).
+  /// Whether a session that will not lock is logged out for it. An outage of the service or of Bluetooth does not count
+  /// as an answer. An expiry depends on what the session was told (``SessionRecord/endsAtExpiry``).
   var endsWithoutLock: Bool {
     switch self {
-    case .walkaway, .ended, .forgotten, .administrator: true
-    case .expired, .unreachable: false
+    case .walkaway, .ended, .forgotten, .administrator, .presence: true
+    case .expired, .unreachable, .presenceUnknown: false
     }
   }
 
@@ -83,6 +83,8 @@ extension Cause {
     case .expired: "the session's time is over"
     case .administrator: "an administrator ended the session"
     case .unreachable: "the sign-in service has not answered for \(policy.unreachableGrace / 60_000) min"
+    case .presence: "your phone is out of Bluetooth's reach"
+    case .presenceUnknown: "this computer could not look for your phone for too long"
     }
   }
 
@@ -95,6 +97,8 @@ extension Cause {
     case .expired: "expired; not watched any more"
     case .unreachable: "the service cannot be asked"
     case .administrator: "ended by an administrator"
+    case .presence: "the phone is out of Bluetooth's reach"
+    case .presenceUnknown: "the phone cannot be looked for"
     }
   }
 }

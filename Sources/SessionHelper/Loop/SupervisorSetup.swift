@@ -7,6 +7,10 @@ public struct SupervisorSetup {
   public let onLockFailure: Configuration.LockFailureAction
   public let onLinger: Configuration.LingerAction
   public let settings: ServiceSettings
+  /// Nil: no phone is looked for.
+  public let presence: PresencePolicy?
+  /// Whether pairings count only if somebody compared digits.
+  public let requiresAuthenticatedKeys: Bool
 
   public init(_ setup: HostSetup) throws(Misconfiguration) { try self.init(setup, setup.configuration) }
 
@@ -15,5 +19,7 @@ public struct SupervisorSetup {
     onLockFailure = configuration.onLockFailure
     onLinger = configuration.onLinger
     settings = try setup.serviceSettings()
+    presence = configuration.presence == .bluetooth ? PresencePolicy(configuration) : nil
+    requiresAuthenticatedKeys = configuration.presenceKey == .authenticated
   }
 }

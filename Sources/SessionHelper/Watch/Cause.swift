@@ -8,6 +8,10 @@ public enum Cause: String, Sendable, CaseIterable {
   /// The time that was asked for has run out.
   case expired
   case unreachable
+  /// The helper itself has found that the user's phones are gone.
+  case presence
+  /// The helper has known nothing of the user's phones for too long.
+  case presenceUnknown = "presence_unknown"
   /// An administrator has asked for it (`iampassctl session end`).
   case administrator
 }

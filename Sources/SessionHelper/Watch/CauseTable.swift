@@ -19,6 +19,8 @@ struct CauseTable: Sendable, Equatable {
     case .unreachable:
       let usual: Configuration.EndAction = isGraphicalAtSeat ? .lock : .ignore
       return action(policy.onUnreachable ?? usual, cause, withoutScreen: .leaveOpen(cause))
+    case .presence: return action(policy.onPresenceLeft, cause, withoutScreen: .leaveOpen(cause))
+    case .presenceUnknown: return action(policy.onPresenceUnknown, cause, withoutScreen: .leaveOpen(cause))
     }
   }
 

@@ -85,7 +85,7 @@ public struct SessionWatch: Sendable, Equatable {
   public var isOver: Bool {
     switch handled {
     case .ended, .forgotten, .expired: true
-    case .walkaway, .unreachable, .administrator, nil: false
+    case .walkaway, .unreachable, .administrator, .presence, .presenceUnknown, nil: false
     }
   }
 

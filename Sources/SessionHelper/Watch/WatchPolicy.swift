@@ -9,6 +9,8 @@ public struct WatchPolicy: Sendable, Equatable {
   /// Nil: locks graphical sessions at a local seat, ignores others.
   public var onUnreachable: Configuration.EndAction?
   public var unreachableGrace: Int64
+  public var onPresenceLeft: Configuration.EndAction
+  public var onPresenceUnknown: Configuration.EndAction
 
   public init(_ configuration: Configuration) {
     onWalkaway = configuration.onWalkaway
@@ -17,5 +19,7 @@ public struct WatchPolicy: Sendable, Equatable {
     onExpiry = configuration.onExpiry
     onUnreachable = configuration.onUnreachable
     unreachableGrace = configuration.unreachableGrace * 1_000
+    onPresenceLeft = configuration.onPresenceLeft
+    onPresenceUnknown = configuration.onPresenceUnknown
   }
 }

@@ -56,6 +56,9 @@ private func checkBounds(_ configuration: Configuration) {
   must((60...2_592_000).contains(configuration.sessionDuration), "a session's time out of bounds")
   must((0...86_400).contains(configuration.walkawayGrace), "a grace out of bounds")
   must((0...2_592_000).contains(configuration.unreachableGrace), "a grace out of bounds")
+  must((5...120).contains(configuration.presenceInterval), "an interval out of bounds")
+  must((0...3_600).contains(configuration.presenceGrace), "a grace out of bounds")
+  must((10...86_400).contains(configuration.presenceUnknownGrace), "a grace out of bounds")
   must((1...20).contains(configuration.maxRequests), "a limit out of bounds")
   must((60...86_400).contains(configuration.requestWindow), "a window out of bounds")
   must(!configuration.workerUser.contains { "/: \n".contains($0) }, "an invalid user name is accepted")
@@ -82,7 +85,12 @@ private func written(_ configuration: Configuration) -> String {
     "on_linger = \(configuration.onLinger.rawValue)", "max_requests = \(configuration.maxRequests)",
     "request_window = \(configuration.requestWindow)", "run_dir = \(configuration.runFolder)",
     "worker = \(configuration.worker)", "worker_user = \(configuration.workerUser)",
-    "state_dir = \(configuration.stateFolder)",
+    "state_dir = \(configuration.stateFolder)", "presence = \(configuration.presence.rawValue)",
+    "presence_interval = \(configuration.presenceInterval)s", "presence_grace = \(configuration.presenceGrace)",
+    "on_presence_left = \(configuration.onPresenceLeft.rawValue)",
+    "presence_unknown_grace = \(configuration.presenceUnknownGrace)s",
+    "on_presence_unknown = \(configuration.onPresenceUnknown.rawValue)",
+    "presence_key = \(configuration.presenceKey.rawValue)",
   ]
   if let server = configuration.server { lines.append("server = \(server)") }
   if let file = configuration.caFile { lines.append("ca_file=\(file)") }

@@ -78,6 +78,7 @@ class Plan:
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
         for release in ("12", "13"):
             self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")
+        self.add("machine-13", [TESTS / "Support/Machine/make-machine"], 1200, "light")
         self.unit_tests()
         self.add("load-check", lambda: [str(PROJECT / "pam/check-load"), self.built() + "/libpam_iampass.so"], 60, "light",
                  needs=("build",))  # fmt: skip
@@ -116,6 +117,9 @@ class Plan:
     def suites(self):
         for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging"):
             self.suite(folder, 1500)
+        # A virtual machine each, for which a processor works all the time.
+        self.add("machine/test_presence", self.python("Machine", ["test_presence"]), 900, "host", suite="machine",
+                 needs=("build", "machine-13"), read=read_unittest)  # fmt: skip
         for name in FIREFOX:
             module = "test_" + name.partition(".")[0]
             job = self.python("Browser", [module], *([f"test_{name}"] if "." in name else []))
@@ -137,7 +141,7 @@ class Plan:
 
 
 #: Suites that --quick leaves out: they need booted hosts, or builds of their own.
-SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
+SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "machine", "machine-13", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
 
 
 def closure(jobs, chosen):

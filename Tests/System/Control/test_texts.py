@@ -15,7 +15,9 @@ COMPLETION = os.path.join(HERE, "../../../packaging/bash-completion")
 VERBS = [
     (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
-    ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"), ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
+    ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"),
+    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
+    ("presence",), ("presence", "list"), ("presence", "use"), ("presence", "remove"), ("presence", "test"),
 ]  # fmt: skip
 
 

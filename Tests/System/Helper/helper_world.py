@@ -19,9 +19,17 @@ SESSION_SECRET = "Canary-session-secret-0x"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 ACTIVE = reply(200, b'{"session_status":"active","authenticated":true}')
 DONE = reply(200, b'{"status":true}')
-#: In its own mount namespace the helper sees these as logind's files.
+#: In its own mount namespace the helper sees folders of the world as logind's files, the probe's socket and BlueZ's bonds.
 IN_A_NAMESPACE = """
-mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/sessions && mount --bind "$1" /run/systemd/sessions && shift && exec "$@"
+set -e
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /var/lib
+mkdir -p /run/systemd/sessions /run/iampass-presence /var/lib/bluetooth
+mount --bind "$1/logind" /run/systemd/sessions
+mount --bind "$1/probe" /run/iampass-presence
+mount --bind "$1/bonds" /var/lib/bluetooth
+shift
+exec "$@"
 """
 
 
@@ -30,7 +38,8 @@ class HelperWorld(World):
 
     def __init__(self):
         super().__init__()
-        os.makedirs(self.path("logind"))
+        for folder in ("logind", "probe", "bonds"):
+            os.makedirs(self.path(folder))
         self.bus = ScriptedBus(self.path("bus"))
         self.leader = subprocess.Popen(["sleep", "100000"])
         self.write("credentials", f"application_id = application\napplication_secret = {APPLICATION_SECRET}\n")
@@ -66,11 +75,18 @@ class HelperWorld(World):
         os.rename(self.path("run", identity), self.path("run/sessions", identity))
         return session
 
+    def sit(self, session, seat="seat0", remote=0, kind="wayland"):
+        """A session that a password opened: no record tells of it."""
+        pathlib.Path(self.path("logind", session)).write_text(
+            f"UID=1\nUSER=daemon\nACTIVE=1\nSTATE=active\nREMOTE={remote}\nTYPE={kind}\nCLASS=user\nSEAT={seat}\n"
+            f"SCOPE=session-{session}.scope\nLEADER={self.leader.pid}\n")
+        self.bus.sessions[session] = (1, "daemon", seat)
+
     def helper_words(self):
         """What becomes a helper, by exec alone."""
         return [
             "env", "DBUS_SYSTEM_BUS_ADDRESS=" + self.bus.address, "unshare", "--mount", "--propagation", "private",
-            "sh", "-c", IN_A_NAMESPACE, "sh", self.path("logind"), program("iampass-helper"),
+            "sh", "-c", IN_A_NAMESPACE, "sh", self.folder, program("iampass-helper"),
             "--config", self.path("iampass.conf")]
 
     def start_helper(self):

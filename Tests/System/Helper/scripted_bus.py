@@ -7,17 +7,19 @@ import struct
 import threading
 
 METHOD_CALL, METHOD_RETURN, ERROR = 1, 2, 3
-MEMBER, ERROR_NAME, REPLY_SERIAL, SENDER, SIGNATURE = 3, 4, 5, 7, 8
+PATH, MEMBER, ERROR_NAME, REPLY_SERIAL, SENDER, SIGNATURE = 1, 3, 4, 5, 7, 8
 NO_SUCH_SESSION = "org.freedesktop.login1.NoSuchSession"
 #: Methods that change nothing.
 QUESTIONS = {"Hello", "AddMatch", "RemoveMatch", "GetSession", "GetAll", "Get", "ListSessions", "GetNameOwner"}
 
 
 class ScriptedBus:
-    """`orders`: the calls that would have done something, as (method, first argument)."""
+    """`orders`: the calls that would have done something, as (method, first argument). `sessions`: those that are listed,
+    as (uid, user, seat) by their id; a listed session that was told to lock says that it has."""
 
     def __init__(self, path):
         self.orders = []
+        self.sessions = {}
         self.address = "unix:path=" + path
         self._connections = []
         with contextlib.suppress(FileNotFoundError):
@@ -55,7 +57,7 @@ class ScriptedBus:
         except OSError:
             pass
 
-    def _answer(self, serial, kind, its_serial, member, argument):
+    def _answer(self, serial, kind, its_serial, member, argument, path):
         if kind != METHOD_CALL:
             return b""
         if member not in QUESTIONS:
@@ -63,10 +65,24 @@ class ScriptedBus:
         if member == "Hello":
             return made(METHOD_RETURN, serial, its_serial, "s", text(":1.1"))
         if member == "ListSessions":
-            return made(METHOD_RETURN, serial, its_serial, "a(susso)", struct.pack("<II", 0, 0))
+            return made(METHOD_RETURN, serial, its_serial, "a(susso)", self._listed())
+        if member == "GetSession" and argument in self.sessions:
+            return made(METHOD_RETURN, serial, its_serial, "o", text(f"/session/{argument}"))
+        if member == "Get" and path.startswith("/session/"):
+            is_locked = ("LockSession", path.removeprefix("/session/")) in self.orders
+            return made(METHOD_RETURN, serial, its_serial, "v", b"\1b\0\0" + struct.pack("<I", is_locked))
         if member in ("GetSession", "GetAll", "Get"):
             return made(ERROR, serial, its_serial, "s", text("unknown"), NO_SUCH_SESSION)
         return made(METHOD_RETURN, serial, its_serial)
+
+    def _listed(self):
+        data = b""
+        for session, (uid, user, seat) in list(self.sessions.items()):
+            data += bytes(-len(data) % 8)
+            for value in (session, uid, user, seat, f"/session/{session}"):
+                data += bytes(-len(data) % 4) + (struct.pack("<I", value) if isinstance(value, int) else text(value))
+        # Structures begin at a multiple of 8, and the length does not count what comes before them.
+        return struct.pack("<II", len(data), 0) + data
 
 
 def greet(connection, reader):
@@ -84,7 +100,8 @@ def greet(connection, reader):
 
 
 def read_message(reader):
-    """(kind, serial, member, first argument where that is a text), little-endian as sd-bus writes here; None at the end."""
+    """(kind, serial, member, first argument where that is a text, path), little-endian as sd-bus writes here; None at the
+    end."""
     fixed = reader.read(16)
     if len(fixed) < 16:
         return None
@@ -94,7 +111,7 @@ def read_message(reader):
     body = reader.read(body_length)
     found = dict(read_fields(fields, fields_length))
     argument = read_text(body, 0)[0] if found.get(SIGNATURE, "").startswith("s") else None
-    return kind, serial, found.get(MEMBER, ""), argument
+    return kind, serial, found.get(MEMBER, ""), argument, found.get(PATH, "")
 
 
 def read_fields(data, end):

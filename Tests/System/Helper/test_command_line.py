@@ -17,6 +17,20 @@ class Words(unittest.TestCase):
                 [*IN_A_NAMESPACE, program("iampass-helper"), "--config", path], capture_output=True, text=True, timeout=30)
             self.assertEqual((done.returncode, done.stderr), (USAGE, "<3>--config takes an absolute path\n"), path)
 
+    def test_the_probe_takes_no_root_and_needs_systemds_socket(self):
+        for user, message in (
+            ("0", "the probe does not run as root; systemctl start iampass-presence.socket"),
+            ("65534", "the probe has no socket; systemctl start iampass-presence.socket"),
+        ):
+            words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", program("iampass-helper"), "--probe"]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+            self.assertEqual((done.returncode, done.stderr), (USAGE, f"<3>{message}\n"))
+
+    def test_the_probe_takes_no_other_word(self):
+        done = subprocess.run(
+            [*IN_A_NAMESPACE, program("iampass-helper"), "--probe", "--config"], capture_output=True, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stderr), (USAGE, "<3>unknown argument --probe; see iampass-helper --help\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

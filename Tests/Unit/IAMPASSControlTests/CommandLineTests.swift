@@ -14,6 +14,8 @@ import Testing
     "enable --services sudo,sshd --sshd",
     "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test alice",
     "phone list", "phone list --json alice", "phone trust alice", "phone forget alice --phone 01",
+    "presence list --all --json", "presence use A4:C3:F0:11:22:33 --user alice", "presence remove A4:C3:F0:11:22:33",
+    "presence test", "presence test A4:C3:F0:11:22:33 --count 3",
   ])
   func whatTheManualShowsIsTaken(words: String) { #expect(isTaken(words)) }
 
@@ -22,6 +24,7 @@ import Testing
     "enable --trial soon", "enable --services", "enable --services ,", "enable --services sudo,../shadow",
     "enable --services .sudo.swp", "nothing", "login-test", "user add", "session end",
     "phone trust", "phone forget", "phone trust alice bob", "phone list alice bob",
+    "presence use A4:C3:F0:11:22:33", "presence use --user alice", "presence remove", "presence test --count 0",
   ])
   func whatCannotBeMeantIsRefused(words: String) { #expect(!isTaken(words)) }
 

@@ -158,6 +158,21 @@ final class OfficeLogind: Logind {
     return sessions[id].map { .there($0) } ?? (forgotten.contains(id) ? .unclear(.forgotten(id)) : .gone)
   }
 
+  /// Users' names by uid, for the list.
+  var names: [UInt32: String] = [1_000: "alice", 1_001: "bob"]
+  /// How many more lists fail.
+  var refusesToList = 0
+
+  func listed() throws(LogindError) -> [ListedSession] {
+    guard refusesToList == 0 else {
+      refusesToList -= 1
+      throw .notReached("no bus")
+    }
+    return sessions.values.sorted { $0.id < $1.id }.map {
+      ListedSession(id: $0.id, uid: $0.uid, user: names[$0.uid] ?? "", seat: $0.seat)
+    }
+  }
+
   func sessions(of uid: UInt32) throws(LogindError) -> [String] {
     sessions.values.filter { $0.uid == uid }.map(\.id)
   }

@@ -45,6 +45,7 @@ private final class SeenLogind: Logind {
 
   func events() -> [LogindEvent] { [] }
   func session(_ id: String) -> SessionSight { .unclear(.noSuchObject) }
+  func listed() throws(LogindError) -> [ListedSession] { [] }
   func terminateSession(_ id: String) throws(LogindError) { throw .noSuchObject }
   func lockSession(_ id: String) throws(LogindError) { throw .noSuchObject }
   func lockedHint(_ id: String) throws(LogindError) -> Bool { throw .noSuchObject }

@@ -1,0 +1,77 @@
+import Glibc
+import HostSystem
+import IAMPASSProtocol
+
+/// What is concluded from the looks for one user's phones.
+public struct UserPresence: Sendable, Equatable {
+  public enum State: String, Sendable, CaseIterable {
+    /// No phone has answered yet: nothing is concluded from silence.
+    case unarmed
+    case armed
+    /// The phones were missed, or nothing is known of them.
+    case doubtful
+    /// The user has left.
+    case left
+    /// Nothing has been known for too long.
+    case blind
+  }
+
+  public let user: UnixUsername
+  public let state: State
+  /// Seconds after boot.
+  public let since: Int64
+
+  public init(user: UnixUsername, state: State, since: Int64) {
+    self.user = user
+    self.state = state
+    self.since = since
+  }
+}
+
+/// `/run/iampass/presence`: the users whose phones are looked for. The helper writes it for its next start and for
+/// `iampassctl session list`.
+public struct PresenceStates: Sendable {
+  private static let version: Int64 = 1
+  /// In bytes: names and words of ``BoundPhones/greatestCount`` users.
+  private static let greatestSize = 16 * 1024
+  /// Seconds after boot that can be: no sum of them overflows.
+  private static let times: ClosedRange<Int64> = 0...(1 << 40)
+
+  public let path: String
+
+  public init(run: RunFolder) { path = run.path + "/presence" }
+
+  /// Nobody if the file is missing, or is of another version.
+  public func read() throws(FileError) -> [UserPresence] {
+    let bytes: [UInt8]
+    do { bytes = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestSize) } catch {
+      if error.code == .missing { return [] }
+      throw error
+    }
+    return Self.users(bytes) ?? []
+  }
+
+  public func write(_ users: [UserPresence]) throws(FileError) {
+    let rows: [JSON] = users.map {
+      .object(["user": .string($0.user.text), "state": .string($0.state.rawValue), "since": .integer($0.since)])
+    }
+    let json = JSON.object(["version": .integer(Self.version), "users": .array(rows)])
+    try AtomicFile.write(json.encoded(), to: path, mode: 0o644)
+  }
+
+  /// Nil for bytes that are not this version's.
+  static func users(_ bytes: [UInt8]) -> [UserPresence]? {
+    guard let json = try? JSON(parsing: bytes), json["version"]?.integer == version, let rows = json["users"]?.array
+    else { return nil }
+    let users = rows.compactMap(user)
+    return users.count == rows.count ? users : nil
+  }
+
+  private static func user(_ json: JSON) -> UserPresence? {
+    guard let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),
+      let state = json["state"]?.string.flatMap(UserPresence.State.init(rawValue:)),
+      let since = json["since"]?.integer, times.contains(since)
+    else { return nil }
+    return UserPresence(user: user, state: state, since: since)
+  }
+}

@@ -1,0 +1,79 @@
+/// What the probe is asked: one look for one phone. On the wire one packet, `ADAPTER PHONE LEVEL`.
+public struct ProbeRequest: Sendable, Equatable {
+  /// How well the link must be secured (Bluetooth Core, Vol 3, Part C, 5.2.2.8).
+  public enum Level: String, Sendable, CaseIterable {
+    /// Encrypted with a key of any pairing.
+    case medium
+    /// Encrypted with a key of a pairing in which somebody compared digits.
+    case high
+
+    /// `BT_SECURITY_MEDIUM` and `BT_SECURITY_HIGH`.
+    public var number: UInt8 { self == .medium ? 2 : 3 }
+  }
+
+  /// Where the probe listens, in a folder of root's.
+  public static let socket = "/run/iampass-presence/socket"
+
+  public var adapter: BluetoothAddress
+  public var phone: BluetoothAddress
+  public var level: Level
+
+  public init(adapter: BluetoothAddress, phone: BluetoothAddress, level: Level) {
+    self.adapter = adapter
+    self.phone = phone
+    self.level = level
+  }
+
+  public var bytes: [UInt8] { Array("\(adapter) \(phone) \(level.rawValue)".utf8) }
+
+  /// Nil if the packet is anything else.
+  public init?(bytes: [UInt8]) {
+    guard let words = PacketWords.read(bytes, count: 3), let adapter = BluetoothAddress(words[0]),
+      let phone = BluetoothAddress(words[1]), let level = Level(rawValue: words[2])
+    else { return nil }
+    self.init(adapter: adapter, phone: phone, level: level)
+  }
+}
+
+/// What the probe answers: what it found and how long it looked. On the wire one packet, `PHONE ANSWER MILLISECONDS`.
+public struct ProbeReply: Sendable, Equatable {
+  /// An answer about another phone than the one asked for is worth nothing.
+  public var phone: BluetoothAddress
+  public var answer: ProbeAnswer
+  /// From 0 to ``greatestTime``.
+  public var milliseconds: Int64
+
+  /// One minute. A look ends by itself long before.
+  public static let greatestTime: Int64 = 60_000
+
+  public init(phone: BluetoothAddress, answer: ProbeAnswer, milliseconds: Int64) {
+    self.phone = phone
+    self.answer = answer
+    self.milliseconds = min(max(0, milliseconds), Self.greatestTime)
+  }
+
+  public var bytes: [UInt8] { Array("\(phone) \(answer.word) \(milliseconds)".utf8) }
+
+  /// Nil if the packet is anything else.
+  public init?(bytes: [UInt8]) {
+    guard let words = PacketWords.read(bytes, count: 3), let phone = BluetoothAddress(words[0]),
+      let answer = ProbeAnswer(word: words[1]), let milliseconds = Int64(words[2]), "\(milliseconds)" == words[2],
+      (0...Self.greatestTime).contains(milliseconds)
+    else { return nil }
+    self.init(phone: phone, answer: answer, milliseconds: milliseconds)
+  }
+}
+
+/// A packet of a few words.
+public enum PacketWords {
+  /// Bytes. A longer packet is refused as a whole.
+  public static let greatest = 128
+
+  static func read(_ bytes: [UInt8], count: Int) -> [String]? {
+    guard bytes.count <= greatest, bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
+    let words = bytes.split(separator: 0x20, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    return words.count == count ? words : nil
+  }
+}

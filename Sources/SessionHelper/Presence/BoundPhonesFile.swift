@@ -1,0 +1,28 @@
+import Glibc
+import HostState
+
+/// The file of bound phones, which is read again when it has changed. One that cannot be used leaves the former in force.
+struct BoundPhonesFile {
+  private let path: String
+  private var phones: [BoundPhone] = []
+  /// Of the file that was read last; nil before the first time, and if the file must be read again.
+  private var seen: FileStamp??
+  private var complaint = ""
+
+  init(path: String) { self.path = path }
+
+  mutating func current(_ log: any HelperLog) -> [BoundPhone] {
+    let now = FileStamp(path: path)
+    guard seen != .some(now) else { return phones }
+    do throws(BoundPhonesError) {
+      phones = try BoundPhones(path: path).phones
+      seen = .some(now)
+      complaint = ""
+    } catch {
+      let explanation = error.explanation(path: path)
+      if explanation != complaint { log.write(LOG_ERR, "bound phones stay as they were: \(explanation)") }
+      complaint = explanation
+    }
+    return phones
+  }
+}

@@ -1,0 +1,220 @@
+import Glibc
+import HostState
+import HostSystem
+import PresenceLink
+
+/// Looks for the phones of users who sit at this computer, has ``PresenceWatch`` decide, and acts on their sessions.
+///
+/// It opens and unlocks nothing, tells the service nothing, and calls off nothing that the ``Supervisor`` has begun.
+/// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot, suspended or not.
+public final class PresenceSupervisor {
+  /// Between two looks at who sits here, and at the file of bound phones, in ms.
+  private static let seatTime: Int64 = 10_000
+
+  private let logind: any Logind
+  private let probe: any PhoneProbe
+  private let log: any HelperLog
+  private let states: PresenceStates
+  private let bonds: PhoneBonds
+  private let looks: PhoneLooks
+  private let acts: SeatActs
+  private var file: BoundPhonesFile
+  private var setup: SupervisorSetup?
+  private var users: [WatchedUser] = []
+  /// What the helper before this one has left; empty once it was taken up.
+  private var former: [UserPresence]
+  private var written: [UserPresence]
+  private var nextSeats: Int64 = 0
+
+  /// - Parameters:
+  ///   - phones: path of the file of bound phones.
+  ///   - bond: the bond that BlueZ has with a phone; nil if there is none.
+  public init(
+    phones: String, run: RunFolder, logind: any Logind, seat: any Seat, probe: any PhoneProbe, log: any HelperLog,
+    bond: @escaping (BoundPhone) throws(FileError) -> BondedDevice?
+  ) {
+    self.logind = logind
+    self.probe = probe
+    self.log = log
+    states = PresenceStates(run: run)
+    bonds = PhoneBonds(log: log, read: bond)
+    looks = PhoneLooks(probe: probe, bonds: bonds)
+    acts = SeatActs(leaving: LeavingSessions(run: run), logind: logind, seat: seat, log: log)
+    file = BoundPhonesFile(path: phones)
+    do throws(FileError) { former = try states.read() } catch {
+      log.write(LOG_WARNING, "phones must answer once again: \(error.explanation)")
+      former = []
+    }
+    written = former
+  }
+
+  /// With the probe, and with what BlueZ has written down.
+  ///
+  /// - Parameter configuration: its path; the bound phones stand beside it.
+  convenience init(
+    configuration: String, run: RunFolder, logind: any Logind, seat: any Seat, log: any HelperLog
+  ) {
+    self.init(
+      phones: SetupPlace(configuration: configuration).presence, run: run, logind: logind, seat: seat,
+      probe: ProbeSocket(), log: log
+    ) { (phone) throws(FileError) in try BondedDevice.read(adapter: phone.adapter, address: phone.phone) }
+  }
+
+  /// Readable once the probe has answered; negative if no answer is awaited.
+  public var descriptor: Int32 { probe.descriptor }
+
+  /// Goes on with a changed configuration. What was begun goes on.
+  func adopt(_ setup: SupervisorSetup, at now: Int64) {
+    let before = self.setup?.presence
+    self.setup = setup
+    acts.setup = setup
+    bonds.requiresAuthenticatedKeys = setup.requiresAuthenticatedKeys
+    nextSeats = now
+    guard let policy = setup.presence, policy != before else { return }
+    for user in users { user.watch = PresenceWatch(policy: policy, isArmed: user.watch.isArmed) }
+  }
+
+  /// News of logind.
+  public func logindTold(_ events: [LogindEvent], at now: Int64) {
+    for event in events {
+      switch event {
+      case .sessionRemoved(let session):
+        acts.sessionRemoved(session, now)
+        nextSeats = now
+      case .preparesForSleep(true): break
+      case .preparesForSleep(false): wokeUp(now)
+      case .reconnected: nextSeats = now
+      }
+    }
+  }
+
+  /// The machine slept: what was counted before says nothing about now.
+  public func wokeUp(_ now: Int64) {
+    looks.startOver()
+    for user in users {
+      user.watch.resume()
+      user.isLooking = false
+      user.nextLook = now
+    }
+  }
+
+  /// Does what is due.
+  ///
+  /// - Returns: when the next thing is due; nil if only news would bring any.
+  public func turn(at now: Int64) -> Int64? {
+    guard let setup else { return nil }
+    if let policy = setup.presence {
+      if nextSeats <= now { lookAround(policy, now) }
+      look(now)
+    } else {
+      stopLooking()
+    }
+    acts.turn(now)
+    writeStates(now)
+    let own = setup.presence == nil ? [] : [nextSeats] + users.filter { !$0.isLooking }.map(\.nextLook)
+    return (own + [looks.due, acts.due].compactMap { $0 }).min()
+  }
+
+  // MARK: Who sits here
+
+  private func lookAround(_ policy: PresencePolicy, _ now: Int64) {
+    nextSeats = now + Self.seatTime
+    let phones = Dictionary(grouping: file.current(log), by: \.user)
+    let seated: Set<UnixUsername>
+    do throws(LogindError) {
+      seated = phones.isEmpty ? [] : Set(try SeatSessions.of(Set(phones.keys), logind).keys)
+    } catch {
+      // Whoever sat here before still does, as far as anybody knows.
+      return
+    }
+    for user in users where !seated.contains(user.user) || phones[user.user] != user.phones { drop(user) }
+    for (name, phones) in phones where seated.contains(name) && !users.contains(where: { $0.user == name }) {
+      add(name, phones, policy, now)
+    }
+    former = []
+    if users.isEmpty { probe.rest() }
+  }
+
+  private func add(_ name: UnixUsername, _ phones: [BoundPhone], _ policy: PresencePolicy, _ now: Int64) {
+    let before = former.first { $0.user == name }
+    let wasArmed = before?.state == .armed || before?.state == .doubtful
+    users.append(
+      WatchedUser(
+        name, phones, PresenceWatch(policy: policy, isArmed: wasArmed),
+        since: wasArmed ? before.map { $0.since * 1_000 } ?? now : now, now: now))
+    users.sort { $0.user.text < $1.user.text }
+  }
+
+  private func drop(_ user: WatchedUser) {
+    looks.forget(user.user)
+    acts.callOff(user.user)
+    users.removeAll { $0 === user }
+  }
+
+  private func stopLooking() {
+    former = []
+    guard !users.isEmpty else { return }
+    for user in users { drop(user) }
+    looks.startOver()
+  }
+
+  // MARK: Looking and concluding
+
+  private func look(_ now: Int64) {
+    for user in users where !user.isLooking && user.nextLook <= now {
+      user.isLooking = true
+      looks.begin(user.user, user.phones)
+    }
+    for found in looks.turn(at: now) {
+      guard let user = users.first(where: { $0.user == found.user }) else { continue }
+      take(found, user, now)
+    }
+  }
+
+  private func take(_ found: PhoneLooks.Found, _ user: WatchedUser, _ now: Int64) {
+    let before = user.watch.phase
+    let events = user.watch.look(found.answers, ended: now)
+    user.isLooking = false
+    user.nextLook = user.watch.nextLook(began: found.began, ended: now)
+    for event in events { carryOut(event, user, before, now) }
+  }
+
+  private func carryOut(_ event: PresenceEvent, _ user: WatchedUser, _ before: PresenceWatch.Phase, _ now: Int64) {
+    switch event {
+    case .found:
+      acts.callOff(user.user)
+      say(before == .doubtful ? LOG_DEBUG : LOG_NOTICE, "armed", user)
+    case .doubted: say(LOG_DEBUG, "doubtful", user)
+    case .warned(let milliseconds): acts.warn(user.user, of: .presence, milliseconds: milliseconds)
+    case .warnedOfBlindness(let milliseconds): acts.warn(user.user, of: .presenceUnknown, milliseconds: milliseconds)
+    case .left:
+      say(LOG_NOTICE, "left", user)
+      acts.begin(user.user, .presence, now)
+    case .blinded:
+      say(LOG_WARNING, "blind", user)
+      acts.begin(user.user, .presenceUnknown, now)
+    }
+  }
+
+  private func say(_ priority: Int32, _ state: String, _ user: WatchedUser) {
+    let last = user.watch.last.map { ", the last look found: \($0.description)" } ?? ""
+    log.write(priority, "presence \(LogField.text("user", user.user.text)): \(state)\(last)")
+  }
+
+  // MARK: What others read
+
+  /// A lock that is under way is not written down as done: the next helper counts again if this one ends before.
+  private func writeStates(_ now: Int64) {
+    for user in users { user.datePhase(now) }
+    let current = users.map { user in
+      UserPresence(
+        user: user.user, state: acts.isBusy(user.user) ? .doubtful : .init(user.watch.phase), since: user.since / 1_000)
+    }
+    // Until it was seen who sits here, the former states stand.
+    guard former.isEmpty, current != written else { return }
+    written = current
+    do throws(FileError) { try states.write(current) } catch {
+      log.write(LOG_WARNING, "presence is not noted: \(error.explanation)")
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import HostState
+import PresenceLink
+
+/// What the configuration says of phones that are looked for by Bluetooth. Times are milliseconds.
+public struct PresencePolicy: Sendable, Equatable {
+  /// From one look to the next while the phone answers.
+  public var interval: Int64
+  /// How long misses last before the user counts as gone.
+  public var grace: Int64
+  /// How long nothing may be known before the user counts as out of sight.
+  public var unknownGrace: Int64
+
+  public init(interval: Int64, grace: Int64, unknownGrace: Int64) {
+    self.interval = interval
+    self.grace = grace
+    self.unknownGrace = unknownGrace
+  }
+
+  init(_ configuration: Configuration) {
+    self.init(
+      interval: configuration.presenceInterval * 1_000, grace: configuration.presenceGrace * 1_000,
+      unknownGrace: configuration.presenceUnknownGrace * 1_000)
+  }
+}
+
+/// What has become of a user, by their phones.
+public enum PresenceEvent: Sendable, Equatable {
+  /// The phone was found for the first time, or again.
+  case found
+  /// It was missed; nobody counts as gone yet.
+  case doubted
+  /// The user counts as gone in so many milliseconds, unless their phone answers.
+  case warned(milliseconds: Int64)
+  /// The user counts as out of sight in so many milliseconds, unless something is known of their phone.
+  case warnedOfBlindness(milliseconds: Int64)
+  /// The user has left.
+  case left
+  /// Nothing has been known of the phone for too long.
+  case blinded
+}
+
+/// Whether a user is near their phone: decides by what the looks have found, and does nothing by itself.
+///
+/// All times are milliseconds after boot, suspended or not. The time since the phone last answered is booked either as
+/// missed or as unknown, so that a phone that is missed and a Bluetooth that fails in turn end in one or the other.
+public struct PresenceWatch: Sendable, Equatable {
+  /// Fewer misses never end in ``PresenceEvent/left``.
+  public static let leastMisses = 3
+  /// From one look's begin to the next while there is doubt.
+  public static let doubtfulInterval: Int64 = 5_000
+  /// The longest time between the ends of two looks that is booked. After a longer one the machine slept or stood still,
+  /// and what was counted before it is counted again from the start. Looks for ``BoundPhones/greatestCount`` phones, one
+  /// after the other and each as long as the probe's limit of 8 s, fit in.
+  static let greatestGap: Int64 = 150_000
+  /// How long before the end a warning comes.
+  static let warningTime: Int64 = 10_000
+
+  public enum Phase: Sendable, Equatable {
+    /// The phone has not answered yet: nothing is concluded from its silence.
+    case unarmed
+    case armed
+    /// The phone was missed, or nothing is known of it.
+    case doubtful
+    /// The user has left, and their phone has not answered since.
+    case left
+    /// Nothing is known for too long.
+    case blind
+  }
+
+  public let policy: PresencePolicy
+  public private(set) var phase: Phase
+  /// The last look's answer, for people to read.
+  public private(set) var last: ProbeAnswer?
+  private var lastEnd: Int64?
+  private var misses = 0
+  private var missedTime: Int64 = 0
+  private var unknownTime: Int64 = 0
+  private var hasWarned = false
+  private var hasWarnedOfBlindness = false
+
+  /// - Parameter isArmed: what was known before a restart of the helper. Only this is kept: doubt is counted again.
+  public init(policy: PresencePolicy, isArmed: Bool = false) {
+    self.policy = policy
+    phase = isArmed ? .armed : .unarmed
+  }
+
+  /// Whether a restart must know that the phone had answered.
+  public var isArmed: Bool { phase == .armed || phase == .doubtful }
+
+  /// When the next look begins, if the last one began and ended then.
+  public func nextLook(began: Int64, ended: Int64) -> Int64 {
+    let pause = phase == .doubtful ? Self.doubtfulInterval : policy.interval
+    return max(began + pause, ended)
+  }
+
+  /// A look at all phones of the user has ended.
+  ///
+  /// - Parameter answers: one for each phone that was looked for; at least one.
+  public mutating func look(_ answers: [ProbeAnswer], ended now: Int64) -> [PresenceEvent] {
+    let answer = Self.verdict(answers)
+    defer {
+      last = answer
+      lastEnd = now
+    }
+    if answer == .near { return find() }
+    guard phase != .unarmed else { return [] }
+    book(answer, now: now)
+    return conclude()
+  }
+
+  /// One phone that is near is enough. A phone of which nothing is known may be in the user's pocket.
+  static func verdict(_ answers: [ProbeAnswer]) -> ProbeAnswer {
+    if answers.contains(.near) { return .near }
+    for answer in answers { if case .unknown = answer { return answer } }
+    return answers.first ?? .unknown("no-phone")
+  }
+
+  private mutating func find() -> [PresenceEvent] {
+    let isNews = phase != .armed
+    phase = .armed
+    recount()
+    return isNews ? [.found] : []
+  }
+
+  private mutating func recount() {
+    (misses, missedTime, unknownTime) = (0, 0, 0)
+    (hasWarned, hasWarnedOfBlindness) = (false, false)
+  }
+
+  /// Books the time since the last look.
+  private mutating func book(_ answer: ProbeAnswer, now: Int64) {
+    let gap = lastEnd.map { now - $0 } ?? 0
+    if !(0...Self.greatestGap).contains(gap) { resume() }
+    switch (last.map(Evidence.init), Evidence(answer)) {
+    case (.miss, .miss): missedTime += gap
+    case (.unknown, _), (.miss, .unknown): unknownTime += gap
+    // From the end of the first look on that has not found the phone: it may have been near until then.
+    case (.near, _), (nil, _), (_, .near): break
+    }
+    if Evidence(answer) == .miss { misses += 1 }
+  }
+
+  private mutating func conclude() -> [PresenceEvent] {
+    guard phase != .left else { return [] }
+    if misses >= Self.leastMisses, missedTime >= policy.grace {
+      phase = .left
+      return [.left]
+    }
+    guard phase != .blind else { return [] }
+    if unknownTime >= policy.unknownGrace {
+      phase = .blind
+      return [.blinded]
+    }
+    var events: [PresenceEvent] = phase == .armed ? [.doubted] : []
+    phase = .doubtful
+    let remaining = policy.grace - missedTime
+    if !hasWarned, misses > 0, remaining <= Self.warningTime {
+      hasWarned = true
+      events.append(.warned(milliseconds: max(0, remaining)))
+    }
+    let sight = policy.unknownGrace - unknownTime
+    if !hasWarnedOfBlindness, sight <= Self.warningTime {
+      hasWarnedOfBlindness = true
+      events.append(.warnedOfBlindness(milliseconds: sight))
+    }
+    return events
+  }
+
+  /// The machine slept, or whoever looks stood still: what was counted says nothing about now.
+  public mutating func resume() {
+    recount()
+    (last, lastEnd) = (nil, nil)
+    if phase == .doubtful { phase = .armed }
+  }
+
+  /// What an answer is worth.
+  private enum Evidence {
+    case near, miss, unknown
+
+    init(_ answer: ProbeAnswer) {
+      switch answer {
+      case .near: self = .near
+      case .silent, .impostor: self = .miss
+      case .unknown: self = .unknown
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import HostState
+import HostSystem
+
+/// A user at a seat whose phones are looked for. Times are milliseconds after boot.
+final class WatchedUser {
+  let user: UnixUsername
+  /// At least one.
+  let phones: [BoundPhone]
+  var watch: PresenceWatch { didSet { if watch.phase != oldValue.phase { hasNewPhase = true } } }
+  /// Since when the phase is what it is.
+  private(set) var since: Int64
+  /// When the next round of looks begins.
+  var nextLook: Int64
+  var isLooking = false
+  private var hasNewPhase = false
+
+  init(_ user: UnixUsername, _ phones: [BoundPhone], _ watch: PresenceWatch, since: Int64, now: Int64) {
+    self.user = user
+    self.phones = phones
+    self.watch = watch
+    self.since = since
+    nextLook = now
+  }
+
+  /// Dates a phase that has begun since the last call.
+  func datePhase(_ now: Int64) {
+    if hasNewPhase { since = now }
+    hasNewPhase = false
+  }
+}
+
+extension UserPresence.State {
+  init(_ phase: PresenceWatch.Phase) {
+    self =
+      switch phase {
+      case .unarmed: .unarmed
+      case .armed: .armed
+      case .doubtful: .doubtful
+      case .left: .left
+      case .blind: .blind
+      }
+  }
+}

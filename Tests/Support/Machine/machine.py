@@ -1,0 +1,156 @@
+"""The virtual machine of make-machine, with the product's probe and commands in it, and with Bluetooth.
+
+It runs without KVM, which test machines mostly do not have.
+"""
+
+import base64
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from world import program
+
+HERE = pathlib.Path(__file__).resolve().parent
+UNITS = HERE.parents[2] / "packaging" / "systemd"
+#: Seconds. It boots in 25 s with the machine to itself.
+BOOT = 180
+PATIENCE = 120
+#: btvirt numbers its controllers in this way.
+ADAPTER, PHONE = "00:AA:01:00:00:00", "00:AA:01:01:00:01"
+STARTER = """[Unit]
+DefaultDependencies=no
+RequiresMountsFor=/share
+After=multi-user.target
+[Service]
+ExecStart=/share/in-machine
+"""
+
+
+class Machine:
+    """Booted by its construction, gone with `close`."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="iampass-machine-"))
+        self.share = self.folder / "share"
+        self.number = 0
+        for name in ("in", "out", "bin", "lib", "units"):
+            (self.share / name).mkdir(parents=True)
+        for name in ("in-machine", "bond.py", "desktop.py", "link_keys.py"):
+            shutil.copy(HERE / name, self.share)
+        for unit in ("iampass-presence.service", "iampass-presence.socket", "iampass-helper.service"):
+            shutil.copy(UNITS / unit, self.share / "units")
+        for name in ("iampass-helper", "iampassctl"):
+            self.give(name)
+        made = subprocess.run([HERE / "make-machine"], stdout=subprocess.PIPE, text=True, check=True)
+        self.emulator = self.boot(pathlib.Path(made.stdout.splitlines()[-1]))
+        try:
+            self.wait_for(self.share / "out" / "ready", BOOT)
+        except BaseException:
+            self.close()
+            raise
+
+    def give(self, name):
+        """A built program, with the libraries of Swift if it is a debug build."""
+        shutil.copy(program(name), self.share / "bin")
+        listed = subprocess.run(["ldd", program(name)], stdout=subprocess.PIPE, text=True, check=True).stdout
+        for path in re.findall(r"=> (/\S*/swift/linux/\S+)", listed):
+            shutil.copy(path, self.share / "lib")
+
+    def boot(self, made):
+        starter = base64.b64encode(STARTER.encode()).decode()
+        words = (
+            "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on "
+            "systemd.mount-extra=share:/share:9p:trans=virtio,version=9p2000.L,msize=262144 "
+            f"systemd.set_credential_binary=systemd.extra-unit.tests.service:{starter} systemd.wants=tests.service")
+        with open(self.folder / "console", "w") as console:
+            return subprocess.Popen(
+                # It is gone with the tests, however they end. Its controllers must answer its kernel in time.
+                ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "-10",
+                 "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "2000",
+                 "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", "-kernel", made / "kernel",
+                 "-initrd", made / "root.cpio", "-append", words, "-device", "virtio-rng-pci",
+                 "-virtfs", f"local,path={self.share},mount_tag=share,security_model=none"],
+                stdin=subprocess.DEVNULL, stdout=console, stderr=console)  # fmt: skip
+
+    def wait_for(self, path, seconds):
+        end = time.monotonic() + seconds
+        while not path.exists():
+            if self.emulator.poll() is not None or time.monotonic() > end:
+                said = (self.folder / "console").read_text(errors="replace")[-2000:]
+                raise AssertionError(f"the virtual machine has not made {path.name} in {seconds} s:\n{said}")
+            time.sleep(0.05)
+
+    def run(self, commands, check=True, seconds=PATIENCE):
+        """Runs commands of bash in the machine; what they printed."""
+        self.number += 1
+        asked = self.share / "in" / f"{self.number}.new"
+        asked.write_text(f"export LD_LIBRARY_PATH=/usr/lib/swift-tests\n{commands}\n")
+        asked.rename(asked.with_suffix(".sh"))
+        answer = self.share / "out" / f"{self.number}.status"
+        self.wait_for(answer, seconds)
+        said = (self.share / "out" / f"{self.number}.text").read_text(errors="replace")
+        if check and answer.read_text() != "0\n":
+            raise AssertionError(f"{commands}\nended with {answer.read_text().strip()}:\n{said}")
+        return said
+
+    def install(self):
+        """The probe with its units, as the package installs it, and the commands."""
+        self.run("""
+            set -e
+            # make-machine keeps BlueZ from starting by itself.
+            rm -f /etc/systemd/system/bluetooth.service
+            # Both adapters say that they are phones.
+            printf '[General]\\nClass = 0x00020c\\n' >/etc/bluetooth/main.conf
+            mkdir -p /usr/lib/swift-tests /usr/libexec/iampass /etc/iampass
+            cp -r /share/lib/. /usr/lib/swift-tests
+            echo /usr/lib/swift-tests >/etc/ld.so.conf.d/swift-tests.conf
+            ldconfig
+            install -m 755 /share/bin/iampass-helper /usr/libexec/iampass
+            install -m 755 /share/bin/iampassctl /usr/sbin
+            cp /share/units/* /usr/lib/systemd/system
+            useradd --system --shell /usr/sbin/nologin _iampass-presence
+            useradd --create-home alice
+            systemctl daemon-reload
+            systemctl start iampass-presence.socket bluetooth
+        """)
+
+    def restart_controllers(self):
+        """New virtual controllers, switched on: the first is the computer's adapter, the second the phone's."""
+        # The kernel gives up a controller that a busy machine does not answer for in 2 s.
+        self.run("""
+            await() { for ((turn = 0; turn < 50; turn++)); do "$@" && return; sleep 0.1; done; false; }
+            are_gone() { ! compgen -G '/sys/class/bluetooth/hci*' >/dev/null; }
+            are_there() { [[ $(busctl --timeout=5 tree --list org.bluez | grep -c '/hci[01]$') = 2 ]]; }
+            switch_on() { busctl --timeout=8 set-property org.bluez "/org/bluez/$1" org.bluez.Adapter1 Powered b true; }
+            for try in 1 2 3 4 5; do
+                systemctl stop btvirt 2>/dev/null
+                await are_gone
+                systemd-run --quiet --collect --unit=btvirt btvirt -l3
+                await are_there && switch_on hci0 && switch_on hci1 && exit 0
+            done
+            exit 1
+        """, seconds=300)
+
+    def power(self, adapter, is_on):
+        """Switches an adapter on or off, as a desktop's settings do."""
+        settings = f"org.bluez /org/bluez/{adapter} org.bluez.Adapter1 Powered b {'true' if is_on else 'false'}"
+        # The kernel keeps a link for 2 s after its last user, and an adapter with a link does not switch off.
+        self.run(f"""
+            for try in 1 2 3 4; do
+                sleep 2.5
+                busctl --timeout=15 set-property {settings} && sleep 1 && exit 0
+            done
+            exit 1
+        """)
+
+    def bond(self):
+        self.run("timeout 90 python3 /share/bond.py && sleep 2.5")
+
+    def close(self):
+        self.emulator.kill()
+        self.emulator.wait()
+        shutil.rmtree(self.folder)

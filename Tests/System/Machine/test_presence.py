@@ -1,0 +1,204 @@
+"""The probe with real BlueZ and the kernel's Bluetooth: a virtual controller is the computer's, another the phone's."""
+
+import json
+import re
+import unittest
+
+from machine import ADAPTER, PHONE, Machine
+
+SOCKET = "/run/iampass-presence/socket"
+LOOK = f"iampassctl presence test {PHONE} --count 1 --json"
+
+
+def setUpModule():
+    global machine
+    machine = Machine()
+    unittest.addModuleCleanup(machine.close)
+    machine.install()
+    machine.restart_controllers()
+    machine.bond()
+
+
+def bind():
+    """Binds the phone to alice, as `iampassctl presence use` does after her approval."""
+    digest = re.search("[0-9a-f]{64}", machine.run(f"""
+        key=$(sed -n 's/^Key=//p' /var/lib/bluetooth/{ADAPTER}/{PHONE}/info | head -n 1)
+        printf "$(sed 's/../\\\\x&/g' <<<"$key")" | sha256sum
+        """))[0]  # fmt: skip
+    machine.run(f"install -m 600 /dev/stdin /etc/iampass/presence <<<'alice {ADAPTER} {PHONE} {digest}'")
+
+
+class MachineCase(unittest.TestCase):
+    def look(self):
+        """What one look finds."""
+        return json.loads(machine.run(f"sleep 2.5; {LOOK}"))
+
+    def assert_found(self, answer, reason=None):
+        found = self.look()
+        self.assertEqual((found["answer"], found.get("reason")), (answer, reason), found)
+        return found
+
+
+class Away(MachineCase):
+    """Alice sits at the machine's own seat, and her session was not opened by the phone."""
+
+    @classmethod
+    def setUpClass(cls):
+        bind()
+        # The service is not there, and is not asked: nobody has signed in by phone.
+        machine.run("""
+            set -e
+            cat >/etc/iampass/iampass.conf <<'END'
+server = https://127.0.0.1:9
+presence = bluetooth
+presence_interval = 5s
+presence_grace = 5s
+END
+            install -m 600 /dev/stdin /etc/iampass/credentials <<'END'
+application_id = application
+application_secret = 0123456789abcdef01234567
+END
+            systemd-run --quiet --unit=desktop --property=User=alice --property=PAMName=login \
+                --property=StandardInput=tty --property=TTYPath=/dev/tty7 --setenv=XDG_SESSION_TYPE=wayland \
+                --setenv=XDG_SEAT=seat0 --setenv=XDG_VTNR=7 python3 /share/desktop.py
+            systemctl start iampass-helper
+        """)
+
+    @classmethod
+    def tearDownClass(cls):
+        machine.run("systemctl stop iampass-helper desktop; rm -f /etc/iampass/presence")
+
+    def await_state(self, state):
+        try:
+            return machine.run(f"""
+                for ((turn = 0; turn < 600; turn++)); do
+                    grep -q '"state":"{state}"' /run/iampass/presence && exit 0
+                    sleep 0.1
+                done
+                exit 1
+            """)
+        except AssertionError:
+            raise AssertionError(machine.run("cat /run/iampass/presence; loginctl; journalctl -u iampass-helper")) from None
+
+    def is_locked(self):
+        said = machine.run("""
+            for session in $(loginctl list-sessions --no-legend | awk '$3 == "alice" { print $1 }'); do
+                loginctl show-session --property=Seat --property=Type --property=LockedHint --value "$session" | xargs
+            done
+        """)
+        seats = [words[2] for words in map(str.split, said.splitlines()) if words[:2] in (["seat0", "wayland"],)]
+        self.assertEqual(len(seats), 1, said)
+        return seats[0] == "yes"
+
+    def test_a_phone_that_goes_locks_the_screen_and_one_that_comes_back_does_not_unlock_it(self):
+        self.await_state("armed")
+        self.assertFalse(self.is_locked())
+        machine.power("hci1", False)
+        self.await_state("left")
+        self.assertTrue(self.is_locked())
+        machine.power("hci1", True)
+        self.await_state("armed")
+        self.assertTrue(self.is_locked())
+        said = machine.run("journalctl --output=cat --unit=iampass-helper")
+        self.assertRegex(said, "presence user=alice: left, the last look found: silent")
+        self.assertRegex(said, "locked user=alice logind_session=[0-9a-z]+ cause=presence, by logind's hint")
+
+
+class Near(MachineCase):
+    def test_a_phone_is_near_then_gone_then_near_again(self):
+        self.assert_found("near")
+        machine.power("hci1", False)
+        # 5.1 s is the page's time in the controller; the probe's own limit would be "unknown".
+        self.assertGreater(self.assert_found("silent")["milliseconds"], 4_000)
+        machine.power("hci1", True)
+        self.assert_found("near")
+
+    def test_an_adapter_that_is_off_says_nothing_about_the_phone(self):
+        machine.power("hci0", False)
+        self.assert_found("unknown", "EHOSTUNREACH")
+        machine.power("hci0", True)
+        self.assert_found("near")
+
+    def test_an_adapter_that_is_pulled_out_says_nothing_about_the_phone(self):
+        self.addCleanup(machine.restart_controllers)
+        machine.run("systemctl stop btvirt; sleep 1")
+        self.assert_found("unknown", "EHOSTUNREACH")
+
+
+class Impostors(MachineCase):
+    def setUp(self):
+        # Nobody has the keys of before.
+        machine.restart_controllers()
+
+    @classmethod
+    def tearDownClass(cls):
+        machine.restart_controllers()
+
+    def test_the_phones_address_without_its_key_is_an_impostor(self):
+        machine.run("python3 /share/link_keys.py 1")
+        self.assert_found("impostor")
+
+    def test_the_phones_address_with_a_wrong_key_is_an_impostor(self):
+        machine.run(f"python3 /share/link_keys.py 1 {ADAPTER} {'f' * 32}")
+        self.assert_found("impostor")
+
+    def test_an_impostor_who_pairs_with_everyone_is_one_still(self):
+        machine.run("""
+            python3 /share/link_keys.py 1
+            for adapter in hci0 hci1; do
+                busctl set-property org.bluez /org/bluez/$adapter org.bluez.Adapter1 Pairable b true
+            done
+        """)
+        self.assert_found("impostor")
+
+
+class Commands(MachineCase):
+    def test_the_bond_is_listed_as_a_phone(self):
+        # The phone is an adapter of this machine too, and has its own side of the bond.
+        listed = json.loads(machine.run("iampassctl presence list --json"))
+        self.assertEqual(
+            [(one["address"], one["phone"], one["key_authenticated"], one.get("user"))
+             for one in listed if one["adapter"] == ADAPTER],
+            [(PHONE, True, True, None)])
+
+    def test_a_bond_that_any_user_deletes_is_told_from_a_phone_that_left(self):
+        folder = f"/var/lib/bluetooth/{ADAPTER}"
+        bind()
+        self.assertEqual(json.loads(machine.run("iampassctl presence list --json"))[0]["state"], "bound")
+        machine.run(f"cp -r {folder}/{PHONE} /root/bond")
+        machine.run(f"sed -i '/^\\[LinkKey/,/^Key/s/^Key=.*/Key={'F' * 32}/' {folder}/{PHONE}/info")
+        try:
+            self.assert_found("unknown", "key-changed")
+            machine.run(f"rm -r {folder}/{PHONE}")
+            self.assert_found("unknown", "bond-missing")
+        finally:
+            machine.run(f"rm -rf {folder}/{PHONE}; cp -r /root/bond {folder}/{PHONE}; rm /etc/iampass/presence")
+
+
+class Confinement(MachineCase):
+    def test_the_unit_is_confined(self):
+        said = machine.run("systemd-analyze security --no-pager iampass-presence", check=False)
+        self.assertLess(float(re.search(r"exposure level for iampass-presence.service: ([\d.]+)", said)[1]), 2.0)
+
+    def test_the_probe_has_no_privileges(self):
+        self.look()
+        status = machine.run("cat /proc/$(systemctl show --property=MainPID --value iampass-presence)/status")
+        for line in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"):
+            self.assertRegex(status, rf"(?m)^{line}:\t0+$")
+        self.assertRegex(status, r"(?m)^NoNewPrivs:\t1$")
+        self.assertNotRegex(status, r"(?m)^Uid:\t0")
+
+    def test_root_alone_asks_it(self):
+        self.assertEqual(machine.run(f"stat --format='%F %a %U' {SOCKET}"), "socket 600 root\n")
+        asking = f"import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect('{SOCKET}')"
+        said = machine.run(f'setpriv --reuid=alice --clear-groups python3 -c "{asking}"', check=False)
+        self.assertIn("PermissionError", said)
+
+    def test_a_probe_that_was_killed_is_started_by_the_next_question(self):
+        self.look()
+        machine.run("systemctl kill --signal=KILL iampass-presence")
+        self.assertEqual(self.look()["address"], PHONE)
+
+
+if __name__ == "__main__":
+    unittest.main()
