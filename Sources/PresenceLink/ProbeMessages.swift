@@ -11,7 +11,7 @@ public struct ProbeRequest: Sendable, Equatable {
     public var number: UInt8 { self == .medium ? 2 : 3 }
   }
 
-  /// Where the probe listens, in a folder of root's.
+  /// The path of the probe's socket, in a folder of root's.
   public static let socket = "/run/iampass-presence/socket"
 
   public var adapter: BluetoothAddress

@@ -10,7 +10,7 @@ enum ListedPresence {
     [presence.user.text, words(presence.state), Span.text(now - presence.since)]
   }
 
-  /// Says nothing if nobody's phone is looked for.
+  /// Says nothing if no phone is looked for.
   static func show(_ presence: [UserPresence]) {
     guard !presence.isEmpty else { return }
     Terminal.say("")

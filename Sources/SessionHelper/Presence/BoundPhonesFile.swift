@@ -5,7 +5,7 @@ import HostState
 struct BoundPhonesFile {
   private let path: String
   private var phones: [BoundPhone] = []
-  /// Of the file that was read last; nil before the first time, and if the file must be read again.
+  /// The stamp of the file that was read last; nil before the first time.
   private var seen: FileStamp??
   private var complaint = ""
 

@@ -19,7 +19,7 @@ SESSION_SECRET = "Canary-session-secret-0x"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 ACTIVE = reply(200, b'{"session_status":"active","authenticated":true}')
 DONE = reply(200, b'{"status":true}')
-#: In its own mount namespace the helper sees folders of the world as logind's files, the probe's socket and BlueZ's bonds.
+#: In its own mount namespace the helper sees folders of the world as logind's files, the probe's folder and BlueZ's.
 IN_A_NAMESPACE = """
 set -e
 mount -t tmpfs tmpfs /run

@@ -14,8 +14,8 @@ QUESTIONS = {"Hello", "AddMatch", "RemoveMatch", "GetSession", "GetAll", "Get", 
 
 
 class ScriptedBus:
-    """`orders`: the calls that would have done something, as (method, first argument). `sessions`: those that are listed,
-    as (uid, user, seat) by their id; a listed session that was told to lock says that it has."""
+    """`orders`: the calls that would have done something, as (method, first argument). `sessions`: what is listed, as
+    (uid, user, seat) by id; a listed session that was told to lock says that it has."""
 
     def __init__(self, path):
         self.orders = []
@@ -100,8 +100,8 @@ def greet(connection, reader):
 
 
 def read_message(reader):
-    """(kind, serial, member, first argument where that is a text, path), little-endian as sd-bus writes here; None at the
-    end."""
+    """(kind, serial, member, first argument where that is a text, path), or None at the end; little-endian, as sd-bus
+    writes here."""
     fixed = reader.read(16)
     if len(fixed) < 16:
         return None

@@ -70,7 +70,7 @@ class PresenceCase(ServedCase):
         return run(program("iampassctl"), "session", "list", "--config", self.world.path("iampass.conf"))
 
     def orders(self):
-        return [order for order in self.world.bus.orders if order[0] in ("LockSession", "TerminateSession", "UnlockSession")]
+        return [order for order in self.world.bus.orders if "Session" in order[0]]
 
 
 class Leaving(PresenceCase):

@@ -78,7 +78,8 @@ END
                 exit 1
             """)
         except AssertionError:
-            raise AssertionError(machine.run("cat /run/iampass/presence; loginctl; journalctl -u iampass-helper")) from None
+            said = machine.run("cat /run/iampass/presence; loginctl; journalctl --unit=iampass-helper", check=False)
+            raise AssertionError(said) from None
 
     def is_locked(self):
         said = machine.run("""
