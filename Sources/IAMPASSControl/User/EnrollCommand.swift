@@ -147,7 +147,7 @@ struct LostDeviceCommand: ParsableCommand {
 struct RegistrationOptions: ParsableArguments {
   @Option(help: "How the phone names the user.") var displayName: String?
   @Option(help: "Also write the QR code as a PNG file of root's alone.", completion: .file()) var png: String?
-  @Flag(help: "Do not wait for the phone.") var noWait = false
+  @Flag(help: "Do not wait for the phone, so that it is not pinned.") var noWait = false
   @Flag(help: "Print a JSON object, and do not wait.") var json = false
   @Argument(help: "The user's name.") var user: String
 

@@ -18,6 +18,10 @@ class PhoneCase(EnrollCase):
         super().setUp()
         self.world.write("phones", "", 0o644)
 
+    def share_token_with(self, other):
+        token = self.world.users()[self.name]
+        self.world.write("users", f"{self.name}:{token}\n{other}:{token}\n")
+
     def pinned(self, user=None):
         """The pinned phones of the user, as `phone list` shows them."""
         done = self.world.ctl("phone", "list", "--json", user or self.name)

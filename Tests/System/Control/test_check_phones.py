@@ -57,7 +57,7 @@ class Phones(unittest.TestCase):
         world.write("phones", "", 0o644)
         world.configure(approvals="service")
         self.assert_not_found("pinned")
-        self.assert_found("ok", "approvals = service: whoever holds the service can sign in each user", "approvals = verified", area="service")
+        self.assert_found("ok", "^approvals = service: whoever holds", "approvals = verified", area="service")
 
     def test_a_replaced_phone_is_a_warning(self):
         world.write("phones", self.line.replace(self.line.split(":")[2], another_key()), 0o644)
@@ -67,7 +67,7 @@ class Phones(unittest.TestCase):
 
     def test_a_pin_without_a_token_is_a_warning(self):
         world.write("phones", self.line + self.line.replace(ENROLLED, "games"), 0o644)
-        self.assert_found("warning", "with a pinned phone, but without a token: games$", "iampassctl phone forget games")
+        self.assert_found("warning", "with a pinned phone, but without a token: games$", "phone forget games")
 
     def test_a_bad_line_is_a_problem_where_pins_decide(self):
         world.write("phones", self.line + "games:nonsense\n", 0o644)
@@ -89,12 +89,12 @@ class Phones(unittest.TestCase):
         self.assert_found("problem", "phones is writable by group or others", "chmod go-w ")
 
     def test_a_tap_alone_gets_the_advice(self):
-        self.assert_found("ok", f"an open page sign a tap, which is enough for: {ENROLLED}$", "methods=device after pam_iampass")
+        self.assert_found("ok", f"sign a tap, which is enough for: {ENROLLED}$", "methods=device after pam_iampass.so")
 
     def test_a_stack_that_the_pinned_phone_cannot_answer_is_a_warning(self):
         world.pam("sudo", lines=SHIPPED.replace("MODULE", "MODULE methods=device", 1))
         self.assert_found(
-            "warning", f"^sudo asks for a screen lock, which the pinned phone does not have, so it is not asked: {ENROLLED}$",
+            "warning", f"^sudo asks for a screen lock, which the pinned phone does not have.*: {ENROLLED}$",
             f"then: iampassctl phone trust {ENROLLED}")
         self.assert_not_found("an open page sign a tap")
 
