@@ -36,6 +36,19 @@ import Testing
     #expect(desk.probe.overlaps == 0)
   }
 
+  @Test func aUserWithSeveralAbsentPhonesHoldsUpNobody() throws {
+    let more = (4...6).map { BluetoothAddress("00:AA:01:01:00:0\($0)")! }
+    let desk = try Desk(bound: [("alice", Desk.hers)] + ([Desk.his] + more).map { ("bob", $0) })
+    desk.sit()
+    desk.sit(1_001, session: "2")
+    desk.pass(seconds: 30)
+    desk.probe.finds = { $0 == Desk.hers ? .near : .silent }
+    desk.pass(seconds: 600)
+    let times = desk.probe.times(Desk.hers)
+    // One page may come first, not all four of a round.
+    #expect((zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .max) <= 20_000 + 5_200)
+  }
+
   @Test func sixteenAbsentPhonesAllCountAsGone() throws {
     let phones = (1...16).map { BluetoothAddress("00:AA:02:00:00:\($0 < 10 ? "0\($0)" : "\($0)")")! }
     let desk = try Desk(bound: phones.enumerated().map { ("user\($0.offset)", $0.element) })

@@ -143,6 +143,18 @@ import Testing
     #expect(desk.log.count("sessions of user=alice cannot be looked at") == 1)
   }
 
+  @Test func aPhoneThatIsBackBeforeTheSessionsCouldBeListedLocksNothing() throws {
+    let desk = try deskThatIsLeft()
+    desk.logind.refusesToList = 1_000
+    desk.pass(seconds: 60)
+    #expect(desk.log.count("presence user=alice: left") == 1)
+    desk.probe.finds = { _ in .near }
+    desk.pass(seconds: 30)
+    desk.logind.refusesToList = 0
+    desk.pass(seconds: 120)
+    #expect(desk.logind.locked == [])
+  }
+
   @Test func aThousandChangesAnHourLockNobodyOut() throws {
     let desk = try deskThatIsLeft { $0.onPresenceLeft = .logout }
     var isNear = false
