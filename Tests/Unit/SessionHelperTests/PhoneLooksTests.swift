@@ -110,7 +110,8 @@ import Testing
   @Test func whoeverRemovesThePairingDuringEachLookLogsNobodyOut() throws {
     let desk = try Desk { $0.onPresenceLeft = .logout }
     desk.sit()
-    desk.pass(seconds: 30)
+    // Looks begin at whole seconds, and the pairing comes back between them.
+    desk.pass(seconds: 30, milliseconds: 500)
     desk.probe.finds = { _ in .impostor }
     desk.probe.onAsk = { [unowned desk] in desk.unpair(Desk.hers) }
     for _ in 0..<120 {
