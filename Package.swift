@@ -50,7 +50,8 @@ let fuzzers: [Target] = [
   .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
   .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
   .executableTarget(
-    name: "fuzz-login", dependencies: ["CFuzzer", "FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState"],
+    name: "fuzz-login",
+    dependencies: ["CFuzzer", "FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState", "PresenceLink"],
     path: "Tests/Fuzz/Login", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
   .executableTarget(
     name: "fuzz-server",

@@ -5,7 +5,8 @@ import PresenceLink
 
 /// Looks for the phones of users who sit at this computer, has ``PresenceWatch`` decide, and acts on their sessions.
 ///
-/// It opens and unlocks nothing, tells the service nothing, and calls off nothing that the ``Supervisor`` has begun.
+/// It opens and unlocks nothing, does not tell the service which phones were missed, and calls off nothing that the
+/// ``Supervisor`` has begun.
 /// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot, suspended or not.
 public final class PresenceSupervisor {
   /// Between two looks at who sits here, and at the file of bound phones, in ms.

@@ -12,6 +12,7 @@ private let target = FuzzTarget.chosen(among: [
   FuzzTarget("phones", lookAtPhones),
   FuzzTarget("credentials", lookAtCredentials),
   FuzzTarget("record", lookAtRecord),
+  FuzzTarget("presence", lookAtPresence),
   FuzzTarget("approvals", lookAtApprovals),
 ])
 

@@ -100,8 +100,8 @@ final class Desk {
   }
 
   /// Lets time pass.
-  func pass(seconds: Int64) {
-    let end = now + seconds * 1_000
+  func pass(seconds: Int64, milliseconds: Int64 = 0) {
+    let end = now + seconds * 1_000 + milliseconds
     while true {
       probe.now = now
       let due = min(supervisor.turn(at: now) ?? .max, probe.ready ?? .max)
