@@ -36,6 +36,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case tooManyRequests
   case limiterBroken(FileError)
   case serviceNotListed
+  /// The caller may not read the secrets, and no broker runs that asks for it.
+  case callerNotRoot
   case unavailable(ServiceError)
   /// The session would have to be watched, and no record can be kept of it.
   case recordNotKept(LedgerError)
@@ -110,7 +112,8 @@ extension Refusal {
       true
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
       .notStarted,
-      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .misconfigured,
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
+      .misconfigured,
       .terminalGone, .promptNotAnswered:
       false
     }
@@ -123,7 +126,7 @@ extension Refusal {
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody,
       .textAtSecondFactor, .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
+      .serviceNotListed, .callerNotRoot, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
       .abandoned:
       true
     }

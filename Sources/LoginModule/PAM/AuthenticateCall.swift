@@ -45,6 +45,8 @@ struct AuthenticateCall {
       return refuse(.noToken, of: nil, answer)
     }
     if let kept = keptEnding(name) { return kept.laterCode }
+    // A locker of the user's own: it cannot read the secrets, and its log is the user's.
+    guard geteuid() == 0 else { return refuse(.callerNotRoot, of: LoginUser(given: name, bytes: nameBytes), answer) }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
     let signals = SignalWatch()
     defer { signals.end() }

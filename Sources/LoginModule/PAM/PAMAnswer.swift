@@ -18,7 +18,7 @@ struct PAMAnswer {
     case .noToken: PAM_USER_UNKNOWN
     case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead,
       .commandTooLong, .tooManyRequests,
-      .limiterBroken, .serviceNotListed, .recordNotKept:
+      .limiterBroken, .serviceNotListed, .callerNotRoot, .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
@@ -36,7 +36,7 @@ struct PAMAnswer {
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
       .noToken, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
       .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered,
+      .serviceNotListed, .callerNotRoot, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered,
       .abandoned,
       .userChanged:
       code(for: refusal)

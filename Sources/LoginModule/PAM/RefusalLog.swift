@@ -7,7 +7,7 @@ extension Refusal {
   /// syslog's level: an administrator must mend what is an error.
   var priority: Int32 {
     switch self {
-    case .misconfigured(.noServer), .serviceNotListed, .noToken, .passwordTyped: LOG_DEBUG
+    case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped: LOG_DEBUG
     case .misconfigured, .limiterBroken, .recordNotKept, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
@@ -44,6 +44,7 @@ extension Refusal {
     case .tooManyRequests: "too many requests"
     case .limiterBroken(let error): "cannot count requests: \(error.explanation)"
     case .serviceNotListed: "service not listed"
+    case .callerNotRoot: "the caller is not root"
     case .unavailable(let error): "unavailable: \(error.explanation)\(error.detail)"
     case .recordNotKept(let error): "cannot keep a record: \(error.explanation)"
     case .misconfigured(let error): error.explanation

@@ -21,8 +21,8 @@ extension Refusal {
   /// What happened, without a full stop.
   private var text: String? {
     switch self {
-    case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .misconfigured(.noServer), .terminalGone,
-      .promptNotAnswered, .abandoned:
+    case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .callerNotRoot, .misconfigured(.noServer),
+      .terminalGone, .promptNotAnswered, .abandoned:
       nil
     case .denied: "IAMPASS: denied on your phone"
     case .notAnswered: "IAMPASS: not answered in time"
@@ -60,7 +60,7 @@ extension Refusal {
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
       .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .unavailable,
+      .serviceNotListed, .callerNotRoot, .unavailable,
       .recordNotKept, .misconfigured:
       true
     }

@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from world import ENROLLED, SERVICE_ERR, World, make_certificate, read
+from world import AUTHINFO_UNAVAIL, ENROLLED, SERVICE_ERR, World, make_certificate, read
 
 #: The limit for the module's answer, even if a file never ends; in seconds, for a slow machine.
 BOUND = 5
@@ -200,12 +200,15 @@ class Users(Case):
 
 
 class NotRoot(Case):
-    def test_a_caller_who_is_not_root_is_refused(self):
+    def test_the_module_stands_aside_silently_for_a_caller_who_is_not_root(self):
         for folder in (world.folder, world.path("pam.d")):
             self.addCleanup(os.chmod, folder, os.stat(folder).st_mode & 0o777)
             os.chmod(folder, 0o755)
         os.chmod(world.path("pam.d/sudo"), 0o644)
-        self.assertEqual(world.play(uid=1)["codes"], [SERVICE_ERR])
+        result = world.play(uid=1)
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+        # authpriv (10) at level debug (7)
+        self.assertEqual([line for line in result["log"] if "pam_iampass" in line and not line.startswith("<87>")], [])
 
 
 if __name__ == "__main__":
