@@ -5,6 +5,7 @@ public enum PAMResult: String, Sendable, CaseIterable {
   case authinfoUnavail = "authinfo_unavail"
   case userUnknown = "user_unknown"
   case maxtries
+  case permDenied = "perm_denied"
   case abort
   case serviceErr = "service_err"
   case sessionErr = "session_err"

@@ -12,6 +12,7 @@ public struct ProfileLines: Sendable, Equatable {
     above = first < lines.count ? lines[first].moduleName : nil
     // An approval passes over everything up to the refusal that ends the passwords' part.
     let jump = lines[first...].firstIndex { $0.moduleName == "pam_deny" }.map { $0 - first + 1 }
-    auth = "auth [success=\(jump.map(String.init) ?? "done") maxtries=die abort=die default=ignore] pam_iampass.so"
+    let success = jump.map(String.init) ?? "done"
+    auth = "auth [success=\(success) maxtries=die perm_denied=die abort=die default=ignore] pam_iampass.so"
   }
 }

@@ -59,8 +59,15 @@ public struct StackJudgement {
 
 // Simulated sign-ins: what the phone answered, and whether the other factor is right.
 extension StackJudgement {
-  private static let refusals: [(PAMResult, String)] = [
-    (.maxtries, "a denial on the phone"), (.abort, "Ctrl-C"), (.authErr, "no answer from the phone"),
+  /// The module's answer to a denial.
+  private var denial: PAMResult { DesktopServices.isGDM(service) ? .permDenied : .maxtries }
+
+  private var refusals: [(PAMResult, String)] {
+    [(denial, "a denial on the phone")] + Self.otherRefusals
+  }
+
+  private static let otherRefusals: [(PAMResult, String)] = [
+    (.abort, "Ctrl-C"), (.authErr, "no answer from the phone"),
     (.authinfoUnavail, "a service that cannot be reached"), (.userUnknown, "a user without token"),
     (.serviceErr, "a broken configuration"), (.moduleUnknown, "a missing pam_iampass.so"),
   ]
@@ -80,7 +87,7 @@ extension StackJudgement {
 
   /// Nobody may get in with neither phone nor password.
   private func openDoors() -> [Finding] {
-    var open = Self.refusals.filter { opens($0.0, passwordRight: false) }.map(\.1)
+    var open = refusals.filter { opens($0.0, passwordRight: false) }.map(\.1)
     if ownLines.contains(where: \.moduleArguments.failsOpen), opens(.ignore, passwordRight: false) {
       open.append("fail=open while the network is out")
     }
@@ -101,8 +108,8 @@ extension StackJudgement {
   private func skippedPhone() -> [Finding] {
     guard wantsBoth else { return [] }
     let direct = run(.success, passwordRight: true).asked.contains { $0.moduleName == Self.module }
-    let bringable: [PAMResult] = [.maxtries, .abort, .authErr]
-    let skips = Self.refusals.filter { bringable.contains($0.0) && opens($0.0, passwordRight: true) }.map(\.1)
+    let bringable: [PAMResult] = [denial, .abort, .authErr]
+    let skips = refusals.filter { bringable.contains($0.0) && opens($0.0, passwordRight: true) }.map(\.1)
     if !direct {
       return [finding(.problem, "the password alone opens it; the phone is never asked", "move pam_iampass.so above")]
     }
@@ -117,20 +124,20 @@ extension StackJudgement {
   /// If the phone replaces the password, a denial should end the attempt. It should not lead to guesses of the password.
   private func endings(_ line: PAMLine) -> [Finding] {
     guard !wantsBoth else { return [] }
-    let goesOn = Self.refusals.filter { [.maxtries, .abort].contains($0.0) && opens($0.0, passwordRight: true) }.map(
+    let goesOn = refusals.filter { [denial, .abort].contains($0.0) && opens($0.0, passwordRight: true) }.map(
       \.1)
     guard !goesOn.isEmpty else { return [] }
     return [
       finding(
         .warning, "after \(Words.either(goesOn)) the password is still asked for (\(line.place))",
-        "add maxtries=die abort=die to its control")
+        "add maxtries=die perm_denied=die abort=die to its control")
     ]
   }
 
   /// A way in must be left where the service, or the module, is gone.
   private func lockOuts(_ line: PAMLine) -> [Finding] {
     guard !wantsBoth else { return [] }
-    let closed = Self.refusals.filter {
+    let closed = refusals.filter {
       [.authinfoUnavail, .serviceErr, .moduleUnknown].contains($0.0) && !opens($0.0, passwordRight: true)
     }.map(\.1)
     guard !closed.isEmpty else { return [] }

@@ -181,7 +181,7 @@ struct PAMCode {
     case PAM_AUTHINFO_UNAVAIL: "the phone could not be asked, and nothing else signed the user in"
     case PAM_USER_UNKNOWN: "nobody of this name, or without a token where nothing else signs in"
     case PAM_SERVICE_ERR: "a module's configuration is broken: iampassctl check"
-    case PAM_PERM_DENIED: "the stack refuses this user"
+    case PAM_PERM_DENIED: "denied on the phone, or the stack refuses this user"
     case PAM_SESSION_ERR: "the session cannot be opened: see journalctl -t iampassctl"
     case PAM_ACCT_EXPIRED: "the account has expired"
     case PAM_NEW_AUTHTOK_REQD: "the password must be changed first"

@@ -51,6 +51,10 @@ public struct LoginPolicy: Sendable {
     case .push: return nil
     case .auto where request.isOwnTerminal: return nil
     case .auto, .choose:
+      // gnome-shell cuts a longer question off.
+      if DesktopServices.isGDM(request.service) {
+        return request.hasPassword ? "Enter for phone: " : "Password, or Enter for phone: "
+      }
       return request.hasPassword
         ? "Enter to approve on your phone: " : "Password, or Enter to approve on your phone: "
     }

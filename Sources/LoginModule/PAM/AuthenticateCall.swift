@@ -15,10 +15,13 @@ struct AuthenticateCall {
   func run() -> Int32 {
     let service = host.service
     let passwordFollows = ModuleArguments(reading: words).passwordFollows && !host.hasPassword
-    var answer = PAMAnswer(isSSH: service == "sshd", failsOpen: false, passwordFollows: passwordFollows)
+    var answer = PAMAnswer(
+      isSSH: service == "sshd", isGDM: DesktopServices.isGDM(service), failsOpen: false,
+      passwordFollows: passwordFollows)
     do throws(Misconfiguration) {
       let arguments = try ModuleArguments(words)
-      answer = PAMAnswer(isSSH: answer.isSSH, failsOpen: arguments.failsOpen, passwordFollows: passwordFollows)
+      answer = PAMAnswer(
+        isSSH: answer.isSSH, isGDM: answer.isGDM, failsOpen: arguments.failsOpen, passwordFollows: passwordFollows)
       let code = try authenticate(arguments, service, answer)
       debug(arguments, "the answer to PAM is code \(code)")
       return code

@@ -5,6 +5,8 @@ import IAMPASSClient
 struct PAMAnswer {
   /// sshd takes PAM_ABORT for a failure of its own; only PAM_MAXTRIES ends its asking.
   let isSSH: Bool
+  /// GDM takes PAM_MAXTRIES for a broken service: gnome-shell then never asks again.
+  var isGDM = false
   /// `fail=open`.
   let failsOpen: Bool
   /// A module after this one asks for a password.
@@ -13,7 +15,7 @@ struct PAMAnswer {
   /// What the module returns for a refusal.
   func code(for refusal: Refusal) -> Int32 {
     switch refusal {
-    case .denied: PAM_MAXTRIES
+    case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
     case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead,
@@ -32,7 +34,7 @@ struct PAMAnswer {
   /// What later calls for the same user return: nothing more is sent.
   func laterCode(for refusal: Refusal) -> Int32 {
     switch refusal {
-    case .denied: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
       .noToken, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
       .tooManyRequests, .limiterBroken,

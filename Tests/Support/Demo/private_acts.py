@@ -12,7 +12,7 @@ SUDO_TRIES = 3
 
 #: As the shipped profile puts it into common-auth; the password is a script's, since no user of this machine is ours.
 STACK = """\
-auth [success=2 maxtries=die abort=die default=ignore] MODULE
+auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] MODULE
 auth [success=1 default=ignore] pam_exec.so expose_authtok quiet CHECK
 auth requisite pam_deny.so
 auth required pam_permit.so

@@ -11,7 +11,7 @@ import unittest
 from control import NO_PERMISSION, ControlWorld
 from world import WITHOUT_TOKEN, program, read, run
 
-SHIPPED = """auth [success=2 maxtries=die abort=die default=ignore] MODULE
+SHIPPED = """auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] MODULE
 auth [success=1 default=ignore] pam_unix.so try_first_pass
 auth requisite pam_deny.so
 auth required pam_permit.so

@@ -222,7 +222,7 @@ class Switch(ControlTestCase):
             self.assertEqual(code, 73, output)
             self.assertIn("because an administrator edited them", output)
             self.assertNotIn("--force --enable", output)
-            self.assertIn("above pam_unix:\n  auth [success=2 maxtries=die abort=die default=ignore] pam_iampass.so", output)
+            self.assertIn("above pam_unix:\n  auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] pam_iampass.so", output)
 
     def test_sshd_gets_a_file_that_goes_again(self):
         old = "KbdInteractiveAuthentication yes"

@@ -16,7 +16,7 @@ private func said(_ judgement: StackJudgement, _ level: Finding.Level) -> [Strin
 }
 
 private let shipped = """
-  [success=2 maxtries=die abort=die default=ignore] pam_iampass.so
+  [success=2 maxtries=die perm_denied=die abort=die default=ignore] pam_iampass.so
   [success=1 default=ignore] pam_unix.so nullok try_first_pass
   requisite pam_deny.so
   required pam_permit.so
@@ -71,8 +71,16 @@ private let shipped = """
   }
 
   @Test func aDenialThatGoesOnToThePasswordIsAWarning() throws {
-    let goesOn = try stack("sudo", auth: shipped.replacing("maxtries=die abort=die ", with: ""))
+    let goesOn = try stack("sudo", auth: shipped.replacing("maxtries=die perm_denied=die abort=die ", with: ""))
     #expect(said(goesOn, .warning).contains { $0.contains("a denial on the phone or Ctrl-C") })
+  }
+
+  @Test func anOlderLineLetsADenialAtGDMGoOnToThePassword() throws {
+    let older = shipped.replacing("perm_denied=die ", with: "")
+    let goesOn = said(try stack("gdm-password", auth: older), .warning)
+    #expect(goesOn.contains { $0.contains("after a denial on the phone the password is still asked for") })
+    #expect(said(try stack("gdm-password", auth: shipped), .warning).isEmpty)
+    #expect(try stack("sudo", auth: older).findings().map(\.level) == [.ok])
   }
 
   @Test func aWatchedSessionNeedsALineOfItsOwn() throws {
@@ -95,7 +103,7 @@ private let shipped = """
   }
 
   @Test func twoLinesAskTwice() throws {
-    let twice = try stack("sudo", auth: "[success=3 maxtries=die abort=die default=ignore] pam_iampass.so\n" + shipped)
+    let twice = try stack("sudo", auth: "[success=3 maxtries=die perm_denied=die abort=die default=ignore] pam_iampass.so\n" + shipped)
     #expect(said(twice, .warning).contains { $0.contains("asks the phone 2 times") })
   }
 }

@@ -30,6 +30,13 @@ import WorkerLink
     #expect(ssh.laterCode(for: .denied) == PAM_MAXTRIES)
   }
 
+  /// gnome-shell never asks again after PAM_MAXTRIES or PAM_ABORT.
+  @Test func aDenialDoesNotStrandTheGreeterOfGDM() {
+    let gdm = PAMAnswer(isSSH: false, isGDM: true, failsOpen: false, passwordFollows: true)
+    #expect(gdm.code(for: .denied) == PAM_PERM_DENIED)
+    #expect(gdm.laterCode(for: .denied) == PAM_PERM_DENIED)
+  }
+
   @Test func interruptionAborts() {
     #expect(closed.code(for: .interrupted) == PAM_ABORT)
     #expect(ssh.code(for: .interrupted) == PAM_MAXTRIES)

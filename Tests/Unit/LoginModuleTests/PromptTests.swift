@@ -20,6 +20,16 @@ import WorkerLink
     #expect(scene.terminal.asked == ["Password, or Enter to approve on your phone: "])
   }
 
+  @Test(arguments: [false, true])
+  func theQuestionFitsIntoTheDialogOfGDM(_ hasPassword: Bool) throws {
+    var scene = try Scene(approving, answers: [""])
+    scene.request.service = "gdm-password"
+    scene.request.hasPassword = hasPassword
+    scene.request.remoteUser = "mallory"
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.asked == [hasPassword ? "Enter for phone: " : "Password, or Enter for phone: "])
+  }
+
   @Test func aTypedPasswordGoesToTheNextModule() throws {
     var scene = try Scene([], answers: ["hunter2"])
     scene.policy.prompt = .choose
