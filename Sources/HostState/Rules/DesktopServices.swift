@@ -1,5 +1,11 @@
 /// The PAM services of a desktop: greeters, screen lockers and the administrator's dialog.
 public enum DesktopServices {
+  /// Those that open no session: the administrator's dialog, and lockers of a session that is there.
+  public static let sessionless: Set<String> = [
+    "polkit-1", "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
+    "physlock", "vlock",
+  ]
+
   /// Whether GDM asks: `gdm-password`, and its like for other ways to sign in.
   ///
   /// - Parameter service: PAM_SERVICE, as the host set it.

@@ -113,7 +113,8 @@ struct EnableCommand: ParsableCommand {
   private func wantedServices() throws(Failure) -> [String]? {
     guard let wanted = services.flatMap(Self.names) else { return nil }
     // sudo-i comes with sudo unasked; what was asked for must be there.
-    for name in wanted where name != "sudo-i" && access("\(PAMProfiles.folder)/\(name)", F_OK) != 0 {
+    let files = PAMReader(folder: PAMProfiles.folder)
+    for name in wanted where name != "sudo-i" && !files.has(name) {
       throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
     }
     return wanted

@@ -83,6 +83,11 @@ private let shipped = """
     #expect(try stack("sudo", auth: older).findings().map(\.level) == [.ok])
   }
 
+  @Test(arguments: ["polkit-1", "swaylock", "kde"])
+  func whatOpensNoSessionNeedsNoSessionLine(_ service: String) throws {
+    #expect(try stack(service, auth: shipped).findings().map(\.level) == [.ok])
+  }
+
   @Test func aWatchedSessionNeedsALineOfItsOwn() throws {
     #expect(said(try stack("sshd", auth: shipped), .problem).contains { $0.contains("no session line") })
   }
