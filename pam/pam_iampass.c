@@ -80,8 +80,9 @@ int pam_sm_close_session(pam_handle_t *handle, int flags, int count, const char 
 }
 
 int pam_sm_setcred(pam_handle_t *handle, int flags, int count, const char **words) {
-  (void)handle, (void)flags, (void)count, (void)words;
-  return PAM_SUCCESS;
+  // If memory is short, the session ends with the handle.
+  if (!(flags & (PAM_REINITIALIZE_CRED | PAM_REFRESH_CRED)) || !has_memory()) return PAM_SUCCESS;
+  return iampass_renew_credentials(handle, count, words);
 }
 
 int pam_sm_acct_mgmt(pam_handle_t *handle, int flags, int count, const char **words) {

@@ -6,6 +6,7 @@
 
 int iampass_authenticate(pam_handle_t *handle, int count, const char **words);
 int iampass_open_session(pam_handle_t *handle, int count, const char **words);
+int iampass_renew_credentials(pam_handle_t *handle, int count, const char **words);
 int iampass_close_session(pam_handle_t *handle, int count, const char **words);
 
 #endif

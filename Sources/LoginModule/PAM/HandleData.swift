@@ -36,6 +36,8 @@ final class KeptSession {
   private let configurationPath: String
   private let owner = getpid()
   private var hasEnded = false
+  /// `open_session` bound it to a session of logind's.
+  var isOpen = false
 
   init(remote: RemoteSession, recordID: String?, configurationPath: String) {
     self.remote = remote

@@ -19,6 +19,13 @@ public func iampassOpenSession(
   return SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).open()
 }
 
+@c(iampass_renew_credentials)
+public func iampassRenewCredentials(
+  _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
+) -> Int32 {
+  SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).unlock()
+}
+
 @c(iampass_close_session)
 public func iampassCloseSession(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?

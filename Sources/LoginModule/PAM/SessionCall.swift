@@ -36,6 +36,16 @@ struct SessionCall {
     return PAM_SUCCESS
   }
 
+  /// Ends the request of a locked screen that GDM opened: GDM renews the credentials of the session that is there, and
+  /// opens no other. A session that was opened on this handle stays.
+  func unlock() -> Int32 {
+    guard DesktopServices.isGDM(host.service),
+      let kept = host.kept(KeptSession.name, as: KeptSession.self), !kept.isOpen
+    else { return PAM_SUCCESS }
+    kept.end(for: host)
+    return PAM_SUCCESS
+  }
+
   private func bind(_ id: String, _ service: String, _ kept: KeptSession?) -> Int32 {
     do {
       let setup = try setup()
@@ -62,6 +72,7 @@ struct SessionCall {
         return fail("record \(record.id) cannot be kept", kept, record, setup)
       }
     }
+    host.kept(KeptSession.name, as: KeptSession.self)?.isOpen = true
     let user = LogField.text("user", record.user.text)
     host.log(LOG_INFO, "session opened \(user) record=\(record.id) logind_session=\(session)")
     return PAM_SUCCESS
