@@ -81,7 +81,8 @@ int pam_sm_close_session(pam_handle_t *handle, int flags, int count, const char 
 
 int pam_sm_setcred(pam_handle_t *handle, int flags, int count, const char **words) {
   // If memory is short, the session ends with the handle.
-  if (!(flags & (PAM_REINITIALIZE_CRED | PAM_REFRESH_CRED)) || !has_memory()) return PAM_SUCCESS;
+  bool is_renewal = flags & (PAM_REINITIALIZE_CRED | PAM_REFRESH_CRED);
+  if (!is_renewal || !has_memory()) return PAM_SUCCESS;
   return iampass_renew_credentials(handle, count, words);
 }
 

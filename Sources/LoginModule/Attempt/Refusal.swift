@@ -126,8 +126,8 @@ extension Refusal {
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody,
       .textAtSecondFactor, .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .callerNotRoot, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
-      .abandoned:
+      .serviceNotListed, .callerNotRoot, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
+      .promptNotAnswered, .userChanged, .abandoned:
       true
     }
   }

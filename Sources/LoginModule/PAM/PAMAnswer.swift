@@ -38,7 +38,8 @@ struct PAMAnswer {
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
       .noToken, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
       .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .callerNotRoot, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered,
+      .serviceNotListed, .callerNotRoot, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
+      .promptNotAnswered,
       .abandoned,
       .userChanged:
       code(for: refusal)

@@ -108,7 +108,8 @@ private let shipped = """
   }
 
   @Test func twoLinesAskTwice() throws {
-    let twice = try stack("sudo", auth: "[success=3 maxtries=die perm_denied=die abort=die default=ignore] pam_iampass.so\n" + shipped)
+    let line = "[success=3 maxtries=die perm_denied=die abort=die default=ignore] pam_iampass.so\n"
+    let twice = try stack("sudo", auth: line + shipped)
     #expect(said(twice, .warning).contains { $0.contains("asks the phone 2 times") })
   }
 }
