@@ -96,6 +96,8 @@ struct Serve: AsyncParsableCommand {
     if !ProcessLimits.forbidDumps() { logger.warning("core dumps could not be forbidden: they would hold secrets") }
     // By default SIGHUP would end the service, and it may come before the service listens.
     signal(SIGHUP, SIG_IGN)
+    // A client that goes away while it is written to must not end the service.
+    signal(SIGPIPE, SIG_IGN)
   }
 
   private func openStorage(_ logger: Logger) async throws -> SQLiteStorage {

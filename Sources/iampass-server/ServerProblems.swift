@@ -62,6 +62,12 @@ extension CommandProblem {
       hint: "look for another program on that port, or choose another with \(option)", exitCode: EX_UNAVAILABLE)
   }
 
+  static func noSignals(_ code: Int32) -> CommandProblem {
+    CommandProblem(
+      message: "cannot wait for signals: \(systemText(code))", hint: "raise the limit of open files", exitCode: EX_OSERR
+    )
+  }
+
   private static func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
 
   static func badProxy(_ text: String) -> CommandProblem {

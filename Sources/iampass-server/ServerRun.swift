@@ -6,10 +6,12 @@ import Logging
 
 /// The service at work: its listeners and housekeeping, from the start until a signal stops them.
 struct ServerRun: Sendable {
-  /// Seconds for the replies at work; with everything that follows, the service has stopped within 2 s.
+  /// Seconds for the replies at work.
   private static let drainTime = 1.0
   /// Milliseconds.
   private static let closeTime = 500
+  /// Seconds after which the service has stopped, whatever hangs.
+  private static let stopTime: UInt32 = 3
 
   let service: SignInService
   let storage: SQLiteStorage
@@ -22,15 +24,15 @@ struct ServerRun: Sendable {
   /// Returns or throws when the service no longer serves; a signal ends the process.
   func run() async throws {
     let server = HTTPServer(service: service, logger: logger)
-    // Before anyone can read that the service listens: a signal that came earlier would be ignored.
-    let stopping = Signals([SIGTERM, SIGINT])
+    let stopping = try Signals([SIGTERM, SIGINT])
+    let renewing = try Signals([SIGHUP])
     let serving = Task { try await serve(server) }
     let housekeeping = Task {
       async let certificates: Void = tls.keepFresh(logger: logger)
       await service.keepHouse()
       await certificates
     }
-    renewOnSignal()
+    renewOnSignal(renewing)
     stopOnSignal(stopping, server, [serving.cancel, housekeeping.cancel])
     try await serving.value
   }
@@ -84,10 +86,9 @@ struct ServerRun: Sendable {
     }
   }
 
-  private func renewOnSignal() {
-    let signals = Signals([SIGHUP])
+  private func renewOnSignal(_ signals: sending Signals) {
     Task {
-      // A source without an owner receives no signals.
+      // A source without an owner hears nothing.
       defer { withExtendedLifetime(signals) {} }
       for await _ in signals.arrivals where tls.renew(logger: logger) == .unchanged {
         logger.notice("the certificate has not changed", metadata: ["file": "\(certificate)"])
@@ -100,12 +101,19 @@ struct ServerRun: Sendable {
   ) {
     Task {
       await signals.first()
+      endAnyway()
       logger.notice("stopping")
       await server.drain(seconds: Self.drainTime)
       for cancel in cancels { cancel() }
       // An idle client could delay the listener's end for seconds; everything that was said is on the disk.
       try? await Task.sleep(for: .milliseconds(Self.closeTime))
-      Glibc.exit(0)
+      _exit(0)
     }
+  }
+
+  /// The kernel's timer ends the process, even if every thread hangs. What was said is on the disk.
+  private func endAnyway() {
+    signal(SIGALRM) { _ in _exit(0) }
+    alarm(Self.stopTime)
   }
 }

@@ -1,28 +1,51 @@
+import CommandSupport
 import Dispatch
 import Glibc
 
-/// Signals as something to wait for.
+/// Signals as something to wait for. After `init`, none is lost: a handler writes each to a pipe at once.
+///
+/// Dispatch's own source of signals would not do: it hears of them only some time after it was resumed.
 struct Signals {
   let arrivals: AsyncStream<Void>
-  private let sources: [any DispatchSourceSignal]
+  private let source: any DispatchSourceRead
 
-  init(_ numbers: [Int32]) {
+  /// - Parameter numbers: the signals. Of two objects that take the same one, the newer gets it.
+  /// - Throws: if the process has no descriptor left.
+  init(_ numbers: [Int32]) throws(CommandProblem) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw .noSignals(errno) }
+    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    let (reader, writer) = (ends[0], ends[1])
     let (arrivals, sender) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.arrivals = arrivals
-    sources = numbers.map { number in
-      // The default would end the process before the source hears of it.
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { sender.yield() }
-      source.resume()
-      return source
+    source = DispatchSource.makeReadSource(fileDescriptor: reader)
+    source.setEventHandler {
+      var bytes = [UInt8](repeating: 0, count: 64)
+      while read(reader, &bytes, bytes.count) > 0 {}
+      sender.yield()
     }
-    // A client that goes away while it is written to must not end the service.
-    signal(SIGPIPE, SIG_IGN)
+    source.resume()
+    for number in numbers {
+      pipes[Int(number)] = writer
+      signal(number, remember)
+    }
   }
 
+  /// Returns when one of the signals comes, at once if one came since `init`.
   func first() async {
     for await _ in arrivals { break }
-    withExtendedLifetime(sources) {}
+    // A source without an owner hears nothing.
+    withExtendedLifetime(source) {}
   }
+}
+
+/// The writing end for each signal. The handler must not allocate, so this is no Swift array.
+nonisolated(unsafe) private let pipes = UnsafeMutablePointer<Int32>.allocate(capacity: 65)
+
+/// What a handler may call is listed in signal-safety(7).
+private let remember: @convention(c) (Int32) -> Void = { number in
+  let kept = errno
+  var byte: UInt8 = 0
+  _ = write(pipes[Int(number)], &byte, 1)
+  errno = kept
 }

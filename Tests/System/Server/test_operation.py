@@ -5,7 +5,9 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import stat
+import subprocess
 import threading
 import time
 import unittest
@@ -103,6 +105,20 @@ class Stop(unittest.TestCase):
                 return
             time.sleep(0.02)
         self.fail("nothing is held")
+
+    def test_a_signal_at_any_moment_of_the_start_ends_it(self):
+        for delay in range(0, 400, 20):
+            with self.subTest(milliseconds=delay):
+                other = subprocess.Popen(
+                    [program("iampass-server"), "serve", "--data", world.path("data-of-stop"), "--listen", "127.0.0.1:0",
+                     "--tls-cert", world.certificate, "--tls-key", world.key],
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+                time.sleep(delay / 1000)
+                other.terminate()
+                try:
+                    self.assertIn(other.wait(PATIENCE), (0, -signal.SIGTERM))
+                finally:
+                    other.kill()
 
 
 class Logs(unittest.TestCase):
