@@ -9,7 +9,7 @@ struct Signals {
   let arrivals: AsyncStream<Void>
   private let source: any DispatchSourceRead
 
-  /// - Parameter numbers: the signals. Of two objects that take the same one, the newer gets it.
+  /// - Parameter numbers: the signals. A later object that takes the same one gets it alone.
   /// - Throws: if the process has no descriptor left.
   init(_ numbers: [Int32]) throws(CommandProblem) {
     var ends: [Int32] = [-1, -1]
@@ -39,7 +39,7 @@ struct Signals {
   }
 }
 
-/// The writing end for each signal. The handler must not allocate, so this is no Swift array.
+/// The writing end for each signal. A Swift array could allocate, which a handler must not.
 nonisolated(unsafe) private let pipes = UnsafeMutablePointer<Int32>.allocate(capacity: 65)
 
 /// What a handler may call is listed in signal-safety(7).
