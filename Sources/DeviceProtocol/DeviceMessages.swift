@@ -15,6 +15,7 @@ public enum DeviceRoute {
   public static let push = ["device", "v1", "push"]
   public static let pushKey = ["device", "v1", "push-key"]
   public static let events = ["device", "v1", "events"]
+  public static let look = ["device", "v1", "look"]
 }
 
 /// The body of `POST /device/v1/register`.

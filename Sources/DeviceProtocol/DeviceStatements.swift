@@ -20,6 +20,8 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case push
   /// Open a stream of changes.
   case events
+  /// Say that the phone's page is in view.
+  case look
 }
 
 /// Signed by the phone: "I, this phone, ask this service for this, now, once".

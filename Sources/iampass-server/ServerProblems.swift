@@ -64,7 +64,8 @@ extension CommandProblem {
 
   static func noSignals(_ code: Int32) -> CommandProblem {
     CommandProblem(
-      message: "cannot wait for signals: \(systemText(code))", hint: "raise the limit of open files", exitCode: EX_OSERR
+      message: "cannot wait for signals: \(systemText(code))", hint: "raise the limit of open files",
+      exitCode: EX_UNAVAILABLE
     )
   }
 

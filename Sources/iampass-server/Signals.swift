@@ -39,7 +39,8 @@ struct Signals {
   }
 }
 
-/// The writing end for each signal. A Swift array could allocate, which a handler must not.
+/// The writing end for each signal, stored before its handler is set. A Swift array could allocate, which a handler must
+/// not.
 nonisolated(unsafe) private let pipes = UnsafeMutablePointer<Int32>.allocate(capacity: 65)
 
 /// What a handler may call is listed in signal-safety(7).

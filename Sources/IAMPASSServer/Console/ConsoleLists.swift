@@ -14,7 +14,7 @@ extension Console {
     let path = "/application/\(application.id)/user/\(user.id)"
     let phone: HTML =
       user.phone.map { name in
-        "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).</p>"
+        "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).\(look(at: user))</p>"
       } ?? "<p>No phone is registered.</p>"
     let content: HTML = """
       <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a></p>
@@ -37,6 +37,11 @@ extension Console {
       </section>
       """
     return show("User \(user.shownName)", content, visitor: visitor)
+  }
+
+  private func look(at user: UserSummary) -> HTML {
+    guard let time = dated(user.lookedAt) else { return .nothing }
+    return " Its page was last looked at \(time.html)."
   }
 
   private var keepSessions: HTML {

@@ -136,8 +136,8 @@ extension Console {
         <span>Walkaway <small>Sessions leave with their phone.</small></span></label>
         <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
         <span>Silence leaves <small>An <code>iampass-phone</code> that is silent for \(PresenceBySilence.patience)
-        seconds has left. The service hears nothing from a phone's page while the screen is off, so it cannot know
-        whether that phone left: silence never counts for a page. A computer that looks for the phone by Bluetooth can
+        seconds has left. A phone's page says when somebody looks at it, and nothing while the screen is off. So the
+        service knows when that was last, but not whether the phone left since: silence never counts for a page. A computer that looks for the phone by Bluetooth can
         know it: <code>presence</code> in iampass.conf(5).</small></span></label>
         <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: the service refuses
         computers that do not send the sign-in's details, and so cannot show the digits.</small>

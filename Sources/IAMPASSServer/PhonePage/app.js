@@ -9,10 +9,13 @@ import { sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
 import { Ringing } from "./ringing.js";
 
-const { accounts } = globalThis.iampass;
+const { accounts, ask } = globalThis.iampass;
+
+/** Milliseconds between two words that the page is in view. */
+const lookPause = 60_000;
 
 class PhonePage {
-  /** By phone id: `{view, stream, isOpen}`. */
+  /** By phone id: `{view, stream, isOpen, toldLook}`. */
   #phones = new Map();
   #requests = new RequestList((account) => this.#offerToEndSessions(account));
   #ringing = new Ringing(() => [...this.#phones.values()].map(({ view }) => view.account));
@@ -46,6 +49,9 @@ class PhonePage {
       if (document.visibilityState === "visible") for (const { stream } of this.#phones.values()) stream.hurry();
     };
     document.addEventListener("visibilitychange", hurry);
+    document.addEventListener("visibilitychange", () => this.#tellLook());
+    window.addEventListener("focus", () => this.#tellLook());
+    setInterval(() => this.#tellLook(), lookPause);
     window.addEventListener("online", hurry);
     // A page that the browser keeps for "back" must not hold its connections meanwhile.
     window.addEventListener("pagehide", () => [...this.#phones.values()].forEach(({ stream }) => stream.stop()));
@@ -54,6 +60,17 @@ class PhonePage {
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
       if (data?.session) this.#requests.focus(data.session);
     });
+  }
+
+  /** For the console. Nothing depends on it, so a failure is left to the next time. */
+  #tellLook() {
+    if (document.visibilityState !== "visible") return;
+    const now = performance.now();
+    for (const phone of this.#phones.values()) {
+      if (now - phone.toldLook < lookPause) continue;
+      phone.toldLook = now;
+      ask(phone.view.account, "look", "look").catch(() => {});
+    }
   }
 
   #register(link) {
@@ -76,9 +93,10 @@ class PhonePage {
 
   #add(account) {
     const view = new AccountView(account, (ended) => this.#remove(ended));
-    const phone = { view, stream: null, isOpen: false };
+    const phone = { view, stream: null, isOpen: false, toldLook: -lookPause };
     this.#phones.set(account.device, phone);
     find("account-list").append(view.element);
+    this.#tellLook();
     phone.stream = new EventStream(account, {
       event: (name, value) => {
         if (name === "status") view.update(value);

@@ -21,6 +21,7 @@ struct DeviceReplies: Sendable {
     case .unregister: try await unregister(call)
     case .pushKey: try await PushReplies(core: core, trust: pushTrust).key()
     case .push: try await PushReplies(core: core, trust: pushTrust).subscribe(call)
+    case .look: try await PresenceReplies(core: core).look(call)
     }
   }
 

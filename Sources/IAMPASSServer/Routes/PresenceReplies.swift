@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The phone leaves or comes back, and its sessions with it.
+/// The phone leaves or comes back, and its sessions with it; or its page is looked at.
 struct PresenceReplies: Sendable {
   let core: ServiceCore
 
@@ -15,6 +15,14 @@ struct PresenceReplies: Sendable {
       // Only after the change: a silent phone that says it leaves must not be back for a moment.
       try await core.heard(verified.phone, call)
       return try await core.describe(verified, presence: presence, at: now)
+    }
+  }
+
+  /// The phone's page is in view. This moves no session: a page says nothing when its phone leaves.
+  func look(_ call: Call) async throws -> ServiceReply {
+    try await core.answering(call, [.look]) { verified, _ in
+      try await core.storage.noteLook(of: verified.acting, at: core.clock())
+      return .done
     }
   }
 }

@@ -125,11 +125,13 @@ enum PhoneRoute: Equatable {
   case events
   case pushKey
   case push
+  case look
 
   var method: String {
     switch self {
     case .showLink, .pushKey: "GET"
-    case .register, .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push: "POST"
+    case .register, .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look:
+      "POST"
     }
   }
 
@@ -151,6 +153,7 @@ enum PhoneRoute: Equatable {
     case "events": self = .events
     case "push-key": self = .pushKey
     case "push": self = .push
+    case "look": self = .look
     default: return nil
     }
   }

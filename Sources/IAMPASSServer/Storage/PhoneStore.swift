@@ -11,6 +11,9 @@ protocol PhoneStore: Sendable {
   /// The phone's page has asked for its stream. It is asked for again after a power cut: that may undo this.
   func markPage(of phone: String) async throws
 
+  /// The phone's page is in view; without effect if the phone was cut off. A power cut may undo this.
+  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws
+
   /// What may wait for the phone's answer; nil if the phone was cut off.
   func requests(for phone: ActingPhone) async throws -> PhoneRequests?
 

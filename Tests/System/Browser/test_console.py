@@ -1,7 +1,9 @@
 """The administrator's console in a real browser: without script, at each size, light and dark."""
 
+import contextlib
 import os
 import re
+import sqlite3
 import subprocess
 import unittest
 
@@ -188,6 +190,12 @@ class Console(unittest.TestCase):
         run(phone, "register", link, "--state", state, "--ca", office.authority.file)
         self.follow("Done")
         browser.sees("p", "The phone shows “Carol”")
+        self.assertNotIn("looked at", browser.driver.find_element("css selector", "main").text)
+        with contextlib.closing(sqlite3.connect(office.path("data", "iampass.sqlite"), timeout=30)) as database, database:
+            # As the phone's page tells it.
+            database.execute("UPDATE phone SET looked_at = 1790000000000 WHERE display_name = 'Carol'")
+        self.open_user("carol")
+        browser.sees("p", "Its page was last looked at")
         self.unfold("Lost phone")
         self.press("Cut the phone off")
         self.on("Register a phone")

@@ -103,6 +103,16 @@ class Sessions(PhonePageTest):
             finally:
                 phone.terminate()
 
+    def test_the_page_tells_when_it_is_looked_at(self):
+        looked_at = (
+            "SELECT coalesce(looked_at, 0) FROM phone JOIN user ON user.id = phone.user WHERE user.name = ?")  # fmt: skip
+        self.register()
+        until(lambda: self.database(looked_at, self.user) > [(0,)], "the first look")
+        self.database("UPDATE phone SET looked_at = NULL")
+        self.browser.open(self.office.address + "/phone/")
+        self.connected()
+        until(lambda: self.database(looked_at, self.user) > [(0,)], "a look at the page that was opened again")
+
     def test_logs_one_session_out_and_no_other(self):
         self.register()
         first, second = self.approved(host="one"), self.approved(host="two")

@@ -132,6 +132,10 @@ extension LosingStorage {
     try await call { try await $0.setPresence(presence, of: phone, at: now) }
   }
 
+  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws {
+    try await call { try await $0.noteLook(of: phone, at: now) }
+  }
+
   func endSessions(_ ids: Set<String>, by phone: ActingPhone, at now: UnixTime) async throws -> EndByPhone {
     try await call { try await $0.endSessions(ids, by: phone, at: now) }
   }

@@ -183,6 +183,21 @@ import Testing
     #expect(try await fixture.status(of: session).status == .active)
   }
 
+  @Test func aLookAtThePageBringsNobodyBack() async throws {
+    let (fixture, phone, session, _) = try await approved()
+    _ = try await phone.change(.leave)
+    let body = try UnverifiedStatement.body(signing: try phone.ask(.look).json, with: phone.key)
+    #expect(await fixture.respond(TestPhone.request(DeviceRoute.look, body)).status == 200)
+    #expect(try await fixture.status(of: session).status == .walkaway)
+    #expect(await fixture.respond(TestPhone.request(DeviceRoute.look, body)).reason == "NONCE_REPLAYED")
+  }
+
+  @Test func whatAsksForSomethingElseIsNoLook() async throws {
+    let (_, phone, _, _) = try await approved()
+    #expect(try await phone.send(DeviceRoute.look, try phone.ask(.status).json).status == 400)
+    #expect(try await phone.send(DeviceRoute.status, try phone.ask(.look).json).status == 400)
+  }
+
   @Test func aPhoneUnregistersItself() async throws {
     let (fixture, phone, session) = try await waiting()
     #expect(try await phone.unregister().status == 200)

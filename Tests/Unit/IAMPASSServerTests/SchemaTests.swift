@@ -30,6 +30,7 @@ import Testing
     "service time": "e27b344b8f05efe2",
     "approvals that computers verify": "95b21153386bc689",
     "approval tokens": "9ecb9305f2a13af5",
+    "looks at the page": "7e6dfc6ba47c62bf",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -55,6 +56,7 @@ import Testing
     "service time": "4c605db11f85ec02",
     "approvals that computers verify": "f839d39749330d4e",
     "approval tokens": "ee7ff58a77839fdf",
+    "looks at the page": "0d4c0e4a31e448c0",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -81,6 +81,7 @@ import Testing
     guard case .cutOff = try await storage.endSessions([session.id], by: phone, at: room.now) else {
       throw StorageRoom.Thrown()
     }
+    try await storage.noteLook(of: phone, at: room.now)
     #expect(try await storage.unregister(phone, at: room.now) == nil)
     #expect(try await storage.requests(for: phone) == nil)
     #expect(try await !storage.keepPush(nil, of: phone))
@@ -93,6 +94,19 @@ import Testing
     #expect(throws: Refusal.self) { try refused.get() }
     #expect(try await storage.session(session.id)?.lifecycle.isApproved == true)
     #expect(try await room.events() == events)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func theNewestLookAtAPageIsKept(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    func lookedAt() async throws -> UnixTime? {
+      try await room.storage.user(phone.user, of: room.application.id)?.user.lookedAt
+    }
+    #expect(try await lookedAt() == nil)
+    try await room.storage.noteLook(of: phone, at: room.now)
+    try await room.storage.noteLook(of: phone, at: room.now.advanced(seconds: -60))
+    #expect(try await lookedAt() == room.now)
   }
 
   @Test(arguments: StorageEngine.allCases)

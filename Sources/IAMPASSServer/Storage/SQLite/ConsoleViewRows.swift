@@ -23,7 +23,7 @@ extension ApplicationSummary {
 
 extension UserSummary {
   private static let columns = """
-    SELECT user.*, phone.display_name, phone.registered_at, phone.presence FROM user
+    SELECT user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at FROM user
     LEFT JOIN phone ON phone.user = user.id AND phone.cut_off_at IS NULL
     """
 
@@ -35,6 +35,7 @@ extension UserSummary {
     registeredAt = try row.time("registered_at")
     isAway = try (row.get("presence") as String?) == Presence.away.rawValue
     lastUsedAt = try row.time("last_used_at")
+    lookedAt = try row.time("looked_at")
   }
 
   /// A page of an application's users, after the one with this id.

@@ -59,6 +59,11 @@ extension Phone {
     try db.execute(sql: "UPDATE phone SET has_page = 1 WHERE id = ?", arguments: [id])
   }
 
+  /// A look that was noted late does not hide a newer one.
+  static func noteLook(_ id: String, at now: UnixTime, in db: Database) throws {
+    try db.run("UPDATE phone SET looked_at = max(coalesce(looked_at, 0), ?) WHERE id = ?", [now.milliseconds, id])
+  }
+
   static func setPinMAC(_ pinMAC: String?, of id: String, in db: Database) throws {
     try db.run("UPDATE phone SET pin_mac = ? WHERE id = ?", [pinMAC, id])
   }

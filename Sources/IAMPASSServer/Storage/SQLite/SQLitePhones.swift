@@ -7,6 +7,13 @@ extension SQLiteStorage: PhoneStore {
 
   func markPage(of phone: String) async throws { try await note { try Phone.markPage(phone, in: $0) } }
 
+  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws {
+    try await note { db in
+      guard try phone.isLive(in: db) else { return }
+      try Phone.noteLook(phone.id, at: now, in: db)
+    }
+  }
+
   func requests(for phone: ActingPhone) async throws -> PhoneRequests? {
     try await read { db in
       guard try phone.isLive(in: db) else { return nil }

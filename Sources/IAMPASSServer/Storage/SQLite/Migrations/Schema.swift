@@ -25,6 +25,7 @@ enum Schema {
     .serviceTime,
     .approvals,
     .approvalTokens,
+    .looks,
   ]
 
   static var migrator: DatabaseMigrator {
