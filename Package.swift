@@ -126,6 +126,8 @@ let package = Package(
     .target(name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/C/SystemLibcrypto"),
     // Called by libcurl, in place of libnghttp2.
     .target(name: "WholeStreams", path: "Sources/C/WholeStreams"),
+    // Needs the C library's list of mapped segments, which Swift's module of it leaves out.
+    .target(name: "ProgramPages", path: "Sources/C/ProgramPages"),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
     .target(name: "HostSystem", dependencies: ["CHost"], swiftSettings: lean),
@@ -148,7 +150,8 @@ let package = Package(
       linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
     .target(name: "PresenceLink", swiftSettings: lean),
-    .target(name: "PresenceProbe", dependencies: ["PresenceLink", "CHost", "CBluetooth"], swiftSettings: lean),
+    .target(
+      name: "PresenceProbe", dependencies: ["PresenceLink", "CHost", "CBluetooth", "ProgramPages"], swiftSettings: lean),
 
     .target(
       name: "SessionHelper",

@@ -1,6 +1,7 @@
 import CHost
 import Glibc
 import PresenceLink
+import ProgramPages
 
 /// Answers requests one after the other, for root alone: whoever may ask learns who is near.
 public final class ProbeService {
@@ -23,6 +24,7 @@ public final class ProbeService {
 
   /// Returns once nobody has asked for a minute, or the listening socket has failed.
   public func run() {
+    iampass_give_back_pages()
     while turn() {}
   }
 

@@ -17,7 +17,7 @@ def figures():
     folder = "/proc/" + subprocess.check_output(words, text=True).strip()
     status = dict(line.split(":", 1) for line in open(folder + "/status"))
     nanoseconds = int(open(folder + "/schedstat").read().split()[0])
-    return nanoseconds, int(status["voluntary_ctxt_switches"]), int(status["VmHWM"].split()[0])
+    return nanoseconds, int(status["voluntary_ctxt_switches"]), int(status["VmRSS"].split()[0])
 def look():
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
         asking.settimeout(30)
@@ -30,7 +30,7 @@ look()
 before = figures()
 looks = [look() for _ in range(int(sys.argv[1]))]
 after = figures()
-print(json.dumps(dict(looks=looks, nanoseconds=after[0] - before[0], wakes=after[1] - before[1], peak=after[2])))
+print(json.dumps(dict(looks=looks, nanoseconds=after[0] - before[0], wakes=after[1] - before[1], resident=after[2])))
 """
 
 
@@ -53,7 +53,7 @@ def measure_probe(report):
             name = f"{phones} near phone{'s' if phones > 1 else ''}"
             report.add(f"{name}: processor time", [found["nanoseconds"] * looks / 3.6e12 * 100], "% of a core")
             report.add(f"{name}: wake-ups", [found["wakes"] * looks], "/h")
-        report.add("probe: peak resident", [found["peak"] / 1024], "MiB", 6)
+        report.add("probe: resident", [found["resident"] / 1024], "MiB", 6)
         machine.power("hci1", False)
         gone = json.loads(machine.run("python3 /share/ask.py 3"))
         assert {word for word, _ in gone["looks"]} == {"silent"}, gone
