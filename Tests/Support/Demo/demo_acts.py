@@ -1,14 +1,17 @@
 """The demo's acts, on a booted host with real sudo, sshd and login. usage: demo_acts.py BUILT"""
 
+import json
 import sys
 import time
 
 import pexpect
+import signed_requests
 import terminal
 import testhost
 from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, Phone, password_of
 
 WIDTH = 100
+ATTACKERS_PHONE = "/home/phone/attackers-phone.json"
 
 
 def title(text):
@@ -215,6 +218,50 @@ class Demo:
         claim("the terminal says why", "Signed out: your phone left." in child.screen)
         claim(f"the session is gone {took:.1f} s after the phone left", took < 3 and not self.sessions_of("alice"))
 
+    def nobody_but_the_phone(self):
+        title("9. whoever takes over the service")
+        note("alice's phone is pinned by six words, and this computer then believes its signature alone.")
+        self.host.forget_attempts()
+        self.pin_alices_phone()
+        with self.host.changed(testhost.CONFIGURATION, lambda text: text + "approvals = verified\n"):
+            with Phone(self.host, "approve", after=1) as phone:
+                child, screen = self.terminal("sudo id -un", "alice")
+                self.type_the_code(child, phone)
+                status = self.finish(child, screen)
+            claim("alice's own phone signs in", status == 0 and "root" in child.screen)
+            note("the attacker has the service's secrets, and registers a phone of theirs as alice's.")
+            self.register_attackers_phone()
+            said, _ = self.sudo_by_the_attacker()
+            claim("the attacker's approval is refused", said.count("does not trust that phone") == 1)
+        note("with approvals = service, the same phone would have signed in:")
+        self.host.forget_attempts()
+        _, status = self.sudo_by_the_attacker()
+        claim("it is the computer's check that refused", status == 0)
+
+    def pin_alices_phone(self):
+        shown = self.host.run("iampass-phone", "status", "--json", "--state", testhost.PHONE_STATE, user="phone")
+        words = json.loads(shown)["words"]
+        print(f"   phone | words: {words}", flush=True)
+        screen = Screen("root@workstation", "iampassctl phone trust alice")
+        child = self.host.terminal("iampassctl phone trust alice", show=screen, timeout=30)
+        child.expect_exact("Six words: ")
+        child.sendline(words)
+        claim("alice's phone is pinned", self.finish(child, screen) == 0)
+
+    def register_attackers_phone(self):
+        link = signed_requests.link_for_a_lost_phone(self.host, "alice")
+        self.host.run("iampass-phone", "register", link, "--state", ATTACKERS_PHONE, "--ca", "/etc/iampass/ca.pem", user="phone")
+
+    def sudo_by_the_attacker(self):
+        """The attacker also sits at alice's terminal, and reads its code."""
+        with Phone(self.host, "approve", after=1, state=ATTACKERS_PHONE) as phone:
+            child, screen = self.terminal("sudo id -un", "alice")
+            self.type_the_code(child, phone)
+            if child.expect(["does not trust", "root"]) == 0:
+                self.type_password(child, screen, "alice")
+            status = self.finish(child, screen)
+        return child.screen, status
+
     def sessions_of(self, user):
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
@@ -226,7 +273,7 @@ class Demo:
 
     def acts(self):
         return [self.sudo_approved, self.sudo_denied, self.ssh_approved, self.ssh_chosen, self.login_approved,
-                self.timed_out, self.service_down, self.walked_away]
+                self.timed_out, self.service_down, self.walked_away, self.nobody_but_the_phone]
 
 
 def play(built):
@@ -238,7 +285,7 @@ def play(built):
         for act in demo.acts():
             act()
     title("done")
-    print("All eight acts went as they must. The host is gone; it lived in memory.")
+    print("All nine acts went as they must. The host is gone; it lived in memory.")
 
 
 def main():
