@@ -34,29 +34,72 @@ print(json.dumps(dict(looks=looks, nanoseconds=after[0] - before[0], wakes=after
 """
 
 
+#: From the phone's going to the lock, with the defaults, this often.
+LEAVES = 3
+#: The phone's controller is switched off; then when the helper has begun to doubt, has concluded, and the screen is locked.
+LEAVE = """
+set -e
+until grep -q '"state":"armed"' /run/iampass/presence; do sleep 0.1; done
+# Anywhere between two looks.
+sleep {pause}
+busctl --timeout=15 set-property org.bluez /org/bluez/hci1 org.bluez.Adapter1 Powered b false
+date +%s.%N
+for state in doubtful left; do
+    until grep -q "\\"state\\":\\"$state\\"" /run/iampass/presence; do sleep 0.1; done
+    date +%s.%N
+done
+until [[ $(loginctl show-session --property=LockedHint --value {session}) == yes ]]; do sleep 0.1; done
+date +%s.%N
+busctl --timeout=15 set-property org.bluez /org/bluez/hci1 org.bluez.Adapter1 Powered b true
+loginctl unlock-session {session}
+"""
+
+
 def measure_probe(report):
-    from machine import ADAPTER, PHONE, Machine
+    from machine import Machine
 
     machine = Machine()
     try:
         machine.install()
         machine.restart_controllers()
         machine.bond()
-        (machine.share / "ask.py").write_text(
-            ASK.replace("{adapter}", ADAPTER).replace("{phone}", PHONE))
-        report.part(f"The probe for phones by Bluetooth, {LOOKS} looks on an emulated processor")
-        found = json.loads(machine.run(f"python3 /share/ask.py {LOOKS}"))
-        assert {word for word, _ in found["looks"]} == {"near"}, found
-        report.add("a look at a near phone", [milliseconds for _, milliseconds in found["looks"]], "ms")
-        for phones in (1, 5):
-            looks = LOOKS_AN_HOUR * phones / LOOKS
-            name = f"{phones} near phone{'s' if phones > 1 else ''}"
-            report.add(f"{name}: processor time", [found["nanoseconds"] * looks / 3.6e12 * 100], "% of a core")
-            report.add(f"{name}: wake-ups", [found["wakes"] * looks], "/h")
-        report.add("probe: resident", [found["resident"] / 1024], "MiB", 6)
-        machine.power("hci1", False)
-        gone = json.loads(machine.run("python3 /share/ask.py 3"))
-        assert {word for word, _ in gone["looks"]} == {"silent"}, gone
-        report.add("a look at a phone that is gone", [milliseconds for _, milliseconds in gone["looks"]], "ms")
+        measure_looks(machine, report)
+        measure_leaves(machine, report)
     finally:
         machine.close()
+
+
+def measure_leaves(machine, report):
+    machine.sit_down()
+    session = machine.run("loginctl list-sessions --no-legend | awk '$3 == \"alice\" && $4 == \"seat0\" { print $1 }'").strip()
+    report.part("From the phone's going to the locked screen, with the defaults")
+    times = []
+    for turn in range(LEAVES):
+        script = LEAVE.replace("{session}", session).replace("{pause}", str(20 * turn // LEAVES))
+        times.append([float(word) for word in machine.run(script, seconds=300).split()])
+    for name, first, last in (("until the first look that finds nothing", 0, 1), ("until the phone has left", 1, 2),
+                              ("until the screen is locked", 2, 3), ("all of it", 0, 3)):
+        report.add(name, [time[last] - time[first] for time in times], "s", 60 if (first, last) == (0, 3) else None)
+    machine.stand_up()
+
+
+def measure_looks(machine, report):
+    from machine import ADAPTER, PHONE
+
+    (machine.share / "ask.py").write_text(
+        ASK.replace("{adapter}", ADAPTER).replace("{phone}", PHONE))
+    report.part(f"The probe for phones by Bluetooth, {LOOKS} looks on an emulated processor")
+    found = json.loads(machine.run(f"python3 /share/ask.py {LOOKS}"))
+    assert {word for word, _ in found["looks"]} == {"near"}, found
+    report.add("a look at a near phone", [milliseconds for _, milliseconds in found["looks"]], "ms")
+    for phones in (1, 5):
+        looks = LOOKS_AN_HOUR * phones / LOOKS
+        name = f"{phones} near phone{'s' if phones > 1 else ''}"
+        report.add(f"{name}: processor time", [found["nanoseconds"] * looks / 3.6e12 * 100], "% of a core")
+        report.add(f"{name}: wake-ups", [found["wakes"] * looks], "/h")
+    report.add("probe: resident", [found["resident"] / 1024], "MiB", 6)
+    machine.power("hci1", False)
+    gone = json.loads(machine.run("python3 /share/ask.py 3"))
+    assert {word for word, _ in gone["looks"]} == {"silent"}, gone
+    report.add("a look at a phone that is gone", [milliseconds for _, milliseconds in gone["looks"]], "ms")
+    machine.power("hci1", True)

@@ -1,31 +1,59 @@
 """The probe with real BlueZ and the kernel's Bluetooth: a virtual controller is the computer's, another the phone's."""
 
+import functools
 import json
 import re
 import unittest
 
-from machine import ADAPTER, PHONE, Machine
+from machine import ADAPTER, PHONE, ControllersStuck, Machine
 
 SOCKET = "/run/iampass-presence/socket"
 LOOK = f"iampassctl presence test {PHONE} --count 1 --json"
 
 
+#: Machines whose controllers may get stuck in one test. That says nothing about the probe.
+SPARE = 2
+
+
 def setUpModule():
+    unittest.addModuleCleanup(lambda: machine.close())
+    begin()
+
+
+def begin():
+    """A new machine whose phone is bonded."""
     global machine
     machine = Machine()
-    unittest.addModuleCleanup(machine.close)
     machine.install()
     machine.restart_controllers()
     machine.bond()
 
 
-def bind():
-    """Binds the phone to alice, as `iampassctl presence use` does after her approval."""
-    digest = re.search("[0-9a-f]{64}", machine.run(f"""
-        key=$(sed -n 's/^Key=//p' /var/lib/bluetooth/{ADAPTER}/{PHONE}/info | head -n 1)
-        printf "$(sed 's/../\\\\x&/g' <<<"$key")" | sha256sum
-        """))[0]  # fmt: skip
-    machine.run(f"install -m 600 /dev/stdin /etc/iampass/presence <<<'alice {ADAPTER} {PHONE} {digest}'")
+def new_controllers():
+    """In another machine if those of this one are stuck."""
+    try:
+        machine.restart_controllers()
+    except ControllersStuck:
+        machine.close()
+        begin()
+
+
+def with_spare_machines(test):
+    """The test begins again in another machine if the controllers got stuck."""
+
+    @functools.wraps(test)
+    def tried(case):
+        for _ in range(SPARE):
+            try:
+                return test(case)
+            except ControllersStuck:
+                machine.close()
+                begin()
+                case.setUpClass()
+                case.setUp()
+        return test(case)
+
+    return tried
 
 
 class MachineCase(unittest.TestCase):
@@ -44,29 +72,11 @@ class Away(MachineCase):
 
     @classmethod
     def setUpClass(cls):
-        bind()
-        # The service is not there, and is not asked: nobody has signed in by phone.
-        machine.run("""
-            set -e
-            cat >/etc/iampass/iampass.conf <<'END'
-server = https://127.0.0.1:9
-presence = bluetooth
-presence_interval = 5s
-presence_grace = 5s
-END
-            install -m 600 /dev/stdin /etc/iampass/credentials <<'END'
-application_id = application
-application_secret = 0123456789abcdef01234567
-END
-            systemd-run --quiet --unit=desktop --property=User=alice --property=PAMName=login \
-                --property=StandardInput=tty --property=TTYPath=/dev/tty7 --setenv=XDG_SESSION_TYPE=wayland \
-                --setenv=XDG_SEAT=seat0 --setenv=XDG_VTNR=7 python3 /share/desktop.py
-            systemctl start iampass-helper
-        """)
+        machine.sit_down("presence_interval = 5s", "presence_grace = 5s")
 
     @classmethod
     def tearDownClass(cls):
-        machine.run("systemctl stop iampass-helper desktop; rm -f /etc/iampass/presence")
+        machine.stand_up()
 
     def await_state(self, state):
         try:
@@ -91,6 +101,7 @@ END
         self.assertEqual(len(seats), 1, said)
         return seats[0] == "yes"
 
+    @with_spare_machines
     def test_a_phone_that_goes_locks_the_screen_and_one_that_comes_back_does_not_unlock_it(self):
         self.await_state("armed")
         self.assertFalse(self.is_locked())
@@ -106,6 +117,7 @@ END
 
 
 class Near(MachineCase):
+    @with_spare_machines
     def test_a_phone_is_near_then_gone_then_near_again(self):
         self.assert_found("near")
         machine.power("hci1", False)
@@ -114,6 +126,7 @@ class Near(MachineCase):
         machine.power("hci1", True)
         self.assert_found("near")
 
+    @with_spare_machines
     def test_an_adapter_that_is_off_says_nothing_about_the_phone(self):
         machine.power("hci0", False)
         self.assert_found("unknown", "EHOSTUNREACH")
@@ -121,7 +134,7 @@ class Near(MachineCase):
         self.assert_found("near")
 
     def test_an_adapter_that_is_pulled_out_says_nothing_about_the_phone(self):
-        self.addCleanup(machine.restart_controllers)
+        self.addCleanup(new_controllers)
         machine.run("systemctl stop btvirt; sleep 1")
         self.assert_found("unknown", "EHOSTUNREACH")
 
@@ -129,11 +142,11 @@ class Near(MachineCase):
 class Impostors(MachineCase):
     def setUp(self):
         # Nobody has the keys of before.
-        machine.restart_controllers()
+        new_controllers()
 
     @classmethod
     def tearDownClass(cls):
-        machine.restart_controllers()
+        new_controllers()
 
     def test_the_phones_address_without_its_key_is_an_impostor(self):
         machine.run("python3 /share/link_keys.py 1")
@@ -164,7 +177,7 @@ class Commands(MachineCase):
 
     def test_a_bond_that_any_user_deletes_is_told_from_a_phone_that_left(self):
         folder = f"/var/lib/bluetooth/{ADAPTER}"
-        bind()
+        machine.bind()
         self.assertEqual(json.loads(machine.run("iampassctl presence list --json"))[0]["state"], "bound")
         machine.run(f"cp -r {folder}/{PHONE} /root/bond")
         machine.run(f"sed -i '/^\\[LinkKey/,/^Key/s/^Key=.*/Key={'F' * 32}/' {folder}/{PHONE}/info")
