@@ -133,6 +133,23 @@ class Near(MachineCase):
         machine.power("hci0", True)
         self.assert_found("near")
 
+    def test_another_adapter_that_is_plugged_in_changes_nothing(self):
+        self.addCleanup(machine.run, "systemctl stop second")
+        machine.run("systemd-run --quiet --collect --unit=second btvirt -l1; sleep 3; [[ -e /sys/class/bluetooth/hci2 ]]")
+        self.assert_found("near")
+
+    @with_spare_machines
+    def test_a_bluetoothd_that_is_stopped_or_restarted_says_nothing_about_the_phone(self):
+        machine.run("systemctl stop bluetooth")
+        self.assertEqual(self.look()["answer"], "unknown")
+        machine.run("systemctl start bluetooth; sleep 3; systemctl restart bluetooth")
+        for _ in range(20):
+            found = self.look()["answer"]
+            self.assertIn(found, ("near", "unknown"))
+            if found == "near":
+                return
+        self.fail("the phone is not found again")
+
     def test_an_adapter_that_is_pulled_out_says_nothing_about_the_phone(self):
         self.addCleanup(new_controllers)
         machine.run("systemctl stop btvirt; sleep 1")
