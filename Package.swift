@@ -154,6 +154,12 @@ let package = Package(
       name: "PresenceProbe", dependencies: ["PresenceLink", "CHost", "CBluetooth", "ProgramPages"], swiftSettings: lean),
 
     .target(
+      name: "SignInBroker",
+      dependencies: [
+        "HostSystem", "WorkerLink", "IAMPASSProtocol", "IAMPASSClient", "HostState", "LoginModule", "CHost",
+      ],
+      swiftSettings: lean),
+    .target(
       name: "SessionHelper",
       dependencies: [
         "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd",
@@ -197,7 +203,7 @@ let package = Package(
       dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
       swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
-      name: "iampass-helper", dependencies: ["SessionHelper", "PresenceProbe", "CHost"] + clearingFree,
+      name: "iampass-helper", dependencies: ["SessionHelper", "PresenceProbe", "SignInBroker", "CHost"] + clearingFree,
       swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
@@ -242,6 +248,9 @@ let package = Package(
     .testTarget(
       name: "PresenceLinkTests", dependencies: ["PresenceLink", "PresenceProbe"], path: "Tests/Unit/PresenceLinkTests",
       swiftSettings: strict),
+    .testTarget(
+      name: "SignInBrokerTests", dependencies: ["SignInBroker", "LoginModule", "HostState"],
+      path: "Tests/Unit/SignInBrokerTests", swiftSettings: strict),
     .testTarget(
       name: "SessionHelperTests", dependencies: ["SessionHelper", "PresenceLink"],
       path: "Tests/Unit/SessionHelperTests",

@@ -5,15 +5,19 @@ import HostState
 import IAMPASSProtocol
 import PresenceProbe
 import SessionHelper
+import SignInBroker
 
 private let usage = """
   usage: iampass-helper [--config PATH | --probe] [--version]
+         iampass-helper --broker [--config PATH] [--sessions PATH]
 
   Watches the sessions that a phone opened, and logs them out when the phone leaves. Started by systemd:
   systemctl status iampass-helper.
 
     --config PATH   configuration file; credentials stand beside it (default: \(Configuration.path))
     --probe         look by Bluetooth for phones instead, for iampass-presence.service
+    --broker        asks the phone for screen lockers and polkit, at the socket that systemd hands over
+    --sessions PATH folder of logind's sessions, for --broker (default: /run/systemd/sessions)
     --version       the version
     --help          this text
 
@@ -34,14 +38,15 @@ enum HelperCommand {
   private static let log = StandardErrorLog()
 
   static func main() {
-    let words = CommandLine.arguments.dropFirst()
+    let given = CommandLine.arguments.dropFirst()
     // In this program, since another one would bring Swift's whole library again.
-    if words.elementsEqual(["--probe"]) { return probe() }
-    let path = configurationPath(words)
+    if given.elementsEqual(["--probe"]) { return probe() }
+    let words = words(given)
     guard geteuid() == 0 else { stop("only root can do this", EX_NOPERM) }
     // A dump would hold the secrets of everybody who is signed in.
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else { stop("core dumps cannot be forbidden", EX_OSERR) }
-    do { try HelperLoop(path: path, log: log).serve() } catch {
+    if words.isBroker { serveCallers(words) }
+    do { try HelperLoop(path: words.path, log: log).serve() } catch {
       stop("does not run: \(error.explanation)", EX_OSERR)
     }
   }
@@ -59,9 +64,22 @@ enum HelperCommand {
     ProbeService(listening: given).run()
   }
 
-  private static func configurationPath(_ words: ArraySlice<String>) -> String {
+  private struct Words {
     var path = Configuration.path
-    var rest = words
+    var isBroker = false
+    var sessionsFolder = "/run/systemd/sessions"
+  }
+
+  private static func serveCallers(_ words: Words) -> Never {
+    _ = iampass_name("iampass-broker")
+    let broker = Broker(configurationPath: words.path, sessionsFolder: words.sessionsFolder) { log.write($0, $1) }
+    do { try broker.serve() } catch { stop("does not run: \(error.explanation)", EX_OSERR) }
+    exit(EX_OK)
+  }
+
+  private static func words(_ given: ArraySlice<String>) -> Words {
+    var found = Words()
+    var rest = given
     while let word = rest.popFirst() {
       switch word {
       case "--help", "-h":
@@ -71,15 +89,21 @@ enum HelperCommand {
         print(ProductVersion.text)
         exit(EX_OK)
       case "--config":
-        // A relative one would mean another file in each folder.
-        guard let next = rest.popFirst(), next.hasPrefix("/"), !next.hasSuffix("/") else {
-          stop("--config takes an absolute path", EX_USAGE)
-        }
-        path = next
+        found.path = pathAfter(word, &rest)
+      case "--broker": found.isBroker = true
+      case "--sessions": found.sessionsFolder = pathAfter(word, &rest)
       default: stop("unknown argument \(word); see iampass-helper --help", EX_USAGE)
       }
     }
-    return path
+    return found
+  }
+
+  /// A relative one would mean another file in each folder.
+  private static func pathAfter(_ word: String, _ rest: inout ArraySlice<String>) -> String {
+    guard let next = rest.popFirst(), next.hasPrefix("/"), !next.hasSuffix("/") else {
+      stop("\(word) takes an absolute path", EX_USAGE)
+    }
+    return next
   }
 
   private static func stop(_ text: String, _ code: Int32) -> Never {

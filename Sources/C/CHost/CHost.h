@@ -160,6 +160,7 @@ static inline int iampass_accept(int socket) {
   close(descriptor);
   return -1;
 }
+static inline int iampass_does_not_block(int socket) { return fcntl(socket, F_SETFL, O_NONBLOCK); }
 static inline int iampass_connect_kind(const char *path, int kind) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return errno = ENAMETOOLONG, -1;

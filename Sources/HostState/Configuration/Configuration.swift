@@ -109,6 +109,8 @@ public struct Configuration: Sendable, Equatable {
   public var workerUser = "_iampass"
   /// The socket at which workers wait for logins, in ``runFolder``.
   public var standby: String { runFolder + "/worker" }
+  /// The broker's socket, in a folder of its own beside ``runFolder``: everybody may connect.
+  public var broker: String { runFolder + "-broker/socket" }
   /// Keys that this version does not know, for a warning.
   public var unknownKeys: [String] = []
 

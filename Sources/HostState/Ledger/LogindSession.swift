@@ -16,10 +16,12 @@ public struct LogindSession: Sendable, Equatable {
   public let scope: String
   /// Signed out already; only processes are left of it.
   public let isClosing: Bool
+  /// On the screen of its seat just now; always so without a seat.
+  public let isActive: Bool
 
   public init(
     id: String, leader: Int32, uid: UInt32, sessionClass: String, type: String, isRemote: Bool, seat: String,
-    scope: String, isClosing: Bool = false
+    scope: String, isClosing: Bool = false, isActive: Bool = false
   ) {
     self.id = id
     self.leader = leader
@@ -30,6 +32,7 @@ public struct LogindSession: Sendable, Equatable {
     self.seat = seat
     self.scope = scope
     self.isClosing = isClosing
+    self.isActive = isActive
   }
 
   /// Only these have a screen to lock; for others LockSession returns success and nothing happens.
@@ -63,6 +66,12 @@ extension LogindSession {
     self.init(id: id, parsing: bytes)
   }
 
+  /// Every session that logind wrote down in this folder and that can be understood.
+  public static func all(in folder: String) -> [LogindSession] {
+    let names = (try? FolderListing.names(in: folder)) ?? []
+    return names.compactMap { LogindSession(id: $0, folder: folder) }
+  }
+
   init?(id: String, parsing bytes: [UInt8]) {
     guard bytes.count < Self.greatestSize, let values = Self.values(bytes),
       let leader = values["LEADER"].flatMap({ Int32($0) }), leader > 0,
@@ -71,7 +80,7 @@ extension LogindSession {
     self.init(
       id: id, leader: leader, uid: uid, sessionClass: values["CLASS"] ?? "", type: values["TYPE"] ?? "",
       isRemote: values["REMOTE"] == "1", seat: values["SEAT"] ?? "", scope: values["SCOPE"] ?? "",
-      isClosing: values["STATE"] == "closing")
+      isClosing: values["STATE"] == "closing", isActive: values["ACTIVE"] == "1")
   }
 
   /// Nil if a key stands twice: a line break within somebody's words would write a second `LEADER=`.

@@ -1,5 +1,8 @@
 /// The PAM services of a desktop: greeters, screen lockers and the administrator's dialog.
 public enum DesktopServices {
+  /// The administrator's dialog: pkexec(1) and its like.
+  public static let polkit = "polkit-1"
+
   /// Those that open no session: the administrator's dialog, and lockers of a session that is there.
   public static let sessionless: Set<String> = [
     "polkit-1", "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",

@@ -38,6 +38,10 @@ public enum Refusal: Error, Sendable, Equatable {
   case serviceNotListed
   /// The caller may not read the secrets, and no broker runs that asks for it.
   case callerNotRoot
+  /// The broker left while the phone was asked.
+  case brokerLost
+  /// The broker's ending, with the user's line as received. An empty text shows nothing.
+  case byBroker(BrokerEnding, String)
   case unavailable(ServiceError)
   /// The session would have to be watched, and no record can be kept of it.
   case recordNotKept(LedgerError)
@@ -111,10 +115,8 @@ extension Refusal {
       .abandoned, .notVerifiable:
       true
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
-      .notStarted,
-      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
-      .misconfigured,
-      .terminalGone, .promptNotAnswered:
+      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
+      .callerNotRoot, .brokerLost, .byBroker, .misconfigured, .terminalGone, .promptNotAnswered:
       false
     }
   }
@@ -124,9 +126,9 @@ extension Refusal {
     switch self {
     case .noPhone, .phoneNotTrusted, .notStarted: false
     case .unavailable(let error): error.mayHaveRung
-    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody,
-      .textAtSecondFactor, .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .callerNotRoot, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
+    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
+      .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
+      .callerNotRoot, .brokerLost, .byBroker, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
       .promptNotAnswered, .userChanged, .abandoned:
       true
     }

@@ -47,9 +47,8 @@ struct AuthenticateCall {
     guard let name = host.user(), let nameBytes = host.userBytes else {
       return refuse(.noToken, of: nil, answer)
     }
+    if BrokerCall.serves(service) { return askBroker(arguments, setup, (name, nameBytes), answer) }
     if let kept = keptEnding(name) { return kept.laterCode }
-    // A locker of the user's own: it cannot read the secrets, and its log is the user's.
-    guard geteuid() == 0 else { return refuse(.callerNotRoot, of: LoginUser(given: name, bytes: nameBytes), answer) }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
     let signals = SignalWatch()
     defer { signals.end() }
@@ -71,7 +70,29 @@ struct AuthenticateCall {
     }
   }
 
-  /// The one place that returns PAM_SUCCESS for a sign-in.
+  /// Has the broker ask the phone. Lockers use one handle for every try: no ending is remembered on it.
+  private func askBroker(
+    _ arguments: ModuleArguments, _ setup: HostSetup, _ user: (name: String, bytes: [UInt8]), _ answer: PAMAnswer
+  ) -> Int32 {
+    let signals = SignalWatch()
+    defer { signals.end() }
+    let call = BrokerCall(
+      path: setup.configuration.broker, conversation: HostConversation(host: host, signals: signals),
+      clock: HostClock(signals: signals), interruption: signals)
+    let request = BrokerRequest(
+      user: user.name, service: host.service, hasPassword: host.hasPassword,
+      passwordFollows: answer.passwordFollows, prompt: arguments.prompt, methods: arguments.methods,
+      timeout: arguments.timeout)
+    switch call.outcome(of: request) {
+    case .refused(let refusal): return refuse(refusal, of: nil, answer)
+    case .approved:
+      guard host.userBytes == user.bytes else { return refuse(.userChanged, of: nil, answer) }
+      log(LOG_NOTICE, "approved", user: user.name, "by the broker")
+      return PAM_SUCCESS
+    }
+  }
+
+  /// The one place that returns PAM_SUCCESS for a sign-in of this process's own.
   private func approve(_ signIn: SignIn, _ login: LoginComposition, _ answer: PAMAnswer) -> Int32 {
     let kept = KeptSession(
       remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: login.setup.configurationPath)

@@ -51,17 +51,19 @@ struct LoginComposition {
     let configuration = setup.configuration
     return LoginPolicy(
       prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
-      sessionDuration: configuration.sessionDuration, sendsContext: sendsContext,
+      sessionDuration: configuration.sessionDuration, sendsContext: setup.sendsContext,
       mustWatch: !UnwatchedServices.contains(service), sendsCommand: configuration.sendsCommand,
       refusesLongCommands: configuration.longCommand == .refuse)
   }
+}
 
+extension HostSetup {
   /// `auto`: `setup` requires signed replies if the service announced our additions, context among them.
-  private var sendsContext: Bool {
-    switch setup.configuration.sendContext {
+  var sendsContext: Bool {
+    switch configuration.sendContext {
     case .yes: true
     case .no: false
-    case .auto: setup.configuration.requiresSignedReplies || setup.configuration.approvals == .verified
+    case .auto: configuration.requiresSignedReplies || configuration.approvals == .verified
     }
   }
 }

@@ -19,12 +19,24 @@ struct PAMAnswer {
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
     case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead,
-      .commandTooLong, .tooManyRequests,
-      .limiterBroken, .serviceNotListed, .callerNotRoot, .recordNotKept:
+      .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
+    case .byBroker(let ending, _): code(for: ending)
     case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    }
+  }
+
+  /// The same for an attempt that the broker ran. An approval never comes as a refusal.
+  private func code(for ending: BrokerEnding) -> Int32 {
+    switch ending {
+    case .denied: code(for: Refusal.denied)
+    case .notAnswered, .textTyped: PAM_AUTH_ERR
+    case .noToken: PAM_USER_UNKNOWN
+    case .aside, .busy, .approved: PAM_AUTHINFO_UNAVAIL
+    case .misconfigured: PAM_SERVICE_ERR
+    case .abandoned: PAM_ABORT
     }
   }
 
@@ -37,11 +49,8 @@ struct PAMAnswer {
     case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
       .noToken, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
-      .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .callerNotRoot, .unavailable, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
-      .promptNotAnswered,
-      .abandoned,
-      .userChanged:
+      .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
+      .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged:
       code(for: refusal)
     }
   }

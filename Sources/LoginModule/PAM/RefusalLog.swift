@@ -8,12 +8,14 @@ extension Refusal {
   var priority: Int32 {
     switch self {
     case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped: LOG_DEBUG
+    // The broker has logged it.
+    case .byBroker: LOG_DEBUG
     case .misconfigured, .limiterBroken, .recordNotKept, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
       .phoneNotTrusted, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted, .terminalGone,
       .promptNotAnswered,
-      .abandoned,
+      .abandoned, .brokerLost,
       .userChanged:
       LOG_NOTICE
     }
@@ -44,7 +46,9 @@ extension Refusal {
     case .tooManyRequests: "too many requests"
     case .limiterBroken(let error): "cannot count requests: \(error.explanation)"
     case .serviceNotListed: "service not listed"
-    case .callerNotRoot: "the caller is not root"
+    case .callerNotRoot: "no broker answers, and the caller cannot ask by itself"
+    case .brokerLost: "the broker left"
+    case .byBroker(let ending, _): "the broker says \(ending)"
     case .unavailable(let error): "unavailable: \(error.explanation)\(error.detail)"
     case .recordNotKept(let error): "cannot keep a record: \(error.explanation)"
     case .misconfigured(let error): error.explanation

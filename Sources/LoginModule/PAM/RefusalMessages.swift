@@ -24,6 +24,8 @@ extension Refusal {
     case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .callerNotRoot, .misconfigured(.noServer),
       .terminalGone, .promptNotAnswered, .abandoned:
       nil
+    case .brokerLost: "IAMPASS: the broker of this computer stopped while your phone was asked; try again"
+    case .byBroker(_, let text): text.isEmpty ? nil : text
     case .denied: "IAMPASS: denied on your phone"
     case .notAnswered: "IAMPASS: not answered in time"
     case .answeredByNobody: "IAMPASS: the answer came faster than anybody types, so your phone was not asked"
@@ -56,11 +58,13 @@ extension Refusal {
   /// attempt.
   private var leadsToPassword: Bool {
     switch self {
-    case .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned:
+    // The broker's text is the whole line.
+    case .byBroker, .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
+      .abandoned:
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
       .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .callerNotRoot, .unavailable,
+      .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable,
       .recordNotKept, .misconfigured:
       true
     }

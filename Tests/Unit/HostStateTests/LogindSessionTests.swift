@@ -29,8 +29,20 @@ import Testing
     try folder.write("148", written)
     let expected = LogindSession(
       id: "148", leader: 223, uid: 1_001, sessionClass: "user", type: "tty", isRemote: true, seat: "",
-      scope: "session-148.scope")
+      scope: "session-148.scope", isActive: true)
     #expect(LogindSession(id: "148", folder: folder.path) == expected)
+  }
+
+  @Test func findsEverySessionThatCanBeUnderstood() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("148", written)
+    try folder.write("c2", written.replacing("ACTIVE=1", with: "ACTIVE=0"))
+    try folder.write("148.ref", written)
+    try folder.write("7", "UID=7")
+    let found = LogindSession.all(in: folder.path).sorted { $0.id < $1.id }
+    #expect(found.map(\.id) == ["148", "c2"])
+    #expect(found.map(\.isActive) == [true, false])
+    #expect(LogindSession.all(in: folder.path + "/nowhere").isEmpty)
   }
 
   @Test func knowsWhoHasSignedOut() {

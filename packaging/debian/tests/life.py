@@ -145,9 +145,10 @@ class Life(unittest.TestCase):
         self.assert_pam_is_as_before()
 
     def test_05_the_services_run_confined(self):
-        for unit in ("iampass-helper", "iampass-server", "iampass-worker.socket", "iampass-presence.socket"):
+        for unit in ("iampass-helper", "iampass-server", "iampass-worker.socket", "iampass-presence.socket",
+                     "iampass-broker.socket"):
             wait_until(f"{unit} runs", lambda unit=unit: machine.is_active(unit))
-        for unit in ("iampass-server", "iampass-helper", "iampass-worker", "iampass-presence"):
+        for unit in ("iampass-server", "iampass-helper", "iampass-worker", "iampass-presence", "iampass-broker"):
             said = run("systemd-analyze", "security", "--no-pager", unit)
             exposure = float(re.search(r"exposure level[^:]*: ([0-9.]+)", said)[1])
             self.assertLess(exposure, 2 if unit == "iampass-presence" else 3, unit)

@@ -1,0 +1,123 @@
+import CHost
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSProtocol
+import WorkerLink
+
+/// A sign-in that the broker runs for a program that cannot: the program may not read the secrets or reach the network.
+struct BrokerCall {
+  enum Outcome: Sendable, Equatable {
+    /// Opens no session and leaves no record: only this program believes it.
+    case approved
+    case refused(Refusal)
+  }
+
+  /// Longest time for an answer that rings no phone, in milliseconds: systemd may have to start the broker first.
+  private static let quickMilliseconds: Int64 = 5_000
+  /// What the broker may take besides the user's time: its own start, and the request's. Milliseconds.
+  private static let slackMilliseconds: Int64 = 20_000
+
+  /// Whether this program asks the broker: all that are not root, and polkit's helper, which runs in a sandbox without
+  /// network from version 127 on.
+  static func serves(_ service: String) -> Bool { geteuid() != 0 || service == DesktopServices.polkit }
+
+  /// The broker's socket.
+  let path: String
+  let conversation: any Conversation
+  let clock: any LoginClock
+  let interruption: any Interruption
+
+  func outcome(of request: BrokerRequest) -> Outcome {
+    do throws(Refusal) {
+      if let prompt = try reply(to: request) {
+        try agree(prompt, request)
+        var agreed = request
+        agreed.isAgreed = true
+        // A broker that asks again is not the one that was asked before.
+        guard try reply(to: agreed) == nil else { return .refused(.brokerLost) }
+      }
+      return .approved
+    } catch { return .refused(error) }
+  }
+
+  /// How often, and after how many milliseconds, a busy broker is asked again: it may still be leaving the question.
+  private static let busyTries = 20
+  private static let busyPause: Int64 = 50
+
+  /// The broker's question; nil for an approval.
+  private func reply(to request: BrokerRequest) throws(Refusal) -> String? {
+    for _ in 0..<Self.busyTries {
+      do throws(Refusal) { return try firstReply(to: request) } catch {
+        guard error == .byBroker(.busy, "") else { throw error }
+      }
+      if clock.pause(milliseconds: Self.busyPause) { throw .interrupted }
+    }
+    throw .byBroker(.busy, "")
+  }
+
+  private func firstReply(to request: BrokerRequest) throws(Refusal) -> String? {
+    // Before the user knows of a broker, a missing one is nobody's trouble.
+    let lost = request.isAgreed ? Refusal.brokerLost : .callerNotRoot
+    let socket = iampass_connect(path)
+    guard socket >= 0 else { throw lost }
+    let channel = BrokerChannel(descriptor: socket)
+    // Anyone may have bound a path; only root's answer counts.
+    guard iampass_peer(socket).uid == 0 else { throw lost }
+    let mayRing = request.isAgreed || request.prompt == .push
+    let deadline = clock.now().advanced(milliseconds: mayRing ? Self.slackMilliseconds : Self.quickMilliseconds)
+    do throws(BrokerChannel.Failure) {
+      try channel.send(.request(request))
+    } catch { throw lost }
+    return try read(channel, deadline, lost)
+  }
+
+  private func read(
+    _ channel: BrokerChannel, _ deadline: MonotonicInstant, _ lost: Refusal
+  ) throws(Refusal) -> String? {
+    var lost = lost
+    var deadline = deadline
+    while true {
+      let message: BrokerMessage
+      do throws(BrokerChannel.Failure) {
+        message = try channel.receive(by: deadline, interruption: interruption)
+      } catch { throw error == .interrupted ? .interrupted : lost }
+      switch message {
+      case .request: throw lost
+      case .say(let text):
+        do { try conversation.say(text) } catch { throw .abandoned }
+        // The phone rings: its user has the time that the configuration gives.
+        let time = ApprovalTimeout.bounds.upperBound * 1_000 + Self.slackMilliseconds
+        deadline = clock.now().advanced(milliseconds: time)
+        lost = .brokerLost
+      case .ask(let prompt): return prompt
+      case .ended(.approved, _): return nil
+      case .ended(let ending, let text): throw .byBroker(ending, text)
+      }
+    }
+  }
+
+  /// Returns if the user pressed Enter.
+  private func agree(_ prompt: String, _ request: BrokerRequest) throws(Refusal) {
+    var answer = try self.answer(to: prompt)
+    if answer == nil { answer = try self.answer(to: prompt) }
+    guard let typed = answer else { throw .answeredByNobody }
+    guard !typed.isEmpty else { return }
+    // With a first factor's password at hand, taking text would let anything through as the second.
+    if request.hasPassword { throw .textAtSecondFactor }
+    // The password stays in this process: the broker never sees it.
+    do { try conversation.keepPassword(typed) } catch { throw .terminalGone }
+    throw .passwordTyped
+  }
+
+  /// Nil for an empty answer to root's question that came faster than anybody reads. A locker answers with what was
+  /// typed before it asked, so that its user's Enter comes at once.
+  private func answer(to prompt: String) throws(Refusal) -> Secret? {
+    let asked = clock.now()
+    let typed: Secret?
+    do { typed = try conversation.ask(prompt) } catch { throw .terminalGone }
+    guard let typed else { throw .promptNotAnswered }
+    let isFast = clock.now().milliseconds(since: asked) < LoginPolicy.fastestEnter
+    return typed.isEmpty && isFast && geteuid() == 0 ? nil : typed
+  }
+}

@@ -1,0 +1,162 @@
+import HostState
+import IAMPASSProtocol
+
+/// What a program asks the broker for: one sign-in by phone.
+///
+/// No password and no token is ever in it.
+public struct BrokerRequest: Sendable, Equatable {
+  /// PAM_USER as the program has it.
+  public var user: String
+  /// PAM_SERVICE as the program has it.
+  public var service: String
+  /// PAM_AUTHTOK is set: the phone is the second factor.
+  public var hasPassword: Bool
+  /// The user has pressed Enter at the broker's question: the phone may ring.
+  public var isAgreed: Bool
+  /// A module after this one asks for a password.
+  public var passwordFollows: Bool
+  public var prompt: PromptMode
+  public var methods: [AuthenticationMethod]
+  /// Seconds within ``ApprovalTimeout/bounds``; nil: as the broker's configuration says.
+  public var timeout: Int64?
+
+  public init(
+    user: String, service: String, hasPassword: Bool = false, isAgreed: Bool = false, passwordFollows: Bool = true,
+    prompt: PromptMode = .auto, methods: [AuthenticationMethod] = [], timeout: Int64? = nil
+  ) {
+    self.user = user
+    self.service = service
+    self.hasPassword = hasPassword
+    self.isAgreed = isAgreed
+    self.passwordFollows = passwordFollows
+    self.prompt = prompt
+    self.methods = methods
+    self.timeout = timeout
+  }
+}
+
+/// How the broker's attempt ended. The raw values are part of the frames.
+public enum BrokerEnding: UInt8, Sendable, CaseIterable {
+  case approved = 1
+  case denied
+  case notAnswered
+  case noToken
+  /// The phone was not asked, or cannot be: the next module asks for the password.
+  case aside
+  case misconfigured
+  /// Something was typed at a question that takes Enter alone.
+  case textTyped
+  case abandoned
+  /// The user has an open request, or too many callers are served. A request that ends just now is the usual cause.
+  case busy
+}
+
+/// One message between a program's module and the broker.
+///
+/// A frame is a length of two bytes, big-endian, that counts what follows: the kind and its content, 1 KiB at most.
+public enum BrokerMessage: Sendable, Equatable {
+  /// Greatest length of a frame without its two bytes of length.
+  public static let greatestLength = 1_024
+  /// Longest time for the rest of a message whose first byte has come, or for sending one. Milliseconds.
+  public static let patience: Int64 = 2_000
+
+  case request(BrokerRequest)
+  /// A line for the user.
+  case say(String)
+  /// A question. The broker leaves: whoever presses Enter is asked for by a new request.
+  case ask(String)
+  /// The end, with the user's line; an empty text shows nothing.
+  case ended(BrokerEnding, String)
+
+  private enum Kind: UInt8 {
+    case request = 1
+    case say
+    case ask
+    case ended
+  }
+
+  /// The frame with its length; nil if it would be too long.
+  public func encoded() -> [UInt8]? {
+    var content: [UInt8]
+    switch self {
+    case .request(let request):
+      guard let fields = Self.fields(request) else { return nil }
+      content = [Kind.request.rawValue] + fields
+    case .say(let text): content = [Kind.say.rawValue] + Array(text.utf8)
+    case .ask(let text): content = [Kind.ask.rawValue] + Array(text.utf8)
+    case .ended(let ending, let text): content = [Kind.ended.rawValue, ending.rawValue] + Array(text.utf8)
+    }
+    guard content.count <= Self.greatestLength else { return nil }
+    return [UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
+  }
+
+  /// - Parameter content: a frame without its two bytes of length. Nil if it is not a message.
+  public init?(decoding content: [UInt8]) {
+    guard content.count <= Self.greatestLength, let kind = content.first.flatMap({ Kind(rawValue: $0) }) else {
+      return nil
+    }
+    let rest = content.dropFirst()
+    switch kind {
+    case .request:
+      guard let request = Self.request(Array(rest)) else { return nil }
+      self = .request(request)
+    case .say:
+      guard let text = Self.text(rest) else { return nil }
+      self = .say(text)
+    case .ask:
+      guard let text = Self.text(rest) else { return nil }
+      self = .ask(text)
+    case .ended:
+      guard let ending = rest.first.flatMap({ BrokerEnding(rawValue: $0) }), let text = Self.text(rest.dropFirst())
+      else { return nil }
+      self = .ended(ending, text)
+    }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String? { String(validating: bytes, as: UTF8.self) }
+}
+
+extension BrokerMessage {
+  private static let flagPassword: UInt8 = 1
+  private static let flagAgreed: UInt8 = 2
+  private static let flagPasswordFollows: UInt8 = 4
+  private static let allFlags: UInt8 = 7
+  /// Flags, prompt, methods, timeout and the two lengths.
+  private static let fixedLength = 6
+
+  /// Nil if a name is longer than 255 bytes.
+  private static func fields(_ request: BrokerRequest) -> [UInt8]? {
+    let user = Array(request.user.utf8)
+    let service = Array(request.service.utf8)
+    guard user.count <= 0xFF, service.count <= 0xFF, let timeout = UInt8(exactly: request.timeout ?? 0) else {
+      return nil
+    }
+    let flags =
+      (request.hasPassword ? flagPassword : 0) | (request.isAgreed ? flagAgreed : 0)
+      | (request.passwordFollows ? flagPasswordFollows : 0)
+    var methods: UInt8 = 0
+    for (place, method) in AuthenticationMethod.allCases.enumerated() where request.methods.contains(method) {
+      methods |= 1 << UInt8(place)
+    }
+    let prompt = UInt8(PromptMode.allCases.firstIndex(of: request.prompt) ?? 0)
+    return [flags, prompt, methods, timeout, UInt8(user.count)] + user + [UInt8(service.count)] + service
+  }
+
+  private static func request(_ bytes: [UInt8]) -> BrokerRequest? {
+    guard bytes.count >= fixedLength else { return nil }
+    let prompts = PromptMode.allCases
+    let methods = AuthenticationMethod.allCases
+    let timeout = Int64(bytes[3])
+    let userEnd = 5 + Int(bytes[4])
+    guard bytes[0] & ~allFlags == 0, Int(bytes[1]) < prompts.count, Int(bytes[2]) < 1 << methods.count,
+      timeout == 0 || ApprovalTimeout.bounds.contains(timeout), userEnd < bytes.count,
+      bytes.count == userEnd + 1 + Int(bytes[userEnd]), let user = text(bytes[5..<userEnd]),
+      let service = text(bytes[(userEnd + 1)...]), !user.utf8.contains(0), !service.utf8.contains(0)
+    else { return nil }
+    return BrokerRequest(
+      user: user, service: service, hasPassword: bytes[0] & flagPassword != 0, isAgreed: bytes[0] & flagAgreed != 0,
+      passwordFollows: bytes[0] & flagPasswordFollows != 0, prompt: prompts[Int(bytes[1])],
+      methods: methods.enumerated().filter { bytes[2] & (1 << UInt8($0.offset)) != 0 }.map(\.element),
+      timeout: timeout == 0 ? nil : timeout)
+  }
+}

@@ -1,0 +1,97 @@
+import CHost
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+/// One sign-in that the broker runs for another program, over the service and the files. It keeps no record, and ends
+/// the session at the service as soon as the phone has approved it.
+public struct BrokeredLogin {
+  let setup: HostSetup
+  let request: BrokerRequest
+  let user: SystemUser
+  let callerUID: UInt32
+
+  /// - Parameters:
+  ///   - user: whom the system knows by the request's name.
+  ///   - callerUID: who asks, as the kernel says.
+  public init(setup: HostSetup, request: BrokerRequest, user: SystemUser, callerUID: UInt32) {
+    self.setup = setup
+    self.request = request
+    self.user = user
+    self.callerUID = callerUID
+  }
+
+  /// - Parameter interruption: tells that the caller has left, which cancels the request.
+  public func outcome(
+    conversation: any Conversation, clock: any LoginClock, interruption: any Interruption
+  ) throws(Misconfiguration) -> LoginOutcome {
+    let credential = try setup.credential()
+    let connection = try setup.service(as: credential, interruption: interruption)
+    let configuration = setup.configuration
+    let limiter = AttemptLimiter(
+      run: setup.run, greatestCount: configuration.maxRequests, window: configuration.requestWindow)
+    let attempt = LoginAttempt(
+      request: loginRequest(host: credential.host ?? HostName.current()), policy: policy,
+      tokens: FileTokenLookup(path: setup.usersPath, isKnownUser: true, sharing: configuration.sharedTokens),
+      trust: setup.phoneTrust, service: connection, conversation: conversation,
+      limit: HostRequestLimit(limiter: limiter, user: user.name, source: .caller(uid: callerUID)),
+      recorder: NoRecorder(), clock: clock)
+    return attempt.run()
+  }
+
+  /// Ends an approved session at the service: nothing on this computer belongs to it. If that fails, the session
+  /// expires there by itself.
+  public func end(_ signIn: SignIn) {
+    guard let credential = try? setup.credential(),
+      let connection = try? setup.service(as: credential, interruption: nil)
+    else { return }
+    let deadline = MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds)
+    try? connection.end(signIn.session.remote, deadline: deadline)
+  }
+
+  private func loginRequest(host: String?) -> LoginRequest {
+    // Only root's word is taken for the service's name. Other programs can name any.
+    let service = callerUID == 0 ? request.service : "\(request.service) (says the user's own program)"
+    return LoginRequest(
+      user: user.name, service: service, callingUID: callerUID, hasPassword: request.hasPassword, hostName: host)
+  }
+
+  private var policy: LoginPolicy {
+    let configuration = setup.configuration
+    return LoginPolicy(
+      prompt: request.isAgreed ? .push : request.prompt, methods: request.methods,
+      timeout: request.timeout ?? configuration.approvalTimeout,
+      // Ended at once. Were that to fail, it would not stay for long.
+      sessionDuration: Self.sessionSeconds, sendsContext: setup.sendsContext, mustWatch: false)
+  }
+
+  private static let sessionSeconds: Int64 = 300
+}
+
+/// Keeps nothing: an approval through the broker is nobody's session.
+private struct NoRecorder: SessionRecorder {
+  func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord { throw .notYours }
+}
+
+extension BrokerEnding {
+  /// What the other program is told of a refusal.
+  public init(_ refusal: Refusal) {
+    self =
+      switch refusal {
+      case .denied: .denied
+      case .notDecided, .notAnswered, .endedWhileWaiting: .notAnswered
+      case .textAtSecondFactor: .textTyped
+      case .noToken: .noToken
+      case .misconfigured: .misconfigured
+      case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: .abandoned
+      case .byBroker(let ending, _): ending == .approved ? .aside : ending
+      case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted,
+        .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
+        .brokerLost, .unavailable, .recordNotKept:
+        .aside
+      }
+  }
+}

@@ -1,0 +1,110 @@
+import CHost
+import Glibc
+import HostState
+import HostSystem
+import LoginModule
+
+/// Why the broker does not run.
+public enum BrokerFailure: Error, Sendable, Equatable {
+  /// Descriptor 3 is no socket that listens.
+  case noSocket
+  case system(Int32)
+
+  public var explanation: String {
+    switch self {
+    case .noSocket: "systemd handed over no socket: start iampass-broker.socket"
+    case .system(let number): String(cString: strerror(number))
+    }
+  }
+}
+
+/// Takes callers, and forks a process for each, so that none waits for another.
+///
+/// It leaves after ``idleMilliseconds`` without callers. systemd keeps the socket, and starts the broker again for the
+/// next one: after an upgrade that is the new program.
+public struct Broker {
+  /// The one that systemd hands over (sd_listen_fds(3)).
+  private static let socket: Int32 = 3
+  private static let idleMilliseconds: Int64 = 30_000
+  /// After a descriptor, process or memory was missing. Microseconds.
+  private static let pause: UInt32 = 50_000
+
+  let configurationPath: String
+  /// The folder in which logind keeps its sessions.
+  let sessionsFolder: String
+  let log: @Sendable (Int32, String) -> Void
+
+  public init(
+    configurationPath: String, sessionsFolder: String, log: @escaping @Sendable (Int32, String) -> Void
+  ) {
+    self.configurationPath = configurationPath
+    self.sessionsFolder = sessionsFolder
+    self.log = log
+  }
+
+  /// Returns when nobody has called for a while.
+  public func serve() throws(BrokerFailure) {
+    guard iampass_is_listening(Self.socket) != 0 else { throw .noSocket }
+    // Not blocking: a caller that leaves between poll and accept must not hold the others up.
+    guard iampass_does_not_block(Self.socket) == 0 else { throw .system(errno) }
+    var ended = sigset_t()
+    sigemptyset(&ended)
+    sigaddset(&ended, SIGCHLD)
+    guard sigprocmask(SIG_BLOCK, &ended, nil) == 0 else { throw .system(errno) }
+    let signals = signalfd(-1, &ended, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
+    guard signals >= 0 else { throw .system(errno) }
+    var callers = Callers()
+    while true {
+      let wait = callers.milliseconds(.now()) ?? Self.idleMilliseconds
+      var entries = [Self.socket, signals].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let count = poll(&entries, 2, Int32(clamping: wait))
+      if count < 0, errno != EINTR { usleep(Self.pause) }
+      bury(&callers, signals)
+      if count == 0, callers.count == 0 { return }
+      if count > 0, entries[0].revents & Int16(POLLIN) != 0 { accept(&callers, signals) }
+    }
+  }
+
+  private func bury(_ callers: inout Callers, _ signals: Int32) {
+    var told = signalfd_siginfo()
+    while read(signals, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
+    // Not waited for yet, so that the number is still the process's own.
+    for process in callers.overdue(.now()) { kill(process, SIGKILL) }
+    var status: Int32 = 0
+    while case let process = waitpid(-1, &status, WNOHANG), process > 0 { callers.remove(process) }
+  }
+
+  private func accept(_ callers: inout Callers, _ signals: Int32) {
+    let caller = iampass_accept(Self.socket)
+    guard caller >= 0 else {
+      if errno != EAGAIN, errno != ECONNABORTED, errno != EINTR { usleep(Self.pause) }
+      return
+    }
+    let uid = iampass_peer(caller).uid
+    guard uid != UInt32.max, callers.admits(uid) else {
+      // A new socket has room for this.
+      try? BrokerChannel(descriptor: caller).send(.ended(.busy, ""))
+      return
+    }
+    let process = iampass_fork()
+    guard process == 0 else {
+      close(caller)
+      if process > 0 { callers.add(process, uid: uid, now: .now()) } else { usleep(Self.pause) }
+      return
+    }
+    close(Self.socket)
+    close(signals)
+    var ended = sigset_t()
+    sigemptyset(&ended)
+    sigaddset(&ended, SIGCHLD)
+    // The broker's end must be noticed: systemd kills the whole unit, and so does the kernel.
+    guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0, sigprocmask(SIG_UNBLOCK, &ended, nil) == 0 else {
+      _exit(EX_OSERR)
+    }
+    CallerService(
+      channel: BrokerChannel(descriptor: caller), callerUID: uid, configurationPath: configurationPath,
+      sessionsFolder: sessionsFolder, log: log
+    ).serve()
+    _exit(EX_OK)
+  }
+}

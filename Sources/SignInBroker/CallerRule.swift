@@ -1,0 +1,56 @@
+import HostState
+import HostSystem
+
+/// Why the broker runs no sign-in for a caller. The caller is not told which.
+public enum CallerRefusal: Error, Sendable, Equatable {
+  /// The caller is not root and names another user.
+  case anotherUser
+  case noActiveSession
+  case notListed
+  case unknownUser
+}
+
+/// Who may ask for whom.
+///
+/// Root may name anyone. A user with an active session at this computer may ask for themselves alone. The session is
+/// looked for by user, not by process: lockers of GNOME and KDE run in `user@.service`, outside of the session.
+public struct CallerRule: Sendable {
+  /// As the kernel says (SO_PEERCRED, unix(7)).
+  let callerUID: UInt32
+
+  public init(callerUID: UInt32) { self.callerUID = callerUID }
+
+  /// - Parameters:
+  ///   - user: whom the system knows by the request's name; nil if it knows nobody.
+  ///   - listed: `services` of the configuration.
+  ///   - sessions: what logind wrote down. Asked only for a caller who is not root.
+  public func check(
+    _ user: SystemUser?, service: String, listed: [String], sessions: () -> [LogindSession]
+  ) throws(CallerRefusal) -> SystemUser {
+    guard listed.contains(service) else { throw .notListed }
+    guard callerUID != 0 else {
+      guard let user else { throw .unknownUser }
+      return user
+    }
+    // A stranger does not learn which names exist.
+    guard let user, user.uid == callerUID else { throw .anotherUser }
+    guard sessions().contains(where: { isSeat($0) }) else { throw .noActiveSession }
+    return user
+  }
+
+  private func isSeat(_ session: LogindSession) -> Bool {
+    session.uid == callerUID && session.isActive && session.isSignIn && !session.isRemote && !session.isClosing
+  }
+}
+
+extension CallerRefusal {
+  /// For the log.
+  var explanation: String {
+    switch self {
+    case .anotherUser: "only root may ask for another user"
+    case .noActiveSession: "the caller has no active session at this computer"
+    case .notListed: "service not listed"
+    case .unknownUser: "the system does not know the user"
+    }
+  }
+}

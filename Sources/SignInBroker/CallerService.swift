@@ -1,0 +1,100 @@
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSProtocol
+import LoginModule
+
+/// One caller, in a process of its own: reads its request, decides, and runs the sign-in.
+struct CallerService {
+  let channel: BrokerChannel
+  /// As the kernel says.
+  let callerUID: UInt32
+  let configurationPath: String
+  let sessionsFolder: String
+  let log: @Sendable (Int32, String) -> Void
+
+  func serve() {
+    Secret.staysOutOfDumps = true
+    let deadline = MonotonicInstant.now().advanced(milliseconds: BrokerMessage.patience)
+    guard let message = try? channel.receive(by: deadline, interruption: nil), case .request(let request) = message
+    else { return }
+    do throws(Misconfiguration) { try serve(request) } catch {
+      note(LOG_ERR, "refused", nil, request, "reason=\(error.explanation)")
+      end(.misconfigured, error == .noServer ? "" : "IAMPASS is not configured; ask your administrator")
+    }
+  }
+
+  private func serve(_ request: BrokerRequest) throws(Misconfiguration) {
+    let setup = try HostSetup(path: configurationPath)
+    let known = UnixUsername(validating: request.user).flatMap { SystemUser(named: $0) }
+    let user: SystemUser
+    do throws(CallerRefusal) {
+      user = try CallerRule(callerUID: callerUID).check(
+        known, service: request.service, listed: setup.configuration.services,
+        sessions: { LogindSession.all(in: sessionsFolder) })
+    } catch {
+      note(error == .notListed ? LOG_DEBUG : LOG_NOTICE, "refused", known, request, "reason=\(error.explanation)")
+      return end(.aside, "")
+    }
+    let login = BrokeredLogin(setup: setup, request: request, user: user, callerUID: callerUID)
+    let conversation = CallerConversation(channel: channel)
+    switch try login.outcome(
+      conversation: conversation, clock: CallerClock(channel: channel), interruption: channel)
+    {
+    case .approved(let signIn):
+      note(LOG_NOTICE, "approved", user, request, "")
+      end(.approved, "")
+      login.end(signIn)
+    case .refused(let refusal):
+      // The question was handed over: the caller comes back if its user agrees.
+      if conversation.hasAsked { return }
+      note(refusal == .noToken ? LOG_DEBUG : LOG_NOTICE, "refused", user, request, "reason=\(refusal.explanation)")
+      end(BrokerEnding(refusal), refusal.message(passwordFollows: request.passwordFollows) ?? "")
+    }
+  }
+
+  /// A caller that has left needs no answer.
+  private func end(_ ending: BrokerEnding, _ text: String) { try? channel.send(.ended(ending, text)) }
+
+  /// - Parameter user: nil for a name that the system does not know: somebody may have typed a password there.
+  private func note(
+    _ priority: Int32, _ outcome: String, _ user: SystemUser?, _ request: BrokerRequest, _ detail: String
+  ) {
+    let whose = LogField.signIn(user: user?.name.text, service: request.service, remoteHost: nil)
+    log(priority, "\(outcome) \(whose) caller=\(callerUID) \(detail)")
+  }
+}
+
+/// The caller's user. A question ends the attempt: nothing waits here until somebody types.
+private final class CallerConversation: Conversation {
+  private let channel: BrokerChannel
+  private(set) var hasAsked = false
+
+  init(channel: BrokerChannel) { self.channel = channel }
+
+  func say(_ text: String) throws(ConversationError) {
+    do { try channel.send(.say(text)) } catch { throw .gone }
+  }
+
+  func ask(_ prompt: String) throws(ConversationError) -> Secret? {
+    hasAsked = true
+    try? channel.send(.ask(prompt))
+    throw .gone
+  }
+
+  /// Never asked for: what the user types stays in the caller.
+  func keepPassword(_ password: Secret) throws(ConversationError) { throw .gone }
+}
+
+/// The monotonic clock, and pauses that end when the caller leaves.
+private struct CallerClock: LoginClock {
+  let channel: BrokerChannel
+
+  func now() -> MonotonicInstant { .now() }
+
+  func pause(milliseconds: Int64) -> Bool {
+    var entry = pollfd(fd: channel.descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&entry, 1, Int32(clamping: max(0, milliseconds)))
+    return channel.isPending()
+  }
+}

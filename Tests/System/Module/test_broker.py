@@ -1,0 +1,254 @@
+"""Callers that cannot sign in by themselves: lockers of users, and polkit; through libpam, the broker and the service."""
+
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from sign_in_case import SignInCase, world_with_a_phone
+from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, program, read
+
+PROMPT = "Password, or Enter to approve on your phone: "
+RINGING = "Approve the sign-in on your phone"
+UID = pwd.getpwnam(ENROLLED).pw_uid
+SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"
+
+
+#: The frame of that ending.
+BUSY = bytes([0, 2, 4, 9])
+
+
+def read_all(caller):
+    found = b""
+    # A broker that leaves bytes unread resets the connection.
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := caller.recv(4096):
+            found += chunk
+    return found
+
+
+def setUpModule():
+    global world
+    world = world_with_a_phone()
+    BrokerCase.world = world
+
+
+class BrokerCase(SignInCase):
+    def setUp(self):
+        super().setUp()
+        world.configure(services="swaylock polkit-1")
+        for service in ("swaylock", "polkit-1"):
+            world.pam(service, "timeout=20s")
+            os.chmod(world.path("pam.d", service), 0o644)
+        for folder in (world.folder, world.path("pam.d")):
+            os.chmod(folder, 0o755)
+        self.sessions(world.path("logind"), uid=UID)
+        self.broker = self.start_broker()
+
+    def sessions(self, folder, uid, remote=0, active=1):
+        os.makedirs(folder, exist_ok=True)
+        world.write("logind/3", SESSION.format(uid=uid, remote=remote, active=active))
+
+    def start_broker(self):
+        path = pathlib.Path(world.path("run-broker", "socket"))
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            listening.bind(str(path))
+            path.chmod(0o666)
+            listening.listen(64)
+            number = listening.fileno()
+            words = [program("iampass-helper"), "--broker", "--config", world.path("iampass.conf"), "--sessions", world.path("logind")]
+            broker = world.start("/bin/sh", "-c", f'exec "$@" 3<&{number}', "sh", *words, pass_fds=(number,))
+        self.addCleanup(broker.stop)
+        return broker
+
+    def lock(self, *answers, calls=("authenticate",), **scene):
+        """A locker of the user's own, which answers with what was typed."""
+        scene = {"uid": UID, "own": False, "answers": list(answers), "calls": calls, "screen": None, **scene}
+        return world.play("swaylock", **scene)
+
+    def connected(self, uid=UID):
+        """A connection of this user's to the broker."""
+        ours, theirs = socket.socketpair()
+        child = os.fork()
+        if child == 0:
+            os.setresuid(uid, uid, uid)
+            caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            caller.connect(world.path("run-broker", "socket"))
+            socket.send_fds(theirs, [b"x"], [caller.fileno()])
+            os._exit(0)
+        os.waitpid(child, 0)
+        theirs.close()
+        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+        ours.close()
+        caller = socket.socket(fileno=descriptors[0])
+        self.addCleanup(caller.close)
+        caller.settimeout(PATIENCE)
+        return caller
+
+    def wait_until_free(self):
+        """The broker has waited for the process of this user's last caller."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            caller = self.connected()
+            caller.sendall(b"\0\0")
+            if read_all(caller) != BUSY:
+                return
+            if time.monotonic() > end:
+                raise AssertionError("the broker stays busy")
+
+    def assert_nothing_is_left(self):
+        records = pathlib.Path(world.path("run", "sessions"))
+        self.assertEqual(list(records.iterdir()) if records.exists() else [], [])
+        self.assert_no_session_is_left()
+
+
+class Lockers(BrokerCase):
+    def test_enter_and_an_approval_unlock_and_leave_no_session(self):
+        self.phone("approve")
+        result = self.lock("")
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
+        self.broker.wait_for(f"approved user={ENROLLED} service=swaylock .* caller={UID}")
+        self.assert_eventually_nothing_is_left()
+
+    def assert_eventually_nothing_is_left(self):
+        end = time.monotonic() + PATIENCE
+        while True:
+            with contextlib.suppress(AssertionError):
+                return self.assert_nothing_is_left()
+            if time.monotonic() > end:
+                return self.assert_nothing_is_left()
+            time.sleep(0.05)
+
+    def test_after_a_denial_the_next_try_on_the_same_handle_takes_the_password(self):
+        phone = self.phone("deny")
+        result = self.lock("", "the-password", calls=("authenticate", "authenticate"))
+        self.assertEqual(result["codes"], [MAXTRIES, AUTHINFO_UNAVAIL])
+        self.assertEqual(result["texts"], [PROMPT, RINGING, "IAMPASS: denied on your phone", PROMPT])
+        self.assertEqual(phone.count("sign-in request"), 1)
+        self.assertNotIn("the-password", "\n".join(self.broker.lines))
+
+    def test_an_unanswered_request_goes_on_to_the_password(self):
+        world.pam("swaylock", "timeout=5s")
+        os.chmod(world.path("pam.d/swaylock"), 0o644)
+        result = self.lock("")
+        self.assertEqual(result["codes"], [AUTH_ERR])
+        self.assertEqual(result["texts"][-1], "IAMPASS: not answered in time. Use your password.")
+
+    def test_a_typed_password_rings_no_phone(self):
+        phone = self.phone("approve")
+        result = self.lock("the-password")
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], [PROMPT]))
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_a_locker_that_dies_takes_its_request_back(self):
+        phone = self.phone("ask")
+        scene = world.scene("swaylock", own=False, uid=UID, answers=[""], screen=None, pid_file=world.path("pid"))
+        locker = self.play_in_the_background(scene)
+        phone.wait_for("sign-in request")
+        os.kill(int(read(world.path("pid"))), signal.SIGKILL)
+        locker.wait(PATIENCE)
+        self.broker.wait_for("refused .* reason=interrupted")
+        self.assert_no_session_is_left()
+
+    def play_in_the_background(self, scene):
+        player = subprocess.Popen(
+            ["/usr/bin/python3", PAM_CALL], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self.addCleanup(player.wait)
+        player.stdin.write(json.dumps(scene))
+        player.stdin.close()
+        return player
+
+
+class Polkit(BrokerCase):
+    def test_an_approval_through_the_broker_satisfies_polkit(self):
+        self.phone("approve")
+        result = world.play("polkit-1", own=False, answers=[""])
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
+        self.assert_nothing_is_left()
+
+    def test_without_a_broker_polkit_takes_the_password_silently(self):
+        self.broker.stop()
+        result = world.play("polkit-1", own=False)
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+
+
+class NotServed(BrokerCase):
+    def assert_aside(self, **scene):
+        result = self.lock("", **scene)
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+
+    def test_a_user_asks_for_nobody_but_themselves(self):
+        self.sessions(world.path("logind"), uid=2)
+        self.assert_aside(uid=2)
+        self.broker.wait_for("only root may ask for another user")
+
+    def test_a_user_without_an_active_local_session_is_not_served(self):
+        for session in ({"active": 0}, {"remote": 1}, {"uid": 2}):
+            with self.subTest(session=session):
+                self.sessions(world.path("logind"), **{"uid": UID, **session})
+                self.assert_aside()
+
+    def test_without_a_broker_a_locker_takes_the_password_silently(self):
+        self.broker.stop()
+        self.assert_aside()
+
+    def test_only_roots_broker_is_believed(self):
+        self.broker.stop()
+        path = world.path("run-broker", "socket")
+        os.unlink(path)
+        os.chmod(world.path("run-broker"), 0o777)
+        self.addCleanup(os.chmod, world.path("run-broker"), 0o755)
+        # It approves whatever it is asked.
+        impostor = (
+            "import os, socket; os.setresuid(2, 2, 2); s = socket.socket(socket.AF_UNIX); s.bind(%r); s.listen(); print(1, flush=True)\n"
+            "while True: c = s.accept()[0]; c.sendall(bytes([0, 2, 4, 1])); c.recv(4096)" % path)
+        process = world.start("/usr/bin/python3", "-c", impostor)
+        self.addCleanup(process.stop)
+        process.wait_for("1")
+        for service, scene in (("polkit-1", {}), ("swaylock", {"uid": UID})):
+            result = world.play(service, own=False, **scene)
+            self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+
+
+class Trouble(BrokerCase):
+    def test_a_broker_that_is_killed_while_the_phone_is_asked_leads_to_the_password(self):
+        phone = self.phone("ask")
+        with world.playing("swaylock", own=False, uid=UID, answers=["", "the-password"], calls=("authenticate",) * 2, screen=None) as results:
+            phone.wait_for("sign-in request")
+            self.broker.process.kill()
+            self.broker.process.wait()
+            self.start_broker()
+        self.assertEqual(results[0]["codes"], [AUTHINFO_UNAVAIL] * 2)
+        self.assertIn("the broker of this computer stopped", results[0]["texts"][2])
+        self.assertEqual(results[0]["texts"][3:], [PROMPT])
+
+    def test_a_flood_of_one_user_costs_nobody_elses_prompt(self):
+        self.phone("approve")
+        flood = [self.connected() for _ in range(100)]
+        result = world.play("polkit-1", own=False, answers=[""])
+        self.assertEqual(result["codes"], [SUCCESS])
+        # All but one were told at once that the broker is busy; that one has two seconds.
+        for number, caller in enumerate(flood):
+            self.assertEqual(read_all(caller), BUSY if number else b"")
+
+    def test_what_is_not_a_request_is_not_answered(self):
+        for sent in (b"\0\0", b"\4\1" + b"x" * 1025, b"\0\2\2a", b"\xff\xff", b"\0\5\1\0\0\0\0", b"\0"):
+            with self.subTest(sent=sent):
+                caller = self.connected()
+                caller.sendall(sent)
+                self.assertEqual(read_all(caller), b"")
+                self.wait_until_free()
+        self.phone("approve")
+        self.assertEqual(self.lock("")["codes"], [SUCCESS])
+
+
+if __name__ == "__main__":
+    unittest.main()
