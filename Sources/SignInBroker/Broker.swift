@@ -6,7 +6,7 @@ import LoginModule
 
 /// Why the broker does not run.
 public enum BrokerFailure: Error, Sendable, Equatable {
-  /// Descriptor 3 is no socket that listens.
+  /// Descriptor 3 is not a socket that listens.
   case noSocket
   case system(Int32)
 

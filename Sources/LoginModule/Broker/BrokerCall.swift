@@ -57,7 +57,7 @@ struct BrokerCall {
   }
 
   private func firstReply(to request: BrokerRequest) throws(Refusal) -> String? {
-    // Before the user knows of a broker, a missing one is nobody's trouble.
+    // A user who has not seen a question yet is not told of a missing broker.
     let lost = request.isAgreed ? Refusal.brokerLost : .callerNotRoot
     let socket = iampass_connect(path)
     guard socket >= 0 else { throw lost }

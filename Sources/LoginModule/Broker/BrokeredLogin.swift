@@ -71,7 +71,7 @@ public struct BrokeredLogin {
   private static let sessionSeconds: Int64 = 300
 }
 
-/// Keeps nothing: an approval through the broker is nobody's session.
+/// Keeps nothing: an approval through the broker opens no session.
 private struct NoRecorder: SessionRecorder {
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord { throw .notYours }
 }
