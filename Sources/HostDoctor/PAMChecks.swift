@@ -27,7 +27,8 @@ struct PAMChecks {
     let listed = configuration.services
     for service in Self.usual + listed.filter({ !Self.usual.contains($0) }) {
       guard reader.has(service) else {
-        if !Self.usual.contains(service) {
+        // @desktop lists programs that few computers have all of.
+        if !Self.usual.contains(service), !DesktopServices.all.contains(service) {
           findings.append(
             Finding(
               .warning, .pam, "\(service) is in services, but there is no \(folder)/\(service)",

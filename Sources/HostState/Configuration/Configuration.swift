@@ -192,7 +192,7 @@ extension Configuration {
     "dialect": choice(\.dialect),
     "ca_file": optional(\.caFile, "an absolute path") { absolutePath($0) },
     "proxy": optional(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
-    "services": reader(\.services, "names of PAM services") { serviceNames($0) },
+    "services": reader(\.services, "names of PAM services, or @desktop") { serviceNames($0) },
     "signed_replies": reader(\.requiresSignedReplies, "required, off") {
       ["required": true, "off": false][$0]
     },
@@ -231,12 +231,17 @@ extension Configuration {
     "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
   ]
 
-  /// Names of files in `/etc/pam.d`. Linux-PAM takes more characters, which no service uses.
+  /// Names of files in `/etc/pam.d`, and ``DesktopServices/group``. Linux-PAM takes more characters, which no service
+  /// uses.
   private static func serviceNames(_ text: String) -> [String]? {
     let names = text.utf8.split { KeyValueFile.isBlank($0) || $0 == UInt8(ascii: ",") }
     let isName = { (name: Substring.UTF8View) in
       name.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }
     }
-    return names.allSatisfy(isName) ? names.map { String(Substring($0)) } : nil
+    guard names.allSatisfy(isName) else { return nil }
+    let texts = names.map { String(Substring($0)) }
+    // A group that this version does not know would leave its services without the phone, and nobody would notice.
+    guard texts.allSatisfy({ !$0.hasPrefix("@") || $0 == DesktopServices.group }) else { return nil }
+    return DesktopServices.expanded(texts)
   }
 }

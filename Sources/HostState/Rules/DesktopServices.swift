@@ -9,6 +9,20 @@ public enum DesktopServices {
     "physlock", "vlock",
   ]
 
+  /// Stands for ``all`` in `services`.
+  public static let group = "@desktop"
+
+  /// Greeters, lockers and the administrator's dialog, in the order of their listing.
+  public static let all =
+    ["gdm-password", "lightdm", "sddm", "greetd", polkit] + sessionless.filter { $0 != polkit }.sorted()
+
+  /// Names with ``group`` replaced by what it stands for.
+  public static func expanded(_ names: [String]) -> [String] {
+    var found: [String] = []
+    for name in names.flatMap({ $0 == group ? all : [$0] }) where !found.contains(name) { found.append(name) }
+    return found
+  }
+
   /// Whether GDM asks: `gdm-password`, and its like for other ways to sign in.
   ///
   /// - Parameter service: PAM_SERVICE, as the host set it.

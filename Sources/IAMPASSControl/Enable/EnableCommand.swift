@@ -18,6 +18,7 @@ struct EnableCommand: ParsableCommand {
   @OptionGroup var host: HostOptions
   @Option(help: "PAM services that ask the phone, such as sudo,login,sshd; sudo stands for sudo-i too.")
   var services: String?
+  @Flag(help: "Also ask the phone at greeters, screen lockers and polkit: @desktop in services.") var desktop = false
   @Option(help: "Turn it off again after so long, such as 10m, unless you sign in by phone meanwhile.")
   var trial: String?
   @Flag(help: "Let sshd ask PAM, where it does not, without a question.") var sshd = false
@@ -44,11 +45,12 @@ struct EnableCommand: ParsableCommand {
       try PAMProfiles.requireParts()
       let wanted = try wantedServices()
       let dropIn = try planForSSHD(wanted)
-      try refuseProblems(PlannedChange(services: wanted, hasSSHDropIn: dropIn == .write))
+      try refuseProblems(PlannedChange(services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write))
       let names = try wanted ?? configured()
+      if desktop { DesktopPlan.say() }
       if dropIn == .leave { SSHDropIn.warn() }
       let trialUser = try switchOn(names, dropIn)
-      Terminal.say(SwitchedOn.text(names, sshdAsks: dropIn != .leave))
+      Terminal.say(SwitchedOn.text(DesktopServices.expanded(names), sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
         Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
       } else {
@@ -111,13 +113,21 @@ struct EnableCommand: ParsableCommand {
 
   /// Nil: those in force stay.
   private func wantedServices() throws(Failure) -> [String]? {
-    guard let wanted = services.flatMap(Self.names) else { return nil }
+    guard let wanted = try withDesktop(services.flatMap(Self.names)) else { return nil }
     // sudo-i comes with sudo unasked; what was asked for must be there.
     let files = PAMReader(folder: PAMProfiles.folder)
-    for name in wanted where name != "sudo-i" && !files.has(name) {
+    for name in wanted where name != "sudo-i" && name != DesktopServices.group && !files.has(name) {
       throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
     }
     return wanted
+  }
+
+  /// The names, and with `--desktop` the group; the services of the group are not named one by one.
+  private func withDesktop(_ names: [String]?) throws(Failure) -> [String]? {
+    guard desktop else { return names }
+    let others: [String]
+    if let names { others = names } else { others = try configured() }
+    return others.filter { $0 != DesktopServices.group && !DesktopServices.all.contains($0) } + [DesktopServices.group]
   }
 
   /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.
@@ -128,7 +138,7 @@ struct EnableCommand: ParsableCommand {
 
   /// - Returns: the old text; nil where nothing was written.
   private func write(_ names: [String]) throws(Failure) -> [UInt8]? {
-    guard try configured() != names else { return nil }
+    guard try configured() != DesktopServices.expanded(names) else { return nil }
     do throws(FileError) {
       let old = try SecureFile.read(host.path, privacy: .readableByAll, limit: 64 * 1024)
       try AtomicFile.write(old, to: host.path + ".bak", mode: 0o644)

@@ -237,7 +237,7 @@ import Testing
     "server = http://example.com", "server = x", "approval_timeout = 0", "approval_timeout = -1",
     "approval_timeout = 1e99", "approval_timeout = 91s", "max_requests = 0", "max_requests = 1000000",
     "signing = maybe",
-    "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "services = sudo ../x",
+    "run_dir = relative", "worker_user = -x", "services = /etc/passwd", "services = sudo ../x", "services = @console",
     "long_command = cut", "services = sudo \u{30C}x", "services = sudo,\u{E9}", "send_command = true",
     "signed_replies =", "signed_targets = on",
     // If these counted as unset, the host would trust other authorities, bypass the proxy, or not lock.
