@@ -40,5 +40,5 @@ class SignInCase(unittest.TestCase):
         return phone
 
     def assert_no_session_is_left(self):
-        known = {session["id"] for session in self.known}
-        self.assertEqual([one for one in self.world.phone_status()["sessions"] if one["id"] not in known], [])
+        known = {session["session"] for session in self.known}
+        self.assertEqual([one for one in self.world.phone_status()["sessions"] if one["session"] not in known], [])

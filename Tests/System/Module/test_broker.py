@@ -1,27 +1,52 @@
 """Callers that cannot sign in by themselves: lockers of users, and polkit; through libpam, the broker and the service."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
-import pwd
 import signal
 import socket
 import subprocess
 import time
 import unittest
 
+from broker_case import UID, WithBroker
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, program, read
+from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, read
 
 PROMPT = "Password, or Enter to approve on your phone: "
 RINGING = "Approve the sign-in on your phone"
-UID = pwd.getpwnam(ENROLLED).pw_uid
-SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"
+#: unshare(2), prctl(2)
+CLONE_NEWUSER = 0x1000_0000
+PR_SET_DUMPABLE = 4
 
 
-#: The frame of that ending.
-BUSY = bytes([0, 2, 4, 9])
+#: The frames of these endings.
+ASIDE, BUSY = bytes([0, 2, 4, 5]), bytes([0, 2, 4, 9])
+
+
+def request_for(user, service="swaylock"):
+    """The frame by which a module asks; see BrokerMessage.swift."""
+    content = bytes([1, 4, 0, 0, 0, len(user)]) + user.encode() + bytes([len(service)]) + service.encode()
+    return bytes([0, len(content)]) + content
+
+
+def enter_user_namespace():
+    """As its root."""
+    uid, outside = os.geteuid(), os.getegid()
+    libc = ctypes.CDLL(None)
+    # Otherwise the process's files are still root's, since another user began it.
+    libc.prctl(PR_SET_DUMPABLE, 1)
+    libc.unshare(CLONE_NEWUSER)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {outside} 1")):
+        pathlib.Path("/proc/self", name).write_text(text)
+    assert os.geteuid() == 0
+
+
+def processes_of(broker):
+    """The broker and the processes that serve its callers."""
+    return 1 + len(pathlib.Path(f"/proc/{broker.process.pid}/task/{broker.process.pid}/children").read_text().split())
 
 
 def read_all(caller):
@@ -39,51 +64,25 @@ def setUpModule():
     BrokerCase.world = world
 
 
-class BrokerCase(SignInCase):
+class BrokerCase(WithBroker, SignInCase):
     def setUp(self):
         super().setUp()
         world.configure(services="swaylock polkit-1")
-        for service in ("swaylock", "polkit-1"):
-            world.pam(service, "timeout=20s")
-            os.chmod(world.path("pam.d", service), 0o644)
-        for folder in (world.folder, world.path("pam.d")):
-            os.chmod(folder, 0o755)
-        self.sessions(world.path("logind"), uid=UID)
-        self.broker = self.start_broker()
+        self.set_up_broker("timeout=20s")
 
-    def sessions(self, folder, uid, remote=0, active=1):
-        os.makedirs(folder, exist_ok=True)
-        world.write("logind/3", SESSION.format(uid=uid, remote=remote, active=active))
-
-    def start_broker(self):
-        path = pathlib.Path(world.path("run-broker", "socket"))
-        path.parent.mkdir(exist_ok=True)
-        path.unlink(missing_ok=True)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-            listening.bind(str(path))
-            path.chmod(0o666)
-            listening.listen(64)
-            number = listening.fileno()
-            words = [program("iampass-helper"), "--broker", "--config", world.path("iampass.conf"), "--sessions", world.path("logind")]
-            broker = world.start("/bin/sh", "-c", f'exec "$@" 3<&{number}', "sh", *words, pass_fds=(number,))
-        self.addCleanup(broker.stop)
-        return broker
-
-    def lock(self, *answers, calls=("authenticate",), **scene):
-        """A locker of the user's own, which answers with what was typed."""
-        scene = {"uid": UID, "own": False, "answers": list(answers), "calls": calls, "screen": None, **scene}
-        return world.play("swaylock", **scene)
-
-    def connected(self, uid=UID):
-        """A connection of this user's to the broker."""
+    def connected(self, uid=UID, before=lambda: None):
+        """A connection of this user's to the broker. `before` runs as the user."""
         ours, theirs = socket.socketpair()
         child = os.fork()
         if child == 0:
-            os.setresuid(uid, uid, uid)
-            caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            caller.connect(world.path("run-broker", "socket"))
-            socket.send_fds(theirs, [b"x"], [caller.fileno()])
-            os._exit(0)
+            try:
+                os.setresuid(uid, uid, uid)
+                before()
+                caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                caller.connect(world.path("run-broker", "socket"))
+                socket.send_fds(theirs, [b"x"], [caller.fileno()])
+            finally:
+                os._exit(0)
         os.waitpid(child, 0)
         theirs.close()
         _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
@@ -186,15 +185,30 @@ class NotServed(BrokerCase):
         self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
 
     def test_a_user_asks_for_nobody_but_themselves(self):
-        self.sessions(world.path("logind"), uid=2)
+        self.logind_says(uid=2)
         self.assert_aside(uid=2)
         self.broker.wait_for("only root may ask for another user")
 
     def test_a_user_without_an_active_local_session_is_not_served(self):
         for session in ({"active": 0}, {"remote": 1}, {"uid": 2}):
             with self.subTest(session=session):
-                self.sessions(world.path("logind"), **{"uid": UID, **session})
+                self.logind_says(**{"uid": UID, **session})
                 self.assert_aside()
+
+    def test_root_of_a_user_namespace_is_the_user_outside(self):
+        caller = self.connected(before=enter_user_namespace)
+        caller.sendall(request_for("root"))
+        self.assertEqual(read_all(caller), ASIDE)
+        self.broker.wait_for(f"caller={UID} reason=only root may ask for another user")
+
+    def test_a_uid_without_a_session_here_gets_no_process(self):
+        """Users of user namespaces have thousands of uids."""
+        callers = [self.connected(uid=100_000 + number) for number in range(40)]
+        self.assertEqual(processes_of(self.broker), 1)
+        for caller in callers:
+            self.assertEqual(read_all(caller), ASIDE)
+        self.phone("approve")
+        self.assertEqual(self.lock("")["codes"], [SUCCESS])
 
     def test_without_a_broker_a_locker_takes_the_password_silently(self):
         self.broker.stop()

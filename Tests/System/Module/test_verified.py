@@ -26,8 +26,8 @@ class Verified(Case):
     phone = SigningPhone()
 
     def setUp(self):
-        world.write("phones", self.phone.line(ENROLLED), 0o644)
-        world.write("users", f"{ENROLLED}:token-of-the-user-0123456789\n")
+        self.world.write("phones", self.phone.line(ENROLLED), 0o644)
+        self.world.write("users", f"{ENROLLED}:token-of-the-user-0123456789\n")
         self.start = None
         self.code = 0
 
@@ -46,7 +46,7 @@ class Verified(Case):
 
         service = self.serve(start=answer_start, status=answer_status)
         self.origin = service.url
-        world.configure(approvals="verified", **(settings or {}))
+        self.world.configure(approvals="verified", **(settings or {}))
         return service
 
     def honest(self, start, **changed):

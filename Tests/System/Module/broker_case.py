@@ -1,0 +1,52 @@
+"""The broker, as systemd would start it, and a locker that asks it."""
+
+import os
+import pathlib
+import pwd
+import socket
+
+from world import ENROLLED, program
+
+UID = pwd.getpwnam(ENROLLED).pw_uid
+SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"
+
+
+class WithBroker:
+    """For a TestCase that has a `world`."""
+
+    def set_up_broker(self, arguments):
+        """PAM files with these arguments that callers who are not root can read, a session of the user, and a broker."""
+        self.pam_of_lockers(arguments)
+        for folder in (self.world.folder, self.world.path("pam.d")):
+            os.chmod(folder, 0o755)
+        self.logind_says(uid=UID)
+        self.broker = self.start_broker()
+
+    def pam_of_lockers(self, arguments):
+        for service in ("swaylock", "polkit-1"):
+            self.world.pam(service, arguments)
+            os.chmod(self.world.path("pam.d", service), 0o644)
+
+    def logind_says(self, uid, remote=0, active=1):
+        os.makedirs(self.world.path("logind"), exist_ok=True)
+        self.world.write("logind/3", SESSION.format(uid=uid, remote=remote, active=active))
+
+    def start_broker(self):
+        path = pathlib.Path(self.world.path("run-broker", "socket"))
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            listening.bind(str(path))
+            path.chmod(0o666)
+            listening.listen(64)
+            number = listening.fileno()
+            words = [program("iampass-helper"), "--broker", "--config", self.world.path("iampass.conf"),
+                     "--sessions", self.world.path("logind")]  # fmt: skip
+            broker = self.world.start("/bin/sh", "-c", f'exec "$@" 3<&{number}', "sh", *words, pass_fds=(number,))
+        self.addCleanup(broker.stop)
+        return broker
+
+    def lock(self, *answers, calls=("authenticate",), **scene):
+        """A locker of the user's own, which answers with what was typed."""
+        scene = {"uid": UID, "own": False, "answers": list(answers), "calls": calls, "screen": None, **scene}
+        return self.world.play("swaylock", **scene)
