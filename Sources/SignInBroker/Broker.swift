@@ -74,6 +74,17 @@ public struct Broker {
     while case let process = waitpid(-1, &status, WNOHANG), process > 0 { callers.remove(process) }
   }
 
+  /// Why this caller gets no process; nil if the caller gets one.
+  private func refusal(of uid: UInt32, _ callers: Callers) -> BrokerEnding? {
+    guard uid != UInt32.max else { return .aside }
+    guard callers.admits(uid) else { return .busy }
+    guard uid == 0 || CallerRule(callerUID: uid).isPresent(in: LogindSession.all(in: sessionsFolder)) else {
+      log(LOG_NOTICE, "refused caller=\(uid) reason=\(CallerRefusal.noActiveSession.explanation)")
+      return .aside
+    }
+    return nil
+  }
+
   private func accept(_ callers: inout Callers, _ signals: Int32) {
     let caller = iampass_accept(Self.socket)
     guard caller >= 0 else {
@@ -81,11 +92,12 @@ public struct Broker {
       return
     }
     let uid = iampass_peer(caller).uid
-    guard uid != UInt32.max, callers.admits(uid) else {
+    if let refused = refusal(of: uid, callers) {
       // A new socket has room for this.
-      try? BrokerChannel(descriptor: caller).send(.ended(.busy, ""))
+      try? BrokerChannel(descriptor: caller).send(.ended(refused, ""))
       return
     }
+    let broker = getpid()
     let process = iampass_fork()
     guard process == 0 else {
       close(caller)
@@ -97,10 +109,11 @@ public struct Broker {
     var ended = sigset_t()
     sigemptyset(&ended)
     sigaddset(&ended, SIGCHLD)
-    // The broker's end must be noticed: systemd kills the whole unit, and so does the kernel.
-    guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0, sigprocmask(SIG_UNBLOCK, &ended, nil) == 0 else {
-      _exit(EX_OSERR)
-    }
+    // The broker's end must be noticed: systemd kills the whole unit, and so does the kernel. A broker that ended before
+    // the kernel was told has left this process to another parent.
+    guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0, getppid() == broker,
+      sigprocmask(SIG_UNBLOCK, &ended, nil) == 0
+    else { _exit(EX_OSERR) }
     CallerService(
       channel: BrokerChannel(descriptor: caller), callerUID: uid, configurationPath: configurationPath,
       sessionsFolder: sessionsFolder, log: log

@@ -34,9 +34,15 @@ public struct CallerRule: Sendable {
     }
     // A stranger does not learn which names exist.
     guard let user, user.uid == callerUID else { throw .anotherUser }
-    guard sessions().contains(where: { isSeat($0) }) else { throw .noActiveSession }
+    guard isPresent(in: sessions()) else { throw .noActiveSession }
     return user
   }
+
+  /// Whether a caller who is not root is at this computer. Nobody else gets a process of the broker: users of a user
+  /// namespace have thousands of uids to call from (user_namespaces(7), subuid(5)).
+  ///
+  /// - Parameter sessions: what logind wrote down.
+  public func isPresent(in sessions: [LogindSession]) -> Bool { sessions.contains { isSeat($0) } }
 
   private func isSeat(_ session: LogindSession) -> Bool {
     session.uid == callerUID && session.isActive && session.isSignIn && !session.isRemote && !session.isClosing

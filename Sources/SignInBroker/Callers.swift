@@ -4,6 +4,9 @@ import HostSystem
 public struct Callers: Sendable {
   /// Processes that this broker runs at one time.
   public static let greatestCount = 30
+  /// Those of them for root, and those for all users: neither kind keeps the other out. A user's polkit requests come
+  /// from root.
+  public static let greatestCountOfAKind = 20
   /// A caller's process is killed after so long. Longer than a request with its start and its end. Milliseconds.
   public static let lifetime: Int64 = 150_000
 
@@ -20,7 +23,9 @@ public struct Callers: Sendable {
 
   /// Whether one more is taken: one for each user, and further ones for root, which asks for different users.
   public func admits(_ uid: UInt32) -> Bool {
-    open.count < Self.greatestCount && (uid == 0 || !open.values.contains { $0.uid == uid })
+    let ofTheKind = open.values.count { ($0.uid == 0) == (uid == 0) }
+    guard open.count < Self.greatestCount, ofTheKind < Self.greatestCountOfAKind else { return false }
+    return uid == 0 || !open.values.contains { $0.uid == uid }
   }
 
   /// - Parameter process: the caller's process here.

@@ -60,7 +60,10 @@ struct BrokerCall {
     // A user who has not seen a question yet is not told of a missing broker.
     let lost = request.isAgreed ? Refusal.brokerLost : .callerNotRoot
     let socket = iampass_connect(path)
-    guard socket >= 0 else { throw lost }
+    guard socket >= 0 else {
+      // The queue of callers is full (unix(7)).
+      throw errno == EAGAIN ? .byBroker(.busy, "") : lost
+    }
     let channel = BrokerChannel(descriptor: socket)
     // Anyone may have bound a path; only root's answer counts.
     guard iampass_peer(socket).uid == 0 else { throw lost }
@@ -68,7 +71,11 @@ struct BrokerCall {
     let deadline = clock.now().advanced(milliseconds: mayRing ? Self.slackMilliseconds : Self.quickMilliseconds)
     do throws(BrokerChannel.Failure) {
       try channel.send(.request(request))
-    } catch { throw lost }
+    } catch {
+      // A busy broker hangs up without reading; its word may have come. An approval of nothing does not count.
+      _ = try read(channel, clock.now(), lost)
+      throw lost
+    }
     return try read(channel, deadline, lost)
   }
 

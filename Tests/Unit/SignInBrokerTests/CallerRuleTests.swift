@@ -47,6 +47,13 @@ import Testing
     #expect(refusal(1_000, alice, []) == .noActiveSession)
   }
 
+  @Test func aUidWithoutASessionHereIsNotPresent() {
+    let rule = CallerRule(callerUID: 1_000)
+    #expect(rule.isPresent(in: [session(uid: 7), session()]))
+    #expect(!rule.isPresent(in: [session(uid: 7), session(active: false)]))
+    #expect(!CallerRule(callerUID: 100_000).isPresent(in: [session()]))
+  }
+
   @Test func rootNamesAnyoneWhomTheSystemKnows() {
     #expect(refusal(0, bob, []) == nil)
     #expect(refusal(0, nil, []) == .unknownUser)

@@ -20,12 +20,30 @@ import Testing
     #expect(callers.admits(0))
   }
 
-  @Test func thirtyCallersAreServedAtOnce() {
+  @Test func twentyUsersAreServedAtOnceAndLeaveRoomForRoot() {
     var callers = Callers()
-    for number in 0..<30 {
+    for number in 0..<20 {
       #expect(callers.admits(UInt32(1_000 + number)))
       callers.add(Int32(10 + number), uid: UInt32(1_000 + number), now: start)
     }
+    #expect(!callers.admits(5_000))
+    #expect(callers.admits(0))
+  }
+
+  /// A user has pkexec(1) call as root as often as they like.
+  @Test func rootsCallersLeaveRoomForUsers() {
+    var callers = Callers()
+    for number in 0..<20 {
+      #expect(callers.admits(0))
+      callers.add(Int32(10 + number), uid: 0, now: start)
+    }
+    #expect(!callers.admits(0))
+    #expect(callers.admits(1_000))
+  }
+
+  @Test func thirtyCallersAreServedAtOnce() {
+    var callers = Callers()
+    for number in 0..<30 { callers.add(Int32(10 + number), uid: number < 15 ? 0 : UInt32(number), now: start) }
     #expect(!callers.admits(5_000))
     #expect(!callers.admits(0))
   }
