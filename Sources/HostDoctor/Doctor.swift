@@ -52,6 +52,11 @@ public struct Doctor {
       folder: pamFolder, configuration: configuration, path: place.configuration,
       hasSSHDropIn: change?.hasSSHDropIn ?? false)
     report.add(pam.findings())
+    let reader = PAMReader(folder: pamFolder)
+    // What `enable` is about to list has its socket started by it.
+    if change == nil { report.add(SystemChecks.brokerFindings(configuration.services.filter { reader.has($0) })) }
+    report.add(
+      LockFindings(configuration: configuration, services: DesktopServices.all.filter { reader.has($0) }).findings)
     report.add(
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
     report.add(

@@ -18,6 +18,13 @@ enum SystemChecks {
     return unit("iampass-helper.service").helperFindings() + worker + [logind(unit("systemd-logind.service"))]
   }
 
+  /// The broker's socket, which some of these services need.
+  static func brokerFindings(_ services: [String]) -> [Finding] {
+    guard access("/run/systemd/system", F_OK) == 0 else { return [] }
+    let brokered = services.filter { DesktopServices.brokered.contains($0) }
+    return UnitState.brokerFindings(socket: unit("iampass-broker.socket"), for: brokered)
+  }
+
   /// Phones that are looked for by Bluetooth.
   static func presenceFindings(of place: SetupPlace, isOn: Bool) -> [Finding] {
     let path = place.presence

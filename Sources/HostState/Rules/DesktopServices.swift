@@ -9,6 +9,14 @@ public enum DesktopServices {
     "physlock", "vlock",
   ]
 
+  /// Those that ask the phone through the broker, because they do not run as root or have no network.
+  public static let brokered: Set<String> = [
+    polkit, "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
+  ]
+
+  /// Lockers that leave logind's LockedHint alone, and whose usual companion swayidle(1) does so too.
+  public static let silentLockers: Set<String> = ["swaylock", "gtklock"]
+
   /// Stands for ``all`` in `services`.
   public static let group = "@desktop"
 

@@ -50,6 +50,7 @@ struct EnableCommand: ParsableCommand {
       if desktop { DesktopPlan.say() }
       if dropIn == .leave { SSHDropIn.warn() }
       let trialUser = try switchOn(names, dropIn)
+      BrokerUnit.settle(for: DesktopServices.expanded(names))
       Terminal.say(SwitchedOn.text(DesktopServices.expanded(names), sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
         Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
@@ -179,6 +180,7 @@ enum TurnOff {
     var failure: Failure?
     do { try PAMProfiles.switchOff() } catch { failure = error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }
+    BrokerUnit.switchOff()
     if (try? PAMProfiles.areOff()) == true { Trial.cancel(host) }
     if let failure { throw failure }
   }

@@ -1,0 +1,59 @@
+import HostDoctor
+import HostState
+import Testing
+
+@Suite struct LockerTests {
+  private func broker(_ socket: String, for services: [String]) -> [Finding] {
+    UnitState.brokerFindings(socket: UnitState(socket), for: services)
+  }
+
+  @Test(
+    arguments: [
+      ("LoadState=loaded\nActiveState=active", ["swaylock"], Finding.Level.ok),
+      ("LoadState=loaded\nActiveState=active", [], .ok),
+      ("LoadState=loaded\nActiveState=inactive", [], nil),
+      ("LoadState=loaded\nActiveState=inactive", ["swaylock"], .warning),
+      ("LoadState=loaded\nActiveState=failed", ["swaylock"], .warning),
+      ("LoadState=not-found\nActiveState=inactive", ["swaylock"], .warning),
+      ("LoadState=not-found\nActiveState=inactive", [], nil),
+    ] as [(String, [String], Finding.Level?)])
+  func aMissingBrokerIsAWarningIfAServiceNeedsIt(_ socket: String, _ services: [String], _ level: Finding.Level?) {
+    #expect(broker(socket, for: services).map(\.level) == [level].compactMap(\.self))
+  }
+
+  @Test func saysWhoAsksForThePasswordOnly() {
+    let finding = broker("LoadState=loaded\nActiveState=inactive", for: ["polkit-1", "swaylock"]).first
+    #expect(finding?.text == "iampass-broker.socket does not listen: polkit-1, swaylock ask for the password only")
+    #expect(finding?.hint?.hasPrefix("systemctl enable --now iampass-broker.socket") == true)
+  }
+
+  private func lock(_ services: [String] = ["swaylock"], _ change: (inout Configuration) -> Void = { _ in })
+    -> [Finding]
+  {
+    var configuration = Configuration()
+    change(&configuration)
+    return LockFindings(configuration: configuration, services: services).findings
+  }
+
+  @Test func aLockerThatDoesNotSayThatItLockedIsAWarning() {
+    let finding = lock { $0.onWalkaway = .lock }.first
+    #expect(finding?.level == .warning)
+    #expect(finding?.text.hasPrefix("swaylock does not tell logind that the screen is locked: on_walkaway, ") == true)
+  }
+
+  /// `on_expiry` and `on_unreachable` lock by default.
+  @Test func namesEveryKeyThatLocks() {
+    #expect(lock().first?.text.contains(": on_expiry, on_unreachable would log") == true)
+    #expect(lock { $0.presence = .bluetooth }.first?.text.contains("on_presence_left, on_presence_unknown") == true)
+  }
+
+  @Test func otherLockersAndOtherSettingsAreNone() {
+    #expect(lock(["i3lock", "polkit-1", "gdm-password"]).isEmpty)
+    #expect(lock { $0.onLockFailure = .ignore }.isEmpty)
+    #expect(
+      lock {
+        $0.onExpiry = .logout
+        $0.onUnreachable = .ignore
+      }.isEmpty)
+  }
+}
