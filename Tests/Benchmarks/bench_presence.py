@@ -42,7 +42,14 @@ set -e
 until grep -q '"state":"armed"' /run/iampass/presence; do sleep 0.1; done
 # Anywhere between two looks.
 sleep {pause}
-busctl --timeout=15 set-property org.bluez /org/bluez/hci1 org.bluez.Adapter1 Powered b false
+power() {
+    for try in 1 2 3 4; do
+        sleep 2.5
+        ! busctl --timeout=15 set-property org.bluez /org/bluez/hci1 org.bluez.Adapter1 Powered b "$1" 2>/dev/null || return 0
+    done
+    return 1
+}
+power false
 date +%s.%N
 for state in doubtful left; do
     until grep -q "\\"state\\":\\"$state\\"" /run/iampass/presence; do sleep 0.1; done
@@ -50,7 +57,7 @@ for state in doubtful left; do
 done
 until [[ $(loginctl show-session --property=LockedHint --value {session}) == yes ]]; do sleep 0.1; done
 date +%s.%N
-busctl --timeout=15 set-property org.bluez /org/bluez/hci1 org.bluez.Adapter1 Powered b true
+power true
 loginctl unlock-session {session}
 """
 
