@@ -81,6 +81,9 @@ let package = Package(
     .executable(name: "iampassctl", targets: ["iampassctl"]),
     .executable(name: "iampass-server", targets: ["iampass-server"]),
     .executable(name: "iampass-phone", targets: ["iampass-phone"]),
+    // For other programs: a phone's side.
+    .library(
+      name: "IAMPASSPhone", targets: ["IAMPASSPhone", "DeviceProtocol", "IAMPASSProtocol", "WorkerLink", "HostSystem"]),
   ],
   dependencies: [
     // The commands' options, help and exit codes.
@@ -181,6 +184,9 @@ let package = Package(
         "PresenceLink", "CPAM", "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
+    .target(
+      name: "IAMPASSPhone", dependencies: ["IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink"],
+      swiftSettings: strict),
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
     .target(
       name: "IAMPASSServer",
@@ -217,7 +223,8 @@ let package = Package(
     .executableTarget(
       name: "iampass-phone",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient",
+        "IAMPASSProtocol", "DeviceProtocol", "IAMPASSPhone", "HostSystem", "CommandSupport", "WorkerLink",
+        "IAMPASSClient", "CHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 

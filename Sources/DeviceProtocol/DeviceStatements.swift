@@ -101,7 +101,7 @@ public struct UnverifiedStatement: Sendable, Equatable {
 
   /// A signed body with `statement`.
   public static func body(
-    signing statement: JSON, with key: DeviceKey, assertion: UnverifiedAssertion? = nil
+    signing statement: JSON, with key: some PhoneKey, assertion: UnverifiedAssertion? = nil
   ) throws(DeviceKeyError) -> [UInt8] {
     let signature = try key.signature(over: statement.canonicallyEncoded())
     return JSON.object([

@@ -1,6 +1,8 @@
 import CommandSupport
+import DeviceProtocol
 import Glibc
 import IAMPASSClient
+import IAMPASSPhone
 import IAMPASSProtocol
 import WorkerLink
 
@@ -40,6 +42,13 @@ extension CommandProblem {
       message: "the output cannot be written: \(detail)", hint: "check the disk's free space", exitCode: EX_IOERR)
   }
 
+  /// The service has forgotten the phone already.
+  static func notRemoved(_ path: String, _ detail: String) -> CommandProblem {
+    CommandProblem(
+      message: "the phone is unregistered, but \(path) cannot be removed: \(detail)", hint: "rm \(path)",
+      exitCode: EX_IOERR)
+  }
+
   static func notWritable(_ path: String, _ detail: String) -> CommandProblem {
     CommandProblem(
       message: "\(path) cannot be written: \(detail)", hint: "choose a file in a directory of your own",
@@ -55,11 +64,9 @@ extension CommandProblem {
       message: "\(path) is not a phone's state file", hint: "register again with a new link", exitCode: EX_DATAERR)
   }
 
-  static func brokenReply(_ what: String) -> CommandProblem {
-    CommandProblem(
-      message: "the service's reply to \(what) is invalid",
-      hint: "check that the address is an iampass-server's, and its version", exitCode: EX_PROTOCOL)
-  }
+  private static let brokenReply = CommandProblem(
+    message: "the service's reply to this is invalid",
+    hint: "check that the address is an iampass-server's, and its version", exitCode: EX_PROTOCOL)
 
   /// The phone has left, but its sessions go on.
   static func nobodyWalksAway(from application: String) -> CommandProblem {
@@ -75,7 +82,28 @@ extension CommandProblem {
   static let noKey = CommandProblem(
     message: "the system could not make a key", hint: "check the kernel's log", exitCode: EX_OSERR)
 
-  init(_ error: TransportError) {
+  init(_ error: RegistrationLinkError) {
+    switch error {
+    case .notALink(let text): self = .notALink(text)
+    case .linkWithoutItsSecret: self = .linkWithoutItsSecret
+    }
+  }
+
+  init(_ error: PhoneError) {
+    switch error {
+    case .transport(let error): self.init(error)
+    case .refused(let status, let reason): self.init(status: status, reason: reason)
+    case .unavailable(let status):
+      self.init(
+        message: "the service is unavailable (status \(status))", hint: "try again later", exitCode: EX_UNAVAILABLE)
+    case .badReply: self = .brokenReply
+    case .key, .noRandomness: self = .noKey
+    // `Decisions` answers such a request by `unable`.
+    case .methodNotSupported: self.init(status: 403, reason: "METHOD_NOT_AVAILABLE")
+    }
+  }
+
+  private init(_ error: TransportError) {
     let detail = DisplayText.sanitized(error.detail)
     self.init(
       message: "the service cannot be reached: \(error.code)" + (detail.isEmpty ? "" : " (\(detail))"),
@@ -83,7 +111,7 @@ extension CommandProblem {
   }
 
   /// A refusal, with the service's reason.
-  init(status: Int, reason: String) {
+  private init(status: Int, reason: String) {
     switch reason {
     case "UNKNOWN_LINK":
       self.init(message: "the service does not know this link", hint: "ask for a new link", exitCode: EX_DATAERR)
@@ -100,6 +128,10 @@ extension CommandProblem {
       self.init(
         message: "this phone is no longer registered", hint: "register again with a new link",
         exitCode: EX_NOPERM)
+    case "UNKNOWN_SESSION":
+      self.init(
+        message: "the service does not know one of these sessions: no session was ended",
+        hint: "iampass-phone status --json lists this phone's sessions", exitCode: EX_DATAERR)
     case "TIMESTAMP_OUTSIDE_WINDOW":
       self.init(
         message: "this machine's clock is more than 5 minutes off", hint: "correct the clock",

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceProtocol
+import IAMPASSPhone
 import IAMPASSProtocol
 
 struct Leave: ParsableCommand {
@@ -10,7 +11,8 @@ struct Leave: ParsableCommand {
   @OptionGroup var options: StateOption
 
   func run() throws {
-    let reply = try Presence.change(.leave, options)
+    let phone = try RegisteredPhone(options, interrupt: Interrupt.ofPhone())
+    let reply = try explaining { try phone.leave() }
     guard reply.walksAway || reply.sessions.contains(where: { $0.status == .walkaway }) else {
       throw CommandProblem.nobodyWalksAway(from: reply.application)
     }
@@ -25,15 +27,8 @@ struct Return: ParsableCommand {
   @OptionGroup var options: StateOption
 
   func run() throws {
-    let reply = try Presence.change(.return, options)
-    PhoneTerminal.say("returned: " + reply.count(.active))
-  }
-}
-
-extension Presence {
-  fileprivate static func change(_ purpose: DevicePurpose, _ options: StateOption) throws -> DeviceStatusReply {
     let phone = try RegisteredPhone(options, interrupt: Interrupt.ofPhone())
-    return try explaining { try DeviceStatusReply(parsing: try phone.ask(purpose, DeviceRoute.presence)) }
+    PhoneTerminal.say("returned: " + (try explaining { try phone.comeBack() }).count(.active))
   }
 }
 

@@ -46,15 +46,3 @@ final class Questions {
     return String(decoding: unread[..<end], as: UTF8.self)
   }
 }
-
-/// The two digits that a terminal shows.
-struct MatchCode: Equatable {
-  let digits: String
-
-  /// Nil for any other text. A typing error must not count as a wrong code, which would deny the request.
-  init?(_ text: String) {
-    let trimmed = text.filter { $0 != " " && $0 != "\r" }
-    guard trimmed.utf8.count == 2, trimmed.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    digits = trimmed
-  }
-}

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import DeviceProtocol
-import IAMPASSClient
+import IAMPASSPhone
 import IAMPASSProtocol
 import WorkerLink
 
@@ -22,7 +21,7 @@ struct Register: ParsableCommand {
   var force = false
 
   func run() throws {
-    let link = try RegistrationLink(link)
+    let link = try parsedLink()
     let file = StateFile(path: options.state)
     guard force || !file.exists else { throw CommandProblem.registeredAlready(options.state) }
     let authority = try ca.map { (path) throws(CommandProblem) in
@@ -31,70 +30,20 @@ struct Register: ParsableCommand {
       }
       return bundle
     }
-    let service = PhoneService(
-      server: link.server, authority: authority, worker: options.worker, interrupt: Interrupt.ofPhone())
+    let transport = WorkerTransport.ofPhone(
+      to: link.server, authority: authority, worker: options.worker, interrupt: Interrupt.ofPhone())
+    let registration = PhoneRegistration(
+      link: link, transport: transport, authority: authority.map { String(decoding: $0.pem, as: UTF8.self) })
     try explaining {
-      let shown = try LinkReply(parsing: try service.get(["register", link.code.exposedValue]))
-      let draft = try file.prepare()
-      let key = try DeviceKey.generate()
-      let keys = PhoneKeys(publicKey: try key.publicKey.text, credential: nil)
-      let request = RegisterRequest(code: link.code, publicKey: keys.publicKey, pinMAC: link.pin(of: keys))
-      let reply = try RegisterReply(parsing: try service.post(DeviceRoute.register, request.encoded()))
-      let state = PhoneState(
-        server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
-        authority: authority.map { String(decoding: $0.pem, as: UTF8.self) })
-      try draft.commit(try state.encoded())
+      let shown = try registration.look()
+      _ = try registration.register(in: file)
       PhoneTerminal.say(
         "registered: this is now the phone of \(DisplayText.sanitized(shown.user)) "
           + "for \(DisplayText.sanitized(shown.application))")
     }
   }
-}
 
-/// The parts of `https://…/register/CODE`, and of `#pin=SECRET` behind it.
-struct RegistrationLink {
-  let server: ServerURL
-  let code: Secret
-  /// The fragment's secret. It is never sent; nil without a fragment.
-  private let pinSecret: Secret?
-
-  /// What the computer that made the link checks the keys by; nil if the link has no secret.
-  func pin(of keys: PhoneKeys) -> String? {
-    pinSecret.map { keys.pinMAC(secret: $0, origin: server.origin, link: code) }
-  }
-
-  /// Throws: if the text is another one, or if its fragment is not ``PhoneKeys/pinFragment`` and a secret.
-  init(_ text: String) throws(CommandProblem) {
-    let marker = "/register/"
-    let bytes = Array(text.utf8)
-    let pattern = Array(marker.utf8)
-    guard bytes.count > pattern.count,
-      let start = (0...(bytes.count - pattern.count)).last(where: { bytes[$0...].starts(with: pattern) })
-    else { throw .notALink(text) }
-    let parts = bytes[(start + pattern.count)...].split(
-      separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
-    let code = parts[0]
-    guard code.count == 32, code.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
-      let server = try? ServerURL(String(decoding: bytes[..<start], as: UTF8.self))
-    else { throw .notALink(String(text.prefix { $0 != "#" })) }
-    self.server = server
-    self.code = Secret(bytes: Array(code))
-    guard parts.count > 1 else {
-      pinSecret = nil
-      return
-    }
-    // Without its pin the phone would be registered, and no computer would believe it.
-    guard let secret = Self.secret(inFragment: String(decoding: parts[1], as: UTF8.self)) else {
-      throw .linkWithoutItsSecret
-    }
-    pinSecret = secret
-  }
-
-  private static func secret(inFragment fragment: String) -> Secret? {
-    guard fragment.hasPrefix(PhoneKeys.pinFragment),
-      let bytes = Base64URL.decode(String(fragment.dropFirst(PhoneKeys.pinFragment.count))),
-      bytes.count == PhoneKeys.pinSecretSize
-    else { return nil }
-    return Secret(bytes: bytes)
+  private func parsedLink() throws(CommandProblem) -> RegistrationLink {
+    do { return try RegistrationLink(link) } catch { throw CommandProblem(error) }
   }
 }

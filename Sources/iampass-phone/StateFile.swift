@@ -1,46 +1,7 @@
 import CommandSupport
 import DeviceProtocol
 import Glibc
-import IAMPASSProtocol
-
-/// What a registered phone stores.
-struct PhoneState {
-  let server: ServerURL
-  let device: String
-  let key: DeviceKey
-  let application: String
-  let user: String
-  /// The authority's certificates from the registration, in PEM.
-  let authority: String?
-
-  func encoded() throws(DeviceKeyError) -> [UInt8] {
-    JSON.object([
-      "server": .string(server.description), "device": .string(device),
-      "private_key": .string(try key.exported().exposedValue), "application": .string(application),
-      "user": .string(user), "ca": authority.map { .string($0) },
-    ]).encoded()
-  }
-
-  /// Nil if the text is not a state.
-  init?(parsing text: [UInt8]) {
-    guard let json = try? JSON(parsing: text), let server = json["server"]?.string.flatMap({ try? ServerURL($0) }),
-      let device = json["device"]?.string, let exported = json["private_key"]?.string,
-      let key = try? DeviceKey(exported: Secret(exported))
-    else { return nil }
-    self.init(
-      server: server, device: device, key: key, application: json["application"]?.string ?? "",
-      user: json["user"]?.string ?? "user", authority: json["ca"]?.string)
-  }
-
-  init(server: ServerURL, device: String, key: DeviceKey, application: String, user: String, authority: String?) {
-    self.server = server
-    self.device = device
-    self.key = key
-    self.application = application
-    self.user = user
-    self.authority = authority
-  }
-}
+import IAMPASSPhone
 
 /// The file of a phone's state: mode 0600, and always complete.
 struct StateFile {
@@ -51,20 +12,19 @@ struct StateFile {
 
   var exists: Bool { access(path, F_OK) == 0 }
 
-  func read() throws(CommandProblem) -> PhoneState {
+  func read() throws(CommandProblem) -> PhoneAccount {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .notReadable(path, String(cString: strerror(errno))) }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & 0o077 == 0 else { throw .unsafeState(path) }
-    guard let text = FileText.read(descriptor, atMost: Self.greatestSize), let state = PhoneState(parsing: text) else {
-      throw .brokenState(path)
-    }
-    return state
+    guard let text = FileText.read(descriptor, atMost: Self.greatestSize), let account = PhoneAccount(parsing: text)
+    else { throw .brokenState(path) }
+    return account
   }
 
   /// Reserves a place for a new state before the link is used: a full disk must not waste the link.
-  func prepare() throws(CommandProblem) -> Draft {
+  fileprivate func prepare() throws(CommandProblem) -> Draft {
     let draft = path + ".\(getpid()).new"
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .notWritable(path, String(cString: strerror(errno))) }
@@ -72,7 +32,7 @@ struct StateFile {
   }
 
   /// A new file beside the state file, which replaces it once complete.
-  struct Draft: ~Copyable {
+  fileprivate struct Draft: ~Copyable {
     private let target: String
     private let path: String
     private let descriptor: Int32
@@ -94,6 +54,22 @@ struct StateFile {
         throw .notWritable(target, String(cString: strerror(errno)))
       }
     }
+  }
+}
+
+extension StateFile: PhoneStorage {
+  func accounts() throws -> [PhoneAccount] { exists ? [try read()] : [] }
+
+  func add(_ register: () throws -> PhoneAccount) throws -> PhoneAccount {
+    let draft = try prepare()
+    let account = try register()
+    guard let key = account.key as? DeviceKey else { throw DeviceKeyError.notAKey }
+    try draft.commit(try account.encoded(with: key))
+    return account
+  }
+
+  func remove(_ account: PhoneAccount) throws {
+    guard unlink(path) == 0 else { throw CommandProblem.notRemoved(path, String(cString: strerror(errno))) }
   }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import DeviceProtocol
 import Glibc
+import IAMPASSPhone
 import IAMPASSProtocol
 
 struct Status: ParsableCommand {
@@ -16,25 +17,25 @@ struct Status: ParsableCommand {
   func run() throws {
     let phone = try RegisteredPhone(options, interrupt: Interrupt.ofPhone())
     try explaining {
-      let reply = try DeviceStatusReply(parsing: try phone.ask(.status, DeviceRoute.status))
-      let words = PhoneKeys(publicKey: try phone.state.key.publicKey.text, credential: nil).words
+      let reply = try phone.status()
+      let words = try phone.account.words()
       PhoneTerminal.say(
-        json ? asJSON(reply, phone.state, words) : asText(reply, phone.state, words, now: Int64(time(nil))))
+        json ? asJSON(reply, phone.account, words) : asText(reply, phone.account, words, now: Int64(time(nil))))
     }
   }
 
-  private func asJSON(_ reply: DeviceStatusReply, _ state: PhoneState, _ words: String) -> String {
+  private func asJSON(_ reply: DeviceStatusReply, _ account: PhoneAccount, _ words: String) -> String {
     let members: JSON = .object([
-      "server": .string(state.server.description), "application": .string(reply.application),
+      "server": .string(account.server.description), "application": .string(reply.application),
       "user": .string(reply.user), "presence": .string(reply.presence.rawValue),
       "sessions": .array(reply.sessions.map(\.json)), "words": .string(words),
     ])
     return members.printed()
   }
 
-  private func asText(_ reply: DeviceStatusReply, _ state: PhoneState, _ words: String, now: Int64) -> String {
+  private func asText(_ reply: DeviceStatusReply, _ account: PhoneAccount, _ words: String, now: Int64) -> String {
     let head = PhoneTerminal.table([
-      ("user", reply.user), ("application", reply.application), ("service", state.server.description),
+      ("user", reply.user), ("application", reply.application), ("service", account.server.description),
       ("words", words), ("presence", reply.presence.rawValue),
       ("sessions", reply.sessions.isEmpty ? "none" : "\(reply.sessions.count)"),
     ])

@@ -1,11 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import DeviceProtocol
 import Glibc
-import HostSystem
-import IAMPASSClient
-import IAMPASSProtocol
-import WorkerLink
+import IAMPASSPhone
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,0 +1,63 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import WorkerLink
+
+/// Registers this phone by a link.
+public struct PhoneRegistration {
+  public let link: RegistrationLink
+  private let authority: String?
+  private let transport: any HTTPTransport
+  private let service: PhoneService
+
+  /// - Parameters:
+  ///   - transport: to the link's service.
+  ///   - authority: the certificates in PEM that the transport trusts instead of the system's. The account keeps them.
+  public init(link: RegistrationLink, transport: any HTTPTransport, authority: String? = nil) {
+    self.link = link
+    self.transport = transport
+    self.authority = authority
+    service = PhoneService(server: link.server, transport: transport)
+  }
+
+  /// The user and the application that the link is for. Show them before the phone registers; the link stays unused.
+  public func look() throws(PhoneError) -> LinkReply {
+    let body = try service.get(["register", link.code.exposedValue])
+    return try understood { () throws(MessageError) in try LinkReply(parsing: body) }
+  }
+
+  /// Uses the link up, and stores the new account.
+  ///
+  /// - Parameter authenticator: nil: the phone proves `acceptance` only. If its user declines, nothing is registered.
+  /// - Throws: ``PhoneError``, and what `storage` and `authenticator` throw.
+  public func register(
+    in storage: some PhoneStorage, authenticator: (any PhoneAuthenticator)? = nil
+  ) throws -> RegisteredPhone {
+    let account = try storage.add { try registered(with: try storage.makeKey(), authenticator) }
+    return RegisteredPhone(account: account, transport: transport)
+  }
+
+  private func registered(
+    with key: any PhoneKey, _ authenticator: (any PhoneAuthenticator)?
+  ) throws -> PhoneAccount {
+    let publicKey = try keyed { () throws(DeviceKeyError) in try key.publicKeyText }
+    let credential = try authenticator.map { (authenticator) in
+      let challenge = CredentialChallenge.bytes(for: link.code, publicKey: publicKey)
+      guard let made = try authenticator.makeCredential(challenge: challenge, origin: link.server.origin) else {
+        throw PhoneError.methodNotSupported
+      }
+      return made
+    }
+    let keys = PhoneKeys(publicKey: publicKey, credential: credential.map(PhoneKeys.Credential.init))
+    let request = RegisterRequest(
+      code: link.code, publicKey: publicKey, credential: credential, pinMAC: link.pin(of: keys))
+    let body = try service.post(DeviceRoute.register, request.encoded())
+    let reply = try understood { () throws(MessageError) in try RegisterReply(parsing: body) }
+    return PhoneAccount(
+      server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
+      authority: authority)
+  }
+}
+
+extension PhoneKeys.Credential {
+  init(_ made: UnverifiedCredential) { self.init(id: Base64URL.encode(made.id), publicKey: made.publicKey) }
+}

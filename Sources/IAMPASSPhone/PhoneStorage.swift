@@ -1,0 +1,23 @@
+import DeviceProtocol
+
+/// The place where an app keeps its accounts and their keys.
+public protocol PhoneStorage {
+  /// All accounts of this phone.
+  func accounts() throws -> [PhoneAccount]
+
+  /// A new key for a new account.
+  func makeKey() throws -> any PhoneKey
+
+  /// Stores the account that `register` returns.
+  ///
+  /// Make sure that there is room before you call `register`, once: it uses the link up. Store nothing if it throws.
+  func add(_ register: () throws -> PhoneAccount) throws -> PhoneAccount
+
+  /// Forgets the account and its key.
+  func remove(_ account: PhoneAccount) throws
+}
+
+extension PhoneStorage {
+  /// A key from the system's generator, in memory.
+  public func makeKey() throws -> any PhoneKey { try DeviceKey.generate() }
+}

@@ -1,0 +1,98 @@
+import DeviceProtocol
+import Glibc
+import IAMPASSProtocol
+import WorkerLink
+
+/// One account of this phone, and its service. Only one thread may use it.
+///
+/// Each method sends one signed request and waits for its reply, at most 15 s longer than the service may hold it.
+public final class RegisteredPhone {
+  /// In seconds: how long a service may hold a listing. A proxy on the way may wait 30 s or less.
+  public static let holdTime: Int64 = 20
+
+  public let account: PhoneAccount
+  private let service: PhoneService
+
+  /// - Parameter transport: to ``PhoneAccount/server``, trusting ``PhoneAccount/authority``.
+  public init(account: PhoneAccount, transport: any HTTPTransport) {
+    self.account = account
+    service = PhoneService(server: account.server, transport: transport)
+  }
+
+  /// The phone's user, presence and live sessions. The service notes that the phone is there.
+  public func status() throws(PhoneError) -> DeviceStatusReply {
+    try described(by: ask(.status, DeviceRoute.status))
+  }
+
+  /// Says that the phone leaves its user's computers. Unless ``DeviceStatusReply/walksAway`` is false, active sessions
+  /// become `walkaway`, and computers lock or log out.
+  public func leave() throws(PhoneError) -> DeviceStatusReply {
+    try described(by: ask(.leave, DeviceRoute.presence))
+  }
+
+  /// Says that the phone is back: all sessions that left are active again.
+  public func comeBack() throws(PhoneError) -> DeviceStatusReply {
+    try described(by: ask(.return, DeviceRoute.presence))
+  }
+
+  /// Logs the user out of sessions: all that are named, or none if the service does not know one of them.
+  ///
+  /// - Parameter sessions: 1 to ``EndStatement/greatestCount`` ids, as ``LiveSession/session``.
+  public func end(_ sessions: [String]) throws(PhoneError) -> DeviceStatusReply {
+    let statement = EndStatement(ask: try newAsk(.end), sessions: sessions)
+    return try described(by: post(statement.json, DeviceRoute.end))
+  }
+
+  /// Gives the user up: this key approves nothing from now on. Sessions go on. Forget the account afterwards
+  /// (``PhoneStorage/remove(_:)``).
+  ///
+  /// A phone that the service has cut off already is unregistered, too: the reply to an earlier attempt may be lost.
+  public func unregister() throws(PhoneError) {
+    do throws(PhoneError) {
+      _ = try ask(.unregister, DeviceRoute.unregister)
+    } catch .refused(_, "DEVICE_CUT_OFF") {}
+  }
+
+  /// The open requests, the oldest first.
+  ///
+  /// - Parameters:
+  ///   - known: the ids of requests that are shown already, at most ``DeviceAsk/greatestKnownCount``.
+  ///   - wait: seconds that the service may hold its reply while only `known` requests are open.
+  public func requests(known: [String] = [], wait: Int64 = 0) throws(PhoneError) -> [OpenRequest] {
+    let body = try ask(.requests, DeviceRoute.requests, known: known, wait: wait)
+    return try understood { () throws(MessageError) in try RequestsReply(parsing: body) }.requests
+  }
+
+  /// Tells the service how to ring this phone; nil: not at all.
+  public func update(push subscription: UnverifiedPushSubscription?) throws(PhoneError) {
+    _ = try post(PushStatement(ask: try newAsk(.push), subscription: subscription).json, DeviceRoute.push)
+  }
+
+  // MARK: - Requests
+
+  func newAsk(_ purpose: DevicePurpose, known: [String] = []) throws(PhoneError) -> DeviceAsk {
+    guard let nonce = Digest.randomIdentifier() else { throw .noRandomness }
+    return DeviceAsk(
+      origin: account.server.origin, device: account.device, purpose: purpose, timestamp: Int64(time(nil)),
+      nonce: nonce, known: known)
+  }
+
+  func post(
+    _ statement: JSON, _ path: [String], assertion: UnverifiedAssertion? = nil, wait: Int64 = 0
+  ) throws(PhoneError) -> [UInt8] {
+    let body = try keyed { () throws(DeviceKeyError) in
+      try UnverifiedStatement.body(signing: statement, with: account.key, assertion: assertion)
+    }
+    return try service.post(path, body, wait: wait)
+  }
+
+  func described(by body: [UInt8]) throws(PhoneError) -> DeviceStatusReply {
+    try understood { () throws(MessageError) in try DeviceStatusReply(parsing: body) }
+  }
+
+  private func ask(
+    _ purpose: DevicePurpose, _ path: [String], known: [String] = [], wait: Int64 = 0
+  ) throws(PhoneError) -> [UInt8] {
+    try post(try newAsk(purpose, known: known).json, path, wait: wait)
+  }
+}

@@ -1,0 +1,103 @@
+import DeviceProtocol
+import WorkerLink
+
+/// Shows requests to the phone's user, and takes their decisions.
+public protocol PhoneUser: AnyObject {
+  /// Shows everything in the request's context, and asks the user. Nil: no answer is sent.
+  ///
+  /// A request ends after ``OpenRequest/secondsLeft``. If asking takes longer than 40 s, call
+  /// ``RegisteredPhone/status()`` in between: a phone that is silent for 150 s may count as gone.
+  func decision(on request: OpenRequest) throws -> PhoneDecision?
+
+  func hear(_ event: WatchEvent)
+
+  /// Waits. Throw to end the watch.
+  func pause(milliseconds: Int64) throws
+}
+
+/// What a ``RequestWatch`` tells besides requests.
+public enum WatchEvent {
+  /// An answer arrived.
+  case answered(PhoneDecision, AnswerOutcome)
+  /// The service cannot be reached, and is asked again. Told once until ``connectedAgain``.
+  case unavailable(PhoneError)
+  case connectedAgain
+}
+
+/// Waits for requests, has the user decide, and answers. Goes on while the service is unavailable.
+public final class RequestWatch {
+  /// What became of one request.
+  public enum Settlement: Sendable { case over, hasAnotherCode, stillOpen }
+
+  /// Milliseconds between attempts while the service is unavailable.
+  private static let pauses: [Int64] = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
+
+  public let phone: RegisteredPhone
+  private let user: any PhoneUser
+  private let authenticator: (any PhoneAuthenticator)?
+  private var known: [String] = []
+  private var failures = 0
+
+  /// - Parameter authenticator: for approvals by the method `device`.
+  public init(phone: RegisteredPhone, user: any PhoneUser, authenticator: (any PhoneAuthenticator)? = nil) {
+    self.phone = phone
+    self.user = user
+    self.authenticator = authenticator
+  }
+
+  /// Answers requests until something is thrown: a ``PhoneError`` that does not pass, or what `user` throws.
+  ///
+  /// - Parameter once: returns after the first request.
+  public func run(once: Bool = false) throws {
+    while true {
+      guard let requests = try next() else { continue }
+      known = known.filter { session in requests.contains { $0.session == session } }
+      for request in requests where !known.contains(request.session) {
+        // An answer that was not delivered leaves the request open. The next list contains it again.
+        guard try settle(request) != .stillOpen else { break }
+        if once { return }
+        known.append(request.session)
+      }
+    }
+  }
+
+  /// The open requests, once they differ from those already shown; nil while the service is unavailable.
+  public func next() throws -> [OpenRequest]? {
+    do throws(PhoneError) {
+      let requests = try phone.requests(known: known, wait: RegisteredPhone.holdTime)
+      if failures > 0 { user.hear(.connectedAgain) }
+      failures = 0
+      return requests
+    } catch {
+      // The request was sent twice, since its first connection broke. The next request has another nonce.
+      if case .refused(_, "NONCE_REPLAYED") = error {
+        try pause(.transport(TransportError(.connectionLost)))
+      } else {
+        guard error.isPassing else { throw error }
+        try pause(error)
+      }
+      return nil
+    }
+  }
+
+  /// Has the user decide, and answers.
+  public func settle(_ request: OpenRequest) throws -> Settlement {
+    guard let decision = try user.decision(on: request) else { return .over }
+    do {
+      let outcome = try phone.answer(request, with: decision, authenticator: authenticator)
+      user.hear(.answered(decision, outcome))
+      return outcome == .hasAnotherCode ? .hasAnotherCode : .over
+    } catch let error as PhoneError {
+      guard error.isPassing else { throw error }
+      try pause(error)
+      return .stillOpen
+    }
+  }
+
+  private func pause(_ error: PhoneError) throws {
+    if failures == 0 { user.hear(.unavailable(error)) }
+    let pause = Self.pauses[min(failures, Self.pauses.count - 1)]
+    failures += 1
+    try user.pause(milliseconds: pause)
+  }
+}
