@@ -6,9 +6,9 @@ import IAMPASSProtocol
 struct PhoneCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "iampass-phone",
-    abstract: "The phone's side of IAMPASS as a command: register, answer, leave, return.",
+    abstract: "The phone's side of IAMPASS as a command: register, answer, leave, return, end.",
     version: ProductVersion.text,
-    subcommands: [Register.self, Watch.self, Leave.self, Return.self, Status.self])
+    subcommands: [Register.self, Watch.self, Leave.self, Return.self, Status.self, End.self, Unregister.self])
 
   static func main() {
     do {

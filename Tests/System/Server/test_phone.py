@@ -1,10 +1,16 @@
-"""What `iampass-phone` shows of a sign-in request."""
+"""What `iampass-phone` shows of a sign-in request, and how it ends sessions and itself."""
 
 import hashlib
+import json
+import os
 import re
+import subprocess
 import unittest
 
-from server import ServerWorld
+from server import DATA, USAGE, ServerWorld
+from world import PATIENCE, program
+
+REFUSED = 77  # sysexits.h: EX_NOPERM
 
 
 def setUpModule():
@@ -50,6 +56,87 @@ class Request(unittest.TestCase):
         path = f"/authentication/authenticate_user/{world.application['application_id']}/alice"
         code, _, reply = world.ask("POST", path, {"context": {"host": "web-1", "host ": "db-server"}})
         self.assertEqual((code, reply["reason"]), (400, "BAD_REQUEST"))
+
+
+class Ending(unittest.TestCase):
+    """Each test has a user and a phone of its own."""
+
+    def setUp(self):
+        self.user = self.id().rpartition("_")[2]
+        self.state = self.user + ".json"
+        self.register()
+
+    def link(self):
+        world.add_users(self.user)
+        path = f"/management/device_registration_link/{world.application['application_id']}/{self.user}?display_name=U"
+        return world.signed("GET", path)["register_url"]
+
+    def register(self):
+        world.phone_registered(self.link(), self.state)
+
+    def phone(self, *words):
+        return subprocess.run(
+            [program("iampass-phone"), *words, "--state", world.path(self.state)], capture_output=True, text=True,
+            timeout=PATIENCE, stdin=subprocess.DEVNULL)
+
+    def assert_done(self, done, line):
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, line + "\n", ""))
+
+    def assert_refused(self, done, status, message):
+        self.assertEqual((done.returncode, done.stdout), (status, ""))
+        self.assertRegex(done.stderr, message)
+
+    def sessions(self):
+        done = self.phone("status", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [each["session"] for each in json.loads(done.stdout)["sessions"]]
+
+    def approved(self, host):
+        path = f"/authentication/authenticate_user/{world.application['application_id']}/{self.user}"
+        session = world.signed("POST", path, {"context": {"host": host}})["authentication_status"]
+        done = self.phone("watch", "--answer", "approve", "--once")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        world.becomes(session, "active")
+        return session
+
+    def test_a_named_session_ends_and_the_other_goes_on_1(self):
+        first, second = self.approved("web-1"), self.approved("web-2")
+        self.assert_done(self.phone("end", self.sessions()[0]), "ended: 1 session")
+        self.assertEqual(sorted((world.status(first), world.status(second))), ["active", "closed"])
+
+    def test_all_sessions_end_2(self):
+        sessions = [self.approved("web-1"), self.approved("web-2")]
+        self.assert_done(self.phone("end", "--all"), "ended: 2 sessions")
+        self.assertEqual([world.status(each) for each in sessions], ["closed", "closed"])
+        self.assert_done(self.phone("end", "--all"), "ended: 0 sessions")
+
+    def test_one_unknown_session_ends_none_3(self):
+        session = self.approved("web-1")
+        done = self.phone("end", self.sessions()[0], "0" * 32)
+        self.assert_refused(done, DATA, "does not know one of these sessions: no session was ended\nhint: ")
+        self.assertEqual(world.status(session), "active")
+
+    def test_end_wants_names_or_all_4(self):
+        for words in ((), ("--all", "one")):
+            self.assert_refused(self.phone("end", *words), USAGE, "name sessions, or give --all")
+
+    def test_an_unregistered_phone_is_gone_and_its_sessions_go_on_5(self):
+        session = self.approved("web-1")
+        self.assert_done(self.phone("unregister"), "unregistered: this phone approves nothing any more")
+        self.assertFalse(os.path.exists(world.path(self.state)))
+        self.assertEqual(world.status(session), "active")
+        path = f"/management/has_registered_mobile_device/{world.application['application_id']}/{self.user}"
+        self.assertIs(world.signed("GET", path)["device_registered"], False)
+        # With a new link the user has a phone again, which shows the session.
+        self.register()
+        self.assertEqual(len(self.sessions()), 1)
+
+    def test_a_phone_that_the_service_cut_off_can_unregister_6(self):
+        path = f"/management/lost_user_mobile_device/{world.application['application_id']}/{self.user}"
+        world.signed("GET", path)
+        self.assert_refused(self.phone("status"), REFUSED, "no longer registered")
+        self.assert_done(self.phone("unregister"), "unregistered: this phone approves nothing any more")
+        self.assertFalse(os.path.exists(world.path(self.state)))
 
 
 if __name__ == "__main__":
