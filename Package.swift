@@ -81,9 +81,11 @@ let package = Package(
     .executable(name: "iampassctl", targets: ["iampassctl"]),
     .executable(name: "iampass-server", targets: ["iampass-server"]),
     .executable(name: "iampass-phone", targets: ["iampass-phone"]),
-    // For other programs: a phone's side.
+    // For other programs: a phone's side; a relying party's side; its HTTPS without a worker process.
     .library(
       name: "IAMPASSPhone", targets: ["IAMPASSPhone", "DeviceProtocol", "IAMPASSProtocol", "WorkerLink", "HostSystem"]),
+    .library(name: "IAMPASSClient", targets: ["IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "HostSystem"]),
+    .library(name: "IAMPASSHTTPTransport", targets: ["IAMPASSHTTPTransport"]),
   ],
   dependencies: [
     // The commands' options, help and exit codes.
@@ -100,6 +102,10 @@ let package = Package(
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     // The service's log.
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    // HTTPS in the process, for other programs on IAMPASSClient and IAMPASSPhone: nothing that a login loads has it.
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    // The same library's event loops.
+    .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
   ],
   targets: [
     .systemLibrary(name: "CPAM", path: "Sources/C/CPAM", providers: [.apt(["libpam0g-dev"])]),
@@ -184,6 +190,13 @@ let package = Package(
         "PresenceLink", "CPAM", "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
+    .target(
+      name: "IAMPASSHTTPTransport",
+      dependencies: [
+        "HostSystem", "WorkerLink", "IAMPASSProtocol",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: strict),
     .target(
       name: "IAMPASSPhone", dependencies: ["IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink"],
       swiftSettings: strict),
