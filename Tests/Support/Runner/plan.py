@@ -66,8 +66,10 @@ class Plan:
         """A job for each file of the folder."""
         names = sorted((path.stem for path in (TESTS / "System" / folder).glob("test_*.py")), key=lambda name: (name not in LONG, name))
         for name in names:
-            self.add(f"{folder.lower()}/{name}", self.python(folder, [name]), seconds, "suite", suite=folder.lower(),
-                     needs=("build",), read=read_unittest)  # fmt: skip
+            # It compiles, in the folder of the unit tests.
+            lane, needs = ("build", ("build", "unit-build")) if name == "test_strangers" else ("suite", ("build",))
+            self.add(f"{folder.lower()}/{name}", self.python(folder, [name]), seconds, lane, suite=folder.lower(),
+                     needs=needs, read=read_unittest)  # fmt: skip
 
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 120, "light")
@@ -115,7 +117,7 @@ class Plan:
                      needs=("packages", "root-12"), read=read_unittest)  # fmt: skip
 
     def suites(self):
-        for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging"):
+        for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging", "Libraries"):
             self.suite(folder, 1500)
         # A virtual machine each, for which a processor works all the time.
         self.add("machine/test_presence", self.python("Machine", ["test_presence"]), 900, "host", suite="machine",

@@ -5,6 +5,7 @@ import glob
 import os
 import site
 import subprocess
+import sys
 
 CACHE = os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")
 #: Seconds for pip.
@@ -29,4 +30,8 @@ def use_packages(name, packages):
                 if done.returncode != 0:
                     raise AssertionError(f"{words} exited with {done.returncode}: {done.stderr[-2000:]}")
             open(mark, "w").close()
-    site.addsitedir(glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0])
+    packages = glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0]
+    site.addsitedir(packages)
+    # Before this machine's own packages, which may be older.
+    sys.path.remove(packages)
+    sys.path.insert(0, packages)
