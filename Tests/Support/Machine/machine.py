@@ -54,7 +54,7 @@ class Machine:
         try:
             self.wait_for(self.share / "out" / "ready", BOOT)
             # The kernel gives up a controller that does not answer in 2 s. From here on the machine has little to do, but
-            # must do it at once, whatever else this computer does.
+            # must do it at once, even beside other work.
             subprocess.run(
                 ["chrt", "--all-tasks", "--rr", "--pid", "1", str(self.emulator.pid)], check=True, stdout=subprocess.DEVNULL)
         except BaseException:
