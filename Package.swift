@@ -123,6 +123,8 @@ let package = Package(
     .systemLibrary(
       name: "CFido2", path: "Sources/C/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(
+      name: "CPostgreSQL", path: "Sources/C/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(
       name: "CConfinement", path: "Sources/C/CConfinement", pkgConfig: "libseccomp",
       providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
@@ -201,6 +203,8 @@ let package = Package(
       name: "IAMPASSPhone", dependencies: ["IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink"],
       swiftSettings: strict),
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
+    // libpq (PostgreSQL's client) for the service's second storage engine, which is not made yet.
+    .target(name: "PostgreSQLLink", dependencies: ["CPostgreSQL"], swiftSettings: strict),
     .target(
       name: "IAMPASSServer",
       dependencies: [
@@ -274,6 +278,9 @@ let package = Package(
     .testTarget(
       name: "SessionHelperTests", dependencies: ["SessionHelper", "PresenceLink"],
       path: "Tests/Unit/SessionHelperTests",
+      swiftSettings: strict),
+    .testTarget(
+      name: "PostgreSQLLinkTests", dependencies: ["PostgreSQLLink"], path: "Tests/Unit/PostgreSQLLinkTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",

@@ -1,0 +1,58 @@
+import CPostgreSQL
+
+/// The address of a PostgreSQL database: a URL as libpq reads it, with what the service adds. It has no password.
+///
+/// libpq takes a password from `PGPASSFILE`, `~/.pgpass` or the service file (`service=`).
+public struct PostgreSQLAddress: Equatable, Sendable {
+  /// libpq's keywords and their values.
+  let parameters: [String: String]
+
+  /// - Parameter url: `postgresql://…`. Several hosts may be listed.
+  /// - Throws: ``PostgreSQLError`` with `addressInvalid` or `passwordInAddress`. Neither quotes the address.
+  public init(validating url: String) throws(PostgreSQLError) {
+    guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://") else {
+      throw PostgreSQLError(.addressInvalid, detail: "it does not begin with postgresql://")
+    }
+    // A C string would end there, and what follows would be ignored.
+    guard !url.utf8.contains(0) else { throw PostgreSQLError(.addressInvalid, detail: "it has a NUL byte") }
+    guard let options = PQconninfoParse(url, nil) else {
+      // libpq's own message quotes the address, which may have a password.
+      throw PostgreSQLError(.addressInvalid, detail: "libpq cannot read it")
+    }
+    defer { PQconninfoFree(options) }
+    var given: [String: String] = [:]
+    var option = options
+    // SAFETY: libpq ends the list by an option without a keyword.
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.val { given[String(cString: keyword)] = String(cString: value) }
+      option += 1
+    }
+    guard given["password"] == nil, given["sslpassword"] == nil else { throw PostgreSQLError(.passwordInAddress) }
+    parameters = given.merging(Self.defaults) { given, _ in given }.merging(Self.bounds(given["options"])) { _, ours in
+      ours
+    }
+  }
+
+  /// They hold unless the address says otherwise, and come before the environment and the service file.
+  /// libpq ignores `sslmode` at a Unix socket.
+  private static let defaults = [
+    "sslmode": "verify-full",
+    // Otherwise a ticket of Kerberos would take the place of TLS.
+    "gssencmode": "disable",
+    // Of several hosts the primary is meant.
+    "target_session_attrs": "read-write",
+  ]
+
+  /// Every wait is bounded, and the address cannot change that. The server reads the last `-c` of a name.
+  private static func bounds(_ options: String?) -> [String: String] {
+    [
+      "options": [options, "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s"]
+        .compactMap { $0 }.joined(separator: " "),
+      "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+      // Milliseconds.
+      "tcp_user_timeout": "10000",
+      "client_encoding": "UTF8",
+      "fallback_application_name": "iampass-server",
+    ]
+  }
+}

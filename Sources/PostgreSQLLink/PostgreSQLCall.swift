@@ -1,0 +1,20 @@
+/// A statement with its parameters.
+public struct PostgreSQLCall: Sendable {
+  /// Written in the source, so that no value can become SQL.
+  let sql: StaticString
+  let values: [PostgreSQLValue]
+
+  public init(_ sql: StaticString, _ values: PostgreSQLValue...) {
+    self.sql = sql
+    self.values = values
+  }
+
+  /// The same statement with parameters of other types is another one: NULL has no type of its own.
+  var preparedAs: PreparedName { PreparedName(sql: "\(sql)", types: values.map(\.typeNumber)) }
+}
+
+/// What a prepared statement is known by.
+struct PreparedName: Hashable {
+  let sql: String
+  let types: [UInt32]
+}

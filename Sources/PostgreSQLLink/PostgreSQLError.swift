@@ -1,0 +1,32 @@
+/// Why a step at a PostgreSQL server failed.
+public struct PostgreSQLError: Error, Equatable, Sendable {
+  public enum Code: Equatable, Sendable {
+    /// The address does not begin with `postgresql://`, or libpq cannot read it.
+    case addressInvalid
+    /// The address has a password. Everyone on the machine can read a command's arguments.
+    case passwordInAddress
+    /// No connection was made.
+    case notConnected
+    /// The connection ended. Nothing was committed by the step that failed.
+    case connectionLost
+    /// The server did not answer in time. The connection is closed. Nothing was committed by the step that failed.
+    case timedOut
+    /// The server refused a statement, with this SQLSTATE (PostgreSQL's manual, appendix A).
+    case refused(sqlState: String)
+    /// The commit was sent and not answered: it may have happened. The caller has to ask the database.
+    case commitUnanswered
+    /// The server rolled back what it was to commit, because a statement before had failed.
+    case rolledBack
+    /// The server's answer does not have the form that the caller expects.
+    case answerInvalid
+  }
+
+  public let code: Code
+  /// What libpq or the server said. It may quote what a user sent.
+  public let detail: String
+
+  init(_ code: Code, detail: String = "") {
+    self.code = code
+    self.detail = detail
+  }
+}
