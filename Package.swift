@@ -203,12 +203,12 @@ let package = Package(
       name: "IAMPASSPhone", dependencies: ["IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink"],
       swiftSettings: strict),
     .target(name: "DeviceProtocol", dependencies: ["IAMPASSProtocol", "CLibcrypto"], swiftSettings: strict),
-    // libpq (PostgreSQL's client) for the service's second storage engine, which is not made yet.
+    // libpq (PostgreSQL's client) for the service's second storage engine.
     .target(name: "PostgreSQLLink", dependencies: ["CPostgreSQL"], swiftSettings: strict),
     .target(
       name: "IAMPASSServer",
       dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "CLibcrypto", "CFido2", "CQRCode", "CHost",
+        "IAMPASSProtocol", "DeviceProtocol", "CLibcrypto", "CFido2", "CQRCode", "CHost", "PostgreSQLLink",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),
@@ -280,12 +280,16 @@ let package = Package(
       path: "Tests/Unit/SessionHelperTests",
       swiftSettings: strict),
     .testTarget(
-      name: "PostgreSQLLinkTests", dependencies: ["PostgreSQLLink"], path: "Tests/Unit/PostgreSQLLinkTests",
+      name: "PostgreSQLLinkTests", dependencies: ["PostgreSQLLink", "LocalPostgreSQL"],
+      path: "Tests/Unit/PostgreSQLLinkTests", swiftSettings: strict),
+    // Debian's PostgreSQL server, for tests alone.
+    .target(
+      name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",
       dependencies: [
-        "IAMPASSServer", "DeviceProtocol",
+        "IAMPASSServer", "DeviceProtocol", "PostgreSQLLink", "LocalPostgreSQL",
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),

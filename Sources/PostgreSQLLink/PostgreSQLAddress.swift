@@ -39,7 +39,7 @@ public struct PostgreSQLAddress: Equatable, Sendable {
     "sslmode": "verify-full",
     // Otherwise a ticket of Kerberos would take the place of TLS.
     "gssencmode": "disable",
-    // Of several hosts the primary is meant.
+    // If the address has several hosts, the primary is meant.
     "target_session_attrs": "read-write",
   ]
 

@@ -4,7 +4,11 @@ public struct PostgreSQLCall: Sendable {
   let sql: StaticString
   let values: [PostgreSQLValue]
 
-  public init(_ sql: StaticString, _ values: PostgreSQLValue...) {
+  /// A statement whose parameters are `$1`, `$2`, and so on.
+  public init(_ sql: StaticString, _ values: PostgreSQLValue...) { self.init(sql, values) }
+
+  /// The same for a list of values.
+  public init(_ sql: StaticString, _ values: [PostgreSQLValue]) {
     self.sql = sql
     self.values = values
   }

@@ -1,5 +1,6 @@
 /// Why a step at a PostgreSQL server failed.
 public struct PostgreSQLError: Error, Equatable, Sendable {
+  /// What failed.
   public enum Code: Equatable, Sendable {
     /// The address does not begin with `postgresql://`, or libpq cannot read it.
     case addressInvalid
@@ -21,11 +22,13 @@ public struct PostgreSQLError: Error, Equatable, Sendable {
     case answerInvalid
   }
 
+  /// What failed.
   public let code: Code
   /// What libpq or the server said. It may quote what a user sent.
   public let detail: String
 
-  init(_ code: Code, detail: String = "") {
+  /// An error of this module, or of an engine that works with it.
+  public init(_ code: Code, detail: String = "") {
     self.code = code
     self.detail = detail
   }

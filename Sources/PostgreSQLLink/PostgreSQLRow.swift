@@ -7,6 +7,19 @@ public struct PostgreSQLRow: Equatable, Sendable {
   }
 
   let columns: [Column]
+  /// The columns' names; the rows of one answer share them.
+  let names: [String]
+
+  /// A column's place, counted from 0. `nil` stands for a name that the row does not have.
+  public func index(of name: String) -> Int? { names.firstIndex(of: name) }
+
+  /// Whether the column is NULL. A column that the row does not have is not.
+  public func isNull(_ index: Int) -> Bool { columns.indices.contains(index) && columns[index].bytes == nil }
+
+  /// Whether the column is a `text`.
+  public func isText(_ index: Int) -> Bool {
+    columns.indices.contains(index) && columns[index].typeNumber == PostgreSQLValue.text("").typeNumber
+  }
 
   /// A `bigint`, from column `index`, counted from 0. `nil` stands for NULL.
   public func integer(_ index: Int) throws(PostgreSQLError) -> Int64? {
@@ -15,7 +28,7 @@ public struct PostgreSQLRow: Equatable, Sendable {
     return bytes.reduce(0) { $0 << 8 | Int64($1) }
   }
 
-  /// A `text`.
+  /// A `text`, from column `index`. `nil` stands for NULL.
   public func text(_ index: Int) throws(PostgreSQLError) -> String? {
     guard let bytes = try bytes(index, of: .text("")) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -24,7 +37,7 @@ public struct PostgreSQLRow: Equatable, Sendable {
     return text
   }
 
-  /// A `bytea`.
+  /// A `bytea`, from column `index`. `nil` stands for NULL.
   public func bytes(_ index: Int) throws(PostgreSQLError) -> [UInt8]? { try bytes(index, of: .bytes([])) }
 
   private func bytes(_ index: Int, of type: PostgreSQLValue) throws(PostgreSQLError) -> [UInt8]? {

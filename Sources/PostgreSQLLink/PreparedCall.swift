@@ -2,11 +2,13 @@ import CPostgreSQL
 
 /// How a call and its result look to libpq. Both are in the server's binary format.
 enum PreparedCall {
+  /// Whether libpq took the preparation.
   static func prepare(_ call: PostgreSQLCall, as name: String, on connection: OpaquePointer?) -> Bool {
     let types = call.values.map(\.typeNumber)
     return PQsendPrepare(connection, name, "\(call.sql)", Int32(types.count), types) == 1
   }
 
+  /// Whether libpq took the call.
   static func send(_ call: PostgreSQLCall, as name: String, on connection: OpaquePointer?) -> Bool {
     let binaries = call.values.map(\.binary)
     // One buffer for all, so that every pointer lives until libpq has copied what it points at.
@@ -26,13 +28,15 @@ enum PreparedCall {
     }
   }
 
+  /// All rows of a result.
   static func rows(of result: OpaquePointer) -> [PostgreSQLRow] {
-    (0..<PQntuples(result)).map { row in
+    let names = (0..<PQnfields(result)).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
+    return (0..<PQntuples(result)).map { row in
       PostgreSQLRow(
         columns: (0..<PQnfields(result)).map { column in
           PostgreSQLRow.Column(
             typeNumber: PQftype(result, column), bytes: bytes(of: result, row: row, column: column))
-        })
+        }, names: names)
     }
   }
 
@@ -46,6 +50,7 @@ enum PreparedCall {
   /// What a command says that it did: `COMMIT`, `UPDATE 1`.
   static func tag(of result: OpaquePointer) -> String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
+  /// The server's refusal, by its SQLSTATE.
   static func refusal(of result: OpaquePointer) -> PostgreSQLError {
     // libpq's PG_DIAG_SQLSTATE is the character C, a macro that Swift does not see as a number.
     guard let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else {

@@ -1,10 +1,13 @@
+import LocalPostgreSQL
 import Testing
 
 @testable import PostgreSQLLink
 
 @Suite("A connection to PostgreSQL")
 struct PostgreSQLConnectionTests {
-  let connection = try! LocalPostgreSQL.connection()
+  let connection: PostgreSQLConnection
+
+  init() throws { connection = try LocalPostgreSQL.connection() }
 
   private func number(_ call: PostgreSQLCall) throws -> Int64? { try connection.run([call])[0][0].integer(0) }
 
@@ -65,6 +68,24 @@ struct PostgreSQLConnectionTests {
     }
   }
 
+  @Test func whatARefusedCommitBringsIsNotStored() throws {
+    try connection.run([PostgreSQLCall("CREATE TABLE brought (n bigint)")])
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    let add = PostgreSQLCall("INSERT INTO brought VALUES (1)")
+    #expect(refusal { try connection.commit(after: [add, PostgreSQLCall("SELECT 1 / 0")]) } == "22012")
+    #expect(try number(PostgreSQLCall("SELECT count(*) FROM brought")) == 0)
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    try connection.commit(after: [add])
+    #expect(try number(PostgreSQLCall("SELECT count(*) FROM brought")) == 1)
+  }
+
+  @Test func aScriptHappensWhollyOrNotAtAll() throws {
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    #expect(refusal { try connection.run(script: "CREATE TABLE written (n bigint); SELECT 1 / 0") } == "22012")
+    connection.rollBack()
+    #expect(try connection.run([PostgreSQLCall("SELECT to_regclass('written')::text")])[0][0].text(0) == nil)
+  }
+
   @Test func aCommitThatIsCutOffIsUnanswered() throws {
     try connection.run([
       PostgreSQLCall("CREATE TABLE cut (n bigint)"),
@@ -107,8 +128,9 @@ struct PostgreSQLConnectionTests {
   @Test func aNotificationOfAnotherConnectionArrives() throws {
     let other = try LocalPostgreSQL.connection()
     try connection.run([PostgreSQLCall("LISTEN changes")])
-    try other.run([PostgreSQLCall("SELECT pg_notify('changes', '')")])
-    #expect(try connection.notification(within: .seconds(30)) == "changes")
+    try other.run([PostgreSQLCall("SELECT pg_notify('changes', 'session 7')")])
+    let said = try connection.notification(within: .seconds(30))
+    #expect(said == PostgreSQLNotification(channel: "changes", payload: "session 7"))
     #expect(try connection.notification(within: .zero) == nil)
   }
 

@@ -1,0 +1,114 @@
+import CPostgreSQL
+import Glibc
+
+// Calls in libpq's pipeline mode.
+extension PostgreSQLConnection {
+  /// The rows of a call, and what it says that it did.
+  struct Answer {
+    let rows: [PostgreSQLRow]
+    let tag: String
+  }
+
+  /// What was sent, in order: each has one result.
+  private enum Sent {
+    case preparation(PreparedName, String)
+    case call
+  }
+
+  /// Does the calls in one round trip.
+  func answers(to calls: [PostgreSQLCall]) throws(PostgreSQLError) -> [Answer] {
+    let (answers, refusal) = try exchange(calls)
+    if let refusal { throw refusal }
+    return answers
+  }
+
+  /// The same, with the answers to the calls before the one that was refused.
+  func exchange(
+    _ calls: [PostgreSQLCall]
+  ) throws(PostgreSQLError) -> (answers: [Answer], refusal: PostgreSQLError?) {
+    guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
+    let end = ContinuousClock.now + Self.answerLimit
+    guard PQenterPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+    var sent: [Sent] = []
+    var names = prepared
+    for call in calls {
+      let name = names[call.preparedAs] ?? "s\(names.count)"
+      if names.updateValue(name, forKey: call.preparedAs) == nil {
+        guard PreparedCall.prepare(call, as: name, on: connection) else { throw lost(.connectionLost) }
+        sent.append(.preparation(call.preparedAs, name))
+      }
+      guard PreparedCall.send(call, as: name, on: connection) else { throw lost(.connectionLost) }
+      sent.append(.call)
+    }
+    guard PQpipelineSync(connection) == 1 else { throw lost(.connectionLost) }
+    let answers = try results(of: sent, until: end)
+    guard PQexitPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+    return answers
+  }
+
+  /// Reads all results up to the synchronization point, so that the next call begins with a clean connection.
+  private func results(
+    of sent: [Sent], until end: ContinuousClock.Instant
+  ) throws(PostgreSQLError) -> (answers: [Answer], refusal: PostgreSQLError?) {
+    var answers: [Answer] = []
+    var refusal: PostgreSQLError?
+    for one in sent {
+      guard let result = try next(until: end) else { throw lost(.answerInvalid) }
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+        switch one {
+        case .preparation(let statement, let name): prepared[statement] = name
+        case .call: answers.append(Answer(rows: PreparedCall.rows(of: result), tag: PreparedCall.tag(of: result)))
+        }
+      case PGRES_PIPELINE_ABORTED: break
+      default: refusal = refusal ?? PreparedCall.refusal(of: result)
+      }
+      // Each call's results end by an empty one.
+      guard try next(until: end) == nil else { throw lost(.answerInvalid) }
+    }
+    guard let last = try next(until: end) else { throw lost(.answerInvalid) }
+    defer { PQclear(last) }
+    guard PQresultStatus(last) == PGRES_PIPELINE_SYNC else { throw lost(.answerInvalid) }
+    guard refusal != nil || answers.count == sent.count(where: { if case .call = $0 { true } else { false } }) else {
+      throw lost(.answerInvalid)
+    }
+    return (answers, refusal)
+  }
+
+  /// The next result. Sends what is not sent yet, and reads meanwhile: otherwise both sides could wait for each other.
+  private func next(until end: ContinuousClock.Instant) throws(PostgreSQLError) -> OpaquePointer? {
+    while true {
+      let unsent = PQflush(connection)
+      guard unsent >= 0 else { throw lost(.connectionLost) }
+      if unsent == 0, PQisBusy(connection) == 0 { break }
+      let events = Int16(POLLIN) | (unsent > 0 ? Int16(POLLOUT) : 0)
+      guard wait(for: events, until: end) else { throw lost(.timedOut) }
+      guard PQconsumeInput(connection) == 1 else { throw lost(.connectionLost) }
+    }
+    let result = PQgetResult(connection)
+    guard PQstatus(connection) == CONNECTION_OK else {
+      PQclear(result)
+      throw lost(.connectionLost)
+    }
+    return result
+  }
+
+  /// Does a script of several statements without parameters, in the transaction that has begun.
+  ///
+  /// - Throws: ``PostgreSQLError``, never `commitUnanswered`. The caller rolls back.
+  public func run(script: StaticString) throws(PostgreSQLError) {
+    guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
+    let end = ContinuousClock.now + Self.answerLimit
+    guard PQsendQuery(connection, "\(script)") == 1 else { throw lost(.connectionLost) }
+    var refusal: PostgreSQLError?
+    while let result = try next(until: end) {
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK: break
+      default: refusal = refusal ?? PreparedCall.refusal(of: result)
+      }
+    }
+    if let refusal { throw refusal }
+  }
+}
