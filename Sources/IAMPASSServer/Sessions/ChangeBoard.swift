@@ -70,6 +70,11 @@ final class ChangeBoard: Sendable {
     for sender in state.withLock({ Array(($0.senders[topic] ?? [:]).values) }) { sender.yield() }
   }
 
+  /// Something may have changed for everyone who waits.
+  func changedAll() {
+    for sender in state.withLock({ $0.senders.values.flatMap(\.values) }) { sender.yield() }
+  }
+
   /// Ends the oldest watches of a topic beyond `count`.
   func keepNewest(_ count: Int, of topic: Topic) {
     let senders = state.withLock { $0.senders[topic] ?? [:] }
@@ -84,6 +89,9 @@ final class ChangeBoard: Sendable {
     }
     for sender in all { sender.finish() }
   }
+
+  /// Whether requests are held no more: the service stops.
+  var isStopped: Bool { state.withLock(\.isStopped) }
 
   /// How many requests are held.
   var heldCount: Int { state.withLock { $0.senders.values.reduce(0) { $0 + $1.count } } }

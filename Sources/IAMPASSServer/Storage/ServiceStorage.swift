@@ -1,5 +1,5 @@
 /// All that the service asks of its storage, in its own words. SQL and libraries for databases stay behind it, in an
-/// engine: today SQLite's.
+/// engine: SQLite's or PostgreSQL's.
 ///
 /// **One step.** Each operation is one atomic step. It happens wholly or not at all, as if no other operation ran
 /// meanwhile, in this process or in another on the same database. What it reads, decides and stores belongs to that one
@@ -38,11 +38,16 @@ protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore
   /// What is to be told of failures. The engine notes in it each change that is stored.
   var alarm: StorageAlarm { get }
 
+  /// What other servers on the same database do; nil for a database of one server.
+  var others: (any OtherServers)? { get }
+
   /// What kind of failure an error is that an operation has thrown.
   func trouble(behind error: any Error) -> StorageTrouble
 }
 
 extension ServiceStorage {
+  var others: (any OtherServers)? { nil }
+
   /// Service time: see ``StorageClock``.
   func now() -> UnixTime { clock.now() }
 }

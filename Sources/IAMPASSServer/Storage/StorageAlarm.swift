@@ -7,6 +7,8 @@ enum StorageTrouble: Sendable {
   case full
   case locked
   case damaged
+  /// PostgreSQL alone.
+  case unreachable
   case other
 
   var hint: String {
@@ -14,6 +16,7 @@ enum StorageTrouble: Sendable {
     case .full: "make room on the disk of the data directory"
     case .locked: "look for another program that holds the database"
     case .damaged: "stop the service, and put the last backup in the database's place"
+    case .unreachable: "look at the PostgreSQL server, and at the network on the way to it"
     case .other: "look at the data directory and its disk"
     }
   }

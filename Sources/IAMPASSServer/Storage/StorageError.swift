@@ -1,4 +1,4 @@
-/// Why the data directory cannot be used.
+/// Why the data directory or the database cannot be used.
 public struct StorageError: Error, Sendable {
   public enum Code: Sendable {
     case folderNotMade
@@ -11,11 +11,19 @@ public struct StorageError: Error, Sendable {
     case noRandomBytes
     /// A copy was put back, and the wall clock says a time before the copy was made. `detail`: the copy's time.
     case clockBehindCopy
+    /// PostgreSQL: the address cannot be used. `detail` does not quote it.
+    case addressInvalid
+    /// PostgreSQL: the address has a password, which everyone on the machine could read in the command's arguments.
+    case passwordInAddress
+    /// PostgreSQL: the server cannot be reached, or refuses. `path`: its address.
+    case databaseNotReached
+    /// PostgreSQL: a newer version changed the tables. `detail`: the change.
+    case databaseTooNew
   }
 
   public let code: Code
   public let path: String
-  /// What the system or SQLite said.
+  /// What the system, SQLite or PostgreSQL said.
   public let detail: String
 
   init(_ code: Code, path: String = "", detail: String = "") {

@@ -107,7 +107,7 @@ import Testing
     },
   ]
 
-  @Test(arguments: deeds) func leavesEveryTableAsItWas(_ deed: Deed) async throws {
+  @Test(arguments: deeds) func leavesEveryTableOfSQLiteAsItWas(_ deed: Deed) async throws {
     let room = try await StorageRoom(.sqlite)
     let act = try await deed.prepare(room)
     let storage = try #require(room.storage as? SQLiteStorage)

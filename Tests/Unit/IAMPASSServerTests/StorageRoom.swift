@@ -1,6 +1,7 @@
 import DeviceProtocol
 import Foundation
 import IAMPASSProtocol
+import LocalPostgreSQL
 import Testing
 
 @testable import IAMPASSServer
@@ -8,11 +9,19 @@ import Testing
 /// The engines that keep the storage's contract: each runs every test of it. Another engine is another case.
 enum StorageEngine: String, CaseIterable, Sendable {
   case sqlite
+  case postgresql
 
   func open(in folder: String, _ clock: TestClock) throws -> any ServiceStorage {
     switch self {
     case .sqlite: try SQLiteStorage(folder: folder, clocks: clock.clocks)
+    case .postgresql: try PostgreSQLStorage(url: Self.url(of: folder), clocks: clock.clocks)
     }
+  }
+
+  /// Each folder has a schema of its own in the place of a database.
+  static func url(of folder: String) throws -> String {
+    let name = folder.split(separator: "/").last.map(String.init) ?? folder
+    return try LocalPostgreSQL.url(schema: String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" }))
   }
 }
 

@@ -8,8 +8,10 @@ enum PushBook {
   static func makeKey(in db: Database) throws {
     try db.execute(
       sql: "INSERT INTO push_key (id, private_key) VALUES (1, ?)",
-      arguments: [try DeviceKey.generate().exported().exposedValue])
+      arguments: [try newKey().exposedValue])
   }
+
+  static func newKey() throws -> Secret { try DeviceKey.generate().exported() }
 
   static func token(in db: Database) throws -> PushToken {
     let stored = try String.fetchOne(db, sql: "SELECT private_key FROM push_key") ?? ""

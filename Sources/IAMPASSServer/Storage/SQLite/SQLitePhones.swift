@@ -101,7 +101,7 @@ extension SQLiteStorage {
   }
 
   func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
-    let hear = { @Sendable db in try PresenceBySilence.hear(phone, at: now, in: db) }
+    let hear = { @Sendable (db: Database) in try PresenceBySilence.hear(phone, at: now, in: db) }
     return try await wasSilent ? write(hear) : note(hear)
   }
 

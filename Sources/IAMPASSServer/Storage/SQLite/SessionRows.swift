@@ -134,7 +134,7 @@ extension Session {
   }
 
   /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.
-  private static let keptAfterEnd: Int64 = 31 * 86_400
+  static let keptAfterEnd: Int64 = 31 * 86_400
 
   static func prune(at now: UnixTime, in db: Database) throws {
     try db.execute(

@@ -1,0 +1,67 @@
+import IAMPASSProtocol
+
+/// What the commands beside the service ask of its storage. A service may be running meanwhile.
+public protocol OperatorStore: Sendable {
+  /// Service time: see ``StorageClock``.
+  func now() -> UnixTime
+
+  /// A new application. Its secret is to be shown this one time. Throws ``ApplicationRefusal``.
+  func createApplication(named name: String, matchCodes: MatchCodes, at now: UnixTime) async throws -> Application
+
+  /// Undoes ``createApplication(named:matchCodes:at:)`` if nobody has seen the secret: the name is free again.
+  func takeBack(_ application: Application, at now: UnixTime) async throws
+
+  /// Switches an application's match codes, for requests from now on. Throws ``ApplicationRefusal``.
+  func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws
+
+  /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
+  /// Throws ``HostCredentialRefusal``.
+  func createHostCredential(
+    named name: String, host: String, of application: String, at now: UnixTime
+  ) async throws -> HostCredential
+
+  /// The usable credentials first, each by its name; with times for people. Throws ``HostCredentialRefusal``.
+  func hostCredentials(of application: String) async throws -> [HostCredential]
+
+  /// Revokes the usable credential of this name. Throws ``HostCredentialRefusal``.
+  func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws
+
+  /// The code of a new link into the console. It works once, within ten minutes.
+  func createConsoleLink(at now: UnixTime) async throws -> Secret
+
+  /// The service's last known address, for links; nil before its first start.
+  func serviceAddress() async throws -> String?
+  func setServiceAddress(_ address: String) async throws
+
+  /// `--public-url` of the service's last start; nil without it.
+  func publicAddress() async throws -> String?
+  func setPublicAddress(_ address: String?) async throws
+
+  /// The published keys, the newest first. The first of all is made here.
+  func publishedKeys(at now: UnixTime) async throws -> [PublishedKey]
+
+  /// Makes a new key and returns the published ones, the newest first.
+  func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey]
+
+  /// Entries of the audit with greater ids, the oldest first: for reading all of them in portions.
+  func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
+
+  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
+
+  /// What could lose data that was stored; empty if nothing that is known could. Throws for a damaged database.
+  func problems() async throws -> [String]
+
+  /// Nothing works afterwards.
+  func close() throws
+}
+
+extension SQLiteStorage: OperatorStore {
+  /// See ``checkWhole()``.
+  public func problems() async throws -> [String] {
+    try checkWhole()
+    return []
+  }
+}
+
+extension PostgreSQLStorage: OperatorStore {}

@@ -1,0 +1,69 @@
+import PostgreSQLLink
+
+/// One step from an older form of the PostgreSQL database to a newer one.
+///
+/// The SQL is literal, as in ``Migration``. What it adds, versions before it can work with: several versions of the
+/// service may run on one database. A migration that takes something away says with `least` which versions end.
+struct PostgreSQLMigration: Sendable {
+  /// Stored in the database, so that the migration runs once.
+  let name: String
+  /// How many migrations a program must know at least to work with the database after this one.
+  let least: Int64
+  let sql: StaticString
+}
+
+/// The PostgreSQL database's form. A released migration never changes: a new migration is added.
+enum PostgreSQLSchema {
+  /// In the order in which they run.
+  static let migrations: [PostgreSQLMigration] = [.tables, .marks, .audit, .furtherAudit]
+
+  /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.
+  private static let migrationLock: Int64 = 7_104_226_190_031
+
+  /// Brings the database up to date, once for all servers that start at the same time.
+  ///
+  /// - Throws: ``StorageError`` with `databaseTooNew`, and ``PostgreSQLError``.
+  static func migrate(_ connection: PostgreSQLConnection) throws {
+    guard try names(in: connection).count < migrations.count else { return }
+    do {
+      _ = try connection.ask([
+        PostgreSQLCall("BEGIN"),
+        PostgreSQLCall(
+          "SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock)),
+        PostgreSQLCall("CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, least bigint NOT NULL)"),
+      ])
+      let known = try names(in: connection)
+      for migration in migrations where !known.contains(migration.name) {
+        try connection.run(script: migration.sql)
+        _ = try connection.ask([
+          PostgreSQLCall(
+            "INSERT INTO schema_migration (name, least) VALUES ($1, $2)", .text(migration.name),
+            .integer(migration.least))
+        ])
+      }
+      let key = try PushBook.newKey()
+      _ = try connection.ask([
+        PostgreSQLCall(
+          "INSERT INTO push_key (id, private_key) VALUES (1, $1) ON CONFLICT DO NOTHING", .text(key.exposedValue))
+      ])
+      try connection.commit()
+    } catch {
+      connection.rollBack()
+      throw error
+    }
+  }
+
+  /// The migrations that the database has.
+  private static func names(in connection: PostgreSQLConnection) throws -> Set<String> {
+    let table = try connection.ask([PostgreSQLCall("SELECT to_regclass('schema_migration')::text AS name")])
+    guard try table.first?.first?.text(0) != nil else { return [] }
+    let rows = try connection.ask([PostgreSQLCall("SELECT name, least FROM schema_migration")]).first ?? []
+    var names: Set<String> = []
+    for row in rows {
+      let (name, least) = (try row.text(0) ?? "", try row.integer(1) ?? .max)
+      guard least <= migrations.count else { throw StorageError(.databaseTooNew, detail: name) }
+      names.insert(name)
+    }
+    return names.intersection(migrations.map(\.name))
+  }
+}

@@ -1,0 +1,65 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension Application {
+  init(row: PostgreSQLRow) throws {
+    try self.init(id: row.get("id"), name: row.get("name"), secret: Secret(row.get("secret")))
+  }
+
+  /// The name of a user's application; empty where there is no such user.
+  static func name(of user: Int64, in db: PostgreSQLWork) throws -> String {
+    try db.text(
+      """
+      SELECT application.name FROM application JOIN app_user ON app_user.application = application.id
+      WHERE app_user.id = $1
+      """, user) ?? ""
+  }
+
+  static func find(_ id: String, in db: PostgreSQLWork) throws -> Application? {
+    try db.first("SELECT * FROM application WHERE id = $1", id).map(Application.init(row:))
+  }
+
+  /// An id wins over a name: ids are random, and a name may be chosen to look like one.
+  static func find(nameOrID text: String, in db: PostgreSQLWork) throws -> Application? {
+    if let application = try find(text, in: db) { return application }
+    return try db.first("SELECT * FROM application WHERE name = $1", text)
+      .map(Application.init(row:))
+  }
+}
+
+extension PostgreSQLStorage {
+  /// A new application. Its secret is to be shown this one time.
+  public func createApplication(
+    named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
+  ) async throws -> Application {
+    guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
+    let application = Application(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
+    return try await write { db in
+      let taken = try db.has("SELECT 1 FROM application WHERE name = $1", name)
+      guard !taken else { throw ApplicationRefusal.nameTaken }
+      try db.execute(
+        "INSERT INTO application (id, name, secret, created_at, match_code) VALUES ($1, $2, $3, $4, $5)",
+        application.id, name, application.secret.exposedValue, now.milliseconds, matchCodes.stored)
+      return application
+    }
+  }
+
+  /// Undoes ``createApplication(named:matchCodes:at:)`` where nobody has seen the secret: the name is free again.
+  public func takeBack(_ application: Application, at now: UnixTime) async throws {
+    try await write { db in
+      try db.execute("DELETE FROM application WHERE id = $1", application.id)
+      try db.execute(
+        "INSERT INTO audit (at, event, application) VALUES ($1, 'application taken back', $2)", now.milliseconds,
+        application.name)
+    }
+  }
+
+  /// Switches an application's match codes, for requests from now on; open ones keep theirs.
+  public func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws {
+    try await write { db in
+      let found = try db.change(
+        "UPDATE application SET match_code = $1 WHERE name = $2 RETURNING id", matchCodes.stored, name)
+      guard found.count == 1 else { throw ApplicationRefusal.nameUnknown }
+    }
+  }
+}

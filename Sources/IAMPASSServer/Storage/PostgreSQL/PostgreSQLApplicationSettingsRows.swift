@@ -1,0 +1,50 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension ApplicationSettings {
+  init(row: PostgreSQLRow) throws {
+    walkaway = try row.get("walkaway")
+    silenceLeaves = try row.get("silence_leaves")
+    matchCodes = try MatchCodes(stored: row.get("match_code"))
+    answerTime = try row.get("answer_time")
+    greatestDuration = try row.get("greatest_duration")
+    hook = try row.get("hook")
+    isDisabled = try (row.get("disabled_at") as Int64?) != nil
+  }
+
+  static func of(_ application: String, in db: PostgreSQLWork) throws -> ApplicationSettings {
+    let row = try db.first("SELECT * FROM application WHERE id = $1", application)
+    return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
+  }
+
+  static func ofUser(_ user: Int64, in db: PostgreSQLWork) throws -> ApplicationSettings {
+    let row = try db.first("SELECT application FROM app_user WHERE id = $1", user)
+    return try row.map { try of($0.get("application"), in: db) } ?? ApplicationSettings()
+  }
+
+  func store(for application: String, in db: PostgreSQLWork) throws {
+    try db.execute(
+      """
+      UPDATE application SET walkaway = $1, silence_leaves = $2, match_code = $3, answer_time = $4,
+        greatest_duration = $5, hook = $6 WHERE id = $7
+      """, walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, application)
+  }
+
+  /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.
+  static func setDisabled(
+    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [Session] {
+    try db.execute(
+      "UPDATE application SET disabled_at = $1 WHERE id = $2", (isDisabled ? now.milliseconds : nil) as Int64?,
+      application)
+    guard isDisabled else { return [] }
+    let sql: StaticString = "SELECT * FROM session WHERE application = $1 AND ended_at IS NULL AND approved_at IS NULL"
+    var closed: [Session] = []
+    for var session in try db.all(sql, application).map(Session.init(row:)) {
+      session.lifecycle.close(.applicationDisabled, at: now)
+      try session.update(in: db)
+      closed.append(session)
+    }
+    return closed
+  }
+}

@@ -1,0 +1,55 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension AuditEntry {
+  init(row: PostgreSQLRow) throws {
+    id = try row.get("id")
+    at = try UnixTime(milliseconds: row.get("at"))
+    event = try row.get("event")
+    details = try Self.names.compactMap { name in
+      let value = try name == "user" ? (row.get("user_id") as Int64?).map(String.init) : row.get(name)
+      return value.map { (name, $0) }
+    }
+  }
+
+  /// - Parameter now: service time. What entries are dated by is the wall clock's.
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM audit WHERE noted_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  }
+}
+
+extension PostgreSQLStorage {
+  /// Entries with greater ids, the oldest first: for reading all of them in portions.
+  public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
+    try await read { db in
+      try db.all("SELECT * FROM audit WHERE id > $1 ORDER BY id LIMIT $2", id, limit)
+        .map(AuditEntry.init(row:))
+    }
+  }
+
+  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  public func keptAnswers(after id: Int64, limit: Int = 1_000) async throws -> [(id: Int64, jsonLine: String)] {
+    try await read { [clock] db in
+      let rows = try db.all("SELECT * FROM answer WHERE number > $1 ORDER BY number LIMIT $2", id, limit)
+      return try rows.map { row in
+        let texts = [
+          "session", "phone", "public_key", "statement", "signature", "context", "assertion", "credential_key",
+        ]
+        let at = try clock.unixTime(of: UnixTime(milliseconds: row.get("answered_at")))
+        let members = try texts.compactMap { name in
+          try (row.get(name) as String?).map { JSON.Member(name, .string($0)) }
+        }
+        let line = JSON.object([JSON.Member("at", .string(at.text))] + members)
+        return (try row.get("number"), line.printed())
+      }
+    }
+  }
+
+  /// The newest first, before this id where one is given.
+  func newestAuditEntries(before id: Int64? = nil, limit: Int) async throws -> [AuditEntry] {
+    try await read { db in
+      try db.all("SELECT * FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", id ?? Int64.max, limit).map(
+        AuditEntry.init(row:))
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLStorage: ConsoleStore {
+  func isUsable(consoleLink code: Secret, at now: UnixTime) async throws -> Bool {
+    try await read { try ConsoleAccess.isUsable(link: code, at: now, in: $0) }
+  }
+
+  func enterConsole(
+    by code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
+  ) async throws -> Bool {
+    try await write { try ConsoleAccess.enter(link: code, key: key, from: client, at: now, in: $0) }
+  }
+
+  func consoleVisit(_ key: Secret, at now: UnixTime) async throws -> ConsoleVisit? {
+    try await read { try ConsoleAccess.visit(key, at: now, in: $0) }
+  }
+
+  func markUsed(consoleVisit key: Secret, at now: UnixTime) async throws {
+    try await note { try ConsoleAccess.markUsed(key: key, at: now, in: $0) }
+  }
+
+  func leaveConsole(_ key: Secret) async throws { try await write { try ConsoleAccess.leave(key: key, in: $0) } }
+
+  func applications() async throws -> [ApplicationSummary] { try await read { try ApplicationSummary.find(in: $0) } }
+
+  func application(_ id: String, usersAfter user: Int64) async throws -> ApplicationOverview? {
+    try await read { db in
+      guard let application = try ApplicationSummary.find(id, in: db).first else { return nil }
+      return ApplicationOverview(
+        application: application, credentials: try HostCredential.all(of: id, in: db),
+        users: try UserSummary.page(of: id, after: user, in: db))
+    }
+  }
+
+  func user(_ id: Int64, of application: String) async throws -> UserOverview? {
+    try await read { db in
+      guard let user = try UserSummary.find(id, of: application, in: db),
+        let application = try ApplicationSummary.find(application, in: db).first
+      else { return nil }
+      return UserOverview(application: application, user: user, sessions: try SessionSummary.live(of: id, in: db))
+    }
+  }
+
+  func liveSessions() async throws -> [SessionSummary] { try await read { try SessionSummary.live(in: $0) } }
+
+  func application(_ id: String) async throws -> Application? { try await read { try Application.find(id, in: $0) } }
+
+  func renewSecret(of application: String, to secret: Secret, at now: UnixTime) async throws -> [Session]? {
+    try await write { db in
+      guard let application = try Application.find(application, in: db) else { return nil }
+      return try application.renew(secret, at: now, in: db)
+    }
+  }
+
+  func setDisabled(_ isDisabled: Bool, of application: String, at now: UnixTime) async throws -> [Session]? {
+    try await write { db in
+      guard let application = try Application.find(application, in: db) else { return nil }
+      return try ApplicationSettings.setDisabled(isDisabled, application.id, at: now, in: db)
+    }
+  }
+
+  func changeSettings(
+    of application: String, by step: @escaping @Sendable (inout ApplicationSettings) throws -> Void
+  ) async throws {
+    try await write { db in
+      var settings = try ApplicationSettings.of(application, in: db)
+      try step(&settings)
+      try settings.store(for: application, in: db)
+    }
+  }
+
+  func hostCredential(_ id: String, of application: String) async throws -> HostCredential? {
+    try await read { try HostCredential.find(id, of: application, in: $0) }
+  }
+
+  func renameCredential(_ id: String, of application: String, to name: String) async throws -> Bool? {
+    try await write { db in
+      guard let credential = try HostCredential.find(id, of: application, in: db) else { return nil }
+      return try credential.rename(name, in: db)
+    }
+  }
+
+  func revokeCredential(_ id: String, of application: String, at now: UnixTime) async throws -> [Session]? {
+    try await write { db in
+      guard let credential = try HostCredential.find(id, of: application, in: db) else { return nil }
+      return try credential.revoke(at: now, in: db)
+    }
+  }
+}
+
+extension HostCredential {
+  fileprivate static func find(_ id: String, of application: String, in db: PostgreSQLWork) throws -> HostCredential? {
+    try find(id, in: db).flatMap { $0.application == application ? $0 : nil }
+  }
+}

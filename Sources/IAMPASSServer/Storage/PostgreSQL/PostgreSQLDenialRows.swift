@@ -1,0 +1,21 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension Denials {
+  /// The last first.
+  static func recent(of user: Int64, at now: UnixTime, in db: PostgreSQLWork) throws -> [Denial] {
+    try db.all(
+      """
+      SELECT source, credential, context, ended_at FROM session
+      WHERE user_id = $1 AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > $2
+      ORDER BY ended_at DESC
+      """, user, start(at: now).milliseconds
+    ).map { row in
+      try Denial(
+        source: row.get("source"), credential: row.get("credential"),
+        // One damaged row must not refuse every request of the user.
+        isRemote: try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,
+        time: row.get("ended_at"))
+    }
+  }
+}

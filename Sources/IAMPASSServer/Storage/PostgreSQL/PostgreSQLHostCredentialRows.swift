@@ -1,0 +1,126 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension HostCredential {
+  init(row: PostgreSQLRow) throws {
+    try self.init(
+      id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
+      secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
+      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"))
+  }
+
+  static func find(_ id: String, in db: PostgreSQLWork) throws -> HostCredential? {
+    try db.first("SELECT * FROM host_credential WHERE id = $1", id).map(HostCredential.init(row:))
+  }
+
+  /// The usable one of this name.
+  static func usable(named name: String, of application: String, in db: PostgreSQLWork) throws -> HostCredential? {
+    let sql: StaticString = "SELECT * FROM host_credential WHERE application = $1 AND name = $2 AND revoked_at IS NULL"
+    return try db.first(sql, application, name).map(HostCredential.init(row:))
+  }
+
+  static func all(of application: String, in db: PostgreSQLWork) throws -> [HostCredential] {
+    let sql: StaticString =
+      "SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at"
+    return try db.all(sql, application).map(HostCredential.init(row:))
+  }
+
+  func insert(in db: PostgreSQLWork) throws {
+    try db.execute(
+      "INSERT INTO host_credential (id, application, name, host, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+      id, application, name, host, secret.exposedValue, createdAt.milliseconds)
+  }
+
+  /// False where another usable one has that name.
+  func rename(_ name: String, in db: PostgreSQLWork) throws -> Bool {
+    if let other = try HostCredential.usable(named: name, of: application, in: db), other.id != id { return false }
+    try db.execute("UPDATE host_credential SET name = $1 WHERE id = $2", name, id)
+    return true
+  }
+
+  /// From now on it is refused. What it asked and nobody answered yet is closed: it may be a thief's.
+  ///
+  /// - Returns: the sessions that this closed.
+  func revoke(at now: UnixTime, in db: PostgreSQLWork) throws -> [Session] {
+    try db.execute(
+      "UPDATE host_credential SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now.milliseconds, id)
+    return try Session.closeUnanswered(
+      "SELECT * FROM session WHERE ended_at IS NULL AND credential = $1", id, at: now, in: db)
+  }
+}
+
+extension Application {
+  /// Its requests are signed with this secret from now on. What was asked with the old one and nobody answered yet is
+  /// closed: it may be a thief's.
+  ///
+  /// - Returns: the sessions that this closed.
+  func renew(_ secret: Secret, at now: UnixTime, in db: PostgreSQLWork) throws -> [Session] {
+    try db.execute("UPDATE application SET secret = $1 WHERE id = $2", secret.exposedValue, id)
+    return try Session.closeUnanswered(
+      "SELECT * FROM session WHERE ended_at IS NULL AND credential IS NULL AND application = $1", id, at: now, in: db)
+  }
+}
+
+extension Session {
+  fileprivate static func closeUnanswered(
+    _ sql: StaticString, _ id: String, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [Session] {
+    var closed: [Session] = []
+    for var session in try db.all(sql, id).map(Session.init(row:)) {
+      session.lifecycle.settle(at: now)
+      if session.lifecycle.isUnanswered { session.lifecycle.close(.credentialRevoked, at: now) }
+      guard session.lifecycle.endedAt != nil else { continue }
+      try session.update(in: db)
+      closed.append(session)
+    }
+    return closed
+  }
+}
+
+extension PostgreSQLStorage {
+  /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
+  public func createHostCredential(
+    named name: String, host: String, of application: String, at now: UnixTime
+  ) async throws -> HostCredential {
+    guard HostCredential.isFit(name) else { throw HostCredentialRefusal.nameNotFit }
+    guard HostCredential.isFit(host) else { throw HostCredentialRefusal.hostNotFit }
+    let id = try RandomValue.identifier()
+    let secret = try RandomValue.secret()
+    return try await write { db in
+      guard let application = try Application.find(nameOrID: application, in: db) else {
+        throw HostCredentialRefusal.unknownApplication
+      }
+      guard try HostCredential.usable(named: name, of: application.id, in: db) == nil else {
+        throw HostCredentialRefusal.nameTaken
+      }
+      let credential = HostCredential(
+        id: id, application: application.id, name: name, host: host, secret: secret, createdAt: now, lastUsedAt: nil,
+        revokedAt: nil)
+      try credential.insert(in: db)
+      return credential
+    }
+  }
+
+  /// The usable credentials first, each by its name; with times for people.
+  public func hostCredentials(of application: String) async throws -> [HostCredential] {
+    try await read { [clock] db in
+      guard let application = try Application.find(nameOrID: application, in: db) else {
+        throw HostCredentialRefusal.unknownApplication
+      }
+      return try HostCredential.all(of: application.id, in: db).map { $0.dated(by: clock) }
+    }
+  }
+
+  /// Revokes the usable credential of this name. A running service closes what it asked within its next look.
+  public func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws {
+    try await write { db in
+      guard let application = try Application.find(nameOrID: application, in: db) else {
+        throw HostCredentialRefusal.unknownApplication
+      }
+      guard let credential = try HostCredential.usable(named: name, of: application.id, in: db) else {
+        throw HostCredentialRefusal.unknownCredential
+      }
+      _ = try credential.revoke(at: now, in: db)
+    }
+  }
+}

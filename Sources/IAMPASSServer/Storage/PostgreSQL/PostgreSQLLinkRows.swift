@@ -1,0 +1,45 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension Link {
+  init(row: PostgreSQLRow) throws {
+    codeHash = try row.get("code_hash")
+    user = try row.get("user_id")
+    displayName = try row.get("display_name")
+    replacesPhone = try row.get("replaces_phone")
+    expiresAt = try UnixTime(milliseconds: row.get("expires_at"))
+    isUsed = try (row.get("used_at") as Int64?) != nil
+  }
+
+  static func find(code: Secret, in db: PostgreSQLWork) throws -> Link? {
+    try db.first("SELECT * FROM link WHERE code_hash = $1", hash(of: code))
+      .map(Link.init(row:))
+  }
+
+  static func create(
+    code: Secret, user: Int64, displayName: String, replacesPhone: Bool, at now: UnixTime, in db: PostgreSQLWork
+  ) throws {
+    try db.execute(
+      "INSERT INTO link (code_hash, user_id, display_name, replaces_phone, expires_at) VALUES ($1, $2, $3, $4, $5)",
+      hash(of: code), user, displayName, replacesPhone, now.advanced(seconds: lifetime).milliseconds)
+  }
+
+  /// Whoever holds a link that was never used, a lost phone's finder say, can do nothing with it any more.
+  static func revokeAll(of user: Int64, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL", user)
+  }
+
+  /// As ``revokeAll(of:in:)``, of those alone that take a phone's place. The others say that there is a phone.
+  static func revokeReplacing(of user: Int64, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL AND replaces_phone <> 0", user)
+  }
+
+  func markUsed(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("UPDATE link SET used_at = $1 WHERE code_hash = $2", now.milliseconds, codeHash)
+  }
+
+  /// Forgets links a day after their time; until then their refusal says why.
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM link WHERE expires_at < $1", now.advanced(seconds: -86_400).milliseconds)
+  }
+}

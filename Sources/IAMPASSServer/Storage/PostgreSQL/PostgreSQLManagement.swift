@@ -1,0 +1,99 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLStorage: ManagementStore {
+  func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
+    try await write { db in
+      let created = try User.add(names, application: application, in: db)
+      let isNew = Set(created)
+      return AddedUsers(created: created, existing: names.filter { !isNew.contains($0) })
+    }
+  }
+
+  func deleteUsers(_ names: [String], of application: String, at now: UnixTime) async throws -> [Session] {
+    try await write { db in
+      var closed: [Session] = []
+      for name in names {
+        guard let user = try User.find(name, application: application, in: db) else { continue }
+        closed += try user.delete(at: now, in: db)
+      }
+      return closed
+    }
+  }
+
+  func user(_ name: String, of application: String) async throws -> UserRecord? {
+    try await read { db in
+      try User.find(name, application: application, in: db).map { try UserRecord($0, in: db) }
+    }
+  }
+
+  func managed(_ id: Int64, of application: String) async throws -> UserRecord? {
+    try await read { db in
+      try User.find(id, application: application, in: db).map { try UserRecord($0, in: db) }
+    }
+  }
+
+  func makeLink(_ order: LinkOrder, at now: UnixTime) async throws -> StoredLink? {
+    try await write { db in
+      guard let user = try User.find(order.user, application: order.application, in: db) else { return nil }
+      let former = order.loss == nil ? nil : try Phone.displayName(of: user.id, in: db)
+      var phone: String?
+      var closed: [Session] = []
+      if let loss = order.loss {
+        phone = try Phone.cutOff(user: user.id, at: now, in: db)
+        let meant = try Session.unended(of: user.id, in: db).filter(loss.closes)
+        closed = try Session.close(meant, .phoneLost, at: now, in: db)
+      }
+      try Link.revokeAll(of: user.id, in: db)
+      try Link.create(
+        code: order.code, user: user.id, displayName: order.shownName(former: former),
+        replacesPhone: order.loss != nil, at: now, in: db)
+      return StoredLink(user: user.id, cutOff: phone, closed: closed)
+    }
+  }
+
+  func link(_ code: Secret) async throws -> (link: Link, application: String)? {
+    try await read { db in
+      guard let link = try Link.find(code: code, in: db) else { return nil }
+      return (link, try Application.name(of: link.user, in: db))
+    }
+  }
+
+  func register(
+    _ phone: NewPhone, by code: Secret, at now: UnixTime,
+    deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>
+  ) async throws -> Result<RegisteredPhone, Refusal> {
+    try await write { db in
+      let link = try Link.find(code: code, in: db)
+      let hasPhone = try link.flatMap { try Phone.live(of: $0.user, in: db) } != nil
+      switch try decide(LinkFacts(link: link, hasPhone: hasPhone)) {
+      case .failure(let refusal): return .failure(refusal)
+      case .success(let link): return .success(try phone.register(by: link, at: now, in: db))
+      }
+    }
+  }
+}
+
+extension NewPhone {
+  fileprivate func register(by link: Link, at now: UnixTime, in db: PostgreSQLWork) throws -> RegisteredPhone {
+    let replaced = try Phone.cutOff(user: link.user, at: now, in: db)
+    let closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
+    try Phone.register(
+      id: id, user: link.user, publicKey: publicKey, displayName: link.displayName, pinMAC: pinMAC, at: now, in: db)
+    try credential?.insert(phone: id, at: now, in: db)
+    try link.markUsed(at: now, in: db)
+    // Otherwise a link that is older than this phone could replace it.
+    try Link.revokeReplacing(of: link.user, in: db)
+    return RegisteredPhone(
+      user: link.user, displayName: link.displayName, application: try Application.name(of: link.user, in: db),
+      replaced: replaced, closed: closed)
+  }
+}
+
+extension UserRecord {
+  fileprivate init(_ user: User, in db: PostgreSQLWork) throws {
+    let phone = try Phone.live(of: user.id, in: db)
+    self.init(
+      user: user, phone: phone, credential: try phone.flatMap { try VerifiedCredential.of(phone: $0.id, in: db) })
+  }
+}

@@ -1,0 +1,66 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension VerifiedCredential {
+  private init(row: PostgreSQLRow) throws {
+    try self.init(id: row.get("credential"), publicKey: row.get("public_key"), counter: row.get("counter"))
+  }
+
+  /// The phone's, where it has one.
+  static func of(phone: String, in db: PostgreSQLWork) throws -> VerifiedCredential? {
+    try db.first("SELECT * FROM phone_credential WHERE phone = $1", phone).map(VerifiedCredential.init(row:))
+  }
+
+  /// Stores it as the phone's; another takes its place.
+  func insert(phone: String, at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute(
+      """
+      INSERT INTO phone_credential (phone, credential, public_key, counter, added_at)
+      VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (phone) DO UPDATE SET credential = EXCLUDED.credential, public_key = EXCLUDED.public_key,
+        counter = EXCLUDED.counter, added_at = EXCLUDED.added_at
+      """, phone, id, publicKey, counter, now.milliseconds)
+  }
+
+  /// The authenticator has signed up to here.
+  static func advance(phone: String, to counter: UInt32, in db: PostgreSQLWork) throws {
+    try db.execute("UPDATE phone_credential SET counter = $1 WHERE phone = $2", counter, phone)
+  }
+}
+
+extension Phone {
+  /// What it can be asked for, the weakest first.
+  static func methods(of id: String, in db: PostgreSQLWork) throws -> [AuthenticationMethod] {
+    try VerifiedCredential.of(phone: id, in: db) == nil ? [.acceptance] : [.acceptance, .device]
+  }
+}
+
+extension KeptAnswer {
+  /// Keyed by the session's id, which outlives the session.
+  func insert(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute(
+      """
+      INSERT INTO answer (session, phone, public_key, statement, signature, context, assertion, credential_key,
+        answered_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      """, session, phone.id, phone.publicKey, statement, signature, context,
+      assertion.map { String(decoding: $0.proof.json.encoded(), as: UTF8.self) }, assertion?.publicKey,
+      now.milliseconds)
+  }
+
+  /// What a computer can check by itself of the answer to a session, as the phone sent it.
+  static func approval(of session: String, in db: PostgreSQLWork) throws -> JSON {
+    let sql: StaticString = "SELECT phone, statement, signature, assertion FROM answer WHERE session = $1"
+    guard let row = try db.first(sql, session) else { throw DamagedRow(column: "answer") }
+    func parsed(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
+    return try .object([
+      "phone": .string(row.get("phone")), "statement": parsed(row.get("statement")),
+      "signature": .string(row.get("signature")), "assertion": (row.get("assertion") as String?).map(parsed),
+    ])
+  }
+
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM answer WHERE answered_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  }
+}

@@ -1,0 +1,73 @@
+import DeviceProtocol
+import PostgreSQLLink
+
+extension Phone {
+  init(row: PostgreSQLRow) throws {
+    id = try row.get("id")
+    user = try row.get("user_id")
+    publicKey = try row.get("public_key")
+    displayName = try row.get("display_name")
+    guard let presence = try Presence(rawValue: row.get("presence")) else { throw DamagedRow(column: "presence") }
+    self.presence = presence
+    hasPage = try row.get("has_page")
+    isCutOff = try (row.get("cut_off_at") as Int64?) != nil
+    pinMAC = try row.get("pin_mac")
+    registeredAt = try UnixTime(milliseconds: row.get("registered_at"))
+  }
+
+  static func find(_ id: String, in db: PostgreSQLWork) throws -> Phone? {
+    try db.first("SELECT * FROM phone WHERE id = $1", id).map(Phone.init(row:))
+  }
+
+  /// The user's live phone.
+  static func live(of user: Int64, in db: PostgreSQLWork) throws -> Phone? {
+    try db.first("SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL", user).map(Phone.init(row:))
+  }
+
+  /// Registers a phone; the user must have no live one.
+  static func register(
+    id: String, user: Int64, publicKey: String, displayName: String, pinMAC: String?, at now: UnixTime,
+    in db: PostgreSQLWork
+  ) throws {
+    try db.execute(
+      """
+      INSERT INTO phone (id, user_id, public_key, display_name, presence, registered_at, pin_mac)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      """, id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds, pinMAC)
+  }
+
+  /// The user's name on their phone: the live phone's, or otherwise that of the latest link or phone.
+  static func displayName(of user: Int64, in db: PostgreSQLWork) throws -> String? {
+    if let phone = try live(of: user, in: db) { return phone.displayName }
+    let link: StaticString = "SELECT display_name FROM link WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
+    let phone: StaticString = "SELECT display_name FROM phone WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
+    return try db.text(link, user)
+      ?? db.text(phone, user)
+  }
+
+  /// From now on the user's phone is refused. Returns its id, if there was one.
+  @discardableResult
+  static func cutOff(user: Int64, at now: UnixTime, in db: PostgreSQLWork) throws -> String? {
+    let phone = try live(of: user, in: db)
+    try db.execute("UPDATE phone SET cut_off_at = $1 WHERE user_id = $2 AND cut_off_at IS NULL", now.milliseconds, user)
+    return phone?.id
+  }
+
+  static func markPage(_ id: String, in db: PostgreSQLWork) throws {
+    try db.execute("UPDATE phone SET has_page = 1 WHERE id = $1", id)
+  }
+
+  /// A look that was noted late does not hide a newer one.
+  static func noteLook(_ id: String, at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute(
+      "UPDATE phone SET looked_at = greatest(coalesce(looked_at, 0), $1) WHERE id = $2", now.milliseconds, id)
+  }
+
+  static func setPinMAC(_ pinMAC: String?, of id: String, in db: PostgreSQLWork) throws {
+    try db.execute("UPDATE phone SET pin_mac = $1 WHERE id = $2", pinMAC, id)
+  }
+
+  static func set(_ presence: Presence, of id: String, in db: PostgreSQLWork) throws {
+    try db.execute("UPDATE phone SET presence = $1 WHERE id = $2", presence.rawValue, id)
+  }
+}

@@ -1,0 +1,128 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLStorage: PhoneStore {
+  func phone(_ id: String) async throws -> Phone? { try await glance { try Phone.find(id, in: $0) } }
+
+  func markPage(of phone: String) async throws { try await note { try Phone.markPage(phone, in: $0) } }
+
+  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws {
+    try await note { db in
+      guard try phone.isLive(in: db) else { return }
+      try Phone.noteLook(phone.id, at: now, in: db)
+    }
+  }
+
+  func requests(for phone: ActingPhone) async throws -> PhoneRequests? {
+    try await read { db in
+      guard try phone.isLive(in: db) else { return nil }
+      return PhoneRequests(
+        unended: try Session.unended(of: phone.user, in: db),
+        credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id)
+    }
+  }
+
+  func account(of phone: ActingPhone) async throws -> PhoneAccount {
+    try await read { db in
+      PhoneAccount(
+        application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
+        methods: try Phone.methods(of: phone.id, in: db),
+        walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway)
+    }
+  }
+
+  func setPresence(_ presence: Presence, of phone: ActingPhone, at now: UnixTime) async throws -> [Session]? {
+    try await write { db in
+      guard try phone.isLive(in: db) else { return nil }
+      try Phone.set(presence, of: phone.id, in: db)
+      guard presence.movesSessions(under: try ApplicationSettings.ofUser(phone.user, in: db)) else { return [] }
+      return try Session.move(all: phone.user, to: presence, at: now, in: db)
+    }
+  }
+
+  func endSessions(_ ids: Set<String>, by phone: ActingPhone, at now: UnixTime) async throws -> EndByPhone {
+    try await write { db in
+      guard try phone.isLive(in: db) else { return .cutOff }
+      var sessions: [Session] = []
+      for id in ids {
+        guard let session = try Session.find(id: id, in: db), session.user == phone.user else { return .unknownSession }
+        sessions.append(session)
+      }
+      return .ended(try Session.close(sessions, .endedOnPhone, at: now, in: db))
+    }
+  }
+
+  func unregister(_ phone: ActingPhone, at now: UnixTime) async throws -> [Session]? {
+    try await write { db in
+      guard try phone.isLive(in: db) else { return nil }
+      try Phone.cutOff(user: phone.user, at: now, in: db)
+      try Link.revokeAll(of: phone.user, in: db)
+      return try Session.close(all: .unanswered, of: phone.user, .phoneUnregistered, at: now, in: db)
+    }
+  }
+
+  func keepCredential(
+    _ credential: VerifiedCredential, pinMAC: String?, of phone: ActingPhone, at now: UnixTime,
+    unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
+  ) async throws -> Refusal? {
+    try await write { db in
+      if let refusal = try refusal(PhoneFacts(phone, in: db)) { return refusal }
+      try credential.insert(phone: phone.id, at: now, in: db)
+      try Phone.setPinMAC(pinMAC, of: phone.id, in: db)
+      return nil
+    }
+  }
+}
+
+// Push messages.
+extension PostgreSQLStorage {
+  func pushToken() async throws -> PushToken { try await read { try PushBook.token(in: $0) } }
+
+  func bell(of user: Int64) async throws -> PhoneBell? { try await read { try PushBook.bell(of: user, in: $0) } }
+
+  func keepPush(_ subscription: UnverifiedPushSubscription?, of phone: ActingPhone) async throws -> Bool {
+    try await write { db in
+      guard try phone.isLive(in: db) else { return false }
+      try PushBook.keep(subscription, of: phone.id, in: db)
+      return true
+    }
+  }
+
+  func forgetPush(of phone: String, ifStill subscription: UnverifiedPushSubscription) async throws {
+    try await write { try PushBook.forget(phone: phone, ifStill: subscription, in: $0) }
+  }
+}
+
+// Silence.
+extension PostgreSQLStorage {
+  func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
+    try await glance { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
+  }
+
+  func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
+    let hear = { @Sendable (db: PostgreSQLWork) in try PresenceBySilence.hear(phone, at: now, in: db) }
+    return try await wasSilent ? write(hear) : note(hear)
+  }
+
+  func leaveForSilence(
+    since last: PresenceBySilence.Look?, at now: UnixTime
+  ) async throws -> (look: PresenceBySilence.Look, moved: [Session]) {
+    try await write { db in
+      let look = PresenceBySilence.Look(time: now, applications: try PresenceBySilence.applications(in: db))
+      try PresenceBySilence.beginToListen(look, since: last, in: db)
+      return (look, try PresenceBySilence.leave(at: now, in: db))
+    }
+  }
+}
+
+extension ActingPhone {
+  func isLive(in db: PostgreSQLWork) throws -> Bool { try Phone.live(of: user, in: db)?.id == id }
+}
+
+extension PhoneFacts {
+  init(_ phone: ActingPhone, in db: PostgreSQLWork) throws {
+    isLive = try phone.isLive(in: db)
+    credential = try VerifiedCredential.of(phone: phone.id, in: db)
+  }
+}

@@ -1,0 +1,37 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLStorage: RequestStore {
+  func starter(_ id: String) async throws -> Starter? { try await read { try Starter.find(id, in: $0) } }
+
+  func settings(of application: String) async throws -> ApplicationSettings {
+    try await glance { try ApplicationSettings.of(application, in: $0) }
+  }
+
+  func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
+    try await commitAlone(
+      PostgreSQLCall(
+        "SELECT spend_nonce($1, $2, $3, $4, $5, $6) AS spent", .text(nonce.owner), .text(nonce.value),
+        .integer(nonce.forgetAt.milliseconds), .integer(now.milliseconds),
+        nonce.credential.map(PostgreSQLValue.text) ?? .null, .integer(HostCredential.useInterval * 1_000))
+    ).first?.get("spent") ?? false
+  }
+
+  func mark() async throws -> ServiceMark { try await glance { try HistoryMark.current(in: $0) } }
+}
+
+extension Starter {
+  static func find(_ id: String, in db: PostgreSQLWork) throws -> Starter? {
+    if let application = try Application.find(id, in: db) { return Starter(application: application, credential: nil) }
+    guard let credential = try HostCredential.find(id, in: db),
+      let application = try Application.find(credential.application, in: db)
+    else { return nil }
+    return Starter(application: application, credential: credential)
+  }
+
+  /// As it stands now: hosts' credentials may be revoked at any time.
+  func isUsable(in db: PostgreSQLWork) throws -> Bool {
+    guard let credential else { return true }
+    return try HostCredential.find(credential.id, in: db).map { !$0.isRevoked } ?? false
+  }
+}

@@ -1,0 +1,126 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension Session {
+  init(row: PostgreSQLRow) throws {
+    id = try row.get("id")
+    token = try Secret(row.get("token"))
+    secret = try Secret(row.get("secret"))
+    application = try row.get("application")
+    credential = try row.get("credential")
+    bootID = try row.get("boot_id")
+    replySecret = try Secret(row.get("reply_secret"))
+    address = try row.get("address")
+    user = try row.get("user_id")
+    source = try row.get("source")
+    context = try SignInContext(JSON(parsing: Array((row.get("context") as String).utf8)))
+    guard let method = try AuthenticationMethod(rawValue: row.get("method")) else {
+      throw MessageError.member("method")
+    }
+    self.method = method
+    answerNonce = try row.get("answer_nonce")
+    heldBack = try row.get("held_back")
+    matchCode = try (row.get("match_code") as String?).map { Secret($0) }
+    challenge = try (row.get("challenge") as String?).map {
+      guard let challenge = ApprovalChallenge(text: $0) else { throw DamagedRow(column: "challenge") }
+      return challenge
+    }
+    idTokenNonce = try row.get("id_token_nonce")
+    lifecycle = try SessionLifecycle(row: row)
+    // Nobody is told so because of a damaged row.
+    guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
+    delivered = try SessionStatus(word: row.get("delivered"))
+    deliveredAt = try UnixTime(milliseconds: row.get("delivered_at"))
+  }
+}
+
+extension SessionLifecycle {
+  init(row: PostgreSQLRow) throws {
+    try self.init(
+      status: SessionStatus(word: row.get("status")),
+      ending: (row.get("ending") as String?).flatMap(Ending.init(rawValue:)),
+      startedAt: UnixTime(milliseconds: row.get("started_at")), duration: row.get("duration"),
+      answerTime: row.get("answer_time"),
+      approvedAt: row.time("approved_at"), collectedAt: row.time("collected_at"), endedAt: row.time("ended_at"))
+  }
+}
+
+extension Session {
+  static func find(id: String, in db: PostgreSQLWork) throws -> Session? {
+    try db.first("SELECT * FROM session WHERE id = $1", id).map(Session.init(row:))
+  }
+
+  /// The user's sessions that had not ended when last stored, the oldest first.
+  static func unended(of user: Int64, in db: PostgreSQLWork) throws -> [Session] {
+    try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
+      .map(Session.init(row:))
+  }
+
+  /// Every session whose time may have come.
+  static func unended(in db: PostgreSQLWork) throws -> [Session] {
+    try db.all("SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
+  }
+
+  func insert(in db: PostgreSQLWork) throws {
+    try db.execute(
+      """
+      INSERT INTO session (id, token, secret, application, user_id, source, context, answer_nonce, status, started_at,
+        duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method,
+        boot_id, challenge, id_token_nonce)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+      """, id, token.exposedValue, secret.exposedValue, application, user, source,
+      String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
+      lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
+      credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
+      bootID, challenge?.text, idTokenNonce)
+  }
+
+  /// Another request of its source came while this one was open.
+  func countHeldBack(in db: PostgreSQLWork) throws {
+    try db.execute("UPDATE session SET held_back = held_back + 1 WHERE id = $1", id)
+  }
+
+  /// Stores what changes in a session's life.
+  func update(in db: PostgreSQLWork) throws {
+    try db.execute(
+      """
+      UPDATE session SET status = $1, ending = $2, approved_at = $3, collected_at = $4, ended_at = $5, delivered = $6,
+        delivered_at = $7 WHERE id = $8
+      """, lifecycle.status.word, lifecycle.ending?.rawValue, lifecycle.approvedAt?.milliseconds,
+      lifecycle.collectedAt?.milliseconds, lifecycle.endedAt?.milliseconds, delivered.word,
+      deliveredAt.milliseconds, id)
+  }
+
+  /// Closes a user's sessions and returns those that this closed.
+  static func close(
+    all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [Session] {
+    let meant = try unended(of: user, in: db).filter { selection == .live || $0.lifecycle.isUnanswered }
+    return try close(meant, ending, at: now, in: db)
+  }
+
+  /// Closes those that had not ended, and returns them.
+  static func close(
+    _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [Session] {
+    var closed: [Session] = []
+    for var session in sessions where session.lifecycle.endedAt == nil {
+      session.lifecycle.close(ending, at: now)
+      try session.update(in: db)
+      closed.append(session)
+    }
+    return closed
+  }
+
+  /// Has a user's sessions walk away with the phone, or come back with it, and returns those that this changed.
+  static func move(
+    all user: Int64, to presence: Presence, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [Session] {
+    try change(try unended(of: user, in: db), by: { $0.move(to: presence, at: now) }, in: db)
+  }
+
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM session WHERE ended_at < $1", now.advanced(seconds: -keptAfterEnd).milliseconds)
+  }
+}

@@ -1,0 +1,151 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLStorage: SessionStore {
+  func session(_ id: String) async throws -> Session? { try await glance { try Session.find(id: id, in: $0) } }
+
+  func toldSession(_ id: String) async throws -> ToldSession? {
+    try await read { db in try Session.find(id: id, in: db).map { try ToldSession($0, in: db) } }
+  }
+
+  func start(
+    _ ask: StartAsk, at now: UnixTime,
+    deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
+  ) async throws -> SessionStart {
+    try await write { db in
+      let boot = try HostBoot.note(of: ask, at: now, in: db)
+      let decision = try decide(StartRecord(of: ask, at: now, in: db))
+      return SessionStart(boot: boot, outcome: try Session.store(decision, ask, at: now, in: db))
+    }
+  }
+
+  func answer(
+    _ id: String, by phone: ActingPhone, at now: UnixTime,
+    deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
+  ) async throws -> Result<Session, Refusal> {
+    try await write { db in
+      let session = try Session.find(id: id, in: db).flatMap { $0.user == phone.user ? $0 : nil }
+      switch try decide(PhoneFacts(phone, in: db), session) {
+      case .failure(let refusal): return .failure(refusal)
+      case .success(let taken):
+        try taken.store(by: phone, at: now, in: db)
+        return .success(taken.session)
+      }
+    }
+  }
+
+  func changeSession(
+    _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> (told: ToldSession, isChanged: Bool)? {
+    try await write { db in
+      guard var session = try Session.find(id: id, in: db) else { return nil }
+      let isChanged = try step(&session)
+      if isChanged { try session.update(in: db) }
+      return (try ToldSession(session, in: db), isChanged)
+    }
+  }
+
+  func changeSessions(
+    _ selection: SessionSelection, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> [Session] {
+    try await write { db in try Session.change(selection.found(in: db), by: step, in: db) }
+  }
+}
+
+extension ToldSession {
+  fileprivate init(_ session: Session, in db: PostgreSQLWork) throws {
+    let user = session.showsToken ? session.user : nil
+    self.init(
+      session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
+      userID: try user.flatMap { try User.find($0, application: session.application, in: db)?.name })
+  }
+}
+
+extension SessionSelection {
+  fileprivate func found(in db: PostgreSQLWork) throws -> [Session] {
+    switch self {
+    case .unended: try Session.unended(in: db)
+    case .unendedOf(let user): try Session.unended(of: user, in: db)
+    }
+  }
+}
+
+extension Session {
+  /// Stores those that `step` changes, and returns them.
+  static func change(
+    _ sessions: [Session], by step: (inout Session) throws -> Bool, in db: PostgreSQLWork
+  ) throws -> [Session] {
+    var changed: [Session] = []
+    for var session in sessions where try step(&session) {
+      try session.update(in: db)
+      changed.append(session)
+    }
+    return changed
+  }
+
+  fileprivate static func store(
+    _ decision: StartPolicy.Decision, _ ask: StartAsk, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> SessionStart.Outcome {
+    switch decision {
+    case .refuse(let obstacle):
+      if case .openRequest(let open, _) = obstacle { try open.countHeldBack(in: db) }
+      return .not(obstacle)
+    case .start(let terms):
+      let session = try Session(ask, terms, at: now)
+      try session.insert(in: db)
+      return .started(session, isRung: terms.isRung)
+    }
+  }
+}
+
+extension TakenAnswer {
+  fileprivate func store(by phone: ActingPhone, at now: UnixTime, in db: PostgreSQLWork) throws {
+    if let counter { try VerifiedCredential.advance(phone: phone.id, to: counter, in: db) }
+    try session.update(in: db)
+    try kept.insert(at: now, in: db)
+    if blocksSource { try SourceBlock.set(user: phone.user, source: session.source, at: now, in: db) }
+  }
+}
+
+extension HostBoot {
+  /// Ends what this computer opened before it was started again. Several computers may use an application's own
+  /// credential: with that credential, each of them ends its own sessions.
+  fileprivate static func note(of ask: StartAsk, at now: UnixTime, in db: PostgreSQLWork) throws -> Finding? {
+    guard let boot = ask.boot, let credential = ask.starter.credential, try ask.starter.isUsable(in: db) else {
+      return nil
+    }
+    return try note(boot, of: credential.id, at: now, in: db)
+  }
+}
+
+extension StartRecord {
+  fileprivate init(of ask: StartAsk, at now: UnixTime, in db: PostgreSQLWork) throws {
+    // Read again: it may have been revoked since its signature was checked.
+    let isStarterUsable = try ask.starter.isUsable(in: db)
+    let settings = try ApplicationSettings.of(ask.starter.application.id, in: db)
+    self.isStarterUsable = isStarterUsable
+    self.settings = settings
+    guard isStarterUsable, !settings.isDisabled else {
+      user = nil
+      return
+    }
+    let found = try User.find(ask.user, application: ask.starter.application.id, in: db)
+    user = try found.map { try AskedUser($0.id, ask, readsCodes: ask.showsCode(under: settings), now, db) }
+  }
+}
+
+extension StartRecord.AskedUser {
+  fileprivate init(_ id: Int64, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: PostgreSQLWork) throws {
+    self.id = id
+    phone = try Phone.live(of: id, in: db).map { phone in
+      StartFacts.AskedPhone(
+        methods: try Phone.methods(of: phone.id, in: db), isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db)
+      )
+    }
+    isSourceBlocked = try SourceBlock.isSet(user: id, source: ask.source.text, at: now, in: db)
+    denials = try Denials.recent(of: id, at: now, in: db)
+    unended = try Session.unended(of: id, in: db)
+    endedCodes = readsCodes ? try MatchCodesInUse.ended(of: id, at: now, in: db) : []
+  }
+}

@@ -1,0 +1,64 @@
+import DeviceProtocol
+import PostgreSQLLink
+
+extension PresenceBySilence {
+  /// Whose phones' silence counts.
+  static func applications(in db: PostgreSQLWork) throws -> Set<String> {
+    let rows = try db.all("SELECT id FROM application WHERE silence_leaves <> 0 AND walkaway <> 0")
+    return Set(try rows.map { try $0.get("id") })
+  }
+
+  /// Lets the silence since the last look count only as far as the service was listening.
+  static func beginToListen(_ look: Look, since last: Look?, in db: PostgreSQLWork) throws {
+    for application in look.applications {
+      guard let credit = look.credit(to: application, since: last) else { continue }
+      try db.execute(
+        """
+        UPDATE phone SET heard_at = least($1, heard_at + $2) WHERE heard_at IS NOT NULL AND cut_off_at IS NULL
+          AND user_id IN (SELECT id FROM app_user WHERE application = $3)
+        """, look.time.milliseconds, credit, application)
+    }
+  }
+
+  /// Notes that the phone is there. Its sessions come back if they left because of silence.
+  static func hear(_ phone: Phone, at now: UnixTime, in db: PostgreSQLWork) throws -> [Session] {
+    // An explicit leave lasts until an explicit return. Read again: it may be newer than `phone`.
+    let isBack = try db.has(
+      "SELECT 1 FROM phone WHERE id = $1 AND is_silent <> 0 AND presence = $2", phone.id, Presence.present.rawValue)
+    try db.execute("UPDATE phone SET heard_at = $1, is_silent = 0 WHERE id = $2", now.milliseconds, phone.id)
+    guard isBack, let user = phone.user else { return [] }
+    return try Session.move(all: user, to: .present, at: now, in: db)
+  }
+
+  /// Lets the sessions of phones leave that were silent for too long.
+  static func leave(at now: UnixTime, in db: PostgreSQLWork) throws -> [Session] {
+    let phones = try db.all(
+      """
+      SELECT phone.* FROM phone JOIN app_user ON app_user.id = phone.user_id
+      JOIN application ON application.id = app_user.application
+      WHERE phone.cut_off_at IS NULL AND application.silence_leaves <> 0 AND application.walkaway <> 0
+        AND phone.heard_at < $1 AND phone.is_silent = 0
+      """, deadline(at: now).milliseconds)
+    var changed: [Session] = []
+    for phone in try phones.map(Phone.init(row:)) {
+      try db.execute("UPDATE phone SET is_silent = 1 WHERE id = $1", phone.id)
+      if let user = phone.user { changed += try Session.move(all: user, to: .away, at: now, in: db) }
+    }
+    return changed
+  }
+
+  /// Whether the phone was silent; nil if the application does not count silence, so that nothing is written for each
+  /// request. A silent phone is back even if the setting was switched off meanwhile.
+  ///
+  /// - Parameter isAsking: the phone asks for its requests. A phone that never did may hear of them in another way, and
+  ///   its silence is not counted.
+  static func wasSilent(_ phone: Phone, isAsking: Bool, in db: PostgreSQLWork) throws -> Bool? {
+    try db.first(
+      """
+      SELECT phone.is_silent FROM phone JOIN app_user ON app_user.id = phone.user_id
+      JOIN application ON application.id = app_user.application
+      WHERE phone.cut_off_at IS NULL AND phone.id = $1 AND (phone.is_silent <> 0
+        OR application.silence_leaves <> 0 AND application.walkaway <> 0 AND ($2 <> 0 OR phone.heard_at IS NOT NULL))
+      """, phone.id, isAsking)?.get("is_silent")
+  }
+}

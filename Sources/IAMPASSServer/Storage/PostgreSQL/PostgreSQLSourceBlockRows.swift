@@ -1,0 +1,21 @@
+import PostgreSQLLink
+
+extension SourceBlock {
+  /// An existing block begins again.
+  static func set(user: Int64, source: String, at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute(
+      """
+      INSERT INTO source_block (user_id, source, until) VALUES ($1, $2, $3)
+      ON CONFLICT (user_id, source) DO UPDATE SET until = EXCLUDED.until
+      """, user, source, now.advanced(seconds: lifetime).milliseconds)
+  }
+
+  static func isSet(user: Int64, source: String, at now: UnixTime, in db: PostgreSQLWork) throws -> Bool {
+    try db.has(
+      "SELECT 1 FROM source_block WHERE user_id = $1 AND source = $2 AND until > $3", user, source, now.milliseconds)
+  }
+
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM source_block WHERE until <= $1", now.milliseconds)
+  }
+}

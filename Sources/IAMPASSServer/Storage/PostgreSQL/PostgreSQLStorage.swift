@@ -1,0 +1,183 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+/// ``ServiceStorage`` in a PostgreSQL database. Several servers may work on one database.
+///
+/// **Writes** come one after another: each first locks the empty table `write_turn`. The lock comes before the
+/// transaction's snapshot, so that the transaction sees what the one before it stored. They are serializable all the
+/// same, for whatever changes rows without that lock: nonces, and an administrator's own statements.
+///
+/// **Again.** Nothing is stored if another transaction came between (40001, 40P01), if another server changed the tables
+/// (0A000), or if the connection ended before the commit was sent. Then the whole operation is done again, a few times at
+/// most. If the commit was sent and not answered, ``PostgreSQLCommits`` finds out. If that fails, too, the operation
+/// throws.
+///
+/// **Waits.** A statement ends after 5 s, the wait for a lock after 3 s, an answer that does not come after 7 s. Operations
+/// that wait for one of the pool's connections do not wait one after another for a database that fails them all.
+public struct PostgreSQLStorage: Sendable {
+  let pool: PostgreSQLPool
+  /// What is to be told of its failures.
+  let alarm = StorageAlarm()
+  let clock: StorageClock
+  /// What the other servers do.
+  let others: (any OtherServers)?
+
+  /// Connects to the database, and brings its tables up to date.
+  ///
+  /// - Parameters:
+  ///   - url: `postgresql://…`, without a password.
+  ///   - clocks: nil: the database's; others in tests.
+  /// - Throws: ``StorageError``.
+  public init(url: String, clocks: MachineClocks? = nil) throws {
+    let time = PostgreSQLTime()
+    do {
+      let pool = PostgreSQLPool(try PostgreSQLAddress(validating: url), time)
+      self.pool = pool
+      others = PostgreSQLOthers(pool, time)
+      let stored = try pool.lend { connection in
+        try PostgreSQLSchema.migrate(connection)
+        return try StorageClock.stored(in: PostgreSQLWork(connection))
+      }
+      clock = StorageClock(clocks ?? time.clocks, stored: stored)
+      if clock.isNews(to: stored) { try keepFirstTime(unlessAfter: stored) }
+    } catch let error as PostgreSQLError {
+      throw StorageError(error, url)
+    }
+  }
+
+  /// Another server may have done it meanwhile: then nothing is lost.
+  private func keepFirstTime(unlessAfter stored: StorageClock.Anchor?) throws {
+    try pool.write(at: clock.now(), waitsForDisk: true) { [clock] db in
+      guard try StorageClock.stored(in: db) == stored else { return }
+      try clock.anchor.store(in: db)
+    }
+  }
+
+  /// One transaction, on the disk when this returns.
+  ///
+  /// - Parameter lock: locks a table further, before the first look at anything.
+  func write<Value: Sendable>(
+    locking lock: StaticString? = nil, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  ) async throws -> Value {
+    try await write(waitsForDisk: true, lock, work)
+  }
+
+  /// One transaction that a power cut of the database's machine may undo, until the next ``write(locking:_:)``.
+  func note<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLWork) throws -> Value) async throws -> Value {
+    try await write(waitsForDisk: false, nil, work)
+  }
+
+  private func write<Value: Sendable>(
+    waitsForDisk: Bool, _ lock: StaticString?, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  ) async throws -> Value {
+    // A client that goes away must not undo what is half done.
+    try await Task.detached { [pool, alarm, clock] in
+      try await pool.inThread { pool in
+        let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock, work)
+        if written.hasChanged { alarm.wrote() }
+        return written.value
+      }
+    }.value
+  }
+
+  /// One statement that changes something by itself.
+  func commitAlone(_ call: PostgreSQLCall) async throws -> [PostgreSQLRow] {
+    try await Task.detached { [pool, alarm] in
+      try await pool.inThread { pool in
+        let rows = try pool.lend { try $0.run([call])[0] }
+        alarm.wrote()
+        return rows
+      }
+    }.value
+  }
+
+  /// One consistent view.
+  func read<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLWork) throws -> Value) async throws -> Value {
+    try await pool.inThread { pool in
+      try pool.again { connection in
+        let db = PostgreSQLWork(
+          connection, opening: [PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")])
+        let value = try work(db)
+        try db.end()
+        return value
+      }
+    }
+  }
+
+  /// One question: it needs no transaction for a consistent view.
+  func glance<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLWork) throws -> Value) async throws -> Value {
+    try await pool.inThread { pool in try pool.again { try work(PostgreSQLWork($0)) } }
+  }
+
+  /// Closes all connections.
+  public func close() { pool.closeAll() }
+}
+
+extension PostgreSQLPool {
+  private static let greatestAttempts = 6
+
+  /// What a write returned, and whether it changed something.
+  struct Written<Value> {
+    let value: Value
+    let hasChanged: Bool
+  }
+
+  /// Has `work` done on a connection, and again after what passes.
+  func again<Value>(_ work: (PostgreSQLConnection) throws -> Value) throws -> Value {
+    var isNew = false
+    for _ in 1..<Self.greatestAttempts {
+      do { return try lend(new: isNew, work) } catch let error as PostgreSQLError where error.isPassing {
+        // A statement that was prepared before the tables changed would be refused for ever.
+        isNew = error.code == .refused(sqlState: "0A000")
+      }
+    }
+    return try lend(new: isNew, work)
+  }
+
+  /// See ``PostgreSQLStorage``.
+  @discardableResult
+  func write<Value>(
+    at now: UnixTime, waitsForDisk: Bool, _ lock: StaticString? = nil, _ work: (PostgreSQLWork) throws -> Value
+  ) throws -> Written<Value> {
+    for _ in 1...Self.greatestAttempts {
+      let id = try RandomValue.identifier()
+      var value: Value?
+      do {
+        return try again { connection in
+          try write(id, at: now, Self.opening(waitsForDisk, lock), connection) { db in
+            let done = try work(db)
+            value = done
+            return done
+          }
+        }
+      } catch let error as PostgreSQLError where error.code == .commitUnanswered {
+        // If nobody says whether it was committed, nobody may be told that it was, or that it was not.
+        let wasCommitted: Bool
+        do { wasCommitted = try lend(new: true) { try PostgreSQLCommits.has(id, at: now, in: $0) } } catch {
+          throw PostgreSQLError(.commitUnanswered, detail: "\(error)")
+        }
+        if wasCommitted, let value { return Written(value: value, hasChanged: true) }
+      }
+    }
+    throw PostgreSQLError(.commitUnanswered, detail: "no commit was answered")
+  }
+
+  private func write<Value>(
+    _ id: String, at now: UnixTime, _ opening: [PostgreSQLCall], _ connection: PostgreSQLConnection,
+    _ work: (PostgreSQLWork) throws -> Value
+  ) throws -> Written<Value> {
+    let db = PostgreSQLWork(connection, opening: opening)
+    let value = try work(db)
+    if db.hasChanged { try db.commit(after: PostgreSQLCommits.note(id, at: now)) } else { try db.end() }
+    return Written(value: value, hasChanged: db.hasChanged)
+  }
+
+  private static func opening(_ waitsForDisk: Bool, _ lock: StaticString?) -> [PostgreSQLCall] {
+    var calls = [PostgreSQLCall("BEGIN ISOLATION LEVEL SERIALIZABLE")]
+    if !waitsForDisk { calls.append(PostgreSQLCall("SET LOCAL synchronous_commit = off")) }
+    // Neither takes a snapshot (PostgreSQL's manual, LOCK).
+    calls.append(PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE"))
+    if let lock { calls.append(PostgreSQLCall(lock)) }
+    return calls
+  }
+}

@@ -1,0 +1,61 @@
+import PostgreSQLLink
+
+extension StorageTrouble {
+  init(_ error: PostgreSQLError) {
+    switch error.code {
+    case .notConnected, .connectionLost, .timedOut, .commitUnanswered: self = .unreachable
+    // PostgreSQL's manual, appendix A: a full disk, a lock or a statement that took too long, a damaged file.
+    case .refused(sqlState: "53100"): self = .full
+    case .refused(sqlState: "55P03"), .refused(sqlState: "57014"): self = .locked
+    case .refused(sqlState: "XX001"), .refused(sqlState: "XX002"): self = .damaged
+    case .refused, .addressInvalid, .passwordInAddress, .rolledBack, .answerInvalid: self = .other
+    }
+  }
+}
+
+extension PostgreSQLError {
+  /// Another transaction came between, or another server changed the tables. Nothing was stored, and the whole operation
+  /// can be done again.
+  var isPassing: Bool {
+    switch code {
+    case .refused(sqlState: "40001"), .refused(sqlState: "40P01"), .refused(sqlState: "0A000"), .connectionLost: true
+    default: false
+    }
+  }
+}
+
+extension PostgreSQLStorage: ServiceStorage {
+  func trouble(behind error: any Error) -> StorageTrouble {
+    switch error {
+    case let error as PostgreSQLError: StorageTrouble(error)
+    case is DamagedRow: .damaged
+    default: .other
+    }
+  }
+}
+
+extension StorageError {
+  init(_ error: PostgreSQLError, _ url: String) {
+    switch error.code {
+    case .addressInvalid: self.init(.addressInvalid, detail: error.detail)
+    case .passwordInAddress: self.init(.passwordInAddress)
+    default: self.init(.databaseNotReached, path: url, detail: error.told)
+    }
+  }
+}
+
+extension PostgreSQLError {
+  /// In one line.
+  var told: String {
+    let detail = detail.split(whereSeparator: \.isNewline).map { $0.trimmed }.joined(separator: " ")
+    return detail.isEmpty ? "\(code)" : detail
+  }
+}
+
+extension Substring {
+  fileprivate var trimmed: Substring {
+    let start = drop(while: \.isWhitespace)
+    guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return start[...end]
+  }
+}

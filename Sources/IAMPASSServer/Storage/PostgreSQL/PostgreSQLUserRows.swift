@@ -1,0 +1,41 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension User {
+  init(row: PostgreSQLRow) throws {
+    id = try row.get("id")
+    application = try row.get("application")
+    name = try row.get("name")
+  }
+
+  /// The application's user with this number; nil if the number is another application's user.
+  static func find(_ id: Int64, application: String, in db: PostgreSQLWork) throws -> User? {
+    try db.first("SELECT * FROM app_user WHERE id = $1 AND application = $2", id, application).map(User.init(row:))
+  }
+
+  static func find(_ name: String, application: String, in db: PostgreSQLWork) throws -> User? {
+    try db.first("SELECT * FROM app_user WHERE application = $1 AND name = $2", application, name).map(User.init(row:))
+  }
+
+  /// Those of these names that are new, in their order.
+  static func add(_ names: [String], application: String, in db: PostgreSQLWork) throws -> [String] {
+    try names.filter { name in
+      let added = try db.change(
+        """
+        INSERT INTO app_user (id, application, name) SELECT id + 1, $1, $2 FROM greatest_user
+        ON CONFLICT (application, name) DO NOTHING RETURNING id
+        """, application, name)
+      return !added.isEmpty
+    }
+  }
+
+  /// Removes the user with phone and links, and closes the sessions.
+  ///
+  /// - Returns: the sessions that were live.
+  func delete(at now: UnixTime, in db: PostgreSQLWork) throws -> [Session] {
+    let closed = try Session.close(all: .live, of: id, .userDeleted, at: now, in: db)
+    try Phone.cutOff(user: id, at: now, in: db)
+    try db.execute("DELETE FROM app_user WHERE id = $1", id)
+    return closed
+  }
+}

@@ -1,0 +1,64 @@
+import IAMPASSProtocol
+import LocalPostgreSQL
+import PostgreSQLLink
+import Testing
+
+@testable import IAMPASSServer
+
+/// What a server hears of the other servers on its database.
+@Suite struct PostgreSQLOthersTests {
+  @Test func aServerThatBeginsToListenMayHaveMissedAnything() async throws {
+    let room = try await StorageRoom(.postgresql)
+    #expect(try await room.storage.others?.news() == [.missed])
+  }
+
+  @Test func aChangeAtAnotherServerIsTold() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let phone = try await room.phone()
+    let others = try #require(room.opened().others)
+    _ = try await others.news()
+    let session = try await room.started(room.ask())
+    #expect(try await told(by: others).prefix(2) == [.changed(.session(session.id)), .changed(.user(phone.user))])
+    _ = try await room.answer(session.id, .approve, by: phone).get()
+    #expect(try await told(by: others).contains(.changed(.session(session.id))))
+  }
+
+  @Test func aLostMessageIsNoticedByTheNextSweeps() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let others = try #require(room.storage.others)
+    _ = try await others.news()
+    // The triggers' message of this is lost.
+    try connection(room).run([PostgreSQLCall("UPDATE service_mark SET counter = counter + 1")])
+    #expect(try await told(by: others) == [.missed])
+  }
+
+  @Test func aConnectionThatEndsIsSaidAndMadeAgain() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let others = try #require(room.storage.others)
+    _ = try await others.news()
+    try connection(room).run([
+      PostgreSQLCall(
+        """
+        SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND application_name = current_schema()
+        """)
+    ])
+    await #expect(throws: PostgreSQLError.self) {
+      for _ in 0..<30 { _ = try await others.news() }
+    }
+    #expect(try await others.news() == [.missed])
+  }
+
+  /// The first news; nothing happens in most seconds.
+  private func told(by others: any OtherServers) async throws -> [ServerNews] {
+    for _ in 0..<30 {
+      let news = try await others.news()
+      if !news.isEmpty { return news }
+    }
+    return []
+  }
+
+  private func connection(_ room: StorageRoom) throws -> PostgreSQLConnection {
+    try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
+  }
+}

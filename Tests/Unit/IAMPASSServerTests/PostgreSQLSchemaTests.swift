@@ -1,0 +1,112 @@
+import GRDB
+import IAMPASSProtocol
+import LocalPostgreSQL
+import PostgreSQLLink
+import Testing
+
+@testable import IAMPASSServer
+
+@Suite struct PostgreSQLSchemaTests {
+  /// The beginning of SHA-256 over each migration's SQL. A released migration never changes: databases that have it
+  /// would stay as they are.
+  private static let digests = [
+    "tables": "936816f03fdc9967", "marks": "4ae417da86f3a31b", "audit": "9b4147663a3e320a",
+    "further audit": "25094f1b9340f339",
+  ]
+
+  @Test func theTextOfReleasedMigrationsIsWhatItWas() {
+    #expect(Set(PostgreSQLSchema.migrations.map(\.name)) == Set(Self.digests.keys))
+    for migration in PostgreSQLSchema.migrations {
+      let digest = String(Digest.hexadecimal(Digest.sha256(Array("\(migration.sql)".utf8))).prefix(16))
+      #expect(Self.digests[migration.name] == digest, "\(migration.name): \(digest)")
+    }
+  }
+
+  /// Both engines store the same: what one forgets, the other one would lose when a database is moved.
+  @Test func theTablesAreSQLitesTables() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let connection = try connection(room.folder)
+    let rows = try connection.run([
+      PostgreSQLCall(
+        """
+        SELECT table_name::text AS name, column_name::text AS of FROM information_schema.columns
+        WHERE table_schema = current_schema()
+          AND table_name NOT IN ('write_turn', 'committed_write', 'schema_migration')
+        """)
+    ])[0]
+    let found = Set(try rows.map { try "\($0.get("name") as String).\($0.get("of") as String)" })
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let columns = try await database.read { db in
+      try String.fetchSet(
+        db,
+        sql: """
+          SELECT IIF(t.name = 'user', 'app_user', t.name) || '.' || IIF(c.name = 'user', 'user_id', c.name)
+          FROM sqlite_master t JOIN pragma_table_info(t.name) c
+          WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'grdb_migrations'
+          """)
+    }
+    #expect(columns.subtracting(found).isEmpty)
+    // SQLite has the rowid in its place.
+    #expect(found.subtracting(columns).filter { !$0.hasSuffix(".number") }.isEmpty)
+  }
+
+  @Test func everySettingIsAudited() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let connection = try connection(room.folder)
+    let columns: [String] = try connection.run([
+      PostgreSQLCall(
+        """
+        SELECT column_name::text AS name FROM information_schema.columns
+        WHERE table_schema = current_schema() AND table_name = 'application'
+          AND column_name NOT IN ('id', 'name', 'secret', 'created_at')
+        """)
+    ])[0].map { try $0.get("name") }
+    let trigger: String = try #require(
+      try connection.run([
+        PostgreSQLCall(
+          """
+          SELECT pg_get_triggerdef(oid) AS told FROM pg_trigger
+          WHERE tgname = 'audit_settings' AND tgrelid = 'application'::regclass
+          """)
+      ])[0].first
+    ).get("told")
+    #expect(columns.contains("walkaway"))
+    for column in columns { #expect(trigger.contains("new.\(column)"), "\(column) is not audited") }
+  }
+
+  @Test func manyServersThatStartAtOnceMakeTheTablesOnce() async throws {
+    let folder = "/room-" + (try #require(Digest.randomIdentifier()))
+    let url = try StorageEngine.url(of: folder)
+    let opened = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<4 { group.addTask { (try? PostgreSQLStorage(url: url)) != nil } }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(opened == 4)
+  }
+
+  @Test func tablesOfANewerVersionAreLeftAlone() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let connection = try connection(room.folder)
+    // A change that only adds does not stop an older version: both may run on one database.
+    try connection.run([PostgreSQLCall("INSERT INTO schema_migration (name, least) VALUES ('later', 1)")])
+    _ = try room.opened()
+    try connection.run([PostgreSQLCall("UPDATE schema_migration SET least = 99 WHERE name = 'later'")])
+    let error = #expect(throws: StorageError.self) { try room.opened() }
+    #expect(error?.code == .databaseTooNew)
+  }
+
+  @Test(arguments: [
+    ("postgresql://u:geheim@localhost/x", StorageError.Code.passwordInAddress),
+    ("iampass.sqlite", .addressInvalid), ("postgresql:///x?host=/nonexistent", .databaseNotReached),
+  ])
+  func anAddressThatCannotBeUsedIsRefused(_ url: String, _ code: StorageError.Code) {
+    let error = #expect(throws: StorageError.self) { try PostgreSQLStorage(url: url) }
+    #expect(error?.code == code)
+    #expect(error.map { "\($0)".contains("geheim") } == false)
+  }
+
+  private func connection(_ folder: String) throws -> PostgreSQLConnection {
+    try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: folder)))
+  }
+}

@@ -1,0 +1,181 @@
+import IAMPASSProtocol
+import LocalPostgreSQL
+import PostgreSQLLink
+import Testing
+
+@testable import IAMPASSServer
+
+/// What the PostgreSQL engine does by itself, beside the contract that it shares with SQLite's.
+@Suite struct PostgreSQLStorageTests {
+  private func connection(_ room: StorageRoom) throws -> PostgreSQLConnection {
+    try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
+  }
+
+  // MARK: Lost connections
+
+  @Test func connectionsThatTheServerEndedAreReplaced() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let user = try await room.addUser()
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    try storage.pool.lend { first in
+      try storage.pool.lend { second in
+        for connection in [first, second] { #expect(connection.isAlive) }
+      }
+    }
+    try connection(room).run([
+      PostgreSQLCall(
+        """
+        SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND application_name = current_schema()
+        """)
+    ])
+    #expect(try await room.storage.managed(user, of: room.application.id)?.user.name == "alice")
+    #expect(try await room.addUser("eve") != user)
+  }
+
+  @Test func aConnectionThatEndsInTheMiddleIsReplacedAndTheWholeDoneAgain() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    let tries = Tries()
+    try await storage.write { db in
+      try db.execute("INSERT INTO service_fact (name, value) VALUES ('tried', 'once')")
+      if tries.next() == 1 {
+        _ = try? db.all("SELECT pg_terminate_backend(pg_backend_pid())::text")
+        throw PostgreSQLError(.connectionLost)
+      }
+    }
+    #expect(tries.count == 2)
+    #expect(try await storage.read { try $0.all("SELECT value FROM service_fact").count } == 1)
+  }
+
+  @Test func anotherTransactionInBetweenHasTheWholeDoneAgain() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    let other = PostgreSQLTestConnection(try connection(room))
+    let tries = Tries()
+    try await storage.write { db in
+      let rows = try db.all("SELECT id FROM application")
+      if tries.next() == 1 { try other.run("UPDATE application SET created_at = created_at + 1") }
+      let id: String = try #require(rows.first).get("id")
+      try db.execute("UPDATE application SET answer_time = 30 WHERE id = $1", id)
+    }
+    #expect(tries.count == 2)
+    #expect(try await storage.settings(of: room.application.id).answerTime == 30)
+  }
+
+  /// The lock that each write takes is held for longer than a write waits.
+  @Test func aLockThatIsHeldFailsWritesAndNoReads() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let other = try connection(room)
+    _ = try other.ask([PostgreSQLCall("BEGIN"), PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE")])
+    let error = await #expect(throws: PostgreSQLError.self) { try await room.addUser() }
+    #expect(error.map { room.storage.trouble(behind: $0) } == .locked)
+    #expect(try await room.storage.user("alice", of: room.application.id) == nil)
+    other.rollBack()
+    #expect(try await room.addUser() == 1)
+  }
+
+  // MARK: Commits without an answer
+
+  @Test func aWriteIsSaidToBeCommittedIfItWas() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let connection = try connection(room)
+    try connection.run([PostgreSQLCommits.note("told", at: room.now)])
+    #expect(try PostgreSQLCommits.has("told", at: room.now, in: connection))
+    #expect(try !PostgreSQLCommits.has("other", at: room.now, in: connection))
+  }
+
+  @Test func aWriteThatWasSaidNotToBeCommittedNeverWillBe() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let (writer, asker) = (try connection(room), try connection(room))
+    _ = try writer.ask([PostgreSQLCall("BEGIN"), PostgreSQLCall("DELETE FROM application")])
+    #expect(try !PostgreSQLCommits.has("late", at: room.now, in: asker))
+    #expect(throws: PostgreSQLError.self) {
+      try writer.commit(after: [PostgreSQLCommits.note("late", at: room.now)])
+    }
+    #expect(try await room.storage.applications().count == 1)
+  }
+
+  /// The server cuts the first commit off before it is done.
+  @Test func aCommitThatIsCutOffHappensOnceInTheEnd() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let other = try connection(room)
+    _ = try other.ask([PostgreSQLCall("BEGIN")])
+    try other.run(
+      script: """
+        CREATE SEQUENCE cuts;
+        CREATE FUNCTION cut_off() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF nextval('cuts') = 1 THEN
+            PERFORM pg_terminate_backend(pg_backend_pid());
+            PERFORM pg_sleep(1);
+          END IF;
+          RETURN NULL;
+        END $$;
+        CREATE CONSTRAINT TRIGGER cut_off AFTER INSERT ON app_user DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION cut_off();
+        """)
+    try other.commit()
+    let added = try await room.storage.addUsers(["alice"], to: room.application.id)
+    #expect(added.created == ["alice"])
+    #expect(try await room.events().filter { $0 == "user added" }.count == 1)
+  }
+
+  // MARK: Texts
+
+  @Test func aTextWithNULFindsNothing() async throws {
+    let room = try await StorageRoom(.postgresql)
+    _ = try await room.addUser()
+    #expect(try await room.storage.user("alice\0", of: room.application.id) == nil)
+    #expect(try await room.storage.starter("\0") == nil)
+    guard case .not(.unknownUser) = try await room.start(room.ask(for: "alice\0")).outcome else {
+      throw StorageRoom.NotStarted()
+    }
+  }
+
+  @Test(arguments: ["'; DROP TABLE session; --", "\\", "$1", "\u{1F511}"])
+  func whateverAComputerSaysOfItselfIsStored(_ host: String) async throws {
+    let room = try await StorageRoom(.postgresql)
+    _ = try await room.phone()
+    let session = try await room.started(room.ask(host: host))
+    #expect(try await room.storage.session(session.id)?.context.host == host)
+    let asked = try #require(try await room.storage.newestAuditEntries(before: nil, limit: 1).first)
+    #expect(asked["host"] == host)
+  }
+
+  // MARK: Time
+
+  @Test func allServersHaveTheDatabasesTime() throws {
+    let behind = PostgreSQLTime { 1_000 }
+    let ahead = PostgreSQLTime { 7_200_000 }
+    let connection = try LocalPostgreSQL.connection()
+    try behind.measure(connection)
+    try ahead.measure(connection)
+    let apart = ahead.clocks.wall().milliseconds(since: behind.clocks.wall())
+    #expect((0..<10_000).contains(apart))
+  }
+
+  @Test func anotherServerGoesOnFromTheStoredTime() async throws {
+    let room = try await StorageRoom(.postgresql)
+    room.clock.step(seconds: 86_400)
+    #expect(try room.opened().now() == room.now)
+  }
+}
+
+/// Counts how often a transaction was tried.
+private final class Tries: @unchecked Sendable {
+  // SAFETY: one transaction counts at a time, and the test reads when it is over.
+  private(set) var count = 0
+
+  func next() -> Int {
+    count += 1
+    return count
+  }
+}
+
+/// SAFETY: used by the one transaction of its test.
+private struct PostgreSQLTestConnection: @unchecked Sendable {
+  private let connection: PostgreSQLConnection
+  init(_ connection: PostgreSQLConnection) { self.connection = connection }
+  func run(_ sql: StaticString) throws { try connection.run([PostgreSQLCall(sql)]) }
+}
