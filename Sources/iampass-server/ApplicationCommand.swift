@@ -23,8 +23,7 @@ struct ApplicationCreate: AsyncParsableCommand {
   @Argument(help: "What phones show as the one who asks.")
   var name: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-  var data: String
+  @OptionGroup var place: DatabaseOptions
 
   @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
   var matchCode = MatchCodes.on
@@ -34,11 +33,7 @@ struct ApplicationCreate: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      // What is wrong with it, the storage says.
-      let isNew = (try? SQLiteStorage.isThere(in: data)) == false
-      let storage = try SQLiteStorage(folder: data)
-      // A mistyped directory would be one more service, which nothing asks.
-      if isNew { Notice.tell("there was no database in \(data): made a new one") }
+      let storage = try place.openedOrMade()
       do {
         // First: what fails once there is a secret must take it back.
         let server = try await storage.publicAddress()
@@ -77,15 +72,14 @@ struct ApplicationSet: AsyncParsableCommand {
   @Argument(help: "The application's name.")
   var name: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-  var data: String
+  @OptionGroup var place: DatabaseOptions
 
   @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
   var matchCode: MatchCodes
 
   func run() async throws {
     try await explaining {
-      let storage = try SQLiteStorage(existing: data)
+      let storage = try place.existing()
       do {
         try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode)
       } catch let refusal as ApplicationRefusal {

@@ -9,8 +9,7 @@ struct AuditCommand: AsyncParsableCommand {
       400 days. The service may be running.
       """)
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-  var data: String
+  @OptionGroup var place: DatabaseOptions
 
   @Flag(help: "Print a line of JSON for each.")
   var jsonLines = false
@@ -21,17 +20,20 @@ struct AuditCommand: AsyncParsableCommand {
       """)
   var answers = false
 
+  /// Entries that are read at a time.
+  private static let portion = 1_000
+
   func validate() throws {
     guard !(answers && jsonLines) else { throw ValidationError("--answers are lines of JSON already") }
   }
 
   func run() async throws {
     try await explaining {
-      let storage = try SQLiteStorage(existing: data)
+      let storage = try place.existing()
       if answers { return try await printAnswers(of: storage) }
       var last: Int64 = 0
       while true {
-        let entries = try await storage.auditEntries(after: last)
+        let entries = try await storage.auditEntries(after: last, limit: Self.portion)
         guard let newest = entries.last else { return }
         try Output.say(entries.map { jsonLines ? $0.jsonLine : $0.textLine })
         last = newest.id
@@ -39,10 +41,10 @@ struct AuditCommand: AsyncParsableCommand {
     }
   }
 
-  private func printAnswers(of storage: SQLiteStorage) async throws {
+  private func printAnswers(of storage: any OperatorStore) async throws {
     var last: Int64 = 0
     while true {
-      let kept = try await storage.keptAnswers(after: last)
+      let kept = try await storage.keptAnswers(after: last, limit: Self.portion)
       guard let newest = kept.last else { return }
       try Output.say(kept.map(\.jsonLine))
       last = newest.id

@@ -8,8 +8,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
     commandName: "console-link", abstract: "Print a link that opens the console in one browser, once.",
     discussion: "It works for ten minutes. The service may be running. Whoever has the link can do what you can.")
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-  var data: String
+  @OptionGroup var place: DatabaseOptions
 
   @Option(
     name: .customLong("public-url"),
@@ -21,7 +20,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
   func run() async throws {
     let given = try publicURL.map(ServerURL.init(ofOption:))
     let link = try await explaining {
-      let storage = try SQLiteStorage(existing: data)
+      let storage = try place.existing()
       let known = try await storage.serviceAddress().flatMap { try? ServerURL($0) }
       guard let address = given ?? known else { throw CommandProblem.noAddress }
       return address.route(["console", "enter", try await storage.createConsoleLink(at: storage.now()).exposedValue])

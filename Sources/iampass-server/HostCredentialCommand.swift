@@ -17,15 +17,14 @@ struct HostCredentialOptions: ParsableArguments {
   @Argument(help: "The application's name or id.")
   var application: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-  var data: String
+  @OptionGroup var place: DatabaseOptions
 
   /// Runs `work` on the storage; its refusals are told with these names.
   func managing<Value>(
-    name: String = "", host: String = "", _ work: (SQLiteStorage) async throws -> Value
+    name: String = "", host: String = "", _ work: (any OperatorStore) async throws -> Value
   ) async throws -> Value {
     try await explaining {
-      let storage = try SQLiteStorage(existing: data)
+      let storage = try place.existing()
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
         throw CommandProblem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),

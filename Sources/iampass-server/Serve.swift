@@ -10,7 +10,12 @@ struct Serve: AsyncParsableCommand {
     abstract: "Run the service until SIGTERM or SIGINT; SIGHUP has it read its certificate again.")
 
   @Option(help: ArgumentHelp("The data directory; made if it is missing.", valueName: "dir"), completion: .directory)
-  var data: String
+  var data: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A PostgreSQL database instead of a data directory: postgresql://…, without a password.", valueName: "url"))
+  var database: String?
 
   @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "address:port"))
   var listen: String
@@ -43,7 +48,7 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Also serve /metrics and /healthz here, without TLS, to anyone who can connect.",
+      "Also serve /metrics, /healthz and /readyz here, without TLS, to anyone who can connect.",
       valueName: "address:port"))
   var metricsListen: String?
 
@@ -69,6 +74,7 @@ struct Serve: AsyncParsableCommand {
   var logFormat = LogFormat.text
 
   func validate() throws {
+    guard (data == nil) != (database == nil) else { throw ValidationError("give one of --data and --database") }
     guard (0...SignInService.usualWait).contains(longestWait) else {
       throw ValidationError("--longest-wait takes 0 to \(SignInService.usualWait)")
     }
@@ -81,8 +87,7 @@ struct Serve: AsyncParsableCommand {
       listen: listen, metrics: metricsListen, publicURL: publicURL, proxies: trustedProxy)
     try await explaining {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
-      let storage = try await openStorage(logger)
-      let service = try makeService(storage, tls, addresses, logger)
+      let (service, storage) = try await makeService(tls, addresses, logger)
       warnOfPageProblem(service, logger)
       try await ServerRun(
         service: service, storage: storage, tls: tls, certificate: tlsCert, addresses: addresses, logger: logger
@@ -100,7 +105,7 @@ struct Serve: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  private func openStorage(_ logger: Logger) async throws -> SQLiteStorage {
+  private func openStorage(in data: String, _ logger: Logger) async throws -> SQLiteStorage {
     let storage = try SQLiteStorage(folder: data)
     try storage.checkWhole()
     if try await storage.beginWithCopy() {
@@ -112,12 +117,22 @@ struct Serve: AsyncParsableCommand {
   }
 
   private func makeService(
-    _ storage: SQLiteStorage, _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
-  ) throws -> SignInService {
-    SignInService(
-      storage: storage, publicURL: addresses.publicURL, longestWait: longestWait,
-      pushTrust: try PushTrust(authority: pushAuthority), proxies: TrustedProxies(addresses.proxies),
-      programs: programs, logger: logger, certificateEnd: { tls.end })
+    _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
+  ) async throws -> (SignInService, any OperatorStore) {
+    let pushTrust = try PushTrust(authority: pushAuthority)
+    let proxies = TrustedProxies(addresses.proxies)
+    if let database {
+      let storage = try PostgreSQLStorage(url: database)
+      let service = SignInService(
+        storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
+        proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end })
+      return (service, storage)
+    }
+    let storage = try await openStorage(in: data ?? "", logger)
+    let service = SignInService(
+      storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
+      proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end })
+    return (service, storage)
   }
 
   private func warnOfPageProblem(_ service: SignInService, _ logger: Logger) {

@@ -12,7 +12,7 @@ struct ServerCommand: AsyncParsableCommand {
     version: ProductVersion.text,
     subcommands: [
       Serve.self, ApplicationCommand.self, HostCredentialCommand.self, BackupCommand.self, AuditCommand.self,
-      ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self,
+      ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self, DatabaseCommand.self,
     ])
 
   static func main() async {

@@ -56,6 +56,12 @@ extension CommandProblem {
       exitCode: EX_IOERR)
   }
 
+  static func unreliable(_ problems: [String]) -> CommandProblem {
+    CommandProblem(
+      message: problems.joined(separator: "; "), hint: "change the settings of the PostgreSQL server, and check again",
+      exitCode: EX_CONFIG)
+  }
+
   static func notListening(on address: String, option: String, detail: String) -> CommandProblem {
     CommandProblem(
       message: "cannot listen on \(address): \(detail)",
@@ -114,6 +120,23 @@ extension CommandProblem {
       self.init(
         message: "the clock is behind: the restored database was last used at \(error.detail)",
         hint: "set the clock, and start the service again", exitCode: EX_UNAVAILABLE)
+    case .addressInvalid:
+      self.init(
+        message: "the address of the database cannot be used: \(error.detail)",
+        hint: "for example postgresql://iampass@db.example.org/iampass", exitCode: EX_USAGE)
+    case .passwordInAddress:
+      self.init(
+        message: "the address of the database has a password, which everyone on this machine could read",
+        hint: "put the password into the file that PGPASSFILE names, and leave it out of --database",
+        exitCode: EX_USAGE)
+    case .databaseNotReached:
+      self.init(
+        message: "\(error.path) cannot be used: \(error.detail)",
+        hint: "look at the PostgreSQL server, its log, and the network on the way to it", exitCode: EX_UNAVAILABLE)
+    case .databaseTooNew:
+      self.init(
+        message: "a newer version has changed the database: \(error.detail)", hint: "update iampass-server",
+        exitCode: EX_CONFIG)
     }
   }
 

@@ -14,7 +14,7 @@ struct ServerRun: Sendable {
   private static let stopTime: UInt32 = 3
 
   let service: SignInService
-  let storage: SQLiteStorage
+  let storage: any OperatorStore
   let tls: TLSFiles
   /// The file of the certificate, for the log.
   let certificate: String
@@ -29,8 +29,10 @@ struct ServerRun: Sendable {
     let serving = Task { try await serve(server) }
     let housekeeping = Task {
       async let certificates: Void = tls.keepFresh(logger: logger)
+      async let others: Void = service.followOtherServers()
       await service.keepHouse()
       await certificates
+      await others
     }
     renewOnSignal(renewing)
     stopOnSignal(stopping, server, [serving.cancel, housekeeping.cancel])

@@ -9,12 +9,11 @@ struct SigningKeyCommand: AsyncParsableCommand {
     subcommands: [ListCommand.self, RotateCommand.self])
 
   struct Options: ParsableArguments {
-    @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-    var data: String
+    @OptionGroup var place: DatabaseOptions
 
     /// Prints the keys that `work` gives, the newest first.
-    func print(_ work: (SQLiteStorage) async throws -> [PublishedKey]) async throws {
-      let keys = try await explaining { try await work(try SQLiteStorage(existing: data)) }
+    func print(_ work: (any OperatorStore) async throws -> [PublishedKey]) async throws {
+      let keys = try await explaining { try await work(try place.existing()) }
       for (place, key) in keys.enumerated() {
         try Output.say("\(key.id)  made=\(key.madeAt.text)  \(place == 0 ? "signs" : "still verifies")")
       }

@@ -4,7 +4,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// `/metrics` and `/healthz` on a listener of their own, without TLS.
+/// `/metrics`, `/healthz` and `/readyz` on a listener of their own, without TLS.
 ///
 /// They do not belong to the service's routes: behind a proxy on the same computer every stranger has a loopback address.
 public struct MetricsServer: Sendable {
@@ -47,7 +47,12 @@ public struct MetricsServer: Sendable {
       case "/healthz":
         _ = try await service.core.health()
         return Self.text(.ok, "ok\n")
-      default: return Self.text(.notFound, "/metrics and /healthz are here\n")
+      case "/readyz":
+        // A proxy sends nobody here from now on; requests at work are answered.
+        guard !service.board.isStopped else { return Self.text(.serviceUnavailable, "the service stops\n") }
+        _ = try await service.core.health()
+        return Self.text(.ok, "ok\n")
+      default: return Self.text(.notFound, "/metrics, /healthz and /readyz are here\n")
       }
     } catch {
       service.core.tell(storageFailure: error)

@@ -32,6 +32,18 @@ public struct SignInService: Sendable {
       programs: programs, logger: logger, certificateEnd: certificateEnd)
   }
 
+  /// The same in a PostgreSQL database, where further servers may run the same service.
+  public init(
+    storage: PostgreSQLStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
+    pushTrust: PushTrust = PushTrust(), proxies: TrustedProxies = .init(),
+    programs: String = SignInService.usualPrograms, logger: Logger,
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
+  ) {
+    self.init(
+      on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, proxies: proxies,
+      programs: programs, logger: logger, certificateEnd: certificateEnd)
+  }
+
   /// The same on any engine's storage.
   init(
     on storage: any ServiceStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,

@@ -1,0 +1,46 @@
+"""A PostgreSQL server of Debian's package for the tests: at a Unix socket only, and not as root."""
+
+import glob
+import os
+import shutil
+import subprocess
+
+from world import PATIENCE
+
+
+class PostgreSQL:
+    """Made in a folder of its own below `folder`, and running."""
+
+    def __init__(self, folder):
+        self.folder = os.path.join(folder, "postgresql")
+        os.makedirs(self.folder)
+        os.chmod(folder, 0o711)
+        self.programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.own = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+        if self.own:
+            shutil.chown(self.folder, "postgres", "postgres")
+        self.data = os.path.join(self.folder, "data")
+        self.do("initdb", "-D", self.data, "-U", "iampass", "--auth=trust", "--no-sync", "--no-locale", "-E", "UTF8")
+        with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as settings:
+            settings.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n")
+        self.start()
+        self.url = f"postgresql:///postgres?user=iampass&host={self.folder}"
+
+    def do(self, program, *words):
+        subprocess.run(
+            [*self.own, os.path.join(self.programs, program), *words], cwd=self.folder, check=True, timeout=PATIENCE,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def start(self):
+        self.do("pg_ctl", "-D", self.data, "-w", "-l", os.path.join(self.folder, "log"), "start")
+
+    def stop(self, how="fast"):
+        """`immediate`: as after a crash."""
+        self.do("pg_ctl", "-D", self.data, "-m", how, "-w", "stop")
+
+    def sql(self, text):
+        """The answer's lines, as the administrator of the database asks."""
+        asked = subprocess.run(
+            ["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", self.url, "-c", text], check=True,
+            timeout=PATIENCE, capture_output=True, text=True)
+        return asked.stdout.splitlines()

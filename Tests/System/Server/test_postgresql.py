@@ -1,0 +1,217 @@
+"""Two servers on one PostgreSQL database: whatever began at one goes on at the other."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+import unittest
+
+import signed_requests
+from postgresql import PostgreSQL
+from server import CONFIG, UNAVAILABLE, USAGE, ServerWorld, until
+from world import PATIENCE, make_certificate, program
+
+
+class TwoServers(ServerWorld):
+    """`at(number)` makes one of the servers the one that is asked."""
+
+    def serve_twice(self):
+        self.key, self.certificate = make_certificate(self.folder)
+        self.postgresql = PostgreSQL(self.folder)
+        made = self.command("application", "create", "office", "--json", "--match-code", "off")
+        assert made.returncode == 0, made.stderr
+        self.application = json.loads(made.stdout)
+        self.servers = [self.served(), self.served()]
+        self.at(0)
+        self.enroll_alice()
+
+    def served(self):
+        """A server, its address, and the address of its numbers."""
+        server = self.start(
+            program("iampass-server"), "serve", "--database", self.postgresql.url, "--listen", "127.0.0.1:0",
+            "--tls-cert", self.certificate, "--tls-key", self.key, "--metrics-listen", "127.0.0.1:0")
+        address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
+        return server, address, re.search(r"http://[0-9.:]+", server.wait_for("metrics on")).group(0)
+
+    def at(self, number):
+        self.server, self.address, self.metrics = self.servers[number]
+
+    def command(self, *words, url=None, **options):
+        return subprocess.run(
+            [program("iampass-server"), *words, "--database", url or self.postgresql.url], capture_output=True,
+            text=True, timeout=PATIENCE, **options)
+
+    def close(self):
+        try:
+            self.postgresql.stop("immediate")
+        except subprocess.CalledProcessError:
+            pass  # A test has stopped it.
+        super().close()
+
+    def elsewhere(self, session):
+        """The session as its client asks for it at the server that is asked now."""
+        path = re.sub(r"^https://[^/]+", "", session["status_url"])
+        return {**session, "status_url": self.address + path}
+
+
+def setUpModule():
+    global world
+    world = TwoServers()
+    unittest.addModuleCleanup(world.close)
+    world.serve_twice()
+
+
+class Together(unittest.TestCase):
+    def setUp(self):
+        world.at(0)
+
+    def test_a_sign_in_that_began_at_one_is_answered_at_the_other(self):
+        # The phone has its page open at the first server.
+        phone = world.phone("approve", "--once")
+        try:
+            world.at(1)
+            session = world.started("web-1")
+            world.becomes(session, "active")
+            world.at(0)
+            self.assertEqual(world.status(world.elsewhere(session)), "active")
+        finally:
+            phone.stop()
+
+    def test_who_waits_at_one_is_woken_by_a_change_at_the_other(self):
+        self.assertLess(self.seconds_until_woken("web-2"), 20)
+
+    def test_who_waits_is_woken_if_the_message_of_it_is_lost(self):
+        world.postgresql.sql("ALTER TABLE session DISABLE TRIGGER told_changed")
+        try:
+            self.assertLess(self.seconds_until_woken("web-7"), 20)
+        finally:
+            world.postgresql.sql("ALTER TABLE session ENABLE TRIGGER told_changed")
+
+    def seconds_until_woken(self, host):
+        """A request that would be held for 25 seconds, while the session ends at the other server."""
+        session = world.started(host)
+        waited = {}
+
+        def wait():
+            begun = time.monotonic()
+            waited["status"] = world.status(session, headers={"Prefer": "wait=25"})
+            waited["seconds"] = time.monotonic() - begun
+
+        # The first look tells "pending"; the second is held until that changes.
+        self.assertEqual(world.status(session), "pending")
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        until(lambda: self.held(0) >= 1, "a held request")
+        keys = (session["session_token"], session["session_secret"])
+        path = session["logout_url"].removeprefix(world.address)
+        world.at(1)
+        code, _, reply = world.ask("POST", path, by=keys)
+        self.assertEqual(code, 200, reply)
+        waiter.join(PATIENCE)
+        self.assertEqual(waited["status"], "closed")
+        return waited["seconds"]
+
+    def held(self, number):
+        text = world.get("/metrics", address=world.servers[number][2])[2]
+        found = re.search(r"(?m)^iampass_requests_held (\d+)$", text)
+        return int(found.group(1)) if found else 0
+
+    def test_a_nonce_that_was_spent_at_one_is_refused_at_the_other(self):
+        first, second = world.servers[0][1], world.servers[1][1]
+        path = f"/management/has_registered_mobile_device/{world.application['application_id']}/alice"
+        headers = signed_requests.headers(
+            world.application["application_id"], world.application["application_secret"], first + path)
+        self.assertEqual(world.get(path, headers=headers, address=first)[0], 200)
+        # The signature is for the first address, as if both servers were behind one name.
+        again = {**headers, "Host": first.removeprefix("https://")}
+        code, _, text = world.get(path, headers=again, address=second)
+        self.assertEqual(code, 401, text)
+        self.assertIn("NONCE_REPLAYED", text)
+
+    def test_of_many_logouts_at_once_one_ends_the_session(self):
+        session = world.approved("web-3")
+        keys = (session["session_token"], session["session_secret"])
+        path = session["logout_url"].removeprefix(world.address)
+
+        def leave(number):
+            address = world.servers[number % 2][1]
+            signing = signed_requests.headers(*keys, address + path)
+            code, _, text = world.get(path, "POST", b"{}", signing, address=address)
+            self.assertEqual(code, 200, text)
+
+        threads = [threading.Thread(target=leave, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        ended = world.postgresql.sql("SELECT count(*) FROM audit WHERE event = 'ended' AND host = 'web-3'")
+        self.assertEqual(ended, ["1"])
+
+    def test_a_server_that_is_killed_costs_nobody_a_session(self):
+        session = world.approved("web-4")
+        third = world.served()
+        third[0].process.kill()
+        third[0].process.wait(PATIENCE)
+        for number in (0, 1):
+            world.at(number)
+            self.assertEqual(world.status(world.elsewhere(session)), "active")
+
+
+class Gone(unittest.TestCase):
+    def setUp(self):
+        world.at(0)
+
+    def test_while_the_database_is_gone_nothing_is_said_and_then_all_goes_on(self):
+        session = world.approved("web-5")
+        world.postgresql.stop("immediate")
+        try:
+            code, _, reply = world.ask_status(session)
+            self.assertEqual((code, reply["reason"]), (503, "STORAGE_UNAVAILABLE"))
+            self.assertEqual(world.get("/readyz", address=world.metrics)[0], 503)
+        finally:
+            world.postgresql.start()
+        for number in (0, 1):
+            world.at(number)
+            until(lambda: world.get("/readyz", address=world.metrics)[0] == 200, "a server that is ready")
+            self.assertEqual(world.status(world.elsewhere(session)), "active")
+        world.at(0)
+        world.approved("web-6")
+        world.server.wait_for("the storage works again")
+
+
+class Addresses(unittest.TestCase):
+    def test_what_cannot_be_used_is_said_and_no_password_is_shown(self):
+        for url, code, message in (
+            ("postgresql://u:geheim@127.0.0.1/x", USAGE, "has a password"),
+            ("iampass.sqlite", USAGE, "does not begin with postgresql://"),
+            ("postgresql:///x?host=/nonexistent", UNAVAILABLE, "cannot be used"),
+        ):
+            said = world.command("audit", url=url)
+            self.assertEqual(said.returncode, code, said.stderr)
+            self.assertIn(message, said.stderr)
+            self.assertNotIn("geheim", said.stdout + said.stderr)
+
+    def test_a_newer_database_is_left_alone(self):
+        world.postgresql.sql("INSERT INTO schema_migration (name, least) VALUES ('later', 99)")
+        try:
+            said = world.command("audit")
+            self.assertEqual(said.returncode, CONFIG, said.stderr)
+            self.assertIn("update iampass-server", said.stderr)
+        finally:
+            world.postgresql.sql("DELETE FROM schema_migration WHERE name = 'later'")
+
+    def test_the_audit_is_printed(self):
+        said = world.command("audit")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("application made", said.stdout)
+
+    def test_one_of_both_places_is_needed(self):
+        said = world.command("audit", "--data", os.path.join(world.folder, "data"))
+        self.assertEqual(said.returncode, USAGE, said.stderr)
+        self.assertIn("give one of --data and --database", said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
