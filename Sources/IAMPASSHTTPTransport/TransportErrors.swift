@@ -12,6 +12,8 @@ extension TransportError {
     switch error {
     case let error as HTTPClientError: self.init(Self.code(of: error), detail: detail)
     case let error as NIOConnectionError: self.init(Self.code(of: error), detail: detail)
+    // connect(2) alone fails so: nothing was sent.
+    case let error as IOError where error.errnoCode == ECONNREFUSED: self.init(.connectionRefused, detail: detail)
     case let error as NIOSSLError: self.init(Self.code(of: error), detail: detail)
     case is NIOSSLExtraError: self.init(.certificateForAnotherHost, detail: detail)
     case is ResponseAccumulator.ResponseTooBigError: self.init(.replyTooLarge, detail: detail)
