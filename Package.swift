@@ -253,6 +253,10 @@ let package = Package(
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
+      name: "IAMPASSPhoneTests", dependencies: ["IAMPASSPhone", "DeviceProtocol", "WorkerLink"],
+      path: "Tests/Unit/IAMPASSPhoneTests",
+      swiftSettings: strict),
+    .testTarget(
       name: "HostStateTests", dependencies: ["PresenceLink", "HostState", "DeviceProtocol"],
       path: "Tests/Unit/HostStateTests",
       swiftSettings: strict),
