@@ -14,7 +14,10 @@ struct Signals {
   init(_ numbers: [Int32]) throws(CommandProblem) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw .noSignals(errno) }
-    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    for end in ends {
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
     let (reader, writer) = (ends[0], ends[1])
     let (arrivals, sender) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.arrivals = arrivals
