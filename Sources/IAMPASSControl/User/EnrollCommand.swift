@@ -88,6 +88,8 @@ struct LostDeviceCommand: ParsableCommand {
       let user = try host.enrolled(registration.user)
       // A phone is not cut off before the picture's file is known to be one that can be written.
       let picture = try registration.openPicture()
+      // Before the service is asked: a broken one, or none, must not keep a lost phone trusted here.
+      let kept = forgetPins(of: user, host)
       let hadPhone = try hadPhone(user, host)
       let tellsKeys = try registration.waits && host.tellsKeys(of: user)
       let own = try host.ownSessions()
@@ -100,7 +102,6 @@ struct LostDeviceCommand: ParsableCommand {
         Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : "\(user.name)'s phone is cut off")
       }
       tell(lost.endedSessions, of: user, isWithinOne: !own.isEmpty)
-      let kept = forgetPins(of: user, host)
       let offer = try RegistrationOffer(lost.link, isPinned: tellsKeys)
       registration.show(offer.text, for: user.name, cutOff: hadPhone, endedSessions: lost.endedSessions)
       try registration.draw(offer.text, into: picture)

@@ -142,6 +142,13 @@ class LostDevice(PhoneCase):
         self.assertEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
         self.assertEqual(self.pinned(), [])
 
+    def test_the_lost_phone_is_forgotten_without_the_service(self):
+        self.enrolled()
+        self.world.configure(server="https://127.0.0.1:9", ca_file=self.world.certificate)
+        self.addCleanup(self.world.configure, server=self.world.address, ca_file=self.world.certificate)
+        self.assertNotEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
+        self.assertEqual(self.pinned(), [])
+
     def test_the_lost_phone_is_forgotten_for_each_user_who_has_its_token(self):
         phone = self.enrolled()
         self.share_token_with("daemon")
