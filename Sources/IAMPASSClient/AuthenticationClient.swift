@@ -5,12 +5,16 @@ import WorkerLink
 /// The service's `authentication/*` routes, for one credential.
 public final class AuthenticationClient {
   /// So many codes are drawn at most until one is free: a user has few requests at once, and there are a hundred codes.
-  private static let greatestCodeCount = 10
+  /// Each refused code brings a broken service nearer to the one that it wants, which another terminal shows.
+  private static let greatestCodeCount = 3
 
   private let channel: SignedChannel
   private let signer: RequestSigner
   private let applicationID: String
   private let bootID: String?
+  /// The code of the sign-in that is to start, and how many were drawn for it.
+  private var code: Secret?
+  private var codeCount = 0
 
   /// - Parameters:
   ///   - bootID: see ``StartRequest/bootID``; nil leaves earlier sessions alone.
@@ -39,14 +43,32 @@ public final class AuthenticationClient {
     case .service: return try start(token: token, question, nil, durationSeconds: durationSeconds, deadline: deadline)
     case .phone(let demand, let context):
       let origin = channel.seal.settings.server.origin
-      for _ in 0..<Self.greatestCodeCount {
-        let asked = try AskedApproval(demand, context: context, origin: origin)
+      while let code = try nextCode() {
+        let asked = try AskedApproval(demand, code: code, context: context, origin: origin)
         let answer = try start(token: token, question, asked, durationSeconds: durationSeconds, deadline: deadline)
+        switch answer {
         // Another open request of the user has this code.
-        guard case .notStarted(ReasonWord.codeInUse) = answer else { return answer }
+        case .notStarted(ReasonWord.codeInUse): self.code = nil
+        // The same code is asked for again: otherwise the service could have it drawn until the code suits it.
+        case .notStarted: return answer
+        case .pending, .notVerifiable:
+          self.code = nil
+          codeCount = 0
+          return answer
+        }
       }
       return .notStarted(reason: ReasonWord.codeInUse)
     }
+  }
+
+  /// The code that the sign-in has, or another one; nil if so many were refused that no further one is drawn.
+  private func nextCode() throws(ServiceError) -> Secret? {
+    if let code { return code }
+    guard codeCount < Self.greatestCodeCount else { return nil }
+    guard let drawn = AskedApproval.drawCode() else { throw .noRandomness }
+    codeCount += 1
+    code = drawn
+    return drawn
   }
 
   private func start(

@@ -14,11 +14,12 @@ struct AskedApproval: Sendable {
   /// The service's, as the phone spells it.
   let origin: String
 
-  /// A new challenge and a new code.
+  /// With a new challenge.
   ///
+  /// - Parameter code: from ``drawCode()``; nil: a new one.
   /// - Throws: ``ServiceError/noRandomness``.
-  init(_ demand: ApprovalDemand, context: SignInContext, origin: String) throws(ServiceError) {
-    guard let challenge = ApprovalChallenge.draw(), let code = Self.drawCode() else { throw .noRandomness }
+  init(_ demand: ApprovalDemand, code: Secret? = nil, context: SignInContext, origin: String) throws(ServiceError) {
+    guard let challenge = ApprovalChallenge.draw(), let code = code ?? Self.drawCode() else { throw .noRandomness }
     self.demand = demand
     self.challenge = challenge
     self.code = code
@@ -27,7 +28,7 @@ struct AskedApproval: Sendable {
   }
 
   /// 00 to 99, each as likely as the others; nil if the kernel gives no random bytes.
-  private static func drawCode() -> Secret? {
+  static func drawCode() -> Secret? {
     // A byte is out of the fair range less than once in four times.
     for _ in 0..<64 {
       guard let byte = Digest.randomBytes(1)?.first else { return nil }

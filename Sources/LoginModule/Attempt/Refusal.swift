@@ -114,17 +114,20 @@ extension Refusal {
     case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged,
       .abandoned, .notVerifiable:
       true
+    case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
-      .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .misconfigured, .terminalGone, .promptNotAnswered:
       false
     }
   }
 
-  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
+  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung. Refused codes
+  /// count, too: a broken service must not have further ones drawn for nothing.
   var mayHaveRung: Bool {
     switch self {
-    case .noPhone, .phoneNotTrusted, .notStarted: false
+    case .noPhone, .phoneNotTrusted: false
+    case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
       .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,

@@ -22,6 +22,8 @@ private final class ServiceWithPhone: HTTPTransport {
     case asksAboutAnother
     /// So often every code is in use.
     case hasTheCode(times: Int)
+    /// So often another request is open.
+    case isBusy(times: Int)
   }
 
   let key: DeviceKey
@@ -53,6 +55,9 @@ private final class ServiceWithPhone: HTTPTransport {
       if case .hasTheCode(let times) = manner, starts.count <= times {
         return reply(200, StartReply.notStarted(reason: "CODE_IN_USE").encoded())
       }
+      if case .isBusy(let times) = manner, starts.count <= times {
+        return reply(200, StartReply.notStarted(reason: "REQUEST_PENDING").encoded())
+      }
       return reply(202, started(start))
     }
   }
@@ -65,7 +70,7 @@ private final class ServiceWithPhone: HTTPTransport {
     switch manner {
     case .knowsNoChallenges: (code, challenge) = ("11", nil)
     case .drawsAnotherCode: code = code == "12" ? "13" : "12"
-    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode: break
+    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode, .isBusy: break
     }
     var name: String? = "session-1"
     if case .namesNoSession = manner { name = nil }
@@ -183,11 +188,18 @@ private final class ServiceWithPhone: HTTPTransport {
     #expect(Set(service.starts.map { $0.challenge?.text }).count == 3)
   }
 
+  @Test func keepsItsCodeWhileAnotherRequestIsOpen() throws {
+    let service = try ServiceWithPhone(.isBusy(times: 3))
+    #expect(try refusal(service) == nil)
+    #expect(service.starts.count == 4)
+    #expect(Set(service.starts.map(\.matchCode)).count == 1)
+  }
+
   @Test func givesUpIfEveryCodeIsInUse() throws {
     let service = try ServiceWithPhone(.hasTheCode(times: 1_000))
     #expect(try refusal(service) == .notStarted(reason: "CODE_IN_USE"))
-    #expect(service.starts.count == 10)
-    #expect(limit.count == 0)
+    #expect(service.starts.count == 3)
+    #expect(limit.count == 1)
   }
 
   @Test func aUserWithoutATrustedPhoneIsNotRung() throws {
