@@ -125,14 +125,15 @@ class MaliciousService(Verified):
         kept = []
 
         def first(start):
-            kept.append(self.phone.approval(self.honest(start)))
+            if not kept:
+                kept.append(self.phone.approval(self.honest(start)))
             return kept[0]
 
+        # The same service, since another one would be refused for its address.
         self.serve_approval(first)
         self.play(SUCCESS)
         world.forget_attempts()
-        self.serve_approval(lambda start: kept[0])
-        self.play(AUTHINFO_UNAVAIL, told="that is not proven")
+        self.play(AUTHINFO_UNAVAIL, told="signed another request")
         elsewhere = lambda start: {**start, "context": {**start["context"], "host": "desk-8"}}
         self.assert_refused(lambda start: self.phone.approval(self.honest(elsewhere(start))), "showed another request")
 
