@@ -98,7 +98,8 @@ struct SessionReplies: Sendable {
 
   private func token(for told: ToldSession, _ call: Call) async throws -> String? {
     guard told.session.showsToken, let user = told.userID,
-      let claims = ApprovalToken(told.session, user: user, issuer: call.address.url.origin)
+      let claims = ApprovalToken(
+        told.session, user: user, issuer: call.address.url.origin, clock: core.storage.clock)
     else { return nil }
     return try await core.storage.signingKeys(at: core.clock()).first?.sign(claims)
   }

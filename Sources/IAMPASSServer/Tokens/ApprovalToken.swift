@@ -38,8 +38,12 @@ struct ApprovalToken: JWTPayload, Equatable {
 
 extension ApprovalToken {
   /// Nil unless the session was approved and its computer asked for a token.
-  init?(_ session: Session, user: String, issuer: String) {
-    guard let asked = session.idTokenNonce, let approvedAt = session.lifecycle.approvedAt else { return nil }
+  ///
+  /// - Parameter clock: for the times, since service time can be far from Unix time.
+  init?(_ session: Session, user: String, issuer: String, clock: StorageClock) {
+    guard let asked = session.idTokenNonce,
+      let approvedAt = session.lifecycle.approvedAt.map(clock.unixTime(of:))
+    else { return nil }
     iss = issuer
     sub = user
     aud = session.application

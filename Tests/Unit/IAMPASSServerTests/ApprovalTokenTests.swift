@@ -52,6 +52,18 @@ import Testing
     #expect(header["alg"] == .string("ES256"))
   }
 
+  @Test func itsTimesAreUnixTimesWhateverServiceTimeIs() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    // As after a machine was paused.
+    fixture.clock.step(seconds: 7_200)
+    let session = try await fixture.started("alice", context: context, query: "?id_token=1")
+    try await phone.approveOnly()
+    let token = try #require(try await token(of: session, fixture))
+    let claims = try await claims(token, by: try await published(fixture))
+    #expect(claims.iat == fixture.clock.now.seconds)
+  }
+
   @Test func noTokenUnlessItIsAskedFor() async throws {
     let (fixture, session) = try await approved(query: "")
     #expect(try await token(of: session, fixture) == nil)
