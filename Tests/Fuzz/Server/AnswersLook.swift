@@ -32,6 +32,7 @@ private func isBurnt(_ reply: ServiceReply) -> Bool { reply.reason == .wrongCode
 /// A phone's word, and what it must say to be taken.
 private struct PhoneWord {
   let request: ServiceRequest
+  /// What the service takes the route for: without a query, decoded.
   private let route: String
   private let statement: ReferenceJSON?
   private let isSigned: Bool
@@ -40,11 +41,12 @@ private struct PhoneWord {
   init?(_ route: String, _ pieces: Pieces) {
     let text = World.shared.filledIn(pieces.rest)
     statement = ReferenceJSON(text)
-    self.route = route
+    let target = "/device/v1/" + route
+    self.route = RequestTarget(target[...])?.path.last ?? route
     isSigned = !pieces.words.contains("unsigned") && !pieces.words.contains("stranger")
     isAsserted = pieces.words.contains("asserted")
     guard let body = PhoneWord.body(text, pieces.words) else { return nil }
-    request = ServiceRequest(method: "POST", target: "/device/v1/" + route, authority: World.authority, body: body)
+    request = ServiceRequest(method: "POST", target: target, authority: World.authority, body: body)
   }
 
   private static func body(_ text: [UInt8], _ words: [String]) -> [UInt8]? {
@@ -100,7 +102,7 @@ private struct PhoneWord {
   private func checkAsk() {
     let purposes = [
       "requests": ["requests"], "presence": ["leave", "return"], "status": ["status"], "credential": ["credential"],
-      "end": ["end"], "unregister": ["unregister"], "push": ["push"], "events": ["events"],
+      "end": ["end"], "unregister": ["unregister"], "push": ["push"], "events": ["events"], "look": ["look"],
     ]
     must(purposes[route]?.contains { says("purpose", $0) } == true, "a word for another purpose, at \(route)")
     guard case .number(let stamp)? = statement?["timestamp"], let seconds = Int64(stamp) else {
