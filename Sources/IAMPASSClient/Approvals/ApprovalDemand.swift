@@ -36,6 +36,13 @@ public struct ApprovalDemand: Sendable {
     Self.verifiable.filter { method in phones.contains { $0.method == method } }
   }
 
+  /// Whether these phones would be enough for this approval too: by the same id, keys and method.
+  public func takes(_ approval: VerifiedApproval) -> Bool {
+    guard let (phone, method) = phone(approval.phone.id) else { return false }
+    return phone.key == approval.phone.key && phone.credential == approval.phone.credential
+      && method == approval.method
+  }
+
   /// The trusted phone of this id, with the method that it must have used.
   func phone(_ id: String) -> (phone: PinnedPhone, method: AuthenticationMethod)? {
     phones.first { $0.phone.id.utf8.elementsEqual(id.utf8) }

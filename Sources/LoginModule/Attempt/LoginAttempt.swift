@@ -183,8 +183,10 @@ extension LoginAttempt {
     do {
       try announce(pending)
       try getReadyToVerify(pending)
-      return try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)
+      let active = try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)
         .approval(of: pending)
+      try requireStillTrusted(active)
+      return active
     } catch {
       cancel(pending.remote)
       throw error
@@ -194,6 +196,17 @@ extension LoginAttempt {
   /// The phone is being asked meanwhile: what this takes costs the user nothing.
   private func getReadyToVerify(_ pending: PendingSession) throws(Refusal) {
     do { try pending.prepareToVerify() } catch { throw .unavailable(.approvalNotVerified(.unverifiable(error))) }
+  }
+
+  /// An administrator can have taken the phone off the list while the phone was asked.
+  private func requireStillTrusted(_ active: ActiveSession) throws(Refusal) {
+    guard let trust else { return }
+    guard let approval = active.approval else { throw .notDecided }
+    let isTrusted: Bool
+    do { isTrusted = try trust.stillTakes(approval, of: request.user, asked: policy.methods) } catch {
+      throw Refusal(error)
+    }
+    guard isTrusted else { throw .phoneForgotten }
   }
 
   private func announce(_ pending: PendingSession) throws(Refusal) {

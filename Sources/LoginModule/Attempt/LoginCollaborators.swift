@@ -15,6 +15,21 @@ public protocol TokenLookup {
 public protocol ApprovalTrust {
   /// What an approval of the user must prove.
   func demand(of user: UnixUsername, asked: [AuthenticationMethod]) throws(PhoneTrustError) -> ApprovalDemand
+  /// Whether this computer still trusts the phone as it did when the phone was asked.
+  func stillTakes(
+    _ approval: VerifiedApproval, of user: UnixUsername, asked: [AuthenticationMethod]
+  ) throws(PhoneTrustError) -> Bool
+}
+
+extension ApprovalTrust {
+  public func stillTakes(
+    _ approval: VerifiedApproval, of user: UnixUsername, asked: [AuthenticationMethod]
+  ) throws(PhoneTrustError) -> Bool {
+    do { return try demand(of: user, asked: asked).takes(approval) } catch {
+      if case .gap = error { return false }
+      throw error
+    }
+  }
 }
 
 /// ③ ④ The service, as one sign-in needs it.

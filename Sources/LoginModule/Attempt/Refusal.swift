@@ -25,6 +25,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case noPhone
   /// This computer trusts no phone that could sign this user in.
   case phoneNotTrusted(TrustGap)
+  /// This computer trusted the phone when the phone was asked, and does not any more.
+  case phoneForgotten
   /// The service knows no verified approvals.
   case notVerifiable
   /// The service did not start the request, with its reason as received.
@@ -112,7 +114,7 @@ extension Refusal {
   var followsARequest: Bool {
     switch self {
     case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged,
-      .abandoned, .notVerifiable:
+      .abandoned, .notVerifiable, .phoneForgotten:
       true
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
@@ -130,7 +132,8 @@ extension Refusal {
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
+      .noToken, .phoneForgotten, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
+      .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
       .promptNotAnswered, .userChanged, .abandoned:
       true

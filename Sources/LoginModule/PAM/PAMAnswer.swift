@@ -18,8 +18,10 @@ struct PAMAnswer {
     case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
-    case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead,
-      .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .recordNotKept:
+    case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .phoneForgotten, .notVerifiable, .notStarted,
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
+      .brokerLost,
+      .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
@@ -48,7 +50,8 @@ struct PAMAnswer {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .noPhone, .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
+      .noToken, .noPhone, .phoneNotTrusted, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead,
+      .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
       .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged:
       code(for: refusal)

@@ -13,7 +13,8 @@ extension Refusal {
     case .misconfigured, .limiterBroken, .recordNotKept, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
-      .phoneNotTrusted, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted, .terminalGone,
+      .phoneNotTrusted, .phoneForgotten, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted,
+      .terminalGone,
       .promptNotAnswered,
       .abandoned, .brokerLost,
       .userChanged:
@@ -38,6 +39,7 @@ extension Refusal {
     case .phoneNotTrusted(.noMethod(let asked)):
       "no trusted phone of the user has the method \(asked.map(\.rawValue).joined(separator: " or "))"
         + " (approvals = verified)"
+    case .phoneForgotten: "this computer trusts the phone no more (approvals = verified)"
     case .notVerifiable: "the service knows no verified approvals (approvals = verified)"
     case .notStarted(let reason): "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100)
     case .commandNotRead: "the command line cannot be read (send_command = yes)"

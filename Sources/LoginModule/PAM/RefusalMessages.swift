@@ -37,6 +37,8 @@ extension Refusal {
       "IAMPASS: not asked: this computer trusts no phone of yours yet; ask your administrator"
     case .phoneNotTrusted(.noMethod):
       "IAMPASS: not asked: your phone has no screen lock registered that this computer trusts; ask your administrator"
+    case .phoneForgotten:
+      "IAMPASS: not approved: this computer stopped trusting your phone while it was asked; ask your administrator"
     case .notVerifiable:
       "IAMPASS: the server knows no approvals that this computer can verify; ask your administrator"
     case .notStarted(let reason):
@@ -63,9 +65,9 @@ extension Refusal {
       .abandoned:
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
-      .phoneNotTrusted, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable,
-      .recordNotKept, .misconfigured:
+      .phoneNotTrusted, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
+      .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .recordNotKept,
+      .misconfigured:
       true
     }
   }

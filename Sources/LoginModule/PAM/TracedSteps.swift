@@ -59,6 +59,18 @@ struct TracedTrust: ApprovalTrust {
     trace.note(2, "an approval is verified by \(demand.methods.map(\.rawValue).joined(separator: " or "))")
     return demand
   }
+
+  func stillTakes(
+    _ approval: VerifiedApproval, of user: UnixUsername, asked: [AuthenticationMethod]
+  ) throws(PhoneTrustError) -> Bool {
+    let isTrusted = try trace.failing(5) { () throws(PhoneTrustError) in
+      try base.stillTakes(approval, of: user, asked: asked)
+    } because: {
+      "the phone cannot be looked up again: \(Refusal($0).explanation)"
+    }
+    trace.note(5, isTrusted ? "the phone is still trusted" : "the phone is trusted no more")
+    return isTrusted
+  }
 }
 
 /// The limit on requests, which stands before ③.

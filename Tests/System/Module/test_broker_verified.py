@@ -5,7 +5,7 @@ import unittest
 import unittest.mock
 
 from broker_case import WithBroker
-from hostile_case import START, hostile_world
+from hostile_case import ENROLLED, START, hostile_world
 from signing_phone import Key, SigningPhone
 from test_verified import Verified
 from world import AUTHINFO_UNAVAIL, SUCCESS
@@ -70,6 +70,25 @@ class BrokenIntoService(ThroughTheBroker):
     def test_a_service_that_repeats_nothing_is_refused(self):
         honest = lambda start: self.phone.approval(self.honest(start))
         self.assert_refused(honest, "no approvals that this computer can verify", challenge=None)
+
+    def test_a_phone_that_is_forgotten_while_it_is_asked_is_refused(self):
+        # The service's threads have no world of their own.
+        here = self.world
+
+        def forget_and_approve(start):
+            here.write("phones", "", 0o644)
+            return self.phone.approval(self.honest(start))
+
+        def attempt(act):
+            self.world.write("phones", self.phone.line(ENROLLED), 0o644)
+            service = self.serve_approval(forget_and_approve, LISTED)
+            result = act()
+            self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL], result)
+            self.assertIn("stopped trusting your phone", " ".join(result["texts"]))
+            self.assertEqual(len(self.asked(service, "/l")), 1, "the session goes on at the service")
+
+        attempt(lambda: self.lock(""))
+        attempt(lambda: self.world.play("polkit-1", own=False, answers=[""]))
 
     def test_a_phone_that_was_taken_off_the_list_is_not_rung(self):
         self.world.write("phones", "", 0o644)

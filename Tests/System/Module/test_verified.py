@@ -197,6 +197,32 @@ class MaliciousService(Verified):
                 self.play(AUTHINFO_UNAVAIL, told="no approvals that this computer can verify")
                 self.assertEqual(len(self.asked(service, "/l")), 1)
 
+    def test_a_phone_that_is_forgotten_while_it_is_asked_signs_nobody_in(self):
+        """Taken off the list, or replaced by another phone of the user."""
+        for name, later in {"forgotten": "", "another": SigningPhone("phone-2").line(ENROLLED)}.items():
+            with self.subTest(name=name):
+                world.write("phones", self.phone.line(ENROLLED), 0o644)
+
+                def change_and_approve(start):
+                    world.write("phones", later, 0o644)
+                    return self.phone.approval(self.honest(start))
+
+                service = self.serve_approval(change_and_approve)
+                result = self.play(AUTHINFO_UNAVAIL, told="stopped trusting your phone")
+                self.assertIn("trusts the phone no more", result["log"][-1])
+                self.assertEqual(len(self.asked(service, START)), 1)
+                self.assertEqual(len(self.asked(service, "/l")), 1, "the session goes on at the service")
+                world.forget_attempts()
+
+    def test_a_list_of_phones_that_breaks_while_the_phone_is_asked_refuses(self):
+        def break_and_approve(start):
+            world.write("phones", f"{ENROLLED}:x\n", 0o644)
+            return self.phone.approval(self.honest(start))
+
+        service = self.serve_approval(break_and_approve)
+        self.play(SERVICE_ERR, told="not configured")
+        self.assertEqual(len(self.asked(service, "/l")), 1, "the session goes on at the service")
+
     def with_next_code(self, stream, request):
         self.start = json.loads(request.body)
         code = f"{(int(self.start['match_code']) + 1) % 100:02}"

@@ -175,6 +175,17 @@ struct ScriptedTrust: ApprovalTrust {
   }
 }
 
+/// A list of phones that an administrator changes while a phone is asked.
+final class ChangingTrust: ApprovalTrust {
+  var current: ScriptedTrust
+
+  init(_ current: ScriptedTrust) { self.current = current }
+
+  func demand(
+    of user: UnixUsername, asked: [AuthenticationMethod]
+  ) throws(PhoneTrustError) -> ApprovalDemand { try current.demand(of: user, asked: asked) }
+}
+
 final class ScriptedLimit: RequestLimit {
   var refusal: AttemptRefusal?
   private(set) var count = 0

@@ -31,6 +31,8 @@ private final class ServiceWithPhone: HTTPTransport {
   private(set) var starts: [StartRequest] = []
   private(set) var queries: [String] = []
   private(set) var hasEnded = false
+  /// Done before a status is told.
+  var whileThePhoneIsAsked: () -> Void = {}
 
   init(_ manner: Manner) throws {
     self.manner = manner
@@ -44,7 +46,9 @@ private final class ServiceWithPhone: HTTPTransport {
 
   func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
     switch request.url {
-    case "https://iam.example/s/1": return reply(200, status())
+    case "https://iam.example/s/1":
+      whileThePhoneIsAsked()
+      return reply(200, status())
     case "https://iam.example/l/1":
       hasEnded = true
       return reply(200, AcknowledgementReply(done: true, session: nil).encoded())
@@ -109,8 +113,8 @@ private final class ServiceWithPhone: HTTPTransport {
   private let limit = ScriptedLimit()
 
   private func outcome(
-    _ service: ServiceWithPhone, trust: ScriptedTrust? = nil, ssh: Bool = false, terminal: ScriptedTerminal? = nil,
-    sendsContext: Bool = true
+    _ service: ServiceWithPhone, trust: (any ApprovalTrust)? = nil, ssh: Bool = false,
+    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true
   ) throws -> LoginOutcome {
     var request = LoginRequest(
       user: try #require(UnixUsername(validating: "alice")), service: ssh ? "sshd" : "sudo", tty: "/dev/pts/1",
@@ -133,12 +137,19 @@ private final class ServiceWithPhone: HTTPTransport {
   }
 
   private func refusal(
-    _ service: ServiceWithPhone, trust: ScriptedTrust? = nil, ssh: Bool = false, terminal: ScriptedTerminal? = nil,
-    sendsContext: Bool = true
+    _ service: ServiceWithPhone, trust: (any ApprovalTrust)? = nil, ssh: Bool = false,
+    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true
   ) throws -> Refusal? {
     let outcome = try outcome(service, trust: trust, ssh: ssh, terminal: terminal, sendsContext: sendsContext)
     if case .refused(let refusal) = outcome { return refusal }
     return nil
+  }
+
+  /// The same for a list of phones that becomes `later` while the phone is asked.
+  private func refusal(_ service: ServiceWithPhone, changing later: ScriptedTrust) throws -> Refusal? {
+    let trust = ChangingTrust(ScriptedTrust(phones: [try service.pin()]))
+    service.whileThePhoneIsAsked = { trust.current = later }
+    return try refusal(service, trust: trust)
   }
 
   @Test func approvesWhatATrustedPhoneSigned() throws {
@@ -229,6 +240,40 @@ private final class ServiceWithPhone: HTTPTransport {
     let service = try ServiceWithPhone(.good)
     #expect(try refusal(service, sendsContext: false) == .misconfigured(.verifiedWithoutContext))
     #expect(service.starts.isEmpty)
+  }
+
+  @Test func aPhoneThatIsForgottenWhileItIsAskedSignsNobodyIn() throws {
+    let service = try ServiceWithPhone(.good)
+    let pin = try service.pin()
+    let other = try ServiceWithPhone(.good).pin()
+    let otherKey = try #require(
+      PinnedPhone(id: pin.id, key: other.key, credential: nil, since: pin.since, name: pin.name))
+    let credential = try #require(PinnedPhone.Credential(id: "AAAA", key: other.key))
+    let withLock = try #require(
+      PinnedPhone(id: pin.id, key: pin.key, credential: credential, since: pin.since, name: pin.name))
+    for later in [[], [other], [otherKey], [withLock]] {
+      #expect(try refusal(service, changing: ScriptedTrust(phones: later)) == .phoneForgotten)
+      #expect(service.hasEnded)
+    }
+  }
+
+  @Test func aFileOfPhonesThatBreaksWhileThePhoneIsAskedRefuses() throws {
+    let service = try ServiceWithPhone(.good)
+    let broken = ScriptedTrust(error: .file(.badLine(3), path: "/etc/iampass/phones"))
+    #expect(
+      try refusal(service, changing: broken) == .misconfigured(.phones(.badLine(3), path: "/etc/iampass/phones")))
+    #expect(service.hasEnded)
+  }
+
+  @Test func anotherNameOrAnotherPhoneBesideItDoesNotMatter() throws {
+    let service = try ServiceWithPhone(.good)
+    let pin = try service.pin()
+    let renamed = try #require(
+      PinnedPhone(id: pin.id, key: pin.key, credential: nil, since: pin.since + 1, name: "Alice's other name"))
+    let beside = try #require(
+      PinnedPhone(id: "phone-2", key: try ServiceWithPhone(.good).pin().key, credential: nil, since: 1, name: ""))
+    #expect(try refusal(service, changing: ScriptedTrust(phones: [beside, renamed])) == nil)
+    #expect(!service.hasEnded)
   }
 
   @Test func aVerifierThatCannotStartEndsTheRequest() throws {
