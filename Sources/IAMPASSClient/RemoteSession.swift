@@ -61,16 +61,6 @@ public struct PendingSession: Sendable {
   }
 }
 
-extension PendingSession {
-  /// Gets ready to check what the phone will sign, if the request demands that.
-  public func prepareToVerify() throws(VerifierError) {
-    switch evidence {
-    case .service: break
-    case .phone(let check): try check.asked.demand.verifier.prepare()
-    }
-  }
-}
-
 /// What an approval of a session must show.
 enum ApprovalEvidence: Sendable {
   /// Nothing more than the service's word.

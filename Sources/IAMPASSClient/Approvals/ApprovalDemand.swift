@@ -67,6 +67,16 @@ public enum ApprovalQuestion: Sendable {
   /// The phone's own signature over this very context.
   case phone(ApprovalDemand, context: SignInContext)
 
+  /// Gets ready to check what the phone will sign, if its signature counts.
+  ///
+  /// - Throws: if this computer cannot check signatures. The phone need not be asked then.
+  public func prepareToVerify() throws(VerifierError) {
+    switch self {
+    case .service: break
+    case .phone(let demand, _): try demand.verifier.prepare()
+    }
+  }
+
   var context: SignInContext? {
     switch self {
     case .service(_, let context): context

@@ -9,9 +9,9 @@ public struct VerifierError: Error, Sendable, Equatable {
 
 /// What checks signatures. Real ones need a library that a login does not load before it has to.
 public protocol SignatureVerifier: Sendable {
-  /// Gets ready while the phone is asked.
+  /// Gets ready before the phone is asked.
   ///
-  /// - Throws: if this computer cannot check signatures. Nobody is then signed in.
+  /// - Throws: if this computer cannot check signatures. The phone is then not asked.
   func prepare() throws(VerifierError)
 
   /// Whether `key` made `signature` over a SHA-256 digest.

@@ -23,6 +23,7 @@ struct PhoneQuestion {
   /// - Parameter text: what the spinner says.
   func approval(_ text: String) throws(Failure) -> ActiveSession {
     let question = try host.question(of: user.name, context: context)
+    do { try question.prepareToVerify() } catch { throw .service(.approvalNotVerified(.unverifiable(error))) }
     let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
       try client.start(token: user.token, question, durationSeconds: duration, deadline: deadline)
     }
@@ -35,17 +36,12 @@ struct PhoneQuestion {
       // First, since a narrow terminal cuts the line.
       let code = session.matchCode.map { "code \($0): " } ?? ""
       do throws(Failure) {
-        try getReadyToVerify(session)
         return try wait(for: session, Spinner(code + text, host.interrupt))
       } catch {
         end(session.remote)
         throw error
       }
     }
-  }
-
-  private func getReadyToVerify(_ session: PendingSession) throws(Failure) {
-    do { try session.prepareToVerify() } catch { throw .service(.approvalNotVerified(.unverifiable(error))) }
   }
 
   private func wait(for session: PendingSession, _ spinner: Spinner) throws(Failure) -> ActiveSession {

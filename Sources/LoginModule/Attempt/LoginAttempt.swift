@@ -44,6 +44,7 @@ public struct LoginAttempt {
       let known = try requireToken(token)
       let question = try question()
       try requireCommandToShow()
+      try getReadyToVerify(question)
       try countRequest()
       let deadline = clock.now().advanced(milliseconds: policy.timeout * 1_000)
       let pending = try start(known, question, by: deadline)
@@ -115,6 +116,12 @@ extension LoginAttempt {
     return typed.isEmpty && took < LoginPolicy.fastestEnter ? nil : typed
   }
 
+  /// A computer that cannot check signatures rings nobody. The worker, which ``AuthenticationService/prepare()`` has
+  /// started, loads its libraries meanwhile.
+  private func getReadyToVerify(_ question: ApprovalQuestion) throws(Refusal) {
+    do { try question.prepareToVerify() } catch { throw .cannotVerify(error) }
+  }
+
   private func countRequest() throws(Refusal) {
     do { try limit.admit() } catch {
       switch error {
@@ -182,7 +189,6 @@ extension LoginAttempt {
   {
     do {
       try announce(pending)
-      try getReadyToVerify(pending)
       let active = try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)
         .approval(of: pending)
       try requireStillTrusted(active)
@@ -191,11 +197,6 @@ extension LoginAttempt {
       cancel(pending.remote)
       throw error
     }
-  }
-
-  /// The phone is being asked meanwhile: what this takes costs the user nothing.
-  private func getReadyToVerify(_ pending: PendingSession) throws(Refusal) {
-    do { try pending.prepareToVerify() } catch { throw .unavailable(.approvalNotVerified(.unverifiable(error))) }
   }
 
   /// An administrator can have taken the phone off the list while the phone was asked.

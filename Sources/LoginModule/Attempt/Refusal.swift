@@ -25,6 +25,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case noPhone
   /// This computer trusts no phone that could sign this user in.
   case phoneNotTrusted(TrustGap)
+  /// Signatures of phones cannot be checked on this computer.
+  case cannotVerify(VerifierError)
   /// This computer trusted the phone when the phone was asked, and does not any more.
   case phoneForgotten
   /// The service knows no verified approvals.
@@ -118,6 +120,7 @@ extension Refusal {
       true
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
+      .cannotVerify,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .misconfigured, .terminalGone, .promptNotAnswered:
       false
@@ -128,7 +131,7 @@ extension Refusal {
   /// count, too: a broken service must not have further ones drawn for nothing.
   var mayHaveRung: Bool {
     switch self {
-    case .noPhone, .phoneNotTrusted: false
+    case .noPhone, .phoneNotTrusted, .cannotVerify: false
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,

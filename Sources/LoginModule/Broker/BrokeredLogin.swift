@@ -88,7 +88,8 @@ extension BrokerEnding {
       case .misconfigured: .misconfigured
       case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: .abandoned
       case .byBroker(let ending, _): ending == .approved ? .aside : ending
-      case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .phoneForgotten, .notVerifiable,
+      case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
+        .notVerifiable,
         .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
         .callerNotRoot, .brokerLost, .unavailable, .recordNotKept:
         .aside

@@ -18,7 +18,8 @@ struct PAMAnswer {
     case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
-    case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .phoneForgotten, .notVerifiable, .notStarted,
+    case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable,
+      .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
       .brokerLost,
       .recordNotKept:
@@ -50,7 +51,8 @@ struct PAMAnswer {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .noPhone, .phoneNotTrusted, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead,
+      .noToken, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted,
+      .commandNotRead,
       .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
       .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged:

@@ -10,7 +10,7 @@ extension Refusal {
     case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped: LOG_DEBUG
     // The broker has logged it.
     case .byBroker: LOG_DEBUG
-    case .misconfigured, .limiterBroken, .recordNotKept, .notVerifiable: LOG_ERR
+    case .misconfigured, .limiterBroken, .recordNotKept, .cannotVerify, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
       .phoneNotTrusted, .phoneForgotten, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted,
@@ -39,6 +39,7 @@ extension Refusal {
     case .phoneNotTrusted(.noMethod(let asked)):
       "no trusted phone of the user has the method \(asked.map(\.rawValue).joined(separator: " or "))"
         + " (approvals = verified)"
+    case .cannotVerify(let error): "signatures cannot be checked: \(DisplayText.sanitized(error.explanation))"
     case .phoneForgotten: "this computer trusts the phone no more (approvals = verified)"
     case .notVerifiable: "the service knows no verified approvals (approvals = verified)"
     case .notStarted(let reason): "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100)

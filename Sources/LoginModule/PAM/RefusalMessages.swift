@@ -37,6 +37,7 @@ extension Refusal {
       "IAMPASS: not asked: this computer trusts no phone of yours yet; ask your administrator"
     case .phoneNotTrusted(.noMethod):
       "IAMPASS: not asked: your phone has no screen lock registered that this computer trusts; ask your administrator"
+    case .cannotVerify: "IAMPASS: not asked: this computer cannot check signatures of phones; ask your administrator"
     case .phoneForgotten:
       "IAMPASS: not approved: this computer stopped trusting your phone while it was asked; ask your administrator"
     case .notVerifiable:
@@ -65,7 +66,7 @@ extension Refusal {
       .abandoned:
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
-      .phoneNotTrusted, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
+      .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .recordNotKept,
       .misconfigured:
       true

@@ -106,8 +106,11 @@ class LibraryOfTheBroker(ThroughTheBroker):
         self.broker.stop()
         with unittest.mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": self.world.path("library")}):
             self.broker = self.start_broker()
-        self.attempts(
-            lambda start: self.phone.approval(self.honest(start)), AUTHINFO_UNAVAIL, "cannot check signatures of phones")
+        service = self.serve_approval(lambda start: self.phone.approval(self.honest(start)), LISTED)
+        for result in (self.lock(""), self.world.play("polkit-1", own=False, answers=[""])):
+            self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL], result)
+            self.assertIn("cannot check signatures of phones", " ".join(result["texts"]))
+        self.assertEqual(self.asked(service, START), [], "the phone was rung")
 
     def test_a_configuration_of_libcrypto_is_not_read(self):
         self.broker.stop()

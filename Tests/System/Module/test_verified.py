@@ -285,9 +285,14 @@ class Library(Verified):
     """libcrypto as this computer has it, and as somebody would like it to be."""
 
     def sign_in(self, code, **environment):
-        self.serve_approval(lambda start: self.phone.approval(self.honest(start)))
+        service = self.serve_approval(lambda start: self.phone.approval(self.honest(start)))
         with unittest.mock.patch.dict(os.environ, environment):
-            return self.play(code)
+            result = self.play(code)
+        if code != SUCCESS:
+            self.assertEqual(self.asked(service, START), [], "the phone was rung")
+            counted = world.path("run", "attempts")
+            self.assertEqual(os.listdir(counted) if os.path.isdir(counted) else [], [], "the request counts")
+        return result
 
     def library(self, source):
         """A folder with this as its libcrypto."""

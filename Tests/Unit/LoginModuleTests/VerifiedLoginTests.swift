@@ -276,18 +276,22 @@ private final class ServiceWithPhone: HTTPTransport {
     #expect(!service.hasEnded)
   }
 
-  @Test func aVerifierThatCannotStartEndsTheRequest() throws {
+  @Test func aComputerThatCannotCheckSignaturesRingsNobody() throws {
     struct Broken: SignatureVerifier {
       func prepare() throws(VerifierError) { throw VerifierError("libcrypto.so.3: not there") }
       func verifies(
         _ signature: ECDSASignature, over digest: [UInt8], by key: P256PublicKey
       ) throws(VerifierError) -> Bool { true }
     }
-    let service = try ServiceWithPhone(.good)
-    let trust = ScriptedTrust(phones: [try service.pin()], verifier: Broken())
-    #expect(
-      try refusal(service, trust: trust)
-        == .unavailable(.approvalNotVerified(.unverifiable(VerifierError("libcrypto.so.3: not there")))))
-    #expect(service.hasEnded)
+    for ssh in [false, true] {
+      let service = try ServiceWithPhone(.good)
+      let trust = ScriptedTrust(phones: [try service.pin()], verifier: Broken())
+      let terminal = ScriptedTerminal(answers: ssh ? [""] : [], clock: clock)
+      #expect(
+        try refusal(service, trust: trust, ssh: ssh, terminal: terminal)
+          == .cannotVerify(VerifierError("libcrypto.so.3: not there")))
+      #expect(service.starts.isEmpty)
+      #expect(limit.count == 0)
+    }
   }
 }
