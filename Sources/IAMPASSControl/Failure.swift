@@ -80,6 +80,8 @@ enum Failure: Error {
   case pamFile(PAMFileError)
   /// `approvals = verified`, and no approval of the user could be verified.
   case phoneNotTrusted(UnixUsername, TrustGap)
+  /// `approvals = verified`, and this computer trusted the phone only until it was asked.
+  case phoneForgotten(UnixUsername)
   /// `approvals = verified`, and the service knows no such approvals.
   case notVerifiable
   /// With its output.
@@ -123,6 +125,8 @@ enum Failure: Error {
     case .phoneNotTrusted(let user, .noPhone): "this computer trusts no phone of \(user) (approvals = verified)"
     case .phoneNotTrusted(let user, .noMethod):
       "no phone of \(user) that this computer trusts has a method that is asked for (approvals = verified)"
+    case .phoneForgotten(let user):
+      "this computer stopped trusting \(user)'s phone while the phone was asked (approvals = verified)"
     case .notVerifiable: "the service knows no approvals that this computer could verify (approvals = verified)"
     case .noPhone(let user): "user \(user) does not have a phone"
     case .keysNotTold: "the service does not tell the keys of phones"

@@ -37,7 +37,7 @@ extension Failure {
     case .mayNotManage: "give the application's own credential with --credentials FILE, or iampassctl check"
     case .secretsToTerminal: "iampassctl user export FILE"
     case .noPhoneCame(let user): "iampassctl enroll \(user), for a new link"
-    case .phoneNotTrusted(let user, _): "iampassctl phone trust \(user)"
+    case .phoneNotTrusted(let user, _), .phoneForgotten(let user): "iampassctl phone trust \(user)"
     case .notVerifiable: "update iampass-server, or set approvals = service"
     case .noPhone(let user): "iampassctl enroll \(user)"
     case .keysNotTold: "pinning needs iampass-server 0.10.0 or later"

@@ -36,11 +36,22 @@ struct PhoneQuestion {
       // First, since a narrow terminal cuts the line.
       let code = session.matchCode.map { "code \($0): " } ?? ""
       do throws(Failure) {
-        return try wait(for: session, Spinner(code + text, host.interrupt))
+        let active = try wait(for: session, Spinner(code + text, host.interrupt))
+        try requireStillTrusted(active)
+        return active
       } catch {
         end(session.remote)
         throw error
       }
+    }
+  }
+
+  /// An administrator can have taken the phone off the list while the phone was asked.
+  private func requireStillTrusted(_ active: ActiveSession) throws(Failure) {
+    switch try host.question(of: user.name, context: context) {
+    case .service: break
+    case .phone(let demand, _):
+      guard let approval = active.approval, demand.takes(approval) else { throw .phoneForgotten(user.name) }
     }
   }
 

@@ -6,7 +6,7 @@ import unittest
 
 from control import CONFIG, DATA, INTERRUPTED, NO_USER, USAGE
 from enroll_case import open_world
-from phone_case import PhoneCase, pin_of
+from phone_case import PhoneCase, another_key, pin_of
 from world import read
 
 
@@ -108,6 +108,26 @@ class Verified(PhoneCase):
         child.sendline("y")
         self.assertEqual(self.world.finish(child), CONFIG)
         self.assertIn(f"this computer trusts no phone of {self.name}", child.screen.getvalue())
+
+    def test_a_phone_that_is_forgotten_or_replaced_while_it_is_asked_approves_nothing(self):
+        for key, told in (
+            (None, f"this computer trusts no phone of {self.name}"),
+            (another_key(), f"this computer stopped trusting {self.name}'s phone"),
+        ):
+            with self.subTest(told=told):
+                child, link = self.offered()
+                self.register(link)
+                child.expect_exact("[y/N] ")
+                child.sendline("y")
+                child.expect(r"code (\d\d): approve the sign-in on the phone")
+                line = read(self.world.path("phones"))
+                changed = line.replace(self.pinned()[0]["public_key"], key) if key else ""
+                self.world.write("phones", changed, 0o644)
+                phone = self.world.phone("approve", "--once", "--code", child.match.group(1))
+                self.addCleanup(phone.stop)
+                self.assertEqual(self.world.finish(child), CONFIG)
+                self.assertIn(told, child.screen.getvalue())
+                self.assertEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
 
     def test_without_a_wait_the_next_step_is_said(self):
         for command in ("enroll", "lost-device"):

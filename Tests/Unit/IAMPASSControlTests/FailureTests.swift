@@ -17,6 +17,7 @@ import Testing
       (.interruptedUnchanged, 130), (.missingOption("--server"), EX_USAGE), (.badSecret, EX_DATAERR),
       (Failure(.badLine(3), path: "/p"), EX_CONFIG), (Failure(.file(Self.file), path: "/p"), EX_IOERR),
       (Failure(.tooMany, path: "/p"), EX_CONFIG), (.keysNotTold, EX_UNAVAILABLE),
+      (.phoneForgotten(UnixUsername(validating: "alice")!), EX_CONFIG),
     ] as [(Failure, Int32)])
   func eachHasItsCodeAndAMessageForALine(failure: Failure, code: Int32) {
     let problem = failure.problem
