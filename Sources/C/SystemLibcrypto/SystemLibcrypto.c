@@ -40,6 +40,10 @@ static const char *find_functions(void *handle) {
 
 static int open_once(char *trouble, size_t size) {
   if (library.context != NULL) return 1;
+  // How a process uses libcrypto is decided once. A program that has libcrypto itself decides: it keeps its configuration
+  // file and its clean-up. Otherwise a look for engines, which each key begins with, would read openssl.cnf.
+  uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT;
+  if (dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL) options = 0;
   iampass_hide_variables("OPENSSL_");
   // It registers things with the thread library and the exit handlers: it must not be unloaded under them.
   void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -54,8 +58,7 @@ static int open_once(char *trouble, size_t size) {
     snprintf(trouble, size, "%s %s", name, lacking);
     return 0;
   }
-  // The first call decides for the process: no configuration file, nothing at exit.
-  if (library.OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL) != 1
+  if (library.OPENSSL_init_crypto(options, NULL) != 1
       || (library.context = library.OSSL_LIB_CTX_new()) == NULL) {
     snprintf(trouble, size, "%s does not start", name);
     return 0;

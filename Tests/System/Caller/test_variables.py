@@ -162,5 +162,32 @@ class Hidden(unittest.TestCase):
                 self.assertEqual((report.codes, report.changed, report.printed), ([SUCCESS] * 2, [], ""))
 
 
+class OwnLibcrypto(unittest.TestCase):
+    """A program that has libcrypto itself, and a configuration of its own for it."""
+
+    LEGACY = "openssl_conf = a\n[a]\nproviders = b\n[b]\nlegacy = c\ndefault = c\n[c]\nactivate = 1\n"
+
+    def setUp(self):
+        preload = world.compile("uses_libcrypto.c", "-shared", "-fPIC", "-lcrypto", "-ldl")
+        world.write("openssl.cnf", self.LEGACY, 0o644)
+        self.environment = {**os.environ, "LD_PRELOAD": preload, "OPENSSL_CONF": world.path("openssl.cnf")}
+
+    def log_in(self, **configuration):
+        with signing_service(world) as service:
+            world.serve_by(service)
+            world.configure(**configuration)
+            report = world.log_in("count=1", environment=self.environment)
+        self.assertEqual(report.codes, [SUCCESS])
+        return report.printed
+
+    def test_it_still_reads_its_configuration_after_a_verified_sign_in(self):
+        self.assertEqual(self.log_in(approvals="verified"), "MD4 is there\n")
+
+    def test_without_its_configuration_it_would_not_have_the_algorithm(self):
+        """Otherwise the test above could not fail."""
+        self.environment["OPENSSL_CONF"] = "/nowhere"
+        self.assertEqual(self.log_in(approvals="verified"), "MD4 is not there\n")
+
+
 if __name__ == "__main__":
     unittest.main()

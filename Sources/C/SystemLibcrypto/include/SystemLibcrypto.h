@@ -4,14 +4,15 @@
 #define IAMPASS_SYSTEM_LIBCRYPTO_H
 #include <stddef.h>
 
-/// Opens libcrypto.so.3 in a library context of its own, without openssl.cnf, with `OPENSSL_*` variables hidden: some kill a
-/// setuid program in the library's constructor. It stays open until the process ends. May be called again.
+/// Opens libcrypto.so.3 in a library context of its own, with `OPENSSL_*` variables hidden: some kill a setuid program in the
+/// library's constructor. No configuration is read into that context. A program that has libcrypto itself goes on as it
+/// would without us; in any other openssl.cnf is not read. It stays open until the process ends. May be called again.
 ///
 /// Returns 1, or 0 and writes why, ended by NUL, to `trouble`.
 int iampass_libcrypto_open(char *trouble, size_t size);
 
 /// Whether the owner of the P-256 key made the signature over a SHA-256 digest: 1 if so, 0 if not, -1 if that cannot be
-/// known, also for a point that does not lie on the curve. Only after `iampass_libcrypto_open` returned 1.
+/// known: for lack of memory, and for a point that does not lie on the curve. Only after `iampass_libcrypto_open` returned 1.
 ///
 /// `point` is uncompressed; `signature` is ASN.1 DER.
 int iampass_libcrypto_verify(
