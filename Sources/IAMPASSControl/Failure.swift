@@ -130,7 +130,7 @@ enum Failure: Error {
     case .notVerifiable: "the service knows no approvals that this computer could verify (approvals = verified)"
     case .noPhone(let user): "user \(user) does not have a phone"
     case .keysNotTold: "the service does not tell the keys of phones"
-    case .unusableKeys(let user): "the keys of \(user)'s phone cannot be pinned: their form is unknown"
+    case .unusableKeys(let user): "the keys of \(user)'s phone cannot be pinned: they are not P-256 keys in the usual form"
     case .wordsNeeded: "the six words are needed, and there is no terminal to ask at"
     case .otherWords(let user): "the phone that the service has for \(user) shows other words; it is not pinned"
     case .notPinned(let user, nil): "this computer has not pinned a phone of \(user)"

@@ -34,7 +34,8 @@ public struct LibcryptoVerifier: SignatureVerifier {
     switch iampass_libcrypto_verify(key.point, digest, der, der.count) {
     case 1: return true
     case 0: return false
-    default: throw VerifierError("libcrypto takes this key or signature for no P-256")
+    // The key and the signature are of a right form: what is left is libcrypto's own trouble.
+    default: throw VerifierError("libcrypto cannot check a signature now, for example for lack of memory")
     }
   }
 }

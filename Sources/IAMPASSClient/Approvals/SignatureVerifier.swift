@@ -17,6 +17,6 @@ public protocol SignatureVerifier: Sendable {
   /// Whether `key` made `signature` over a SHA-256 digest.
   ///
   /// - Parameter digest: 32 bytes.
-  /// - Throws: if that cannot be known, also for a key whose point does not lie on the curve.
+  /// - Throws: if that cannot be known, for example for lack of memory.
   func verifies(_ signature: ECDSASignature, over digest: [UInt8], by key: P256PublicKey) throws(VerifierError) -> Bool
 }

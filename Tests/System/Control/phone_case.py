@@ -1,5 +1,6 @@
 """What the tests of pinned phones share: a user at a terminal, and a service whose answers about phones are changed."""
 
+import base64
 import json
 import re
 import subprocess
@@ -58,6 +59,13 @@ def another_key():
         "openssl ecparam -name prime256v1 -genkey -noout | openssl ec -pubout -outform DER | base64 -w0", shell=True,
         capture_output=True, check=True)  # fmt: skip
     return key.stdout.decode()
+
+
+def key_off_the_curve():
+    """The same form, whose numbers are not those of a point."""
+    key = bytearray(base64.b64decode(another_key()))
+    key[-1] ^= 1
+    return base64.b64encode(key).decode()
 
 
 def pin_of(link):

@@ -6,7 +6,7 @@ import re
 import unittest
 
 from control import ControlWorld
-from phone_case import another_key
+from phone_case import another_key, key_off_the_curve
 from test_check import SHIPPED
 from world import ENROLLED, program, read, run
 
@@ -52,6 +52,11 @@ class Phones(unittest.TestCase):
         self.assert_found(
             "warning", f"without a pinned phone, so the phone is not asked: {ENROLLED}$",
             f"iampassctl phone trust {ENROLLED}")
+
+    def test_a_key_off_the_curve_is_a_problem(self):
+        key = self.line.split(":")[2]
+        world.write("phones", self.line.replace(key, key_off_the_curve()), 0o644)
+        self.assert_found("problem", "phones:1: not the line of a phone: its user cannot sign in by a verified approval")
 
     def test_without_verified_approvals_pins_are_not_missed(self):
         world.write("phones", "", 0o644)

@@ -10,7 +10,7 @@ import approvals
 from control import DATA, PROTOCOL, UNAVAILABLE
 from enroll_case import open_world
 from hostile_replies import reply
-from phone_case import PhoneCase, another_key, pin_of
+from phone_case import PhoneCase, another_key, key_off_the_curve, pin_of
 from relay import Relay
 
 CREDENTIAL = {"id": "AAAA", "public_key": another_key()}
@@ -110,13 +110,16 @@ class Enroll(Case):
         self.assertEqual([phone["words"] for phone in self.pinned()], [self.words()])
 
     def test_keys_of_an_unknown_form_are_not_pinned(self):
-        child, link = self.offered()
-        keys = {"public_key": "AAAA", "credential": None}
-        self.replace(**keys, pin_mac=approvals.pin(keys, pin_of(link), self.relay.url, link.partition("#")[0]))
-        self.register(link)
-        self.assertEqual(self.world.finish(child), PROTOCOL)
-        self.assertIn("phone cannot be pinned: their form is unknown", child.screen.getvalue())
-        self.assertEqual(self.pinned(), [])
+        for key in ("AAAA", key_off_the_curve()):
+            child, link = self.offered()
+            keys = {"public_key": key, "credential": None}
+            self.replace(**keys, pin_mac=approvals.pin(keys, pin_of(link), self.relay.url, link.partition("#")[0]))
+            self.register(link)
+            self.assertEqual(self.world.finish(child), PROTOCOL)
+            self.assertIn("phone cannot be pinned: they are not P-256 keys in the usual form", child.screen.getvalue())
+            self.assertEqual(self.pinned(), [])
+            self.change(lambda phones: phones)
+            self.assertEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
 
     def test_a_service_that_does_not_tell_keys_registers_phones_as_before(self):
         for answer in (

@@ -248,6 +248,19 @@ class Files(Case):
         self.addCleanup(world.pam, "sudo", "prompt=push timeout=5s")
         self.refused(phone.line(ENROLLED, lock=False), AUTHINFO_UNAVAIL, "no screen lock")
 
+    def test_a_key_off_the_curve_rings_nobody(self):
+        phone = SigningPhone()
+        for name in ("key", "lock"):
+            with self.subTest(key=name):
+                key = getattr(phone, name).text
+                point = bytearray(base64.b64decode(key))
+                point[-1] ^= 1
+                wrong = base64.b64encode(point).decode()
+                line = phone.line(ENROLLED)
+                self.assertIn(key, line)
+                result = self.refused(line.replace(key, wrong), SERVICE_ERR, "not configured")
+                self.assertIn("phones:1: not the line of a phone", result["log"][-1])
+
     def test_a_file_that_cannot_be_believed_refuses(self):
         line = SigningPhone().line(ENROLLED)
         self.refused(line[:-30].replace(":17", "!17") + "\n", SERVICE_ERR, "not configured")
@@ -313,6 +326,36 @@ class Library(Verified):
         world.write("library/libcrypto.so.3", "not a library\n" * 100, 0o644)
         result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=folder)
         self.assertIn("invalid ELF header", result["log"][-1])
+
+    #: All that the module asks of libcrypto. `VERIFIES` is what a signature's check answers.
+    STAND_IN = """
+        static char thing;
+        int OPENSSL_init_crypto() { return 1; }
+        void *OSSL_LIB_CTX_new() { return &thing; }
+        int ERR_set_mark() { return 1; }
+        int ERR_pop_to_mark() { return 1; }
+        void *EVP_PKEY_CTX_new_from_name() { return CONTEXT; }
+        void *EVP_PKEY_CTX_new_from_pkey() { return CONTEXT; }
+        void EVP_PKEY_CTX_free() {}
+        int EVP_PKEY_fromdata_init() { return 1; }
+        int EVP_PKEY_fromdata(void *maker, void **key) { return *key = &thing, maker != 0; }
+        int EVP_PKEY_verify_init() { return 1; }
+        int EVP_PKEY_verify() { return VERIFIES; }
+        void EVP_PKEY_free() {}
+        """
+
+    def stand_in(self, context, verifies):
+        return self.library(f"#define CONTEXT {context}\n#define VERIFIES {verifies}\n{self.STAND_IN}")
+
+    def test_a_library_that_gives_wrong_answers_refuses(self):
+        for verifies in (1, 0):
+            result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=self.stand_in("&thing", verifies))
+            self.assertIn("libcrypto gives wrong answers", result["log"][-1])
+
+    def test_a_library_without_memory_blames_no_key(self):
+        for context, verifies in (("0", 1), ("&thing", -1)):
+            result = self.sign_in(AUTHINFO_UNAVAIL, LD_LIBRARY_PATH=self.stand_in(context, verifies))
+            self.assertIn("libcrypto cannot check a signature now, for example for lack of memory", result["log"][-1])
 
     def test_the_librarys_constructor_does_not_see_its_callers_variables(self):
         source = """

@@ -6,8 +6,12 @@ import Testing
 
 @Suite struct PinFindingsTests {
   /// Two keys in the form of `SubjectPublicKeyInfo`; nobody verifies with them.
-  private static func key(_ byte: UInt8) -> P256PublicKey {
-    P256PublicKey(point: [4] + [UInt8](repeating: byte, count: 64))!
+  private static func key(_ number: UInt8) -> P256PublicKey {
+    P256PublicKey(
+      number == 1
+        ? "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q=="
+        : "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEfPJ7GI0DT36KUjgDBLUaw8CJaeJ38hs1pgtI/EdmmXgHd1UQ247QQCk9msafdDDbun2t5jzpgimeBLedInhz0Q=="
+    )!
   }
 
   private func pinned(_ id: String, _ byte: UInt8, isLocked: Bool = false) -> PinnedPhone {
