@@ -70,7 +70,27 @@ package struct PinFindings: Sendable {
       findings.append(
         Finding(.ok, .users, "each user's phone is pinned" + (isAsked ? ", and the service has the same" : "")))
     }
-    return findings + locks(users.filter(\.isTappedOnly).map(\.name))
+    return findings + unverifiable() + locks(users.filter(\.isTappedOnly).map(\.name))
+  }
+
+  /// Services whose methods no signature proves.
+  private func unverifiable() -> [Finding] {
+    let services = asking.filter { !$0.methods.isEmpty && !$0.methods.contains(where: Self.isVerifiable) }.map(
+      \.service)
+    guard !services.isEmpty else { return [] }
+    return [
+      Finding(
+        .warning, .users,
+        "\(Words.either(services)) asks for methods=facial, which a computer cannot verify, so no phone is asked",
+        hint: "methods=device after pam_iampass.so")
+    ]
+  }
+
+  private static func isVerifiable(_ method: AuthenticationMethod) -> Bool {
+    switch method {
+    case .acceptance, .device: true
+    case .facial: false
+    }
   }
 
   /// - Parameter tapped: users whose phones can prove a tap alone.
@@ -79,7 +99,7 @@ package struct PinFindings: Sendable {
     let list = UserFindings.list(tapped)
     let next =
       "add the screen lock on the phone's page, then: iampassctl phone trust \(DisplayText.sanitized(first, limit: 64))"
-    let strict = asking.filter { !$0.methods.isEmpty && !$0.methods.contains(.acceptance) }.map(\.service)
+    let strict = asking.filter { $0.methods.contains(.device) && !$0.methods.contains(.acceptance) }.map(\.service)
     var findings: [Finding] = []
     if !strict.isEmpty {
       findings.append(
@@ -88,7 +108,7 @@ package struct PinFindings: Sendable {
           "\(Words.either(strict)) asks for a screen lock, which the pinned phone does not have, so it is not asked: \(list)",
           hint: next))
     }
-    if strict.count < asking.count {
+    if asking.contains(where: { $0.methods.isEmpty || $0.methods.contains(.acceptance) }) {
       findings.append(
         Finding(
           .ok, .users,

@@ -37,8 +37,10 @@ extension Refusal {
     case .noPhone: "no phone registered"
     case .phoneNotTrusted(.noPhone): "no phone of the user is trusted by this computer (approvals = verified)"
     case .phoneNotTrusted(.noMethod(let asked)):
-      "no trusted phone of the user has the method \(asked.map(\.rawValue).joined(separator: " or "))"
-        + " (approvals = verified)"
+      (asked.contains(.device)
+        ? "no trusted phone of the user has a screen lock, and methods = "
+        : "a computer cannot verify methods = ")
+        + asked.map(\.rawValue).joined(separator: ",") + " (approvals = verified)"
     case .cannotVerify(let error): "signatures cannot be checked: \(DisplayText.sanitized(error.explanation))"
     case .phoneForgotten: "this computer trusts the phone no more (approvals = verified)"
     case .notVerifiable: "the service knows no verified approvals (approvals = verified)"

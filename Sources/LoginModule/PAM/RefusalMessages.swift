@@ -35,8 +35,12 @@ extension Refusal {
     case .noPhone: "IAMPASS: no phone is registered for you"
     case .phoneNotTrusted(.noPhone):
       "IAMPASS: not asked: this computer trusts no phone of yours yet; ask your administrator"
-    case .phoneNotTrusted(.noMethod):
-      "IAMPASS: not asked: your phone has no screen lock registered that this computer trusts; ask your administrator"
+    case .phoneNotTrusted(.noMethod(let asked)):
+      "IAMPASS: not asked: "
+        + (asked.contains(.device)
+          ? "your phone has no screen lock registered that this computer trusts"
+          : "this computer cannot verify \(asked.map(\.words).joined(separator: " or ")), which is asked for")
+        + "; ask your administrator"
     case .cannotVerify: "IAMPASS: not asked: this computer cannot check signatures of phones; ask your administrator"
     case .phoneForgotten:
       "IAMPASS: not approved: this computer stopped trusting your phone while it was asked; ask your administrator"
@@ -70,6 +74,17 @@ extension Refusal {
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .recordNotKept,
       .misconfigured:
       true
+    }
+  }
+}
+
+extension AuthenticationMethod {
+  /// For people.
+  fileprivate var words: String {
+    switch self {
+    case .acceptance: "a tap"
+    case .device: "a screen lock"
+    case .facial: "a face"
     }
   }
 }

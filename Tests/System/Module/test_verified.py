@@ -248,6 +248,13 @@ class Files(Case):
         self.addCleanup(world.pam, "sudo", "prompt=push timeout=5s")
         self.refused(phone.line(ENROLLED, lock=False), AUTHINFO_UNAVAIL, "no screen lock")
 
+    def test_what_no_computer_can_verify_is_said(self):
+        world.pam("sudo", "prompt=push timeout=5s methods=facial")
+        self.addCleanup(world.pam, "sudo", "prompt=push timeout=5s")
+        result = self.refused(SigningPhone().line(ENROLLED), AUTHINFO_UNAVAIL, "cannot verify a face, which is asked for")
+        self.assertNotIn("screen lock", " ".join(result["texts"]))
+        self.assertIn("a computer cannot verify methods = facial", result["log"][-1])
+
     def test_a_key_off_the_curve_rings_nobody(self):
         phone = SigningPhone()
         for name in ("key", "lock"):

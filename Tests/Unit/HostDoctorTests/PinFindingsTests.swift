@@ -98,5 +98,19 @@ import Testing
     #expect(locks([("sudo", [.device]), ("sshd", [])]).map(\.level) == [.warning, .ok])
   }
 
+  @Test func aStackThatAsksForWhatNoSignatureProvesIsAWarning() {
+    let bob = PinFindings.User(name: "bob", pinned: [pinned("2", 2, isLocked: true)], told: nil)
+    func found(_ methods: [AuthenticationMethod]) -> [String] {
+      PinFindings(users: [bob], withoutToken: [], asking: [("sudo", methods)]).findings.filter { $0.level == .warning }
+        .map(\.text)
+    }
+    #expect(found([.facial]).count == 1)
+    #expect(found([.facial]).first?.contains("methods=facial, which a computer cannot verify") == true)
+    for methods in [[], [.device], [.device, .facial], [.acceptance, .facial]] as [[AuthenticationMethod]] {
+      #expect(found(methods).isEmpty)
+    }
+    #expect(locks([("sudo", [.facial])]).isEmpty)
+  }
+
   @Test func nobodyToLookAtIsNothingToSay() { #expect(findings().isEmpty) }
 }

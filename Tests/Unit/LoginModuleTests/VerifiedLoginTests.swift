@@ -220,6 +220,17 @@ private final class ServiceWithPhone: HTTPTransport {
     #expect(limit.count == 0)
   }
 
+  /// A user who lacks a screen lock can add one. What no computer can verify is the administrator's to change.
+  @Test func theLineNamesTheMethodThatIsLacking() throws {
+    func line(_ asked: [AuthenticationMethod]) -> String {
+      Refusal.phoneNotTrusted(.noMethod(asked)).message(passwordFollows: false) ?? ""
+    }
+    #expect(line([.device]).contains("your phone has no screen lock registered"))
+    #expect(line([.device, .facial]).contains("your phone has no screen lock registered"))
+    #expect(line([.facial]).contains("this computer cannot verify a face, which is asked for"))
+    #expect(!line([.facial]).contains("screen lock"))
+  }
+
   @Test func sshAsksItsQuestionAllTheSame() throws {
     let service = try ServiceWithPhone(.good)
     let terminal = ScriptedTerminal(answers: [""], clock: clock)
