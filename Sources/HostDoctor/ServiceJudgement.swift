@@ -37,8 +37,20 @@ public struct ServiceJudgement {
     let answers = "\(server) answers" + (server.isEncrypted ? " over TLS" : "") + " (\(answer.milliseconds) ms)"
     // A refusal tells the clock too, and the clock is reported once.
     let clock = answer.credential.refusedClock ?? answer.clockDifference
-    return [Finding(.ok, .network, answers)] + certificate(answer.certificateEnd, now)
-      + [ClockFinding.finding(difference: clock)] + credential(answer.credential, answer.announcement)
+    return [Finding(.ok, .network, answers)] + address(answer.announcement?.address)
+      + certificate(answer.certificateEnd, now) + [ClockFinding.finding(difference: clock)]
+      + credential(answer.credential, answer.announcement)
+  }
+
+  /// - Parameter told: as the service says; nil if it does not tell.
+  private func address(_ told: ServerURL?) -> [Finding] {
+    guard let told, told.origin != server.origin else { return [] }
+    return [
+      Finding(
+        configuration.approvals == .verified ? .problem : .warning, .service,
+        "the service registers phones at \(told.origin), and server is \(server): such a phone signs nobody in here",
+        hint: "let server here, and --public-url of iampass-server, name the same address")
+    ]
   }
 
   private func certificate(_ end: ServiceFacts.CertificateEnd, _ now: Int64) -> [Finding] {

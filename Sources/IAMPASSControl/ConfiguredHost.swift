@@ -110,6 +110,22 @@ struct ConfiguredHost {
     }
   }
 
+  func server() throws(Failure) -> ServerURL {
+    guard let server = setup.configuration.server else {
+      throw .misconfigured(.noServer, path: setup.configurationPath)
+    }
+    return server
+  }
+
+  /// What the service says of itself; nil if it says nothing.
+  func announcement() throws(Failure) -> ServiceAnnouncement? {
+    let probe = ServiceProbe(
+      server: try server(), dialect: setup.configuration.dialect, transport: transport, unixTime: { Int64(time(nil)) })
+    do { return try probe.greeting(deadline: .now().advanced(milliseconds: Self.patience)).announcement } catch {
+      throw Self.failure(error, setup)
+    }
+  }
+
   /// What the user's phone is asked: as much as a sign-in on this computer asks of it.
   ///
   /// - Parameter context: nil, or without a host, if the service says which host asks.

@@ -62,6 +62,8 @@ enum Failure: Error {
   case noPhone(UnixUsername)
   /// The service does not tell the keys of phones.
   case keysNotTold
+  /// The service's links lead there, and not to the configuration's `server`.
+  case linkElsewhere(String, ServerURL)
   /// They are not P-256 keys in their usual form.
   case unusableKeys(UnixUsername)
   /// The six words are not given, and nobody is there to ask.
@@ -130,7 +132,10 @@ enum Failure: Error {
     case .notVerifiable: "the service knows no approvals that this computer could verify (approvals = verified)"
     case .noPhone(let user): "user \(user) does not have a phone"
     case .keysNotTold: "the service does not tell the keys of phones"
-    case .unusableKeys(let user): "the keys of \(user)'s phone cannot be pinned: they are not P-256 keys in the usual form"
+    case .linkElsewhere(let address, let server):
+      "the service registers phones at \(Self.place(of: address)), and server is \(server): such a phone signs nobody in here"
+    case .unusableKeys(let user):
+      "the keys of \(user)'s phone cannot be pinned: they are not P-256 keys in the usual form"
     case .wordsNeeded: "the six words are needed, and there is no terminal to ask at"
     case .otherWords(let user): "the phone that the service has for \(user) shows other words; it is not pinned"
     case .notPinned(let user, nil): "this computer has not pinned a phone of \(user)"
@@ -167,6 +172,13 @@ enum Failure: Error {
 }
 
 extension Failure {
+  /// Without the path, which holds the code that registers a phone.
+  private static func place(of address: String) -> String {
+    let parts = address.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[1].isEmpty else { return "another place" }
+    return DisplayText.sanitized("\(parts[0])//\(parts[2].prefix { $0 != "/" })", limit: 100)
+  }
+
   fileprivate var isInterruption: Bool { exitCode == Interrupt.exitCode }
 
   /// The failure in a command's words.

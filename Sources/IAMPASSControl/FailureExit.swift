@@ -32,7 +32,7 @@ extension Failure {
     case .mayNotManage: EX_NOPERM
     case .badToken: EX_DATAERR
     case .secretsToTerminal: EX_USAGE
-    case .phoneNotTrusted, .phoneForgotten: EX_CONFIG
+    case .phoneNotTrusted, .phoneForgotten, .linkElsewhere: EX_CONFIG
     case .notVerifiable: EX_PROTOCOL
     case .noPhoneCame, .notApproved: EX_TEMPFAIL
     case .interrupted, .interruptedUnchanged, .stoppedWaiting: Interrupt.exitCode

@@ -40,6 +40,7 @@ extension Failure {
     case .phoneNotTrusted(let user, _), .phoneForgotten(let user): "iampassctl phone trust \(user)"
     case .notVerifiable: "update iampass-server, or set approvals = service"
     case .noPhone(let user): "iampassctl enroll \(user)"
+    case .linkElsewhere: "let server here, and --public-url of iampass-server, name the same address"
     case .keysNotTold: "pinning needs iampass-server 0.10.0 or later"
     case .wordsNeeded(let user): "iampassctl phone trust \(user) --words 'WORD WORD WORD WORD WORD WORD'"
     case .otherWords: "read them from the phone again; if they still differ, take the service for broken into"

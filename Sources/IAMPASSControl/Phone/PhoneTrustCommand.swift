@@ -31,6 +31,7 @@ struct PhoneTrustCommand: ParsableCommand {
       guard try host.hasPhone(user) else { throw Failure.noPhone(user.name) }
       guard let told = try host.phones(of: user) else { throw Failure.keysNotTold }
       guard !told.isEmpty else { throw Failure.noPhone(user.name) }
+      try host.requireOwnPhones()
       let proven = try words.map { Self.phone(of: told, with: $0) } ?? asked(told, user, host)
       guard let proven else { throw Failure.otherWords(user.name) }
       try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)

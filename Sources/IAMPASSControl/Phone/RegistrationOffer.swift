@@ -1,3 +1,4 @@
+import IAMPASSClient
 import IAMPASSProtocol
 
 /// A registration link as it is shown, and what proves the keys of the phone that opens it.
@@ -5,8 +6,13 @@ struct RegistrationOffer {
   let text: String
   let proof: KeyProof
 
-  /// - Parameter isPinned: whether the command can check the phone's keys, and pin them.
-  init(_ link: String, isPinned: Bool) throws(Failure) {
+  /// - Parameters:
+  ///   - server: the configuration's. A phone signs for the address at which it was registered.
+  ///   - isPinned: whether the command can check the phone's keys, and pin them.
+  ///   - isVerified: whether sign-ins need a pinned phone.
+  /// - Throws: ``Failure/linkElsewhere(_:_:)`` if a phone that is, or has to be, pinned would register elsewhere.
+  init(_ link: String, server: ServerURL, isPinned: Bool, isVerified: Bool) throws(Failure) {
+    if isPinned || isVerified, (try? server.ownAddress(link)) == nil { throw .linkElsewhere(link, server) }
     guard isPinned else {
       (text, proof) = (link, .untold)
       return
@@ -16,6 +22,25 @@ struct RegistrationOffer {
       (text, proof) = (pinning.text, .link(pinning))
     } else {
       (text, proof) = (link, .words)
+    }
+  }
+}
+
+extension ConfiguredHost {
+  /// A registration link as this computer shows it.
+  ///
+  /// - Parameter isPinned: whether the command can check the phone's keys, and pin them.
+  func offer(_ link: String, isPinned: Bool) throws(Failure) -> RegistrationOffer {
+    try RegistrationOffer(
+      link, server: try server(), isPinned: isPinned, isVerified: setup.configuration.approvals == .verified)
+  }
+
+  /// Throws if the service says that its phones are registered elsewhere: they sign for that address, and no sign-in here
+  /// takes them. An older service does not tell.
+  func requireOwnPhones() throws(Failure) {
+    let server = try server()
+    if let address = try announcement()?.address, address.origin != server.origin {
+      throw .linkElsewhere(address.description, server)
     }
   }
 }

@@ -49,7 +49,7 @@ struct EnrollCommand: ParsableCommand {
           try client.deviceRegistrationLink(
             token: user.token, displayName: registration.displayName ?? user.name.text, deadline: deadline)
         }
-        let offer = try RegistrationOffer(link, isPinned: tellsKeys)
+        let offer = try host.offer(link, isPinned: tellsKeys)
         registration.show(offer.text, for: user.name)
         try registration.draw(offer.text, into: picture)
         proof = offer.proof
@@ -102,7 +102,7 @@ struct LostDeviceCommand: ParsableCommand {
         Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : "\(user.name)'s phone is cut off")
       }
       tell(lost.endedSessions, of: user, isWithinOne: !own.isEmpty)
-      let offer = try RegistrationOffer(lost.link, isPinned: tellsKeys)
+      let offer = try host.offer(lost.link, isPinned: tellsKeys)
       registration.show(offer.text, for: user.name, cutOff: hadPhone, endedSessions: lost.endedSessions)
       try registration.draw(offer.text, into: picture)
       if let kept { throw kept }

@@ -53,7 +53,7 @@ struct Router: Sendable {
 
   private func reply(to route: Route, _ call: Call) async throws -> ServiceReply {
     switch route {
-    case .announcement: Self.announcement
+    case .announcement: Self.announcement(at: call.address)
     case .health: try await core.health()
     case .signingKeys: try await sessions.signingKeys()
     case .console(let path):
@@ -80,12 +80,14 @@ struct Router: Sendable {
     }
   }
 
-  private static let announcement = ServiceReply(
-    200,
-    ServiceAnnouncement(
-      signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true,
-      sessionNames: true, signedTargets: true, bodyDigests: true, sealedLinks: true
-    ).encoded())
+  private static func announcement(at address: PublicAddress) -> ServiceReply {
+    ServiceReply(
+      200,
+      ServiceAnnouncement(
+        signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true,
+        sessionNames: true, signedTargets: true, bodyDigests: true, sealedLinks: true, address: address.url
+      ).encoded())
+  }
 
   /// A reply for an application's own request, signed; its hosts may not manage users and phones.
   private func signed(

@@ -7,7 +7,7 @@ import json
 import unittest
 
 import approvals
-from control import DATA, PROTOCOL, UNAVAILABLE
+from control import CONFIG, DATA, PROTOCOL, UNAVAILABLE
 from enroll_case import open_world
 from hostile_replies import reply
 from phone_case import PhoneCase, another_key, key_off_the_curve, pin_of
@@ -21,7 +21,13 @@ class PhonesRelay(Relay):
 
     change = staticmethod(lambda phones: phones)
 
+    #: What takes the place of other replies, by a part of their path.
+    instead = {}
+
     def carry(self, stream, request):
+        for part, body in self.instead.items():
+            if part in request.path:
+                return reply(200, json.dumps(body).encode())(stream, request)
         if "/user_phones/" not in request.path:
             return super().carry(stream, request)
         _, _, body = self.ask(request.method, request.path, request.headers)
@@ -55,6 +61,49 @@ class Case(PhoneCase):
 
     def replace(self, **members):
         self.change(lambda phones: [{**phone, **members} for phone in phones])
+
+
+class Elsewhere(Case):
+    """A service whose links, or phones, belong to another address: its phones sign for that one."""
+
+    def setUp(self):
+        super().setUp()
+        self.link = "https://elsewhere.example/register/" + 32 * "0"
+
+    def assert_said(self, message):
+        self.assertIn("the service registers phones at https://elsewhere.example, and server is ", message)
+        self.assertIn("hint: let server here, and --public-url of iampass-server, name the same address", message)
+        self.assertNotIn("0000", message)
+        self.assertEqual(self.pinned(), [])
+
+    def test_enroll_shows_no_link_of_another_address(self):
+        self.relay.instead = {"/device_registration_link/": {"status": True, "register_url": self.link}}
+        child = self.world.terminal("enroll", self.name)
+        self.assertEqual(self.world.finish(child), CONFIG)
+        self.assert_said(child.screen.getvalue())
+        self.addCleanup(self.world.configure, approvals=None)
+        self.world.configure(approvals="verified")
+        done = self.enroll("--json")
+        self.assertEqual((done.code, done.out), (CONFIG, ""))
+        self.assert_said(done.err)
+
+    def test_trust_pins_no_phone_of_another_address(self):
+        words = self.registered()
+        self.relay.instead = {"/.well-known/iampass": {"address": "https://elsewhere.example"}}
+        done = self.world.ctl("phone", "trust", self.name, "--words", words)
+        self.assertEqual(done.code, CONFIG)
+        self.assert_said(done.err)
+        # An older service does not tell.
+        self.relay.instead = {"/.well-known/iampass": {"signed_replies": True}}
+        self.assertEqual(self.world.ctl("phone", "trust", self.name, "--words", words).code, 0)
+
+    def test_check_says_it(self):
+        self.relay.instead = {"/.well-known/iampass": {"address": "https://elsewhere.example"}}
+        self.addCleanup(self.world.configure, approvals=None)
+        self.world.configure(approvals="verified")
+        found = json.loads(self.world.ctl("check", "--json", "--pam-folder", self.world.path("pam.d")).out)["findings"]
+        texts = {finding["text"]: finding["level"] for finding in found if "registers phones" in finding["text"]}
+        self.assertEqual(list(texts.values()), ["problem"], found)
 
 
 class Enroll(Case):

@@ -19,9 +19,9 @@ import WorkerLink
 
   private func answer(
     _ credential: ServiceFacts.CredentialReply = .notAsked, clock: Int64? = 0,
-    certificateEnd: ServiceFacts.CertificateEnd = .notAsked, hostsHaveOwn: Bool = false
+    certificateEnd: ServiceFacts.CertificateEnd = .notAsked, hostsHaveOwn: Bool = false, address: ServerURL? = nil
   ) -> ServiceFacts {
-    let announcement = ServiceAnnouncement(hostCredentials: hostsHaveOwn)
+    let announcement = ServiceAnnouncement(hostCredentials: hostsHaveOwn, address: address)
     return .answered(
       ServiceFacts.Answer(
         milliseconds: 12, announcement: announcement, clockDifference: clock, certificateEnd: certificateEnd,
@@ -45,6 +45,17 @@ import WorkerLink
     #expect(try findings(answer()).first?.text == "https://iampass.example.com answers over TLS (12 ms)")
     #expect(
       try findings(answer(), server: "http://127.0.0.1:8080").first?.text == "http://127.0.0.1:8080 answers (12 ms)")
+  }
+
+  @Test func aServiceWhosePhonesSignForAnotherAddressIsSaid() throws {
+    let elsewhere = answer(address: try ServerURL("https://elsewhere.example.com/base"))
+    let found = try complaints(elsewhere, "approvals = verified")
+    #expect(found.map(\.level) == [.problem])
+    #expect(found.first?.text.contains("registers phones at https://elsewhere.example.com, and server is") == true)
+    #expect(try complaints(elsewhere).map(\.level) == [.warning])
+    for same in ["https://iampass.example.com", "https://IAMPASS.example.com:443/base"] {
+      #expect(try complaints(answer(address: try ServerURL(same)), "approvals = verified").isEmpty)
+    }
   }
 
   @Test func aServiceThatCannotBeAskedIsTheOnlyFinding() throws {

@@ -72,15 +72,37 @@ import Testing
   ])
   func otherWordsProveNone(_ words: String) { #expect(ProvenPhone(phone(keys, mac: nil), words: words) == nil) }
 
+  private func offer(_ link: String, isPinned: Bool = true, isVerified: Bool = false) throws -> RegistrationOffer {
+    try RegistrationOffer(
+      link, server: try ServerURL("https://iampass.test:8443"), isPinned: isPinned, isVerified: isVerified)
+  }
+
   @Test func aLinkWithoutAPlaceForASecretIsShownAsItIs() throws {
-    let offer = try RegistrationOffer("https://iampass.test/elsewhere", isPinned: true)
-    #expect(offer.text == "https://iampass.test/elsewhere")
+    let offer = try offer("https://iampass.test:8443/elsewhere")
+    #expect(offer.text == "https://iampass.test:8443/elsewhere")
     guard case .words = offer.proof else { return #expect(Bool(false), "\(offer.proof)") }
   }
 
   @Test func withoutAServiceThatTellsKeysThereIsNoSecret() throws {
-    let offer = try RegistrationOffer(Self.address, isPinned: false)
+    let offer = try offer(Self.address, isPinned: false, isVerified: true)
     #expect(offer.text == Self.address)
     guard case .untold = offer.proof else { return #expect(Bool(false), "\(offer.proof)") }
+  }
+
+  /// A phone signs for the address at which it was registered.
+  @Test(arguments: [
+    "https://iampass.test/register/\(code)", "https://evil.test:8443/register/\(code)", "//evil.test/register/\(code)",
+    "https://iampass.test:8443@evil.test/register/\(code)", "http://iampass.test:8443/register/\(code)", "",
+  ])
+  func aLinkOfAnotherAddressIsNotOffered(_ link: String) throws {
+    for (isPinned, isVerified) in [(true, false), (false, true)] {
+      let failure = #expect(throws: Failure.self) {
+        try offer(link, isPinned: isPinned, isVerified: isVerified)
+      }
+      #expect(failure?.message.contains("and server is https://iampass.test:8443") == true)
+      #expect(failure?.message.contains(Self.code) == false)
+    }
+    // Other makers' services lead elsewhere, and their phones are not pinned.
+    #expect(try offer(link, isPinned: false).text == link)
   }
 }
