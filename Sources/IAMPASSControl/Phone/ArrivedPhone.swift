@@ -30,6 +30,7 @@ struct ArrivedPhone {
       }
       try pin(proven, among: told)
       Terminal.say("this computer has pinned the phone")
+      try host.pins.tellOthers(than: proven, of: user.name)
       return proven.phone.keys
     }
   }

@@ -19,6 +19,24 @@ struct PhonePins {
     try onFile { () throws(PinnedPhonesError) in try editor.pin(phone, for: user, replacing: isOnly) }
   }
 
+  /// Names the other phones of the user that this computer goes on trusting: the service alone says whether the user has
+  /// more than one.
+  func tellOthers(than proven: ProvenPhone, of user: UnixUsername) throws(Failure) {
+    for phone in try phones(of: user) where phone.id != proven.phone.id {
+      let name = phone.name.isEmpty ? "a phone without a name" : phone.name
+      Terminal.complain("warning: still trusted for \(user): \(name), with the words \(phone.keys.words)")
+      // The id is the service's: what a shell could take for more than a word is not proposed to root.
+      let next =
+        phone.id.utf8.allSatisfy(Self.isPlain) ? "phone forget --phone \(phone.id) \(user)" : "phone list \(user)"
+      Terminal.complain("hint: if \(user) does not have that phone any more: iampassctl \(next)")
+    }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    let character = Character(Unicode.Scalar(byte))
+    return character.isASCII && (character.isLetter || character.isNumber)
+  }
+
   /// Throws if the file cannot be used, before something else is changed.
   func check() throws(Failure) { try onFile { () throws(PinnedPhonesError) in _ = try PinnedPhones(path: path) } }
 

@@ -36,6 +36,7 @@ struct PhoneTrustCommand: ParsableCommand {
       guard let proven else { throw Failure.otherWords(user.name) }
       try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)
       Terminal.say("\(user.name)'s phone \(DisplayText.sanitized(proven.phone.name, limit: 64)) is pinned")
+      try host.pins.tellOthers(than: proven, of: user.name)
     }
   }
 

@@ -12,6 +12,7 @@ from enroll_case import open_world
 from hostile_replies import reply
 from phone_case import PhoneCase, another_key, key_off_the_curve, pin_of
 from relay import Relay
+from signing_phone import SigningPhone
 
 CREDENTIAL = {"id": "AAAA", "public_key": another_key()}
 
@@ -158,6 +159,16 @@ class Enroll(Case):
         self.screen_after(*self.offered())
         self.assertEqual([phone["words"] for phone in self.pinned()], [self.words()])
 
+    def test_a_phone_that_stays_trusted_is_named(self):
+        line = SigningPhone("old").line(self.name, lock=False)
+        self.world.write("phones", line, 0o644)
+        forged = {"id": "0" * 32, "name": "Forged", "public_key": another_key(), "credential": None, "since": 1}
+        self.change(lambda phones: [forged, *phones] if phones else phones)
+        screen = self.screen_after(*self.offered())
+        self.assertIn("this computer has pinned the phone\r\n", screen)
+        self.assertIn(f"warning: still trusted for {self.name}: Scripted phone, with the words ", screen)
+        self.assertIn(f"iampassctl phone forget --phone old {self.name}\r\n", screen)
+
     def test_keys_of_an_unknown_form_are_not_pinned(self):
         for key in ("AAAA", key_off_the_curve()):
             child, link = self.offered()
@@ -260,6 +271,31 @@ class Trust(Case):
         for words in (self.own, approvals.words(second)):
             self.assertEqual(self.trust(words).code, 0)
         self.assertEqual({phone["words"] for phone in self.pinned()}, {self.own, approvals.words(second)})
+
+    def test_a_phone_that_stays_trusted_is_named(self):
+        """A service that was broken into keeps a phone that is gone trusted, by saying that the user has two."""
+        first = self.trust(self.own)
+        self.assertEqual((first.code, first.err), (0, ""))
+        [old] = self.pinned()
+        second = {"id": "second", "name": "Tablet", "public_key": another_key(), "credential": None, "since": 1}
+        self.change(lambda phones: [second, *phones])
+        done = self.trust(approvals.words(second))
+        self.assertEqual(done.code, 0)
+        self.assertEqual(
+            done.err, f"warning: still trusted for {self.name}: {old['name']}, with the words {self.own}\n"
+            f"hint: if {self.name} does not have that phone any more: "
+            f"iampassctl phone forget --phone {old['id']} {self.name}\n")  # fmt: skip
+        self.assertEqual(self.world.ctl("phone", "forget", "--phone", old["id"], self.name).code, 0)
+        self.assertEqual([phone["id"] for phone in self.pinned()], ["second"])
+
+    def test_an_id_that_a_shell_would_run_is_not_proposed(self):
+        self.replace(id="a;reboot")
+        self.assertEqual(self.trust(self.own).code, 0)
+        second = {"id": "second", "name": "Tablet", "public_key": another_key(), "credential": None, "since": 1}
+        self.change(lambda phones: [second, *phones])
+        done = self.trust(approvals.words(second))
+        self.assertIn(f"any more: iampassctl phone list {self.name}\n", done.err)
+        self.assertNotIn("reboot", done.err)
 
     def test_an_id_that_no_line_takes_is_not_pinned(self):
         for name in ("a:b", "a b", "a\nroot:x", "é", "x" * 129):
