@@ -8,11 +8,14 @@
  * sign-in's time. It has a phone of its own. It cannot sign with the key of Alice's phone.
  *
  * Alice approves what looks like a request of hers, and types the digits that she sees where she began it. She does not
- * compare details in which two requests of one computer may differ, such as the terminal's number. Digits differ between
- * sign-ins that look alike at the same time; the one chance in a hundred that they do not is left out here.
+ * compare details in which two requests of one computer may differ, such as the terminal's number. The computer draws the digits of
+ * each sign-in. The attacker sees them and may refuse them, so that others are drawn, and the digits of two sign-ins may
+ * turn out to be the same.
  *
  * What must hold:
- *   intention: a sign-in succeeds only if Alice began it;
+ *   intention: a sign-in succeeds only if Alice began it; or if chance gave it the digits of a sign-in of hers that goes on,
+ *     and she typed them for a request that looks like hers: then nothing that she sees could tell her;
+ *   bounded chance: a sign-in draws digits three times at most;
  *   freshness: one approval opens one sign-in, and only while its computer waits;
  *   agreement: the session that the computer goes on to watch is the one that her phone approved.
  *
@@ -82,6 +85,18 @@
 #define WAITS (waits[i])
 #endif
 
+#ifdef NO_LIMIT
+#define MAY_DRAW true
+#else
+#define MAY_DRAW (draws < 3)
+#endif
+/* Without this, what chance does to Alice counts as an attack: it shows that equal digits do sign in Mallory. */
+#ifdef NO_CHANCE
+#define IS_MISTAKEN false
+#else
+#define IS_MISTAKEN (is_mistaken)
+#endif
+
 /* The digits on the terminals, of which there are two here; and what the service calls each session. */
 bit code[SIGN_INS];
 bit code_elsewhere;
@@ -94,6 +109,24 @@ byte opened;
 /* The statement that the attacker keeps. */
 bit is_kept, key, is_here, session, is_unlocked, is_approved, typed;
 byte context, challenge;
+/* Whether Alice typed the digits of a sign-in of hers, and Mallory's has the same. */
+bit is_mistaken;
+/* How often the sign-in that begins has drawn digits. */
+byte draws;
+
+/* A computer draws until the service takes what it drew, or no more: then the sign-in ends before it rings anybody. */
+inline draw(i) {
+  draws = 0;
+  do
+  :: MAY_DRAW ->
+     draws++;
+     assert(draws <= 3); /* bounded chance */
+     if :: code[i] = 0 :: code[i] = 1 fi;
+     if :: waits[i] = true; break :: skip fi
+  :: !MAY_DRAW -> break
+  od;
+  draws = 0
+}
 
 /* What the phone is asked to sign: the attacker's choice, whoever signs. */
 inline choose_request() {
@@ -101,6 +134,7 @@ inline choose_request() {
   if :: challenge = FIRST :: challenge = MALLORYS :: challenge = SECOND :: challenge = ANOTHER fi;
   if :: context = FIRST :: context = MALLORYS :: context = ELSEWHERE fi;
   is_kept = true;
+  is_mistaken = false;
   opened = 0
 }
 
@@ -115,8 +149,8 @@ proctype signers() {
           is_approved = true;
           /* Whichever of her own sign-ins goes on. */
           if
-          :: waits[FIRST] -> typed = code[FIRST]
-          :: waits[SECOND] -> typed = code[SECOND]
+          :: waits[FIRST] -> typed = code[FIRST]; is_mistaken = (typed == code[MALLORYS])
+          :: waits[SECOND] -> typed = code[SECOND]; is_mistaken = (typed == code[MALLORYS])
           :: !waits[FIRST] && !waits[SECOND] -> is_approved = false; typed = 0
           fi
        :: context == ELSEWHERE -> is_approved = true; typed = code_elsewhere
@@ -142,7 +176,7 @@ proctype computer(byte i) {
   do
   :: atomic { (is_kept && WAITS && KEY_IS_RIGHT && ORIGIN_IS_RIGHT && SESSION_IS_RIGHT && CONTEXT_IS_RIGHT
        && CHALLENGE_IS_RIGHT && CODE_IS_RIGHT && METHOD_IS_RIGHT && ANSWER_IS_RIGHT) ->
-       assert(i != MALLORYS); /* intention */
+       if :: IS_MISTAKEN -> skip :: else -> assert(i != MALLORYS) fi; /* intention */
        assert(waits[i]); /* freshness */
        assert(session == name[i]); /* agreement */
        opened++;
@@ -158,18 +192,13 @@ proctype computer(byte i) {
 
 init {
   atomic {
-    if :: code[FIRST] = 0 :: code[FIRST] = 1 fi;
-    /* Sign-ins that look alike at one time have different digits. */
-    code[MALLORYS] = 1 - code[FIRST];
-    code[SECOND] = code[FIRST];
-    if :: code_elsewhere = 0 :: code_elsewhere = 1 fi;
-    if :: name[FIRST] = 0 :: name[FIRST] = 1 fi;
+    draw(FIRST); draw(MALLORYS);
+    /* Digits, and names, matter only by being the same as others: one of each stays 0. */
     if :: name[MALLORYS] = 0 :: name[MALLORYS] = 1 fi;
     if :: name[SECOND] = 0 :: name[SECOND] = 1 fi;
-    waits[FIRST] = true; waits[MALLORYS] = true;
     run signers(); run computer(FIRST); run computer(MALLORYS);
   }
   /* Alice's second sign-in begins after her first. */
   !waits[FIRST];
-  atomic { waits[SECOND] = true; run computer(SECOND) }
+  atomic { draw(SECOND); run computer(SECOND) }
 }
