@@ -10,9 +10,9 @@ package struct PinFindings: Sendable {
     package let name: String
     package let pinned: [PinnedPhone]
     /// As the service tells them; nil if it was not asked, or does not tell.
-    package let told: [UserPhonesReply.Phone]?
+    package let told: [PhoneDigestsReply.Phone]?
 
-    package init(name: String, pinned: [PinnedPhone], told: [UserPhonesReply.Phone]?) {
+    package init(name: String, pinned: [PinnedPhone], told: [PhoneDigestsReply.Phone]?) {
       self.name = name
       self.pinned = pinned
       self.told = told
@@ -24,7 +24,7 @@ package struct PinFindings: Sendable {
     /// Whether the service has none of the pinned phones, or has one of them with other keys: nobody is signed in by it.
     fileprivate var isReplaced: Bool {
       guard !pinned.isEmpty, let told else { return false }
-      return !pinned.contains { phone in told.contains { $0.id == phone.id && $0.keys == phone.keys } }
+      return !pinned.contains { phone in told.contains { $0.id == phone.id && $0.keysDigest == phone.keys.digest } }
     }
   }
 
@@ -68,7 +68,10 @@ package struct PinFindings: Sendable {
     if findings.isEmpty, !users.isEmpty, isWhole {
       let isAsked = users.allSatisfy { $0.told != nil }
       findings.append(
-        Finding(.ok, .users, "each user's phone is pinned" + (isAsked ? ", and the service has the same" : "")))
+        Finding(
+          .ok, .users,
+          "each user's phone is pinned"
+            + (isAsked ? ", and the service has the same" : "; the service does not tell whether it has the same")))
     }
     return findings + unverifiable() + locks(users.filter(\.isTappedOnly).map(\.name))
   }

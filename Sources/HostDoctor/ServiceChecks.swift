@@ -16,6 +16,8 @@ package final class ServiceChecks {
   private let server: ServerURL
   /// What a management credential that is accepted leaves behind, to ask about phones.
   private(set) var management: ManagementClient?
+  /// What any credential that is accepted leaves behind, to ask about pinned phones.
+  private var authentication: AuthenticationClient?
 
   init?(setup: HostSetup) {
     guard let server = setup.configuration.server else { return nil }
@@ -82,6 +84,10 @@ package final class ServiceChecks {
       let acceptance = try probe.acceptance(
         of: credential, scheme: settings.scheme, mayBeHost: announcement?.hostCredentials ?? false,
         deadline: .now().advanced(milliseconds: Self.patience))
+      if case .accepted = acceptance {
+        authentication = try? AuthenticationClient(
+          settings: settings, credential: credential, transport: transport, unixTime: { Int64(time(nil)) })
+      }
       if case .accepted(.application, _, _) = acceptance {
         management = try? ManagementClient(
           settings: settings, credential: credential, transport: transport, unixTime: { Int64(time(nil)) })
@@ -93,14 +99,29 @@ package final class ServiceChecks {
     }
   }
 
+  /// Asks for one user's phones. The application's own credential asks as older services know it; nil without a credential.
+  private var phoneDigests: ((Secret, MonotonicInstant) throws(ServiceError) -> [PhoneDigestsReply.Phone])? {
+    if let management {
+      return { (token, deadline) throws(ServiceError) in
+        try management.phones(of: token, deadline: deadline).phones.map {
+          PhoneDigestsReply.Phone(id: $0.id, keysDigest: $0.keys.digest)
+        }
+      }
+    }
+    guard let authentication else { return nil }
+    return { (token, deadline) throws(ServiceError) in
+      try authentication.phoneDigests(of: token, deadline: deadline).phones
+    }
+  }
+
   /// The phones of these users, by name, as far as the service tells them in time; a user without a phone has none.
-  func phones(of users: [String], _ tokens: UserTokens) -> [String: [UserPhonesReply.Phone]] {
-    guard let management else { return [:] }
+  func phones(of users: [String], _ tokens: UserTokens) -> [String: [PhoneDigestsReply.Phone]] {
+    guard let phones = phoneDigests else { return [:] }
     let deadline = MonotonicInstant.now().advanced(milliseconds: Self.patience)
-    var told: [String: [UserPhonesReply.Phone]] = [:]
+    var told: [String: [PhoneDigestsReply.Phone]] = [:]
     for user in users.prefix(Self.greatestAskedUsers) {
       guard let name = UnixUsername(validating: user), let token = try? tokens.token(of: name) else { continue }
-      do throws(ServiceError) { told[user] = try management.phones(of: token, deadline: deadline).phones } catch {
+      do throws(ServiceError) { told[user] = try phones(token, deadline) } catch {
         // One whom the service does not know was said; one that does not answer is not asked on.
         guard error == .notFound else { return told }
       }

@@ -127,6 +127,16 @@ public final class AuthenticationClient {
     return try ApprovalAnswer(status, for: session, held: held)
   }
 
+  /// Which phones the user has, by digests of their keys. Every credential may ask.
+  ///
+  /// - Throws: ``ServiceError/notFound`` for a user whom the service does not know, and by a service without this route.
+  public func phoneDigests(of token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> PhoneDigestsReply {
+    let url = channel.seal.settings.server.route(
+      ["authentication", "user_phone_digests", applicationID, token.exposedValue])
+    let reply = try channel.send(.get, url, by: signer, deadline: deadline)
+    return try understood { () throws(MessageError) in try PhoneDigestsReply(parsing: reply.body) }
+  }
+
   /// Ends the session at the service, or cancels its request. ``SessionInquiry/confirmEnd(_:to:)`` says what counts as
   /// ended.
   public func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {

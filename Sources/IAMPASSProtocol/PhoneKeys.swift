@@ -38,8 +38,11 @@ public struct PhoneKeys: Sendable, Equatable {
     [JSON.Member("public_key", .string(publicKey)), JSON.Member("credential", credential?.json ?? .null)]
   }
 
-  /// What ``words`` are made of.
+  /// What ``words`` and ``digest`` are made of.
   public var json: JSON { .object(members) }
+
+  /// The base64 of SHA-256 over ``json``: says whether keys are the same, and nothing else of them.
+  public var digest: String { Base64.encode(Digest.sha256(json.canonicallyEncoded())) }
 }
 
 // MARK: - A pin by the link

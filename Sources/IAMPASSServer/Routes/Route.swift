@@ -89,12 +89,14 @@ enum SessionRoute: Equatable {
   case start(user: String, starter: String)
   /// Asks for no more than a signed reply, which has the service's mark.
   case mark(starter: String)
+  /// Which phones the user has, for a computer that knows their keys.
+  case phones(user: String, starter: String)
   case status(id: String)
   case logout(id: String)
 
   var method: String {
     switch self {
-    case .mark, .status: "GET"
+    case .mark, .phones, .status: "GET"
     case .start, .logout: "POST"
     }
   }
@@ -104,6 +106,7 @@ enum SessionRoute: Equatable {
     switch (path[1], path.count) {
     case ("authenticate_user", 4): self = .start(user: path[3], starter: path[2])
     case ("service_mark", 3): self = .mark(starter: path[2])
+    case ("user_phone_digests", 4): self = .phones(user: path[3], starter: path[2])
     case ("session_status", 3): self = .status(id: path[2])
     case ("session_logout", 3): self = .logout(id: path[2])
     default: return nil

@@ -75,6 +75,10 @@ struct Router: Sendable {
       try await signed(starter: id, call) { try await sessions.start(for: user, by: $0, $1, call) }
     // Every signed reply has the mark.
     case .mark(let id): try await signed(starter: id, call) { _, _ in .done }
+    case .phones(let user, let id):
+      try await signed(starter: id, call) { starter, _ in
+        try await sessions.phones(of: user, for: starter)
+      }
     case .status(let id): try await signed(session: id, call) { try await sessions.status(of: $0, call) }
     case .logout(let id): try await signed(session: id, call) { try await sessions.logOut($0) }
     }

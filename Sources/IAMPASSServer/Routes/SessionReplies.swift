@@ -60,6 +60,21 @@ struct SessionReplies: Sendable {
     }
   }
 
+  /// Which phones the user has, by digests: a computer sees whether one that it knows was replaced.
+  func phones(of name: String, for starter: Starter) async throws -> ServiceReply {
+    let application = starter.application.id
+    guard !(try await core.storage.settings(of: application)).isDisabled else {
+      return .refused(403, .applicationDisabled)
+    }
+    guard let user = try await core.storage.user(name, of: application) else { return .refused(404, .unknownUser) }
+    let phones = user.phone.map { phone in
+      let keys = PhoneKeys(
+        publicKey: phone.publicKey, credential: user.credential.map { .init(id: $0.id, publicKey: $0.publicKey) })
+      return [PhoneDigestsReply.Phone(id: phone.id, keysDigest: keys.digest)]
+    }
+    return ServiceReply(200, PhoneDigestsReply(phones: phones ?? []).encoded())
+  }
+
   /// The status, or, with `Prefer: wait`, the next one.
   func status(of session: Session, _ call: Call) async throws -> ServiceReply {
     let wait = call.request.preferredWait(longest: longestWait)

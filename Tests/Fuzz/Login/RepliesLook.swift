@@ -114,6 +114,7 @@ private func checkMessages(_ body: [UInt8]) {
   same(body, { try? SealedLinkReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? DeviceRegisteredReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? UserPhonesReply(parsing: $0) }, { $0.encoded() })
+  same(body, { try? PhoneDigestsReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? ServiceAnnouncement(parsing: $0) }, { $0.encoded() })
   same(body, { try? StartRequest(parsing: $0) }, { $0.encoded() })
   same(body, { try? UsersRequest(parsing: $0) }, { $0.encoded() })

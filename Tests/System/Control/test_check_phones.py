@@ -107,17 +107,28 @@ class Phones(unittest.TestCase):
         world.configure(send_context="no")
         self.assert_found("problem", "approvals = verified needs the sign-in's details", area="configuration")
 
-    def test_a_host_credential_without_its_host_is_a_warning(self):
+    def be_a_host(self):
+        """Gives this computer a credential of its own; its lines."""
         before = read(world.path("credentials"))
         self.addCleanup(world.write, "credentials", before)
-        words = ("host-credential", "create", "tests", "laptop", "--host", "laptop-7", "--data", world.path("data"))
+        words = ("host-credential", "create", "tests", self.id()[-40:], "--host", "laptop-7", "--data", world.path("data"))
         lines = run(program("iampass-server"), *words).splitlines(True)
         world.write("credentials", "".join(lines))
+        return lines
+
+    def test_a_host_credential_without_its_host_is_a_warning(self):
+        lines = self.be_a_host()
         self.assertEqual([one for one in self.findings("service") if "which host" in one["text"]], [])
-        # A host is not told keys.
-        self.assert_found("ok", "^each user's phone is pinned$")
         world.write("credentials", "".join(line for line in lines if not line.startswith("host")))
         self.assert_found("warning", "does not say which host this credential is for", "host = NAME", area="service")
+
+    def test_a_host_is_told_whether_a_pinned_phone_was_replaced(self):
+        self.be_a_host()
+        self.assert_found("ok", "^each user's phone is pinned, and the service has the same$")
+        key = self.line.split(":")[2]
+        for line in (self.line.replace(key, another_key()), re.sub(r"^(\w+):\w+", r"\1:another", self.line)):
+            world.write("phones", line, 0o644)
+            self.assert_found("warning", "the service does not have the pinned phone any more, or has it with other keys")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,9 @@ import Testing
     return PinnedPhone(id: id, key: Self.key(byte), credential: credential, since: 0, name: "Phone")!
   }
 
-  private func told(_ id: String, _ byte: UInt8, credential: PhoneKeys.Credential? = nil) -> UserPhonesReply.Phone {
-    UserPhonesReply.Phone(
-      id: id, name: "Phone", keys: PhoneKeys(publicKey: Self.key(byte).text, credential: credential), pinMAC: nil,
-      since: 0)
+  private func told(_ id: String, _ byte: UInt8, credential: PhoneKeys.Credential? = nil) -> PhoneDigestsReply.Phone {
+    let keys = PhoneKeys(publicKey: Self.key(byte).text, credential: credential)
+    return PhoneDigestsReply.Phone(id: id, keysDigest: keys.digest)
   }
 
   private func findings(_ users: PinFindings.User..., withoutToken: [String] = []) -> [Finding] {
@@ -37,7 +36,7 @@ import Testing
 
   @Test func whatTheServiceWasNotAskedIsNotClaimed() {
     let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: nil))
-    #expect(found.map(\.text) == ["each user's phone is pinned"])
+    #expect(found.map(\.text) == ["each user's phone is pinned; the service does not tell whether it has the same"])
   }
 
   @Test func aUserWithoutAPinIsAWarning() {

@@ -74,6 +74,57 @@ import Testing
     #expect(reply.reason == "HOST_MAY_NOT_MANAGE")
   }
 
+  /// What a host is told says whether keys that it knows are still the user's, and nothing else of them.
+  @Test func aHostIsToldDigestsOfKeys() async throws {
+    let fixture = try await Fixture()
+    let key = try DeviceKey.generate()
+    let phone = try RegisterReply(parsing: try await register(fixture, pin: "a pin", key: key).body).device
+    let host = try await fixture.service.storage.createHostCredential(
+      named: "web-1", host: "web-1", of: fixture.application.id, at: fixture.clock.now)
+    func reply(_ user: String = "alice") async throws -> ServiceReply {
+      await fixture.respond(
+        try fixture.signed("GET", "/authentication/user_phone_digests/\(host.id)/\(user)", by: host))
+    }
+    let keys = PhoneKeys(publicKey: try key.publicKey.text, credential: nil)
+    let told = try await reply()
+    #expect(try PhoneDigestsReply(parsing: told.body).phones == [.init(id: phone, keysDigest: keys.digest)])
+    let text = String(decoding: told.body, as: UTF8.self)
+    for secret in [keys.publicKey, "Alice", "a pin"] { #expect(!text.contains(secret)) }
+    #expect(try await reply("nobody").reason == "UNKNOWN_USER")
+    _ = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try PhoneDigestsReply(parsing: try await reply().body).phones.isEmpty)
+  }
+
+  @Test func aScreenLockThatIsAddedChangesTheDigest() async throws {
+    let fixture = try await Fixture()
+    let key = try DeviceKey.generate()
+    let device = try RegisterReply(parsing: try await register(fixture, pin: nil, key: key).body).device
+    let lock = try TestAuthenticator()
+    #expect(try await addLock(TestPhone(fixture: fixture, key: key, device: device), lock, pin: nil).status == 200)
+    let told = try #require(try await phones(fixture).first)
+    let digests = await fixture.respond(
+      try fixture.signed("GET", "/authentication/user_phone_digests/\(fixture.application.id)/alice"))
+    #expect(told.keys.credential != nil)
+    #expect(
+      try PhoneDigestsReply(parsing: digests.body).phones == [.init(id: device, keysDigest: told.keys.digest)])
+  }
+
+  @Test func nobodyElseIsToldDigests() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    let target = "/authentication/user_phone_digests/\(fixture.application.id)/alice"
+    let unsigned = await fixture.respond(
+      ServiceRequest(method: "GET", target: target, authority: Fixture.authority))
+    #expect(unsigned.status == 401)
+    let other = try await fixture.service.storage.createHostCredential(
+      named: "web-1", host: "web-1", of: fixture.application.id, at: fixture.clock.now)
+    _ = try await fixture.service.storage.revokeHostCredential(
+      named: "web-1", of: fixture.application.id, at: fixture.clock.now)
+    let revoked = await fixture.respond(
+      try fixture.signed("GET", "/authentication/user_phone_digests/\(other.id)/alice", by: other))
+    #expect(revoked.status == 401)
+  }
+
   @Test func nobodyElseIsToldKeys() async throws {
     let fixture = try await Fixture()
     _ = try await TestPhone.registered(in: fixture)
