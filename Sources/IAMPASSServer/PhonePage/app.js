@@ -3,7 +3,7 @@ import "./shared.js";
 import { AccountView } from "./account-view.js";
 import { complain, find, say, show } from "./dom.js";
 import { EventStream } from "./events.js";
-import { hideSecret, secretIn } from "./pins.js";
+import { hideSecret, secretOf } from "./pins.js";
 import { codeIn, hideCode, registeredAccounts, Registration } from "./registration.js";
 import { sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
@@ -22,8 +22,6 @@ class PhonePage {
 
   async start() {
     this.#listen();
-    const link = location.href;
-    hideSecret();
     try {
       for (const account of await registeredAccounts()) this.#add(account);
     } catch (error) {
@@ -32,9 +30,8 @@ class PhonePage {
       return;
     }
     this.#arrange();
-    if (codeIn(link)) this.#register(link);
+    this.#followAddress();
     await this.#ringing.start();
-    this.#followHash();
   }
 
   #listen() {
@@ -56,7 +53,7 @@ class PhonePage {
     // A page that the browser keeps for "back" must not hold its connections meanwhile.
     window.addEventListener("pagehide", () => [...this.#phones.values()].forEach(({ stream }) => stream.stop()));
     window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
-    window.addEventListener("hashchange", () => this.#followHash());
+    window.addEventListener("hashchange", () => this.#followAddress());
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
       if (data?.session) this.#requests.focus(data.session);
     });
@@ -75,8 +72,10 @@ class PhonePage {
 
   #register(link) {
     let secret;
+    complain(null);
     try {
-      secret = secretIn(link);
+      secret = secretOf(link, codeIn(link));
+      hideSecret();
     } catch (error) {
       complain(sentence(error));
       return;
@@ -146,6 +145,12 @@ class PhonePage {
     const text = phones.length === 0 ? "" : away === 0 ? "Connected" : "Connecting…";
     // Setting the same text again would read it out again.
     if (find("connection").textContent !== text) find("connection").textContent = text;
+  }
+
+  /** A link that is opened again in this tab changes the part behind `#` alone. */
+  #followAddress() {
+    if (codeIn(location.href)) this.#register(location.href);
+    else this.#followHash();
   }
 
   /** Follows `#session=ID`, with which a notification opens the page. */

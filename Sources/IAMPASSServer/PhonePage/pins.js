@@ -8,29 +8,49 @@ const fragment = "#pin=";
 /** Bytes. */
 const secretSize = 16;
 
-/** The secrets of the links that were opened in this visit, by the phone's id. They are kept nowhere else. */
+/** The secrets of the links that registered a phone in this visit, by the phone's id. They are kept nowhere else. */
 const secrets = new Map();
 
+/** The secrets of the links that wait for the user's tap, by their codes. This tab alone has them, also once reloaded. */
+const waiting = {
+  name: (code) => "iampass pin of " + code,
+  get: (code) => globalThis.sessionStorage.getItem(waiting.name(code)),
+  set: (code, encoded) => globalThis.sessionStorage.setItem(waiting.name(code), encoded),
+  remove: (code) => globalThis.sessionStorage.removeItem(waiting.name(code)),
+};
+
 /**
- * The secret behind a registration link; null if the link has none.
+ * The secret of the registration link with this code: the link's own, or the one that this tab opened it with before;
+ * null if there is none.
  *
  * Throws if a part of the secret is missing: otherwise the phone would be registered, and no computer would believe it.
  */
-export function secretIn(link) {
-  const { hash } = new URL(link);
-  if (!hash.startsWith(fragment)) return null;
-  const encoded = hash.slice(fragment.length);
+export function secretOf(link, code) {
+  const encoded = encodedIn(link);
+  if (encoded !== null) waiting.set(code, encoded);
+  const kept = encoded ?? waiting.get(code);
+  return kept === null ? null : fromBase64url(kept);
+}
+
+/** The text of a link's secret; null if the link has none. Throws if it is not whole. */
+function encodedIn(link) {
+  const start = link.indexOf("#");
+  if (start < 0) return null;
+  const encoded = link.startsWith(fragment, start) ? link.slice(start + fragment.length) : "";
   if (/^[\w-]{22}$/.test(encoded)) {
     const secret = fromBase64url(encoded);
-    if (secret.length === secretSize && base64url(secret) === encoded) return secret;
+    if (secret.length === secretSize && base64url(secret) === encoded) return encoded;
   }
   throw new Error("the link is damaged. Scan the QR code again, or ask for a new link.");
 }
 
-/** Takes the secret out of the address bar and of the history. */
+/** Takes the secret out of the address bar and of this tab's history. */
 export function hideSecret() {
   if (location.hash.startsWith(fragment)) history.replaceState(null, "", location.pathname);
 }
+
+/** Forgets the secret of a link that registered a phone, was refused, or was left. */
+export const forgetSecret = (code) => waiting.remove(code);
 
 /** Keeps the secret of the link with this code while the page is open. */
 export function keepSecret(device, secret, code) {

@@ -2,7 +2,7 @@
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
 import { complain, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
-import { keepSecret, pin, words } from "./pins.js";
+import { forgetSecret, keepSecret, pin, words } from "./pins.js";
 import { sentence } from "./refusals.js";
 
 const { accounts, base, get, makeKey, post } = globalThis.iampass;
@@ -12,19 +12,18 @@ const pending = "pending";
 
 /** The code in a registration link of this service; null for any other text. */
 export function codeIn(link) {
-  let url;
+  const start = base.pathname + "register/";
   try {
-    url = new URL(link.trim());
+    const url = new URL(link.trim());
+    if (url.origin !== base.origin || !url.pathname.startsWith(start)) return null;
+    const code = decodeURIComponent(url.pathname.slice(start.length));
+    return code && !code.includes("/") ? code : null;
   } catch {
     return null;
   }
-  const start = base.pathname + "register/";
-  if (url.origin !== base.origin || !url.pathname.startsWith(start)) return null;
-  const code = decodeURIComponent(url.pathname.slice(start.length));
-  return code && !code.includes("/") ? code : null;
 }
 
-/** Takes the code out of the address bar and of the history. */
+/** Takes the code out of the address bar and of this tab's history. */
 export function hideCode() {
   history.replaceState(null, "", new URL("phone/", base));
 }
@@ -65,7 +64,7 @@ export class Registration {
     } catch (error) {
       show(find("registration-text"), sentence(error));
       find("registration-leave").hidden = false;
-      if (!error.isOutage) hideCode();
+      if (!error.isOutage) this.#forget();
     }
     find("registration-title").focus();
   }
@@ -80,6 +79,9 @@ export class Registration {
     show(find("registration-lock"), this.#hasLock
       ? "You will be asked to unlock the phone once. Computers can then ask for its screen lock."
       : "This browser does not offer a screen lock: you will approve with a tap.");
+    show(find("registration-pin"), this.#secret
+      ? null
+      : "This link has no secret. Computers that check the phone itself will ask for six words, which you will see here.");
     find("register").hidden = false;
     find("registration-leave").hidden = false;
   }
@@ -91,12 +93,12 @@ export class Registration {
         const account = await this.#register();
         this.#close();
         const lacksLock = this.#hasLock && !account.methods.includes("device");
-        say(`This is ${account.user}’s phone now.${lacksLock ? " Its screen lock was not added." : ""} `
-          + `Its six words: ${await words(account)}.`);
+        say(`This is ${account.user}’s phone now.${lacksLock ? " Its screen lock was not added." : ""}`
+          + sixWords(await words(account)));
         this.#registered(account);
       } catch (error) {
         complain(sentence(error));
-        if (error.status >= 400 && error.status < 500) hideCode();
+        if (error.status >= 400 && error.status < 500) this.#forget();
       }
     });
   }
@@ -133,11 +135,18 @@ export class Registration {
     }
   }
 
-  #close() {
+  #forget() {
     hideCode();
+    forgetSecret(this.#code);
+  }
+
+  #close() {
+    this.#forget();
     find("registration").hidden = true;
   }
 }
+
+const sixWords = (text) => text ? ` Its six words: ${text}.` : "";
 
 /** This phone's accounts. A registration that was interrupted is removed. */
 export async function registeredAccounts() {

@@ -87,7 +87,8 @@ class Pins(KeysTest):
         phone = self.checked(link, secret)
         self.assertIsNotNone(phone["credential"])
         kept = self.browser.script(
-            "return JSON.stringify([await iampass.accounts.all(), location.href, history.state, {...localStorage}])")
+            "return JSON.stringify([await iampass.accounts.all(), location.href, history.state, {...localStorage}, "
+            "{...sessionStorage}])")
         self.assertNotIn(approvals.fragment(secret)[5:], kept)
         # A later visit still shows the words.
         self.browser.open(self.office.address + "/phone/")
@@ -108,10 +109,56 @@ class Pins(KeysTest):
         self.browser.sees("#said", "The screen lock was added.")
         self.assertIsNotNone(self.checked(link, secret)["credential"])
 
-    def test_a_damaged_link_registers_nothing(self):
-        self.browser.open(self.office.link(self.user) + "#pin=AAAA")
-        self.browser.sees("#problem", "the link is damaged")
-        self.browser.misses("#register")
+    def test_a_damaged_link_registers_nothing_also_once_reloaded(self):
+        whole = approvals.fragment(os.urandom(16))
+        for part in ("#", "#p", "#pin", "#pin=", "#pin=AAAA", whole[:-1], whole + "A", "#Pin=" + whole[5:]):
+            with self.subTest(part):
+                self.browser.open(self.office.link(self.user) + part)
+                for _ in range(2):
+                    self.browser.sees("#problem", "the link is damaged")
+                    self.browser.misses("#register")
+                    self.browser.driver.refresh()
+
+    def test_a_page_that_is_reloaded_before_the_tap_is_pinned(self):
+        secret = os.urandom(16)
+        link = self.open(secret)
+        self.browser.driver.refresh()
+        self.tapped(link, secret)
+
+    def test_a_page_that_was_left_and_is_gone_back_to_is_pinned(self):
+        secret = os.urandom(16)
+        link = self.open(secret)
+        self.browser.open("about:blank")
+        self.browser.driver.back()
+        self.tapped(link, secret)
+
+    def test_a_link_that_is_opened_again_in_its_tab_is_pinned(self):
+        link = self.office.link(self.user)
+        self.browser.open(link)
+        self.browser.sees("#registration-pin", "This link has no secret.")
+        secret = os.urandom(16)
+        self.browser.script("location.hash = args[0]", approvals.fragment(secret))
+        self.tapped(link, secret)
+
+    def test_a_link_that_was_left_is_forgotten(self):
+        self.open(os.urandom(16))
+        self.browser.tap("#registration-leave")
+        self.assertEqual(self.browser.script("return sessionStorage.length"), 0)
+
+    def test_a_link_that_cannot_be_read_opens_nothing(self):
+        self.register()
+        self.browser.tap("#another summary")
+        self.browser.type("#another-link", self.office.address + "/register/%zz")
+        self.browser.tap("#another-form button")
+        self.browser.sees("#another-problem", "This is not a registration link")
+
+    def tapped(self, link, secret):
+        self.browser.sees("#registration-facts", self.user)
+        self.browser.misses("#registration-pin")
+        self.assertNotIn("pin=", self.browser.driver.current_url)
+        self.browser.tap("#register")
+        self.browser.sees("#said", "phone now.")
+        self.checked(link, secret)
 
     def test_a_link_that_is_typed_in_is_pinned(self):
         self.register()
