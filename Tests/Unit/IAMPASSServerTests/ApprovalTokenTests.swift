@@ -64,6 +64,18 @@ import Testing
     #expect(claims.iat == fixture.clock.now.seconds)
   }
 
+  @Test func keysAreListedByUnixTime() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    fixture.clock.step(seconds: 7_200)
+    // A signed request confirms the clock.
+    _ = try await fixture.started("alice", context: context, query: "?id_token=1")
+    let storage = fixture.service.storage
+    let listed = try await storage.publishedKeys(at: storage.now()) + storage.rotatedKeys(at: storage.now())
+    #expect(listed.count == 3)
+    #expect(listed.allSatisfy { $0.madeAt.seconds == fixture.clock.now.seconds })
+  }
+
   @Test func noTokenUnlessItIsAskedFor() async throws {
     let (fixture, session) = try await approved(query: "")
     #expect(try await token(of: session, fixture) == nil)

@@ -31,6 +31,7 @@ import Testing
     "approvals that computers verify": "95b21153386bc689",
     "approval tokens": "9ecb9305f2a13af5",
     "looks at the page": "7e6dfc6ba47c62bf",
+    "audit of signing keys' removals": "027344aa439ab990",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -57,6 +58,7 @@ import Testing
     "approvals that computers verify": "f839d39749330d4e",
     "approval tokens": "ee7ff58a77839fdf",
     "looks at the page": "0d4c0e4a31e448c0",
+    "audit of signing keys' removals": "0e2f2166726302d0",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {
@@ -83,6 +85,23 @@ import Testing
 
   private static func objects(in db: Database) throws -> Set<String> {
     try String.fetchSet(db, sql: "SELECT type || ' ' || name || ': ' || sql FROM sqlite_master WHERE sql IS NOT NULL")
+  }
+
+  /// An entry in the time of the database's clock is not taken for one in service time.
+  @Test func everyEventOfTheDatabasesClockIsDatedByIt() throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let triggers = try database.read {
+      try String.fetchAll($0, sql: "SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+    }
+    let late = try #require(triggers.first { $0.contains("TRIGGER audit_noted_late ") })
+    let others = try #require(triggers.first { $0.contains("TRIGGER audit_noted ") })
+    let dated = triggers.filter { $0.contains("julianday") }
+    #expect(dated.count == 7)
+    for trigger in dated where !trigger.contains("TRIGGER audit_session ") {
+      let event = try #require(trigger.firstMatch(of: /julianday.* AS INTEGER\), '([a-z ]+)'/)?.1, "\(trigger)")
+      #expect(late.contains("'\(event)'") && others.contains("'\(event)'"), "\(event)")
+    }
   }
 
   /// The same in a new database and in an upgraded one, since both run the same migrations.

@@ -27,12 +27,12 @@ extension PostgreSQLStorage: SigningKeyStore {
 extension PostgreSQLStorage {
   /// The published keys, the newest first. The first of all is made here.
   public func publishedKeys(at now: UnixTime) async throws -> [PublishedKey] {
-    try await signingKeys(at: now).map { PublishedKey(id: $0.id, madeAt: $0.madeAt) }
+    try await signingKeys(at: now).map { PublishedKey($0, by: clock) }
   }
 
   /// Makes a new key and returns the published ones, the newest first.
   public func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey] {
-    try await rotateSigningKey(at: now).map { PublishedKey(id: $0.id, madeAt: $0.madeAt) }
+    try await rotateSigningKey(at: now).map { PublishedKey($0, by: clock) }
   }
 }
 

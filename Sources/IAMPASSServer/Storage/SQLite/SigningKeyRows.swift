@@ -28,18 +28,24 @@ extension SQLiteStorage: SigningKeyStore {
 public struct PublishedKey: Sendable {
   /// `kid`: the key's thumbprint (RFC 7638).
   public let id: String
+  /// By Unix time, also if the service's own is elsewhere.
   public let madeAt: UnixTime
+
+  init(_ key: SigningKey, by clock: StorageClock) {
+    id = key.id
+    madeAt = clock.unixTime(of: key.madeAt)
+  }
 }
 
 extension SQLiteStorage {
   /// The published keys, the newest first. The first of all is made here.
   public func publishedKeys(at now: UnixTime) async throws -> [PublishedKey] {
-    try await signingKeys(at: now).map { PublishedKey(id: $0.id, madeAt: $0.madeAt) }
+    try await signingKeys(at: now).map { PublishedKey($0, by: clock) }
   }
 
   /// Makes a new key and returns the published ones, the newest first.
   public func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey] {
-    try await rotateSigningKey(at: now).map { PublishedKey(id: $0.id, madeAt: $0.madeAt) }
+    try await rotateSigningKey(at: now).map { PublishedKey($0, by: clock) }
   }
 }
 

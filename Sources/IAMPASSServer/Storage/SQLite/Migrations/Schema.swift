@@ -26,6 +26,7 @@ enum Schema {
     .approvals,
     .approvalTokens,
     .looks,
+    .auditDates,
   ]
 
   static var migrator: DatabaseMigrator {
