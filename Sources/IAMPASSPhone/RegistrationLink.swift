@@ -6,6 +6,10 @@ public enum RegistrationLinkError: Error, Equatable, Sendable {
   case notALink(String)
   /// The fragment is not ``PhoneKeys/pinFragment`` and a secret: the link was not copied whole.
   case linkWithoutItsSecret
+
+  fileprivate static func notALink(of text: String) -> RegistrationLinkError {
+    .notALink(String(text.prefix { $0 != "#" }))
+  }
 }
 
 /// The parts of `https://…/register/CODE`, and of `#pin=SECRET` behind it.
@@ -28,13 +32,13 @@ public struct RegistrationLink: Sendable {
     let pattern = Array(marker.utf8)
     guard bytes.count > pattern.count,
       let start = (0...(bytes.count - pattern.count)).last(where: { bytes[$0...].starts(with: pattern) })
-    else { throw .notALink(text) }
+    else { throw .notALink(of: text) }
     let parts = bytes[(start + pattern.count)...].split(
       separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
     let code = parts[0]
     guard code.count == 32, code.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
       let server = try? ServerURL(String(decoding: bytes[..<start], as: UTF8.self))
-    else { throw .notALink(String(text.prefix { $0 != "#" })) }
+    else { throw .notALink(of: text) }
     self.server = server
     self.code = Secret(bytes: Array(code))
     guard parts.count > 1 else {

@@ -83,8 +83,14 @@ struct ServerRun: Sendable {
     let known = addresses.publicURL?.description
     let address = known ?? addresses.listen.usualURL(port: port)
     Task {
-      try? await storage.setServiceAddress(address)
-      try? await storage.setPublicAddress(known)
+      do {
+        try await storage.setServiceAddress(address)
+        try await storage.setPublicAddress(known)
+      } catch {
+        logger.warning(
+          "the commands that make links do not learn the service's address: the storage failed",
+          metadata: ["address": "\(address)", "error": "\(DisplayText.sanitized("\(error)"))"])
+      }
     }
   }
 

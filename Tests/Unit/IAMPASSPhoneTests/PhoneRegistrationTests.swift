@@ -59,6 +59,13 @@ import Testing
     #expect(throws: RegistrationLinkError.notALink(text)) { try RegistrationLink(text) }
   }
 
+  @Test(arguments: ["", "https://iampass.test/registers/" + code, "https://iampass.test/register/0123"])
+  func theSecretOfAMistypedLinkIsNotRepeated(text: String) {
+    #expect(throws: RegistrationLinkError.notALink(text)) {
+      try RegistrationLink(text + "#pin=" + Base64URL.encode(Array(0..<16)))
+    }
+  }
+
   @Test(arguments: ["", "pin=", "pin=AAAA", "other"])
   func aLinkThatWasCutIsRefused(fragment: String) {
     #expect(throws: RegistrationLinkError.linkWithoutItsSecret) { try RegistrationLink(Self.address + "#" + fragment) }
