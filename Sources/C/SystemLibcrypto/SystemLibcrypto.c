@@ -40,7 +40,7 @@ static const char *find_functions(void *handle) {
 
 static int open_once(char *trouble, size_t size) {
   if (library.context != NULL) return 1;
-  // How a process uses libcrypto is decided once. A program that has libcrypto itself decides: it keeps its configuration
+  // How a process uses libcrypto is decided once. A program that has libcrypto decides: it keeps its configuration
   // file and its clean-up. Otherwise a look for engines, which each key begins with, would read openssl.cnf.
   uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT;
   if (dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL) options = 0;

@@ -20,7 +20,8 @@ private let context = SignInContext(host: "desk", service: "sudo", user: "alice"
 private let asked: AskedApproval = {
   // The curve's generator.
   let key = P256PublicKey(
-    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==")
+    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q=="
+  )
   guard let key, let lock = PinnedPhone.Credential(id: "AQID", key: key),
     let locked = PinnedPhone(id: "phone", key: key, credential: lock, since: 0, name: ""),
     let plain = PinnedPhone(id: "tap", key: key, credential: nil, since: 0, name: ""),
