@@ -10,7 +10,7 @@ import time
 import unittest
 
 from caller import HERE, CallerWorld, approving_service, signing_service
-from world import SUCCESS, read, run
+from world import AUTHINFO_UNAVAIL, SUCCESS, read, run
 
 # Attaching to a worker takes a second. The rest of the time is for its request.
 LONGEST_RECORDING = 120
@@ -160,6 +160,30 @@ class Hidden(unittest.TestCase):
                 report = world.log_in("count=2", environment={**os.environ, **self.HOSTILE, **bound})
                 # The host compares its whole environment, and its signal handlers.
                 self.assertEqual((report.codes, report.changed, report.printed), ([SUCCESS] * 2, [], ""))
+
+
+class WithoutLibcrypto(unittest.TestCase):
+    #: Runs a command where the system's folder of libraries does not have libcrypto.
+    HIDE = """
+        folder=$(dirname "$(ldconfig -p | sed -n 's/.*libcrypto.so.3 .*x86-64.* => //p' | head -n 1)")
+        mount -t tmpfs none "$0"
+        mkdir "$0/upper" "$0/work"
+        mount -t overlay none -o "lowerdir=$folder,upperdir=$0/upper,workdir=$0/work" "$folder"
+        rm "$folder"/libcrypto.so*
+        exec "$@"
+        """
+
+    def test_a_computer_without_libcrypto_rings_nobody(self):
+        os.makedirs(world.path("layers"), exist_ok=True)
+        before = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", self.HIDE, world.path("layers")]
+        with signing_service(world) as service:
+            world.serve_by(service)
+            world.configure(approvals="verified")
+            report = world.log_in("count=1", before=before)
+            self.assertEqual((report.codes, report.changed, report.printed), ([AUTHINFO_UNAVAIL], [], ""))
+            self.assertEqual(service.requests, [])
+            # The library is all that was missing.
+            self.assertEqual(world.log_in("count=1").codes, [SUCCESS])
 
 
 class OwnLibcrypto(unittest.TestCase):

@@ -120,6 +120,28 @@ class MaliciousService(Verified):
         self.assert_refused(
             lambda start: stranger.approval(stranger.statement(self.origin, SESSION, start)), "does not trust that phone")
 
+    def test_another_users_phone_signs_nobody_in(self):
+        """Trusted here, but for somebody else: under its own id, and under the id of the user's phone."""
+        for name in ("phone-2", "phone-1"):
+            with self.subTest(name=name):
+                other = SigningPhone(name)
+                world.write("phones", other.line("root") + self.phone.line(ENROLLED), 0o644)
+                told = "does not trust that phone" if name == "phone-2" else "signature is wrong"
+                self.assert_refused(lambda start: other.approval(other.statement(self.origin, SESSION, start)), told)
+
+    def test_either_of_two_phones_signs_in_by_its_own_key_alone(self):
+        second = SigningPhone("phone-2")
+        world.write("phones", self.phone.line(ENROLLED) + second.line(ENROLLED), 0o644)
+        for phone in (self.phone, second):
+            self.serve_approval(lambda start: phone.approval(phone.statement(self.origin, SESSION, start)))
+            result = self.play(SUCCESS)
+            self.assertIn(f"phone={phone.name} ", result["log"][-1])
+        mixed = lambda start: {**second.approval(second.statement(self.origin, SESSION, start)), "phone": "phone-1"}
+        self.assert_refused(mixed, "does not trust that phone")
+        swapped = lambda start: self.phone.approval(second.statement(self.origin, SESSION, start))
+        self.assert_refused(swapped, "does not trust that phone")
+        self.assert_refused(lambda start: {**swapped(start), "phone": "phone-2"}, "signature is wrong")
+
     def test_an_approval_of_this_phone_for_another_request_signs_nobody_in(self):
         """Replayed, and of another host of the same application."""
         kept = []
@@ -281,6 +303,11 @@ class Files(Case):
         result = self.play(SERVICE_ERR)
         self.assertIn("symbolic link", result["log"][-1])
         self.assertEqual(self.asked(service, START), [])
+
+    def test_a_phone_that_stands_there_twice_refuses(self):
+        line = SigningPhone().line(ENROLLED)
+        result = self.refused(line + line, SERVICE_ERR, "not configured")
+        self.assertIn("phones:2: a phone of this user stands here for the second time", result["log"][-1])
 
     def test_another_users_bad_line_does_not_matter(self):
         phone = SigningPhone()
