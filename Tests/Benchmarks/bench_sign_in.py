@@ -219,7 +219,8 @@ def measure_stand_in(report, world, runs, asked):
                 pairs = list(zip(seen, answered[1:], strict=True))
                 proven = [(run.succeeded - answer) * 1_000 for run, answer in pairs]
                 report.add(f"{name}: answered to PAM_SUCCESS", proven, "ms", 3)
-                report.add(f"{name}: answered to process gone", [(run.ended - answer) * 1_000 for run, answer in pairs], "ms", 3)
+                gone = [(run.ended - answer) * 1_000 for run, answer in pairs]
+                report.add(f"{name}: answered to process gone", gone, "ms", 3)
                 median[approvals] = (statistics.median(proven), statistics.median(run.until_success for run in seen))
         added = [verified - believed for believed, verified in zip(median["service"], median["verified"])]
         report.add("verifying adds to answered to PAM_SUCCESS (medians)", added[:1], "ms")
