@@ -39,11 +39,13 @@ def password_of(user):
 class Host:
     """A fresh host from `boot` to `stop`; a context manager that does both.
 
-    A new application has match codes, as anywhere; `match_codes=False` is for who means something else.
+    A new application has match codes, as anywhere; `match_codes=False` is for who means something else. `release`: as
+    make-root takes it.
     """
 
-    def __init__(self, built, match_codes=False):
+    def __init__(self, built, match_codes=False, release="12"):
         self.built = str(built)
+        self.release = release
         self.match_codes = match_codes
         # Not a TemporaryDirectory: that one goes at exit before a host that is stopped at exit has read it.
         self.folder = tempfile.mkdtemp(prefix="iampass-host-")
@@ -68,8 +70,8 @@ class Host:
 
     def boot(self):
         answer = subprocess.run(
-            [HERE / "host", "start", self.folder], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            timeout=1200, check=False)
+            [HERE / "host", "start", self.folder, self.release], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, timeout=1200, check=False)
         if answer.returncode == CANNOT_BOOT:
             raise CannotBoot(answer.stderr.strip())
         if answer.returncode != 0:

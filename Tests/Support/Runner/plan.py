@@ -29,6 +29,8 @@ HOSTS = {
     "host-control": "test_control test_walkthrough test_desktop",
 }
 TRACES = "test_zz_traces"
+#: On Debian 13 with screen lockers and polkit.
+DESKTOP = "test_lockers test_polkit"
 #: A reboot empties folders in which the traces are looked for.
 AFTER_TRACES = {"host-control": ["test_reboot"]}
 
@@ -78,7 +80,7 @@ class Plan:
         self.add("links", [TESTS / "check-links"], 60, "light")
         self.add("model", [TESTS / "check-model"], 600, "light")
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
-        for release in ("12", "13"):
+        for release in ("12", "13", "13-desktop"):
             self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")
         self.add("machine-13", [TESTS / "Support/Machine/make-machine"], 1200, "light")
         self.unit_tests()
@@ -115,6 +117,8 @@ class Plan:
         for name, modules in HOSTS.items():
             self.add(name, self.python("Host", [*modules.split(), TRACES, *AFTER_TRACES.get(name, [])]), 1800, "host", suite="host",
                      needs=("packages", "root-12"), read=read_unittest)  # fmt: skip
+        self.add("host-desktop", self.python("Host", DESKTOP.split()), 900, "host", suite="host",
+                 needs=("packages", "root-13-desktop"), read=read_unittest)  # fmt: skip
 
     def suites(self):
         for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging", "Libraries"):
@@ -143,7 +147,7 @@ class Plan:
 
 
 #: Suites that --quick leaves out: they need booted hosts, or builds of their own.
-SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "machine", "machine-13", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
+SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "root-13-desktop", "machine", "machine-13", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
 
 
 def closure(jobs, chosen):

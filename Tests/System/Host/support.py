@@ -1,4 +1,4 @@
-"""The one booted host that all tests of this folder share."""
+"""The booted host that all tests of this folder share, and a second one with a desktop's programs."""
 
 import atexit
 import contextlib
@@ -16,34 +16,36 @@ from signed_requests import close_at_the_service  # noqa: F401
 from testhost import (  # noqa: F401
     CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
 
-_host = None
+_hosts = {}
 _refusal = None
 
 
-def shared_host():
+def shared_host(release):
     """Boots at the first call. Raises SkipTest if no host can be booted."""
-    global _host, _refusal
-    if _host is None and _refusal is None:
+    global _refusal
+    if release not in _hosts and _refusal is None:
         built = os.environ.get("IAMPASS_BIN", str(PROJECT / ".build" / "release"))
         stack = contextlib.ExitStack()
         atexit.register(stack.close)
         try:
-            _host = stack.enter_context(testhost.Host(built))
+            _hosts[release] = stack.enter_context(testhost.Host(built, release=release))
         except testhost.CannotBoot as error:
             _refusal = unittest.SkipTest(str(error))
         except Exception as error:  # once, not again for each class
             _refusal = error
     if _refusal:
         raise _refusal
-    return _host
+    return _hosts[release]
 
 
 class HostTestCase(unittest.TestCase):
     """Each test starts with no unanswered requests remembered."""
 
+    release = "12"
+
     @classmethod
     def setUpClass(cls):
-        cls.host = shared_host()
+        cls.host = shared_host(cls.release)
 
     def setUp(self):
         self.host.forget_attempts()
