@@ -47,19 +47,31 @@ struct SignatureCheck: Sendable {
     case .failure(let refusal): return .refused(refusal.reason)
     case .success(let claim):
       guard claim.authentication.clientID == starter.id else { return .refused(.signatureRefused) }
-      return try await verify(claim, .starter(starter), of: request, uris: uris)
+      switch proof(of: claim, .starter(starter), uris: uris) {
+      case .failure(let refusal): return .refused(refusal.reason)
+      case .success(let proof):
+        guard try await storage.spend(proof.nonce, at: storage.now()) else { return .refused(.nonceReplayed) }
+        return try await verified(claim, .starter(starter), proof, of: request)
+      }
     }
   }
 
-  /// Whether `session`'s token and secret signed the request.
+  /// Whether the session with these keys signed the request; with the session as it stands once the nonce is spent.
   func session(
-    _ session: Session, signed request: ServiceRequest, uris: [String]
-  ) async throws -> Outcome {
+    _ keys: SessionKeys, signed request: ServiceRequest, uris: [String]
+  ) async throws -> (outcome: Outcome, moment: SessionMoment?) {
     switch claim(in: request) {
-    case .failure(let refusal): return .refused(refusal.reason)
+    case .failure(let refusal): return (.refused(refusal.reason), nil)
     case .success(let claim):
-      guard Secret(claim.authentication.clientID) == session.token else { return .refused(.signatureRefused) }
-      return try await verify(claim, .session(session), of: request, uris: uris)
+      guard Secret(claim.authentication.clientID) == keys.token else { return (.refused(.signatureRefused), nil) }
+      switch proof(of: claim, .session(keys), uris: uris) {
+      case .failure(let refusal): return (.refused(refusal.reason), nil)
+      case .success(let proof):
+        guard let moment = try await storage.spend(proof.nonce, telling: keys.id, at: storage.now()) else {
+          return (.refused(.nonceReplayed), nil)
+        }
+        return (try await verified(claim, .session(keys), proof, of: request), moment)
+      }
     }
   }
 
@@ -70,31 +82,32 @@ struct SignatureCheck: Sendable {
     let signedAt: Int64
   }
 
+  /// What a right signature says.
+  private struct Proof {
+    /// What of the request's address it is over.
+    let address: String
+    let nonce: SignedNonce
+  }
+
   private struct Refusal: Error { let reason: Reason }
 
   /// The client whose signature it must be.
   private enum Party: Sendable {
     case starter(Starter)
-    case session(Session)
+    case session(SessionKeys)
 
-    var clientID: String {
+    /// For each scheme that the party's secret fits.
+    var signers: [RequestSigner] {
       switch self {
-      case .starter(let starter): starter.id
-      case .session(let session): session.token.exposedValue
-      }
-    }
-
-    var secret: Secret {
-      switch self {
-      case .starter(let starter): starter.secret
-      case .session(let session): session.secret
+      case .starter(let starter): RequestSigner.all(client: Secret(starter.id), secret: starter.secret)
+      case .session(let keys): keys.signers
       }
     }
 
     var replySecret: Secret {
       switch self {
       case .starter(let starter): starter.secret
-      case .session(let session): session.replySecret
+      case .session(let keys): keys.replySecret
       }
     }
 
@@ -102,7 +115,7 @@ struct SignatureCheck: Sendable {
     var nonceOwner: String {
       switch self {
       case .starter(let starter): (starter.credential == nil ? "application:" : "host:") + starter.id
-      case .session(let session): "session:" + session.id
+      case .session(let keys): "session:" + keys.id
       }
     }
 
@@ -137,35 +150,38 @@ struct SignatureCheck: Sendable {
 
   /// What the signature covers, if it is `party`'s; nil if it is not.
   private func address(signedBy party: Party, _ claim: Claim, uris: [String]) -> String? {
-    for scheme in SigningScheme.allCases {
-      guard let signer = try? RequestSigner(clientID: party.clientID, secret: party.secret, scheme: scheme) else {
-        continue
-      }
+    for signer in party.signers {
       let signed = uris.first { claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: $0) }
       if let signed { return signer.covered(signed) }
     }
     return nil
   }
 
-  private func verify(
-    _ claim: Claim, _ party: Party, of request: ServiceRequest, uris: [String]
-  ) async throws -> Outcome {
-    guard let address = address(signedBy: party, claim, uris: uris) else { return .refused(.signatureRefused) }
+  private func proof(of claim: Claim, _ party: Party, uris: [String]) -> Result<Proof, Refusal> {
+    guard let address = address(signedBy: party, claim, uris: uris) else {
+      return .failure(Refusal(reason: .signatureRefused))
+    }
     // Only the holder of the secret is told.
-    guard party.hostCredential?.isRevoked != true else { return .refused(.credentialRevoked) }
+    guard party.hostCredential?.isRevoked != true else { return .failure(Refusal(reason: .credentialRevoked)) }
     // By value: "7" and "007" are one nonce to the documented scheme.
-    guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else { return .refused(.signatureRefused) }
+    guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else {
+      return .failure(Refusal(reason: .signatureRefused))
+    }
     let forgetAt = UnixTime(seconds: claim.signedAt + Self.nonceLifetime)
-    let now = storage.now()
     let nonce = SignedNonce(
       owner: party.nonceOwner, value: String(value), forgetAt: forgetAt, credential: party.hostCredential?.id)
-    let isNew = try await storage.spend(nonce, at: now)
-    guard isNew else { return .refused(.nonceReplayed) }
+    return .success(Proof(address: address, nonce: nonce))
+  }
+
+  /// - Parameter proof: its nonce is spent.
+  private func verified(
+    _ claim: Claim, _ party: Party, _ proof: Proof, of request: ServiceRequest
+  ) async throws -> Outcome {
     if storage.clock.confirm(by: claim.signedAt, isOwn: client.isThisMachine) { try await storage.keepTime() }
     request.onProof()
     return .verified(
       VerifiedClient(
-        replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method, address: address,
-        signedAt: claim.signedAt))
+        replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method,
+        address: proof.address, signedAt: claim.signedAt))
   }
 }

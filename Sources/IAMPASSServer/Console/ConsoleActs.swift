@@ -144,7 +144,7 @@ extension Console {
     guard let session = try await storage.session(id) else {
       return refusal(404, .unknownSession)
     }
-    _ = try await sessions.logOut(session)
+    _ = try await sessions.logOut(session.id)
     return redirect("/sessions", done: .ended)
   }
 

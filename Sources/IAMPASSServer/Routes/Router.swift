@@ -79,8 +79,12 @@ struct Router: Sendable {
       try await signed(starter: id, call) { starter, _ in
         try await sessions.phones(of: user, for: starter)
       }
-    case .status(let id): try await signed(session: id, call) { try await sessions.status(of: $0, call) }
-    case .logout(let id): try await signed(session: id, call) { try await sessions.logOut($0) }
+    case .status(let id):
+      try await signed(session: id, call) { moment in
+        if let reply = try await sessions.statusAtOnce(moment, call) { return reply.marked(moment.mark) }
+        return try await marked(sessions.status(of: id, call))
+      }
+    case .logout(let id): try await signed(session: id, call) { _ in try await marked(sessions.logOut(id)) }
     }
   }
 
@@ -121,16 +125,22 @@ struct Router: Sendable {
   }
 
   /// A reply for a request that a session's token and secret signed.
+  ///
+  /// - Parameter work: the marked reply.
   private func signed(
-    session id: String, _ call: Call, _ work: @Sendable (Session) async throws -> ServiceReply
+    session id: String, _ call: Call, _ work: @Sendable (SessionMoment) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    guard let session = try await core.storage.session(id) else {
+    guard let keys = try await core.storage.keys(ofSession: id) else {
       return .refused(404, .unknownSession)
     }
-    switch try await check(of: call).session(session, signed: call.request, uris: call.signedURIs) {
-    case .refused(let reason): return .refused(401, reason)
-    case .verified(let client):
-      return await replyingWhenStorageFails { try await marked(work(session)) }.signed(for: client)
+    let (outcome, moment) = try await check(of: call).session(keys, signed: call.request, uris: call.signedURIs)
+    switch (outcome, moment) {
+    case (.refused(let reason), _): return .refused(401, reason)
+    case (.verified, nil): return .refused(401, .nonceReplayed)
+    case (.verified(let client), let moment?):
+      // It was forgotten after its keys were read.
+      guard moment.told != nil else { return .refused(404, .unknownSession) }
+      return await replyingWhenStorageFails { try await work(moment) }.signed(for: client)
     }
   }
 

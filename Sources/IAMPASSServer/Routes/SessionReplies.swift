@@ -75,16 +75,26 @@ struct SessionReplies: Sendable {
     return ServiceReply(200, PhoneDigestsReply(phones: phones ?? []).encoded())
   }
 
+  /// The status, if it can be told as it was read with the request's nonce. Otherwise nil: something is to be waited
+  /// for, ended or stored first.
+  func statusAtOnce(_ moment: SessionMoment, _ call: Call) async throws -> ServiceReply? {
+    guard call.request.preferredWait(longest: longestWait) == nil, let told = moment.told else { return nil }
+    let session = told.session
+    if let deadline = session.lifecycle.deadline, core.clock() >= deadline { return nil }
+    guard !session.isNews, !session.lifecycle.isUncollected else { return nil }
+    return try await reply(told, applied: nil, call)
+  }
+
   /// The status, or, with `Prefer: wait`, the next one.
-  func status(of session: Session, _ call: Call) async throws -> ServiceReply {
+  func status(of id: String, _ call: Call) async throws -> ServiceReply {
     let wait = call.request.preferredWait(longest: longestWait)
     let arrival = core.clock()
-    let watch = core.board.watch(.session(session.id))
+    let watch = core.board.watch(.session(id))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
     var hasAnswerTime = false
     while true {
       let now = core.clock()
-      guard let told = try await settled(session.id, at: now) else { return .refused(404, .unknownSession) }
+      guard let told = try await settled(id, at: now) else { return .refused(404, .unknownSession) }
       let current = told.session
       let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
       // Another request of this client may have been told the change while this one was held.
@@ -96,7 +106,7 @@ struct SessionReplies: Sendable {
       if isNews || patience <= 0 {
         // A client that polls is told what it knows, and nothing is written for that.
         guard isNews || current.lifecycle.isUncollected else { return try await reply(told, applied: wait, call) }
-        return try await deliver(session.id, applied: wait, call, at: now)
+        return try await deliver(id, applied: wait, call, at: now)
       }
       let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
       // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
@@ -124,11 +134,11 @@ struct SessionReplies: Sendable {
   private static let answerTime: Int64 = 50
 
   /// Ends the session. A second call changes nothing, and succeeds.
-  func logOut(_ session: Session) async throws -> ServiceReply {
+  func logOut(_ id: String) async throws -> ServiceReply {
     let now = core.clock()
-    let closed = try await core.storage.logOut(session.id, at: now)
+    let closed = try await core.storage.logOut(id, at: now)
     if let closed { core.announceEnd(of: [closed]) }
-    return ServiceReply(200, AcknowledgementReply(done: true, session: session.id).encoded())
+    return ServiceReply(200, AcknowledgementReply(done: true, session: id).encoded())
   }
 
   /// The session as it is now; what time has ended is stored as ended.

@@ -10,12 +10,22 @@ protocol RequestStore: Sendable {
 
   /// Spends the nonce, and notes that its host credential was used.
   ///
-  /// What was spent is spent for every later request, also after the service is killed. A power cut may undo it until
-  /// the next change that is stored: nothing was said before that.
+  /// What was spent is spent for every later request, also after the service is killed. A power cut may undo it until the
+  /// next change that is stored. So a replay after a power cut may be told a status again. It cannot start, answer or end
+  /// anything: a request that did that has stored a change, and its nonce with it.
   ///
   /// - Parameter now: service time.
   /// - Returns: whether this spent it; false if it was spent before, or may have been.
   func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool
+
+  /// Spends the nonce of a session's request, like ``spend(_:at:)``, and reads what the session's client may be told. A
+  /// status takes one call instead of three.
+  ///
+  /// - Parameters:
+  ///   - session: the session's id.
+  ///   - now: service time.
+  /// - Returns: what was read after the nonce was spent; nil if the nonce was spent before, or may have been.
+  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment?
 
   /// The storage's place in its own history. Clients see by it that the storage was put back to an earlier state.
   func mark() async throws -> ServiceMark
@@ -30,4 +40,20 @@ struct SignedNonce: Sendable {
   let forgetAt: UnixTime
   /// The host credential that signed; nil for other clients.
   var credential: String?
+}
+
+/// A session as its client may be told of it at one moment.
+struct SessionMoment: Sendable {
+  /// Nil if there is no such session.
+  let told: ToldSession?
+  /// Not older than `told`.
+  let mark: ServiceMark
+}
+
+extension RequestStore where Self: SessionStore {
+  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    guard try await spend(nonce, at: now) else { return nil }
+    let told = try await toldSession(session)
+    return SessionMoment(told: told, mark: try await mark())
+  }
 }

@@ -9,7 +9,12 @@ protocol SessionStore: Sendable {
   /// The session with this id, as last stored; nil if there is none.
   func session(_ id: String) async throws -> Session?
 
-  /// The same, with what its computer verifies.
+  /// What this session's requests are signed with; nil if there is no such session.
+  ///
+  /// An engine may answer from its memory, even after the session was forgotten: nothing of it ever changes.
+  func keys(ofSession id: String) async throws -> SessionKeys?
+
+  /// The session with what its computer verifies.
   func toldSession(_ id: String) async throws -> ToldSession?
 
   /// Starts a session, or counts a request that an open one holds back, as `decide` says.
@@ -77,6 +82,8 @@ struct TakenAnswer: Sendable {
 }
 
 extension SessionStore {
+  func keys(ofSession id: String) async throws -> SessionKeys? { try await session(id).map(SessionKeys.init) }
+
   /// Ends the session for its client. Nil if it had ended before, or there is none.
   func logOut(_ id: String, at now: UnixTime) async throws -> Session? {
     let change = try await changeSession(id) { session in

@@ -69,6 +69,10 @@ extension LosingStorage {
     try await call { try await $0.spend(nonce, at: now) }
   }
 
+  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    try await call { try await $0.spend(nonce, telling: session, at: now) }
+  }
+
   func mark() async throws -> ServiceMark {
     try await call { try await $0.mark() }
   }
@@ -76,6 +80,10 @@ extension LosingStorage {
 
 // SessionStore.
 extension LosingStorage {
+  func keys(ofSession id: String) async throws -> SessionKeys? {
+    try await call { try await $0.keys(ofSession: id) }
+  }
+
   func session(_ id: String) async throws -> Session? {
     try await call { try await $0.session(id) }
   }

@@ -29,6 +29,56 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func ofManyNoncesAtOnceEachIsSpentOnce(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let (now, count) = (room.now, 100)
+    let nonces = (0..<2 * count).map { nonce(String($0 % count), at: now) }
+    let wins = await withTaskGroup(of: Bool.self) { group in
+      for nonce in nonces { group.addTask { (try? await room.storage.spend(nonce, at: now)) == true } }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(wins == count)
+    for nonce in nonces.prefix(count) { #expect(try await !room.opened().spend(nonce, at: now)) }
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aSessionsNonceIsSpentOnceAndTellsHowItStands(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let session = try await room.approved(by: room.phone())
+    let nonces = (0..<5).map { nonce(String($0), owner: "session:" + session.id, at: room.now) }
+    let first = try #require(await room.storage.spend(nonces[0], telling: session.id, at: room.now))
+    #expect(first.told?.session.lifecycle == session.lifecycle)
+    #expect(try await first.mark == room.storage.mark())
+    #expect(try await room.storage.spend(nonces[0], telling: session.id, at: room.now) == nil)
+    // Changed by this process, and by another.
+    let told = try #require(await room.storage.collect(session.id, at: room.now)).session
+    let second = try #require(await room.storage.spend(nonces[1], telling: session.id, at: room.now))
+    #expect(second.told?.session.lifecycle == told.lifecycle && told.lifecycle != session.lifecycle)
+    #expect(second.told?.session.isNews == false)
+    _ = try await room.opened().logOut(session.id, at: room.now)
+    let third = try #require(await room.storage.spend(nonces[2], telling: session.id, at: room.now))
+    #expect(third.told?.session.lifecycle.ending == .loggedOut)
+    #expect(third.mark.counter > second.mark.counter)
+    let unknown = try #require(await room.storage.spend(nonces[3], telling: "unknown", at: room.now))
+    #expect(unknown.told == nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aForgottenSessionIsNotToldThoughItsKeysAreKnown(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let session = try await room.approved(by: room.phone())
+    #expect(try await room.storage.keys(ofSession: session.id)?.token == session.token)
+    _ = try await room.storage.logOut(session.id, at: room.now)
+    let early = nonce("1", owner: "session:" + session.id, at: room.now)
+    #expect(try await room.storage.spend(early, telling: session.id, at: room.now)?.told != nil)
+    room.clock.advance(seconds: Session.keptAfterEnd + 1)
+    try await room.opened().forgetOld(at: room.now, wall: room.clock.now)
+    let late = nonce("2", owner: "session:" + session.id, at: room.now)
+    #expect(try await room.storage.spend(late, telling: session.id, at: room.now)?.told == nil)
+    #expect(try await room.storage.keys(ofSession: "unknown") == nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func aNonceStaysSpentForALaterProcessAndAfterHousekeeping(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let nonce = nonce("7", at: room.now)

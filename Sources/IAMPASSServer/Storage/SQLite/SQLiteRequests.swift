@@ -9,13 +9,13 @@ extension SQLiteStorage: RequestStore {
   }
 
   func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
-    // Whatever the request goes on to change is stored by a write, which brings the nonce to the disk with it.
-    try await note { db in
-      let isNew = try SpentNonces.spend(
-        nonce.value, client: nonce.owner, forgetAt: nonce.forgetAt, at: now, in: db)
-      if isNew, let credential = nonce.credential { try HostCredential.use(credential, at: now, in: db) }
-      return isNew
-    }
+    try await spend(Spending(nonce: nonce, now: now)).isNew
+  }
+
+  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    let outcome = try await spend(Spending(nonce: nonce, now: now, session: session))
+    guard outcome.isNew else { return nil }
+    return SessionMoment(told: outcome.told, mark: outcome.mark)
   }
 
   func mark() async throws -> ServiceMark { try await read(HistoryMark.current) }

@@ -5,6 +5,13 @@ import IAMPASSProtocol
 extension SQLiteStorage: SessionStore {
   func session(_ id: String) async throws -> Session? { try await read { try Session.find(id: id, in: $0) } }
 
+  func keys(ofSession id: String) async throws -> SessionKeys? {
+    if let known = sessionKeys[id] { return known }
+    guard let keys = try await session(id).map(SessionKeys.init) else { return nil }
+    sessionKeys.keep(keys)
+    return keys
+  }
+
   func toldSession(_ id: String) async throws -> ToldSession? {
     try await read { db in try Session.find(id: id, in: db).map { try ToldSession($0, in: db) } }
   }
@@ -54,7 +61,7 @@ extension SQLiteStorage: SessionStore {
 }
 
 extension ToldSession {
-  fileprivate init(_ session: Session, in db: Database) throws {
+  init(_ session: Session, in db: Database) throws {
     let user = session.showsToken ? session.user : nil
     self.init(
       session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,

@@ -11,9 +11,11 @@ public struct SQLiteStorage: Sendable {
   private static let busyTime = 5.0
   private static let fileName = "iampass.sqlite"
 
-  private let pool: DatabasePool
+  let pool: DatabasePool
   private let lock = LockWatch()
   private let syncing = Syncing()
+  let spendings = WaitingSpendings()
+  let sessionKeys = KnownSessionKeys()
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
   let clock: StorageClock
@@ -88,19 +90,29 @@ public struct SQLiteStorage: Sendable {
   ) async throws -> Value {
     let arrival = ContinuousClock.now
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
-    return try await Task.detached { [pool, lock, alarm, syncing] in
+    return try await Task.detached {
       try await pool.writeWithoutTransaction { db in
-        // In turn each would wait its whole time for another process, and the last one for minutes.
-        if lock.hasOutlasted(arrival, by: .seconds(SQLiteStorage.busyTime)) {
-          throw DatabaseError(resultCode: .SQLITE_BUSY)
-        }
-        try syncing.become(mode, of: db)
-        let changes = db.totalChangesCount
-        let value = try lock.watching { try db.transaction(work) }
-        if db.totalChangesCount != changes { alarm.wrote() }
-        return value
+        if hasWaitedEnough(since: arrival) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        return try transact(mode, in: db, work)
       }
     }.value
+  }
+
+  /// Whether what arrived then has waited its time for another process. In turn each would wait its whole time, and the
+  /// last one for minutes.
+  func hasWaitedEnough(since arrival: ContinuousClock.Instant) -> Bool {
+    lock.hasOutlasted(arrival, by: .seconds(SQLiteStorage.busyTime))
+  }
+
+  /// One transaction, on the connection that writes.
+  func transact<Value>(
+    _ mode: Syncing.Mode, in db: Database, _ work: (Database) throws -> Value
+  ) throws -> Value {
+    try syncing.become(mode, of: db)
+    let changes = db.totalChangesCount
+    let value = try lock.watching { try db.transaction(work) }
+    if db.totalChangesCount != changes { alarm.wrote() }
+    return value
   }
 
   /// Copies all that is committed into an empty file; writers are not kept waiting.
