@@ -16,6 +16,7 @@ public struct SQLiteStorage: Sendable {
   private let syncing = Syncing()
   let spendings = WaitingSpendings()
   let sessionKeys = KnownSessionKeys()
+  let sessions = KnownSessions()
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
   let clock: StorageClock
@@ -93,6 +94,7 @@ public struct SQLiteStorage: Sendable {
     return try await Task.detached {
       try await pool.writeWithoutTransaction { db in
         if hasWaitedEnough(since: arrival) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        sessions.forgetAll()
         return try transact(mode, in: db, work)
       }
     }.value

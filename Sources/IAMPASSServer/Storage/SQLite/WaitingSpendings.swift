@@ -87,7 +87,7 @@ extension SQLiteStorage {
   private func spend(_ waiters: [WaitingSpendings.Waiter], in db: Database) {
     guard !waiters.isEmpty else { return }
     do {
-      let outcomes = try transact(.normal, in: db) { try waiters.map(\.spending).perform(in: $0) }
+      let outcomes = try transact(.normal, in: db) { try waiters.map(\.spending).perform(in: $0, sessions) }
       for (waiter, outcome) in zip(waiters, outcomes) { waiter.resume(.success(outcome)) }
     } catch  where waiters.count > 1 && StorageTrouble(error) != .locked {
       for waiter in waiters { spend([waiter], in: db) }
@@ -99,11 +99,12 @@ extension SQLiteStorage {
 
 extension [Spending] {
   /// Spends one after the other: of two with one nonce, the first wins. What is read is read afterwards.
-  fileprivate func perform(in db: Database) throws -> [Spending.Outcome] {
+  fileprivate func perform(in db: Database, _ sessions: KnownSessions) throws -> [Spending.Outcome] {
     let areNew = try map { try $0.isNewlySpent(in: db) }
+    try sessions.follow(db)
     let mark = try HistoryMark.current(in: db)
     return try zip(self, areNew).map { spending, isNew in
-      let session = isNew ? try spending.session.flatMap { try Session.find(id: $0, in: db) } : nil
+      let session = isNew ? try spending.session.flatMap { try sessions.session($0, in: db) } : nil
       return Spending.Outcome(isNew: isNew, told: try session.map { try ToldSession($0, in: db) }, mark: mark)
     }
   }

@@ -1,0 +1,48 @@
+import GRDB
+import Synchronization
+
+/// Sessions as they stand in the database, in memory: a client asks for the same one again and again.
+///
+/// Only the connection that writes uses them, in a transaction that holds the database's lock. So nobody changes a
+/// session meanwhile. What happened before is known by two marks: this process forgets all of them before each of its
+/// own changes, and SQLite counts the commits of every other connection (`PRAGMA data_version`).
+final class KnownSessions: Sendable {
+  /// Each takes some kilobytes.
+  static let greatestCount = 1_000
+
+  private struct State {
+    /// SQLite's count; nil: nothing is known.
+    var version: Int64?
+    var sessions: [String: Session] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// To be called before this process changes anything but nonces.
+  func forgetAll() {
+    state.withLock { state in
+      state.version = nil
+      state.sessions.removeAll(keepingCapacity: true)
+    }
+  }
+
+  /// Forgets all if another process has committed anything. To be called in each transaction, after its first write.
+  func follow(_ db: Database) throws {
+    let version = try db.firstRow("PRAGMA data_version", []).map { try $0.get("data_version") as Int64 }
+    state.withLock { state in
+      if version == nil || state.version != version { state.sessions.removeAll(keepingCapacity: true) }
+      state.version = version
+    }
+  }
+
+  /// To be called after ``follow(_:)`` in the same transaction.
+  func session(_ id: String, in db: Database) throws -> Session? {
+    if let known = state.withLock({ $0.version == nil ? nil : $0.sessions[id] }) { return known }
+    let session = try Session.find(id: id, in: db)
+    state.withLock { state in
+      if state.sessions.count >= Self.greatestCount { state.sessions.removeAll(keepingCapacity: true) }
+      state.sessions[id] = session
+    }
+    return session
+  }
+}
