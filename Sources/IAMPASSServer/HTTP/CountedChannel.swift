@@ -2,7 +2,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// A child channel that counts as one of the ``OpenConnections`` of its listener.
+/// A child channel that counts as one of the ``OpenConnections`` of its listener. Its tasks run on its event loop.
 struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
   let connections: OpenConnections
@@ -12,5 +12,9 @@ struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
     return base.setup(channel: channel, logger: logger)
   }
 
-  func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+  func handle(value: Base.Value, logger: Logger) async {
+    await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+      await base.handle(value: value, logger: logger)
+    }
+  }
 }
