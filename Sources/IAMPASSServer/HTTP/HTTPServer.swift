@@ -84,7 +84,7 @@ public struct HTTPServer: Sendable {
     }
     defer { _ = presence }
     let reply: ServiceReply
-    switch await RequestBody.read(from: request) {
+    switch await RequestBody.read(from: request, isHTTP2: context.isHTTP2) {
     case .failure(let refusal):
       // What still comes on this connection is not worth reading.
       context.channel.eventLoop.scheduleTask(in: .seconds(1)) { context.channel.close(promise: nil) }

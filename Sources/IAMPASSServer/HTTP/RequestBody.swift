@@ -10,7 +10,12 @@ enum RequestBody {
   private static let time: Int64 = 10
 
   /// The bytes, or why they are not read.
-  static func read(from request: Request) async -> Result<[UInt8], Refusal> {
+  ///
+  /// - Parameter isHTTP2: a request of HTTP/1.1 says in its headers whether it has a body (RFC 9112 §6.3).
+  static func read(from request: Request, isHTTP2: Bool) async -> Result<[UInt8], Refusal> {
+    if !isHTTP2, request.headers[.contentLength] == nil, request.headers[.transferEncoding] == nil {
+      return .success([])
+    }
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > greatestLength {
       return .failure(tooLarge)
     }
