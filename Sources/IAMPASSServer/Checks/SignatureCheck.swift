@@ -31,6 +31,8 @@ struct SignatureCheck: Sendable {
   /// service's own clock may be set back a little.
   static let nonceLifetime: Int64 = 2 * clockWindow
 
+  private static let timestampHeaders = Dialect.allCases.flatMap(\.timestampHeaders)
+
   enum Outcome: Sendable {
     case verified(VerifiedClient)
     case refused(Reason)
@@ -130,7 +132,7 @@ struct SignatureCheck: Sendable {
       return .failure(Refusal(reason: .authenticationMissing))
     }
     // Clients send both spellings of their dialect; which one counts must not be a question.
-    let timestamps = Set(request.values(of: Dialect.allCases.flatMap(\.timestampHeaders)))
+    let timestamps = Set(request.values(of: Self.timestampHeaders))
     guard timestamps.count == 1, let timestamp = timestamps.first, let seconds = Self.seconds(timestamp) else {
       return .failure(Refusal(reason: .timestampMissing))
     }

@@ -54,12 +54,21 @@ public struct ServiceReply: Sendable {
 
   /// With the mark in its body, for the signature to cover it.
   func marked(_ mark: ServiceMark) -> ServiceReply {
-    ServiceReply(status, mark.added(to: body), headers: headers, events: events, reason: reason)
+    ServiceReply(status, mark.appended(to: body), headers: headers, events: events, reason: reason)
   }
 
   func adding(_ name: String, _ value: String) -> ServiceReply {
     var reply = self
     reply.headers.append((name, value))
     return reply
+  }
+}
+
+extension ServiceMark {
+  /// As ``added(to:)`` for a body that this service wrote itself: whatever begins and ends with a brace is a JSON object.
+  fileprivate func appended(to body: [UInt8]) -> [UInt8] {
+    guard body.first == UInt8(ascii: "{"), body.last == UInt8(ascii: "}") else { return body }
+    let comma = body.count > 2 ? "," : ""
+    return body.dropLast() + Array(#"\#(comma)"mark":{"epoch":\#(epoch),"counter":\#(counter)}}"#.utf8)
   }
 }

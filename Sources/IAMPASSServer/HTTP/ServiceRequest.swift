@@ -7,7 +7,6 @@ public struct ServiceRequest: Sendable {
   public let target: String
   /// From `:authority` or `Host`.
   public let authority: String?
-  /// With their names in lower case, since each is looked up many times.
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
   /// The numeric address that the connection came from, if it is known.
@@ -26,17 +25,27 @@ public struct ServiceRequest: Sendable {
     self.method = method
     self.target = target
     self.authority = authority
-    self.headers = headers.map { ($0.name.lowercased(), $0.value) }
+    self.headers = headers
     self.body = body
     self.peer = peer
     self.onDeparture = onDeparture
     self.onProof = onProof
   }
 
-  /// All values of headers with one of these names, ignoring case.
+  /// All values of headers with one of these names, ignoring the case of ASCII letters: names have no others (RFC 9110
+  /// §5.1).
   func values(of names: [String]) -> [String] {
-    let wanted = Set(names.map { $0.lowercased() })
-    return headers.filter { wanted.contains($0.name) }.map(\.value)
+    headers.filter { header in names.contains { Self.isSameName($0, header.name) } }.map(\.value)
+  }
+
+  /// Makes no copies: each request's headers are looked up many times.
+  private static func isSameName(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count
+      && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowered($0) == lowered($1) }
+  }
+
+  private static func lowered(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 
   /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3); nil without a usable one.

@@ -10,6 +10,7 @@ struct Router: Sendable {
   let sessions: SessionReplies
   let devices: DeviceReplies
   private let failures = FailureLimits()
+  private let addresses: KnownAddresses
 
   init(
     core: ServiceCore, publicURL: ServerURL?, proxies: TrustedProxies, management: ManagementReplies,
@@ -17,6 +18,7 @@ struct Router: Sendable {
   ) {
     self.core = core
     self.publicURL = publicURL
+    addresses = KnownAddresses(configured: publicURL)
     self.proxies = proxies
     self.management = management
     self.sessions = sessions
@@ -24,7 +26,7 @@ struct Router: Sendable {
   }
 
   func respond(to request: ServiceRequest) async -> ServiceReply {
-    guard let address = PublicAddress(configured: publicURL, authority: request.authority),
+    guard let address = addresses.address(authority: request.authority),
       let target = RequestTarget(address.routed(request.target))
     else { return .refused(400, .badRequest) }
     guard let route = Route(path: target.path) else { return .refused(404, .notFound) }
@@ -42,10 +44,11 @@ struct Router: Sendable {
   private func limitingFailures(
     of route: Route, _ call: Call, _ work: () async -> ServiceReply
   ) async -> ServiceReply {
-    guard let kind = FailureLimits.Kind(route, call.request) else { return await work() }
-    let source = call.client.text
     let reply = await work()
-    guard let reason = reply.reason, kind.isFailure(reason) else { return reply }
+    guard let reason = reply.reason, let kind = FailureLimits.Kind(route, call.request), kind.isFailure(reason) else {
+      return reply
+    }
+    let source = call.client.text
     let wait = failures.wait(for: kind, from: source, at: core.clock())
     failures.count(kind, from: source, at: core.clock())
     return wait.map(ServiceReply.tooManyFailures) ?? reply

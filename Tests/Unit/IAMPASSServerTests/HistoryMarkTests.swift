@@ -32,6 +32,16 @@ import Testing
     #expect(try await mark(fixture) == ended)
   }
 
+  @Test func isWrittenAsIfTheBodyWereRead() throws {
+    let mark = ServiceMark(epoch: 5, counter: 100)
+    let session = StatusReply(status: .active, authenticated: true, reason: "{}", session: "s").encoded()
+    for body in [
+      session, AcknowledgementReply(done: false, reason: "}").encoded(), Array("{}".utf8), Array("PNG".utf8), [],
+    ] {
+      #expect(ServiceReply(200, body).marked(mark).body == mark.added(to: body))
+    }
+  }
+
   @Test func aRefusalIsMarkedToo() async throws {
     let fixture = try await Fixture()
     let reply = await fixture.respond(try fixture.startRequest("nobody"))
