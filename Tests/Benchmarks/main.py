@@ -7,8 +7,8 @@ sign-in   `pamtester SERVICE USER authenticate` as a process, beside pam_permit 
           phone, and by a stand-in that approves at once
 helper    from the service's word that the phone left to logind's that the session is gone, on a booted test host; and
           processor time, memory, wake-ups and connections of the helper with many watched sessions, and with one
-server    signed status requests a second over 50 connections; memory with thousands of phones and held requests; from a
-          phone's leaving to the reply that waits for it
+server    signed status requests a second over 50 connections, beside a fixed text; memory with thousands of phones and
+          held requests; from a phone's leaving to the reply that waits for it
 presence  what the probe for phones by Bluetooth costs, in a virtual machine with virtual controllers; apart from `all`
 
 Beside each figure stands what is asked of it, where something is. --save writes Tests/Benchmarks/BENCHMARKS.md and its plots.
