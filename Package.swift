@@ -234,7 +234,7 @@ let package = Package(
     .executableTarget(
       name: "iampass-server",
       dependencies: [
-        "IAMPASSServer", "HostSystem", "CommandSupport",
+        "IAMPASSServer", "HostSystem", "CommandSupport", "ProgramPages",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(

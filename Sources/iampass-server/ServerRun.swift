@@ -3,6 +3,7 @@ import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
 import Logging
+import ProgramPages
 
 /// The service at work: its listeners and housekeeping, from the start until a signal stops them.
 struct ServerRun: Sendable {
@@ -58,6 +59,8 @@ struct ServerRun: Sendable {
       try await server.run(host: address.host, port: address.port, tls: tls.configuration) { port in
         logger.notice("listening on https://\(address.urlHost):\(port)")
         rememberAddress(port: port)
+        // The start needed many pages of the program that the work does not.
+        iampass_give_back_pages()
       }
     } catch is CancellationError {
       return
