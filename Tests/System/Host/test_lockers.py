@@ -93,6 +93,9 @@ class Lockers:
             "systemctl", "is-active", "iampass-broker.service", check=False).strip() != "active")
         self.assertTrue(self.is_locked())
         self.unlock_by_password()
+        # The request of the killed broker is open, and holds back others.
+        with self.phone("deny"):
+            self.assert_eventually("it stays open", lambda: "request ended" in self.journal())
         self.lock()
         with self.phone("approve"):
             self.press_enter()
