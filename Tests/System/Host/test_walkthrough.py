@@ -34,7 +34,7 @@ def manual_sections():
 
 def readme_example():
     """The commands, and the lines that are printed between them."""
-    block = re.search(r"^## Set up\n.*?^```\n(# umask .*?)^```$", (PROJECT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    block = re.search(r"^## Set up\n.*?^```\n(# \(umask .*?)^```$", (PROJECT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
     lines = block.splitlines()
     script = commands(lines)
     return script, [line for line in lines if not line.startswith("# ") and line not in script.splitlines()]
