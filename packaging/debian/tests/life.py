@@ -374,8 +374,11 @@ class Life(unittest.TestCase):
         self.assert_sudo_takes_the_password()
 
     def test_23_a_purge_keeps_tokens_and_data_unless_asked(self):
+        with open("/etc/iampass/phones", "a") as file:
+            file.write("# trusted\n")
         apt("purge", *PACKAGES)
-        for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/var/lib/iampass-server/iampass.sqlite"):
+        for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/etc/iampass/phones",
+                     "/var/lib/iampass-server/iampass.sqlite"):
             self.assertTrue(os.path.exists(path), path)
 
     def test_24_a_purge_that_is_asked_to_leaves_nothing(self):
