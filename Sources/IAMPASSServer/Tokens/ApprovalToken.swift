@@ -19,6 +19,8 @@ struct ApprovalToken: JWTPayload, Equatable {
   let sub: String
   /// The application's id.
   let aud: String
+  /// The credential that asked: the application's id, or the id of its host credential.
+  let azp: String
   /// Unix times in seconds: of the approval, and of the token's end.
   let iat: Int64
   let exp: Int64
@@ -29,7 +31,7 @@ struct ApprovalToken: JWTPayload, Equatable {
   let approvalData: Shown
 
   enum CodingKeys: String, CodingKey {
-    case iss, sub, aud, iat, exp, nonce, amr
+    case iss, sub, aud, azp, iat, exp, nonce, amr
     case approvalData = "approval_data"
   }
 
@@ -47,6 +49,7 @@ extension ApprovalToken {
     iss = issuer
     sub = user
     aud = session.application
+    azp = session.credential ?? session.application
     iat = approvedAt.seconds
     exp = approvedAt.seconds + Self.lifetime
     nonce = asked.isEmpty ? nil : asked

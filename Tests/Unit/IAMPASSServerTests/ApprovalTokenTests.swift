@@ -43,6 +43,7 @@ import Testing
     #expect(claims.iss == Fixture.origin)
     #expect(claims.sub == "alice")
     #expect(claims.aud == fixture.application.id)
+    #expect(claims.azp == fixture.application.id)
     #expect(claims.nonce == "n-0")
     #expect(claims.amr == ["pop", "user"])
     #expect(claims.exp - claims.iat == 3_600)
@@ -74,6 +75,22 @@ import Testing
     let listed = try await storage.publishedKeys(at: storage.now()) + storage.rotatedKeys(at: storage.now())
     #expect(listed.count == 3)
     #expect(listed.allSatisfy { $0.madeAt.seconds == fixture.clock.now.seconds })
+  }
+
+  @Test func saysWhichCredentialAsked() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    let credential = try await fixture.service.storage.createHostCredential(
+      named: "laptop", host: "laptop-7", of: "shop", at: fixture.clock.now)
+    let reply = await fixture.respond(
+      try fixture.signed(
+        "POST", "/authentication/authenticate_user/\(credential.id)/alice?id_token=1",
+        StartRequest(context: SignInContext(host: "laptop-7")).encoded(), by: credential))
+    guard case .started(let session) = try StartReply(parsing: reply.body) else { throw Fixture.NotStarted() }
+    try await phone.approveOnly()
+    let claims = try await claims(try #require(try await token(of: session, fixture)), by: try await published(fixture))
+    #expect(claims.azp == credential.id)
+    #expect(claims.aud == fixture.application.id)
   }
 
   @Test func noTokenUnlessItIsAskedFor() async throws {
