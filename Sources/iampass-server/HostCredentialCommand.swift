@@ -21,14 +21,14 @@ struct HostCredentialOptions: ParsableArguments {
 
   /// Runs `work` on the storage; its refusals are told with these names.
   func managing<Value>(
-    name: String = "", host: String = "", _ work: (any OperatorStore) async throws -> Value
+    name: String = "", host: String = "", isOpenID: Bool = false, _ work: (any OperatorStore) async throws -> Value
   ) async throws -> Value {
     try await explaining {
       let storage = try place.existing()
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
         throw CommandProblem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),
-          host: DisplayText.sanitized(host))
+          host: DisplayText.sanitized(host), isOpenID: isOpenID)
       }
     }
   }
@@ -102,16 +102,18 @@ struct HostCredentialRevoke: AsyncParsableCommand {
 }
 
 extension HostCredential {
-  fileprivate var textLine: String {
+  private var placeName: String { isOpenID ? "shown" : "host" }
+
+  var textLine: String {
     let times = [("made", createdAt as UnixTime?), ("used", lastUsedAt), ("revoked", revokedAt)]
     let said = times.compactMap { word, time in time.map { "\(word)=\($0.text)" } }
-    return ([name, "host=\(host)", "id=\(id)"] + said).joined(separator: "  ")
+    return ([name, "\(placeName)=\(host)", "id=\(id)"] + said).joined(separator: "  ")
   }
 
-  fileprivate var jsonLine: String {
+  var jsonLine: String {
     func seconds(_ time: UnixTime?) -> JSON { time.map { .integer($0.seconds) } ?? .null }
     let members: JSON = .object([
-      "name": .string(name), "host": .string(host), "id": .string(id), "made": seconds(createdAt),
+      "name": .string(name), placeName: .string(host), "id": .string(id), "made": seconds(createdAt),
       "used": seconds(lastUsedAt), "revoked": seconds(revokedAt),
     ])
     return String(decoding: members.encoded(), as: UTF8.self)

@@ -11,8 +11,8 @@ struct ServerCommand: AsyncParsableCommand {
     abstract: "An IAMPASS-compatible sign-in service of your own.",
     version: ProductVersion.text,
     subcommands: [
-      Serve.self, ApplicationCommand.self, HostCredentialCommand.self, BackupCommand.self, AuditCommand.self,
-      ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self, DatabaseCommand.self,
+      Serve.self, ApplicationCommand.self, HostCredentialCommand.self, OpenIDClientCommand.self, BackupCommand.self,
+      AuditCommand.self, ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self, DatabaseCommand.self,
     ])
 
   static func main() async {

@@ -172,7 +172,12 @@ extension CommandProblem {
     }
   }
 
-  init(_ refusal: HostCredentialRefusal, application: String, name: String, host: String = "") {
+  /// - Parameter isOpenID: the command is about OpenID clients, and not about hosts.
+  init(
+    _ refusal: HostCredentialRefusal, application: String, name: String, host: String = "", isOpenID: Bool = false
+  ) {
+    let kind = isOpenID ? "OpenID client" : "host credential"
+    let command = isOpenID ? "openid-client" : "host-credential"
     switch refusal {
     case .unknownApplication:
       self.init(
@@ -181,20 +186,21 @@ extension CommandProblem {
         exitCode: EX_DATAERR)
     case .nameTaken:
       self.init(
-        message: "\(application) has a host credential \(name) already",
+        message: "\(application) has a credential \(name) already",
         hint: "choose another name, or revoke that one", exitCode: EX_DATAERR)
     case .nameNotFit:
       self.init(
-        message: "this is not a valid name for a host credential",
+        message: "this is not a valid name for a credential",
         hint: "use 1 to 100 characters, none of them a control character", exitCode: EX_DATAERR)
     case .hostNotFit:
       self.init(
-        message: "\(host.isEmpty ? "the empty text" : host) is not a valid host name for phones to show",
+        message:
+          "\(host.isEmpty ? "the empty text" : host) is not a valid \(isOpenID ? "" : "host ")name for phones to show",
         hint: "use 1 to 100 characters, none of them a control character", exitCode: EX_DATAERR)
     case .unknownCredential:
       self.init(
-        message: "\(application) has no host credential \(name) that could be revoked",
-        hint: "iampass-server host-credential list \(application) --data DIR", exitCode: EX_DATAERR)
+        message: "\(application) has no \(kind) \(name) that could be revoked",
+        hint: "iampass-server \(command) list \(application) --data DIR", exitCode: EX_DATAERR)
     }
   }
 

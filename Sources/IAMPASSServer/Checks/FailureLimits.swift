@@ -87,6 +87,9 @@ extension FailureLimits.Kind {
       guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
       self = .signature(client: Self.cut(claim.clientID))
     case .registration: self = .registration
+    case .openID:
+      guard let client = OpenIDClientCheck.claimedID(in: request) else { return nil }
+      self = .signature(client: Self.cut(client))
     case .device:
       guard let device = (try? UnverifiedStatement(parsing: request.body))?.device else { return nil }
       self = .answer(device: Self.cut(device))
@@ -113,13 +116,14 @@ extension FailureLimits.Kind {
 }
 
 extension Route {
-  enum FailureGroup { case signed, registration, device, none }
+  enum FailureGroup { case signed, registration, device, openID, none }
 
   var failureGroup: FailureGroup {
     switch self {
     case .management, .session: .signed
     case .phone(let route): route.failureGroup
     case .console(let path): path.first == "enter" ? .registration : .none
+    case .openID(let route): route == .configuration ? .none : .openID
     case .announcement, .health, .signingKeys, .door, .phoneFile: .none
     }
   }

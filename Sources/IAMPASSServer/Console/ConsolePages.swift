@@ -104,7 +104,8 @@ extension Console {
         \(careful("Revoke", path + "/revoke", visitor,
           "\(one.host) can no longer sign anyone in with it. This cannot be undone.", button: "Revoke \(one.name)"))
         """
-      table.add(["\(one.name)", "\(one.host)", dated(one.lastUsedAt).html(orElse: "never"), acts])
+      let host: HTML = one.isOpenID ? "\(one.host) (OpenID client)" : "\(one.host)"
+      table.add(["\(one.name)", host, dated(one.lastUsedAt).html(orElse: "never"), acts])
     }
     return """
       <section aria-labelledby="credentials">

@@ -4,6 +4,7 @@ enum Route: Equatable {
   case health
   /// The keys by which approval tokens are verified.
   case signingKeys
+  case openID(OpenIDRoute)
   /// With the path below it.
   case console([String])
   case management(ManagementRoute, application: String)
@@ -17,6 +18,7 @@ enum Route: Equatable {
   var method: String {
     switch self {
     case .announcement, .health, .signingKeys, .console, .door, .phoneFile: "GET"
+    case .openID(let route): route.method
     case .management(let route, _): route.method
     case .session(let route): route.method
     case .phone(let route): route.method
@@ -36,6 +38,8 @@ enum Route: Equatable {
       self = .session(route)
     } else if let route = PhoneRoute(path: path) {
       self = .phone(route)
+    } else if let route = OpenIDRoute(path: path) {
+      self = .openID(route)
     } else {
       switch (path.first, path.dropFirst().first, path.count) {
       case (".well-known", "iampass", 2): self = .announcement

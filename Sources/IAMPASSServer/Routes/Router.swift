@@ -9,6 +9,7 @@ struct Router: Sendable {
   let management: ManagementReplies
   let sessions: SessionReplies
   let devices: DeviceReplies
+  private let backchannel: BackchannelReplies
   private let failures = FailureLimits()
   private let addresses: KnownAddresses
 
@@ -23,6 +24,7 @@ struct Router: Sendable {
     self.management = management
     self.sessions = sessions
     self.devices = devices
+    backchannel = BackchannelReplies(core: core, sessions: sessions)
   }
 
   func respond(to request: ServiceRequest) async -> ServiceReply {
@@ -59,6 +61,7 @@ struct Router: Sendable {
     case .announcement: Self.announcement(at: call.address)
     case .health: try await core.health()
     case .signingKeys: try await sessions.signingKeys()
+    case .openID(let route): try await backchannel.reply(to: route, call)
     case .console(let path):
       try await Console(
         core: core, management: management, sessions: sessions, publicURL: publicURL, call: call, now: core.clock()
@@ -117,7 +120,8 @@ struct Router: Sendable {
   private func signed(
     starter id: String, _ call: Call, _ work: @Sendable (Starter, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    guard let starter = try await core.storage.starter(id) else {
+    // An OpenID client signs nothing.
+    guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
       return .refused(404, .unknownApplication)
     }
     switch try await check(of: call).starter(starter, signed: call.request, uris: call.signedURIs) {

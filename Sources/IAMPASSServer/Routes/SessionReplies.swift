@@ -40,7 +40,7 @@ struct SessionReplies: Sendable {
     }
   }
 
-  private func announce(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
+  func announce(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
     core.audit.started(session)
     core.announceChange(of: session)
     pushes.ring(for: session, contact: call.address.url.origin)
@@ -124,7 +124,7 @@ struct SessionReplies: Sendable {
   private func token(for told: ToldSession, _ call: Call) async throws -> String? {
     guard told.session.showsToken, let user = told.userID,
       let claims = ApprovalToken(
-        told.session, user: user, issuer: call.address.url.origin, clock: core.storage.clock)
+        told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock)
     else { return nil }
     return try await core.storage.signingKeys(at: core.clock()).first?.sign(claims)
   }
@@ -142,7 +142,7 @@ struct SessionReplies: Sendable {
   }
 
   /// The session as it is now; what time has ended is stored as ended.
-  private func settled(_ id: String, at now: UnixTime) async throws -> ToldSession? {
+  func settled(_ id: String, at now: UnixTime) async throws -> ToldSession? {
     guard let read = try await core.storage.toldSession(id) else { return nil }
     guard let deadline = read.session.lifecycle.deadline, now >= deadline else { return read }
     try await core.closeOverdue(at: now)

@@ -21,6 +21,8 @@ struct StartAsk: Sendable {
   let boot: SignedBoot?
   /// The computer wants an approval token: with this nonce, or empty without one. Nil: it wants none.
   var idTokenNonce: String?
+  /// Seconds that the request waits for its answer; nil, or if the application's are fewer: as long as its settings say.
+  var answerTime: Int64?
 
   var source: RequestSource { RequestSource(of: context, from: client, credential: starter.credential?.id) }
 }

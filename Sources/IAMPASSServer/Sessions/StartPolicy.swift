@@ -40,7 +40,8 @@ enum StartPolicy {
     return .start(
       StartTerms(
         user: user.id, method: method, duration: min(ask.duration, facts.settings.greatestDuration),
-        answerTime: facts.settings.answerTime, matchCode: showsCode ? user.freeCode : nil, isRung: phone.isRung))
+        answerTime: min(ask.answerTime ?? .max, facts.settings.answerTime), matchCode: showsCode ? user.freeCode : nil,
+        isRung: phone.isRung))
   }
 }
 

@@ -1,6 +1,7 @@
 import IAMPASSProtocol
 
-/// One computer's own credential of an application: it reaches sign-ins alone, and says which host they are from.
+/// A credential of an application for one computer, or for one program that speaks OpenID Connect. It reaches sign-ins
+/// alone, and says where they are from.
 public struct HostCredential: Sendable {
   public let id: String
   public let application: String
@@ -13,6 +14,8 @@ public struct HostCredential: Sendable {
   /// To the minute.
   public let lastUsedAt: UnixTime?
   public let revokedAt: UnixTime?
+  /// It is an OpenID client's, whose secret is stored as a digest: ``OpenIDClientCheck/stored(_:)``.
+  public var isOpenID = false
 
   public var isRevoked: Bool { revokedAt != nil }
 }
@@ -41,6 +44,6 @@ extension HostCredential {
     HostCredential(
       id: id, application: application, name: name, host: host, secret: secret,
       createdAt: clock.unixTime(of: createdAt), lastUsedAt: lastUsedAt.map(clock.unixTime),
-      revokedAt: revokedAt.map(clock.unixTime))
+      revokedAt: revokedAt.map(clock.unixTime), isOpenID: isOpenID)
   }
 }

@@ -20,11 +20,23 @@ public protocol OperatorStore: Sendable {
     named name: String, host: String, of application: String, at now: UnixTime
   ) async throws -> HostCredential
 
+  /// A new OpenID client of the application with this name or id, with its secret, which is to be shown this one time.
+  /// Throws ``HostCredentialRefusal``.
+  ///
+  /// - Parameter shown: what phones call the program.
+  func createOpenIDClient(
+    named name: String, shown: String, of application: String, at now: UnixTime
+  ) async throws -> (client: HostCredential, secret: Secret)
+
   /// The usable credentials first, each by its name; with times for people. Throws ``HostCredentialRefusal``.
-  func hostCredentials(of application: String) async throws -> [HostCredential]
+  ///
+  /// - Parameter areOpenID: OpenID clients, and not those of hosts.
+  func hostCredentials(of application: String, areOpenID: Bool) async throws -> [HostCredential]
 
   /// Revokes the usable credential of this name. Throws ``HostCredentialRefusal``.
-  func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws
+  ///
+  /// - Parameter isOpenID: an OpenID client, and not a host's.
+  func revokeHostCredential(named name: String, of application: String, isOpenID: Bool, at now: UnixTime) async throws
 
   /// The code of a new link into the console. It works once, within ten minutes.
   func createConsoleLink(at now: UnixTime) async throws -> Secret
@@ -54,6 +66,18 @@ public protocol OperatorStore: Sendable {
 
   /// Nothing works afterwards.
   func close() throws
+}
+
+extension OperatorStore {
+  /// Those of hosts.
+  public func hostCredentials(of application: String) async throws -> [HostCredential] {
+    try await hostCredentials(of: application, areOpenID: false)
+  }
+
+  /// A host's.
+  public func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws {
+    try await revokeHostCredential(named: name, of: application, isOpenID: false, at: now)
+  }
 }
 
 extension SQLiteStorage: OperatorStore {

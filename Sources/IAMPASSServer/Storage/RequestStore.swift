@@ -27,6 +27,13 @@ protocol RequestStore: Sendable {
   /// - Returns: what was read after the nonce was spent; nil if the nonce was spent before, or may have been.
   func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment?
 
+  /// Notes that an OpenID client, which spends no nonces, was used.
+  ///
+  /// - Parameters:
+  ///   - credential: its id.
+  ///   - now: service time.
+  func noteUse(of credential: String, at now: UnixTime) async throws
+
   /// The storage's place in its own history. Clients see by it that the storage was put back to an earlier state.
   func mark() async throws -> ServiceMark
 }

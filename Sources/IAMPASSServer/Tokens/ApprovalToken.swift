@@ -13,13 +13,13 @@ struct ApprovalToken: JWTPayload, Equatable {
     let pairs: [String: String]
   }
 
-  /// The service's origin.
+  /// The service's address: ``OpenIDConfiguration/issuer(at:)``.
   let iss: String
   /// The user's id at the application.
   let sub: String
-  /// The application's id.
+  /// The application's id, or the OpenID client's.
   let aud: String
-  /// The credential that asked: the application's id, or the id of its host credential.
+  /// The credential that asked: the application's id, or the id of its host credential or OpenID client.
   let azp: String
   /// Unix times in seconds: of the approval, and of the token's end.
   let iat: Int64
@@ -41,14 +41,16 @@ struct ApprovalToken: JWTPayload, Equatable {
 extension ApprovalToken {
   /// Nil unless the session was approved and its computer asked for a token.
   ///
-  /// - Parameter clock: for the times, since service time can be far from Unix time.
-  init?(_ session: Session, user: String, issuer: String, clock: StorageClock) {
+  /// - Parameters:
+  ///   - clock: for the times, since service time can be far from Unix time.
+  ///   - audience: nil: the session's application.
+  init?(_ session: Session, user: String, issuer: String, clock: StorageClock, audience: String? = nil) {
     guard let asked = session.idTokenNonce,
       let approvedAt = session.lifecycle.approvedAt.map(clock.unixTime(of:))
     else { return nil }
     iss = issuer
     sub = user
-    aud = session.application
+    aud = audience ?? session.application
     azp = session.credential ?? session.application
     iat = approvedAt.seconds
     exp = approvedAt.seconds + Self.lifetime

@@ -33,7 +33,7 @@ CHECKS = [
 ]  # fmt: skip
 #: Operations that no made-up request can have done; Browser, Server and the unit tests have them done.
 REFUSED = {f"/device/v1/{name}" for name in ("answer", "credential", "end", "events", "push", "register", "unregister")} | {
-    "/register/{code}", "/management/send_registration_sms/{application}/{user}"}
+    "/register/{code}", "/management/send_registration_sms/{application}/{user}", "/token"}
 
 
 class Phone:
@@ -78,11 +78,13 @@ def new_phone(user):
 
 
 def setUpModule():
-    global world, document
+    global world, document, client
     world = ServerWorld()
     unittest.addModuleCleanup(world.close)
     world.serve_alone()
     document = json.loads(FILE.read_text())
+    made = world.command("openid-client", "create", "office", "client", "--shown", "A client", "--json")
+    client = json.loads(made.stdout)
 
 
 class Routes(unittest.TestCase):
@@ -101,7 +103,7 @@ class Operations(unittest.TestCase):
         application = world.application["application_id"]
         world.add_users("user")
         session = None
-        if operation.path.startswith("/authentication/"):
+        if operation.path.startswith(("/authentication/", "/bc-authorize")):
             new_phone("user")
         if "{session}" in operation.path:
             path = f"/authentication/authenticate_user/{application}/user"
@@ -128,6 +130,9 @@ class Operations(unittest.TestCase):
                 for name in {"nonce", "body_sha256", "keep_sessions"} & set(case.query or {}):
                     del case.query[name]
                 name = operation.path.rpartition("/")[2]
+                if name == "bc-authorize":
+                    secret = {each: client[each] for each in ("client_id", "client_secret")}
+                    case.body = {"scope": "openid", "login_hint": "user", **secret}
                 # A phone that has unregistered would be refused from then on, and a stream stays open.
                 if phone and name not in ("register", "unregister", "events"):
                     made_up = case.body.get("statement") if isinstance(case.body, dict) else None

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.parse
 
 import signed_requests
 from postgresql import PostgreSQL
@@ -66,6 +67,33 @@ def setUpModule():
 class Together(unittest.TestCase):
     def setUp(self):
         world.at(0)
+
+    def test_an_openid_client_asks_at_one_and_gets_its_token_once_at_either(self):
+        made = world.command("openid-client", "create", "office", "till", "--shown", "A till", "--json")
+        secret = json.loads(made.stdout)
+
+        def post(path, **fields):
+            kind = {"Content-Type": "application/x-www-form-urlencoded"}
+            body = urllib.parse.urlencode({**secret, **fields}).encode()
+            return json.loads(world.get(path, "POST", body, kind)[2])
+
+        def poll():
+            return post("/token", grant_type="urn:openid:params:grant-type:ciba", auth_req_id=asked["auth_req_id"])
+
+        phone = world.phone("approve", "--once")
+        try:
+            asked = post("/bc-authorize", scope="openid", login_hint="alice", binding_message="7 EUR")
+            phone.wait_for("^approved$")
+        finally:
+            phone.stop()
+        world.at(1)
+        self.assertIn("id_token", poll())
+        world.at(0)
+        self.assertEqual(poll()["error"], "invalid_grant")
+        self.assertRegex(world.command("openid-client", "list", "office").stdout, "^till  shown=A till  id=.*used=")
+        self.assertEqual(world.command("host-credential", "list", "office").stdout, "")
+        self.assertEqual(world.command("openid-client", "revoke", "office", "till").returncode, 0)
+        self.assertEqual(poll()["error"], "invalid_client")
 
     def test_a_sign_in_that_began_at_one_is_answered_at_the_other(self):
         # The phone has its page open at the first server.

@@ -73,6 +73,10 @@ extension LosingStorage {
     try await call { try await $0.spend(nonce, telling: session, at: now) }
   }
 
+  func noteUse(of credential: String, at now: UnixTime) async throws {
+    try await call { try await $0.noteUse(of: credential, at: now) }
+  }
+
   func mark() async throws -> ServiceMark {
     try await call { try await $0.mark() }
   }

@@ -11,7 +11,7 @@ import Testing
   /// would stay as they are.
   private static let digests = [
     "tables": "936816f03fdc9967", "marks": "4ae417da86f3a31b", "audit": "9b4147663a3e320a",
-    "further audit": "25094f1b9340f339",
+    "further audit": "25094f1b9340f339", "OpenID clients": "01bb5aeb67b6a0cc",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -32,6 +32,7 @@ import Testing
     "approval tokens": "9ecb9305f2a13af5",
     "looks at the page": "7e6dfc6ba47c62bf",
     "audit of signing keys' removals": "027344aa439ab990",
+    "OpenID clients": "649a191c3db11dd4",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -59,6 +60,7 @@ import Testing
     "approval tokens": "ee7ff58a77839fdf",
     "looks at the page": "0d4c0e4a31e448c0",
     "audit of signing keys' removals": "0e2f2166726302d0",
+    "OpenID clients": "e5d1d86231b86372",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

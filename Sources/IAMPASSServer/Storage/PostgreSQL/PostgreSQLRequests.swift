@@ -17,6 +17,10 @@ extension PostgreSQLStorage: RequestStore {
     ).first?.get("spent") ?? false
   }
 
+  func noteUse(of credential: String, at now: UnixTime) async throws {
+    try await write { try HostCredential.use(credential, at: now, in: $0) }
+  }
+
   func mark() async throws -> ServiceMark { try await glance { try HistoryMark.current(in: $0) } }
 }
 

@@ -6,7 +6,7 @@ extension StorageStock {
       """
       SELECT (SELECT count(*) FROM application) AS applications, (SELECT count(*) FROM app_user) AS users,
         (SELECT count(*) FROM phone WHERE cut_off_at IS NULL) AS phones,
-        (SELECT count(*) FROM host_credential WHERE revoked_at IS NULL) AS host_credentials,
+        (SELECT count(*) FROM host_credential WHERE revoked_at IS NULL AND is_openid = 0) AS host_credentials,
         (SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NULL) AS unanswered,
         (SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NOT NULL) AS live,
         pg_database_size(current_database()) AS bytes

@@ -6,7 +6,7 @@ extension HostCredential {
     try self.init(
       id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
       secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
-      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"))
+      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"))
   }
 
   static func find(_ id: String, in db: Database) throws -> HostCredential? {
@@ -26,8 +26,11 @@ extension HostCredential {
 
   func insert(in db: Database) throws {
     try db.execute(
-      sql: "INSERT INTO host_credential (id, application, name, host, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-      arguments: [id, application, name, host, secret.exposedValue, createdAt.milliseconds])
+      sql: """
+        INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID])
   }
 
   /// Writes the use down, unless that was done just now.
@@ -84,14 +87,32 @@ extension Session {
 }
 
 extension SQLiteStorage {
+  /// A new OpenID client of the application with this name or id, with its secret, which is to be shown this one time.
+  ///
+  /// - Parameter shown: what phones call the program.
+  public func createOpenIDClient(
+    named name: String, shown: String, of application: String, at now: UnixTime
+  ) async throws -> (client: HostCredential, secret: Secret) {
+    let secret = try OpenIDClientCheck.newSecret()
+    let client = try await insertCredential(
+      named: name, host: shown, secret: OpenIDClientCheck.stored(secret), isOpenID: true, of: application, at: now)
+    return (client, secret)
+  }
+
   /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
   public func createHostCredential(
     named name: String, host: String, of application: String, at now: UnixTime
   ) async throws -> HostCredential {
+    try await insertCredential(
+      named: name, host: host, secret: RandomValue.secret(), isOpenID: false, of: application, at: now)
+  }
+
+  private func insertCredential(
+    named name: String, host: String, secret: Secret, isOpenID: Bool, of application: String, at now: UnixTime
+  ) async throws -> HostCredential {
     guard HostCredential.isFit(name) else { throw HostCredentialRefusal.nameNotFit }
     guard HostCredential.isFit(host) else { throw HostCredentialRefusal.hostNotFit }
     let id = try RandomValue.identifier()
-    let secret = try RandomValue.secret()
     return try await write { db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication
@@ -101,31 +122,39 @@ extension SQLiteStorage {
       }
       let credential = HostCredential(
         id: id, application: application.id, name: name, host: host, secret: secret, createdAt: now, lastUsedAt: nil,
-        revokedAt: nil)
+        revokedAt: nil, isOpenID: isOpenID)
       try credential.insert(in: db)
       return credential
     }
   }
 
   /// The usable credentials first, each by its name; with times for people.
-  public func hostCredentials(of application: String) async throws -> [HostCredential] {
+  ///
+  /// - Parameter areOpenID: OpenID clients, and not those of hosts.
+  public func hostCredentials(of application: String, areOpenID: Bool) async throws -> [HostCredential] {
     try await read { [clock] db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication
       }
-      return try HostCredential.all(of: application.id, in: db).map { $0.dated(by: clock) }
+      return try HostCredential.all(of: application.id, in: db).filter { $0.isOpenID == areOpenID }.map {
+        $0.dated(by: clock)
+      }
     }
   }
 
   /// Revokes the usable credential of this name. A running service closes what it asked within its next look.
-  public func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws {
+  ///
+  /// - Parameter isOpenID: an OpenID client, and not a host's.
+  public func revokeHostCredential(
+    named name: String, of application: String, isOpenID: Bool, at now: UnixTime
+  ) async throws {
     try await write { db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication
       }
-      guard let credential = try HostCredential.usable(named: name, of: application.id, in: db) else {
-        throw HostCredentialRefusal.unknownCredential
-      }
+      guard let credential = try HostCredential.usable(named: name, of: application.id, in: db),
+        credential.isOpenID == isOpenID
+      else { throw HostCredentialRefusal.unknownCredential }
       _ = try credential.revoke(at: now, in: db)
     }
   }

@@ -18,6 +18,10 @@ extension SQLiteStorage: RequestStore {
     return SessionMoment(told: outcome.told, mark: outcome.mark)
   }
 
+  func noteUse(of credential: String, at now: UnixTime) async throws {
+    try await note { try HostCredential.use(credential, at: now, in: $0) }
+  }
+
   func mark() async throws -> ServiceMark { try await read(HistoryMark.current) }
 }
 

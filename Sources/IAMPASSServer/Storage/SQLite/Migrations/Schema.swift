@@ -27,6 +27,7 @@ enum Schema {
     .approvalTokens,
     .looks,
     .auditDates,
+    .openIDClients,
   ]
 
   static var migrator: DatabaseMigrator {

@@ -1,0 +1,66 @@
+import IAMPASSProtocol
+
+/// What a client asks of `/bc-authorize` (CIBA Core 1.0 §7.1).
+struct BackchannelAsk: Sendable {
+  /// The greatest length of a binding message, in characters: phones show all of it.
+  static let greatestMessage = 200
+  /// What phones call the binding message.
+  static let messageName = "message"
+  /// Seconds that an approval would last if nobody collected it. Nothing stays signed in by it.
+  static let duration: Int64 = 60
+
+  /// The user's id at the application.
+  let user: String
+  /// What the phone shows; nil: no more than who asks.
+  let message: String?
+  /// Seconds that the request waits for its answer; nil: as long as the application's requests do.
+  let answerTime: Int64?
+  /// The client shows the digits that the reply has. This is the service's own parameter: CIBA has no such digits.
+  let showsCode: Bool
+
+  init(_ form: OpenIDForm) throws(OpenIDError) {
+    for name in ["request", "login_hint_token", "id_token_hint"] where try form.value(name) != nil {
+      throw OpenIDError(.invalidRequest, "\(name) is not supported; name the user by login_hint")
+    }
+    guard try form.value("scope")?.split(separator: " ").contains("openid") == true else {
+      throw OpenIDError(.invalidScope, "the scope must have openid")
+    }
+    guard let user = try form.value("login_hint") else {
+      throw OpenIDError(.invalidRequest, "send the user's id as login_hint")
+    }
+    self.user = user
+    message = try form.value("binding_message").map(Self.fit)
+    answerTime = try form.value("requested_expiry").map(Self.answerTime)
+    let code = try form.value("match_code")
+    guard code == nil || code == "1" else { throw OpenIDError(.invalidRequest, "match_code takes 1, or is left out") }
+    showsCode = code != nil
+  }
+
+  /// As the client that was checked asks it.
+  func start(by client: Starter, from sender: ClientAddress) throws(OpenIDError) -> StartAsk {
+    let context = SignInContext(
+      host: client.credential?.host, further: message.map { [.init(name: Self.messageName, value: $0)] } ?? [])
+    guard context.isWithinBounds else { throw Self.misfit }
+    return StartAsk(
+      user: user, starter: client, client: sender, methods: AuthenticationMethod.allCases, duration: Self.duration,
+      context: context, hasContext: showsCode, challenge: nil, matchCode: nil, boot: nil, idTokenNonce: "",
+      answerTime: answerTime)
+  }
+
+  private static let misfit = OpenIDError(
+    .invalidBindingMessage, "send at most \(greatestMessage) characters, none of which is invisible")
+
+  private static func fit(_ message: String) throws(OpenIDError) -> String {
+    // What a phone would have to name, such as an invisible character, may mislead.
+    guard message.count <= greatestMessage, DisplayText.sanitized(message) == message else { throw misfit }
+    return message
+  }
+
+  /// The time that is asked for, without the time to collect the answer.
+  private static func answerTime(_ text: String) throws(OpenIDError) -> Int64 {
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(text), seconds > 0 else {
+      throw OpenIDError(.invalidRequest, "requested_expiry takes a whole number of seconds above 0")
+    }
+    return max(seconds - SessionLifecycle.collectionTime, ApplicationSettings.answerTimes.lowerBound)
+  }
+}

@@ -1,0 +1,185 @@
+import IAMPASSProtocol
+
+/// Client-initiated backchannel authentication (CIBA Core 1.0) in poll mode: any program that speaks OpenID Connect asks
+/// a user's phone.
+struct BackchannelReplies: Sendable {
+  let core: ServiceCore
+  let sessions: SessionReplies
+  private let pace = PollPace()
+
+  init(core: ServiceCore, sessions: SessionReplies) {
+    self.core = core
+    self.sessions = sessions
+  }
+
+  func reply(to route: OpenIDRoute, _ call: Call) async throws -> ServiceReply {
+    do {
+      switch route {
+      case .configuration: return OpenIDConfiguration.reply(at: call.address.url)
+      case .authorize: return try await authorize(call)
+      case .token: return try await token(call)
+      }
+    } catch let refusal as OpenIDError {
+      return refusal.reply(at: route)
+    }
+  }
+
+  private func client(of call: Call, _ form: OpenIDForm) async throws -> Starter {
+    let client = try await OpenIDClientCheck(storage: core.storage).client(of: call.request, form)
+    guard try await !core.storage.settings(of: client.application.id).isDisabled else {
+      throw OpenIDError(.unauthorizedClient, "the application is disabled", .applicationDisabled)
+    }
+    return client
+  }
+
+  // MARK: Asking
+
+  private func authorize(_ call: Call) async throws -> ServiceReply {
+    let form = try OpenIDForm(call.request)
+    let client = try await client(of: call, form)
+    let ask = try BackchannelAsk(form).start(by: client, from: call.client)
+    let now = core.clock()
+    if let credential = client.credential, credential.isUseNews(at: now) {
+      try await core.storage.noteUse(of: credential.id, at: now)
+    }
+    let start = try await core.storage.start(ask, at: now) { record in
+      StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+    }
+    switch start.outcome {
+    case .not(let obstacle): throw refusal(obstacle)
+    case .started(let session, _):
+      _ = sessions.announce(session, isRung: true, call)
+      return Self.asked(session)
+    }
+  }
+
+  private static func asked(_ session: Session) -> ServiceReply {
+    let code = session.matchCode.map { [JSON.Member("match_code", .string($0.exposedValue))] } ?? []
+    let members = [
+      JSON.Member("auth_req_id", .string(name(of: session))),
+      JSON.Member("expires_in", .integer(session.lifecycle.answerTime + SessionLifecycle.collectionTime)),
+      JSON.Member("interval", .integer(PollPace.interval)),
+    ]
+    return ServiceReply(200, JSON.object(members + code).encoded())
+  }
+
+  private func refusal(_ obstacle: StartPolicy.Obstacle) -> OpenIDError {
+    switch obstacle {
+    case .credentialRevoked: return OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked)
+    case .unknownUser: return OpenIDError(.unknownUser, "the application has no such user", .unknownUser)
+    case .reason(.applicationDisabled):
+      return OpenIDError(.unauthorizedClient, "the application is disabled", .applicationDisabled)
+    case .reason(.contextRequired):
+      return OpenIDError(
+        .invalidRequest, "the application requires match codes; send match_code=1 and show the reply's digits",
+        .contextRequired)
+    case .reason(let reason): return OpenIDError(.accessDenied, reason.rawValue, reason)
+    case .openRequest(_, let user):
+      // The user's phone shows how many.
+      core.board.changed(.user(user))
+      return OpenIDError(.accessDenied, Reason.requestPending.rawValue, .requestPending)
+    }
+  }
+
+  // MARK: The token
+
+  private func token(_ call: Call) async throws -> ServiceReply {
+    let form = try OpenIDForm(call.request)
+    let client = try await client(of: call, form)
+    guard let grant = try form.value("grant_type") else {
+      throw OpenIDError(.invalidRequest, "send grant_type=\(OpenIDConfiguration.grant)")
+    }
+    guard grant == OpenIDConfiguration.grant else {
+      throw OpenIDError(.unsupportedGrantType, "the only grant type is \(OpenIDConfiguration.grant)")
+    }
+    guard let name = try form.value("auth_req_id") else {
+      throw OpenIDError(.invalidRequest, "send the auth_req_id of the reply to /bc-authorize")
+    }
+    let now = core.clock()
+    guard let told = try await session(named: name, of: client, at: now) else {
+      throw OpenIDError(.invalidGrant, "this client has no such auth_req_id")
+    }
+    let lifecycle = told.session.lifecycle
+    guard lifecycle.status.isLive else {
+      pace.forget(told.session.id)
+      throw Self.refusal(lifecycle.ending)
+    }
+    if lifecycle.status == .active { return try await token(of: told, for: client, call, at: now) }
+    // A phone that has left may come back until the time to collect the approval is over.
+    guard !pace.isTooFast(told.session.id, at: now) else {
+      throw OpenIDError(.slowDown, "wait \(PollPace.interval) seconds longer between two questions")
+    }
+    throw OpenIDError(.pending, "the user has not answered yet")
+  }
+
+  /// What an `auth_req_id` names: this client's own session, and nobody else's.
+  private func session(named name: String, of client: Starter, at now: UnixTime) async throws -> ToldSession? {
+    guard let id = name.split(separator: ".").first.map(String.init),
+      let told = try await sessions.settled(id, at: now),
+      let credential = client.credential?.id, told.session.credential == credential,
+      Secret(Self.name(of: told.session)) == Secret(name)
+    else { return nil }
+    return told
+  }
+
+  /// Gives the token to the one question that ends the session: of two at the same time, the other gets none.
+  private func token(
+    of told: ToldSession, for client: Starter, _ call: Call, at now: UnixTime
+  ) async throws -> ServiceReply {
+    guard let user = told.userID,
+      let claims = ApprovalToken(
+        told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock,
+        audience: client.credential?.id),
+      let key = try await core.storage.signingKeys(at: now).first
+    else { throw OpenIDError(.expired, "the approval is over") }
+    let body: JSON = .object([
+      "id_token": .string(try await key.sign(claims)),
+      // CIBA demands one. It opens nothing.
+      "access_token": .string(try RandomValue.identifier()), "token_type": .string("Bearer"),
+      "expires_in": .integer(BackchannelAsk.duration),
+    ])
+    guard let closed = try await core.storage.redeem(told.session.id, at: now) else {
+      throw OpenIDError(.invalidGrant, "the approval was collected before, or is over")
+    }
+    pace.forget(closed.id)
+    core.announceEnd(of: [closed])
+    return ServiceReply(200, body.encoded()).adding("Pragma", "no-cache")
+  }
+
+  private static func refusal(_ ending: SessionLifecycle.Ending?) -> OpenIDError {
+    switch ending {
+    case .notAnswered, .notCollected, .expired: OpenIDError(.expired, "the time of the request is over")
+    case .loggedOut: OpenIDError(.invalidGrant, "the approval was collected before")
+    default: OpenIDError(.accessDenied, ending?.rawValue ?? "the request has ended")
+    }
+  }
+
+  /// The `auth_req_id`: the session's id, and a proof that its client started it, which does not tell the session's token.
+  private static func name(of session: Session) -> String {
+    session.id + "." + Base64URL.encode(Digest.sha256(Array("ciba ".utf8) + session.token.exposedBytes))
+  }
+}
+
+extension SessionStore {
+  /// Collects an approval for good, and ends its session: the program that asked keeps sessions of its own.
+  ///
+  /// - Returns: the session; nil unless it is active, and this ended it.
+  fileprivate func redeem(_ id: String, at now: UnixTime) async throws -> Session? {
+    let change = try await changeSession(id) { session in
+      session.lifecycle.settle(at: now)
+      guard session.lifecycle.status == .active else { return false }
+      session.lifecycle.collect(at: now)
+      session.markDelivered(at: now)
+      session.lifecycle.close(.loggedOut, at: now)
+      return true
+    }
+    return change.flatMap { $0.isChanged ? $0.told.session : nil }
+  }
+}
+
+extension HostCredential {
+  /// Whether ``RequestStore/noteUse(of:at:)`` would change anything.
+  fileprivate func isUseNews(at now: UnixTime) -> Bool {
+    lastUsedAt.map { now.milliseconds(since: $0) >= Self.useInterval * 1_000 } ?? true
+  }
+}

@@ -1,0 +1,62 @@
+import IAMPASSProtocol
+
+/// The check of an OpenID client's id and secret: `client_secret_basic` or `client_secret_post` (RFC 6749 §2.3.1).
+struct OpenIDClientCheck: Sendable {
+  let storage: any ServiceStorage
+
+  /// What a request says of its client.
+  private struct Claim {
+    let id: String
+    let secret: Secret
+  }
+
+  /// The client whose secret this is.
+  func client(of request: ServiceRequest, _ form: OpenIDForm) async throws -> Starter {
+    let claim = try Self.claim(in: request, form)
+    let refused = OpenIDError(.invalidClient, "the id or the secret is wrong", .signatureRefused)
+    guard let starter = try await storage.starter(claim.id), let credential = starter.credential, credential.isOpenID,
+      credential.secret == Self.stored(claim.secret)
+    else { throw refused }
+    // Only the holder of the secret is told.
+    guard !credential.isRevoked else { throw OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked) }
+    request.onProof()
+    return starter
+  }
+
+  /// Printable, since it also stands in forms.
+  static func newSecret() throws -> Secret { Secret(Base64URL.encode(try RandomValue.bytes(32))) }
+
+  /// The digest of a client's secret, in whose place it is stored: the service never needs the secret itself.
+  static func stored(_ secret: Secret) -> Secret { Secret(Base64.encode(Digest.sha256(secret.exposedBytes))) }
+
+  /// The id under which failures are counted; nil if the request names none.
+  static func claimedID(in request: ServiceRequest) -> String? {
+    (try? OpenIDForm(request)).flatMap { try? claim(in: request, $0).id }
+  }
+
+  private static func claim(in request: ServiceRequest, _ form: OpenIDForm) throws(OpenIDError) -> Claim {
+    let headers = request.values(of: ["Authorization"])
+    let (id, secret) = (try form.value("client_id"), try form.value("client_secret"))
+    guard let header = headers.first else {
+      guard let id, let secret else {
+        throw OpenIDError(.invalidClient, "send client_id and client_secret, or both by HTTP Basic")
+      }
+      return Claim(id: id, secret: Secret(secret))
+    }
+    guard headers.count == 1, secret == nil, let claim = basic(header), id == nil || id == claim.id else {
+      throw OpenIDError(.invalidRequest, "authenticate once, by HTTP Basic or in the form")
+    }
+    return claim
+  }
+
+  /// Id and secret are form-encoded before they are joined (RFC 6749 §2.3.1).
+  private static func basic(_ header: String) -> Claim? {
+    let words = header.split(separator: " ")
+    guard words.count == 2, words[0].lowercased() == "basic", let bytes = Base64.decode(String(words[1])),
+      let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":"),
+      let decoded = RequestTarget(Substring("/?id=\(text[..<colon])&secret=\(text[text.index(after: colon)...])")),
+      let id = decoded.value("id"), let secret = decoded.value("secret")
+    else { return nil }
+    return Claim(id: id, secret: Secret(secret))
+  }
+}
