@@ -58,6 +58,8 @@ COMMANDS = {
     Command.ADD_VIRTUAL_AUTHENTICATOR: "WebAuthn:AddVirtualAuthenticator",
     Command.SET_USER_VERIFIED: "WebAuthn:SetUserVerified",
     Command.REMOVE_ALL_CREDENTIALS: "WebAuthn:RemoveAllCredentials",
+    Command.REFRESH: "WebDriver:Refresh",
+    Command.GO_BACK: "WebDriver:Back",
     Command.QUIT: "Marionette:Quit",
     "context": "Marionette:SetContext",
 }
