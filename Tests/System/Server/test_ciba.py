@@ -275,6 +275,9 @@ class Kinds(Case):
         name = ask()[2]["auth_req_id"]
         world.command("openid-client", "revoke", "office", "bank")
         self.assertEqual(poll(name)[2]["error"], "invalid_client")
+        with world.database() as database:
+            found = database.execute("SELECT ending FROM session WHERE id = ?", (name.partition(".")[0],)).fetchall()
+        self.assertEqual(found, [("CREDENTIAL_REVOKED",)])
 
     def test_secrets_are_neither_stored_nor_logged(self):
         name, _ = self.approved()
@@ -287,6 +290,7 @@ class Kinds(Case):
 
     def test_the_audit_has_each_step(self):
         self.approved()
+        world.command("openid-client", "revoke", "office", "bank")
         audit = world.command("audit").stdout
         for event in ("credential made", "credential revoked", "asked", "approved"):
             self.assertRegex(audit, rf'(?m)^\S+  {event}  .*host="The bank" .*credential=bank$')
