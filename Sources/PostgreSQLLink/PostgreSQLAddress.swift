@@ -27,11 +27,19 @@ public struct PostgreSQLAddress: Equatable, Sendable {
       if let value = option.pointee.val { given[String(cString: keyword)] = String(cString: value) }
       option += 1
     }
+    let role = given["target_session_attrs"] ?? Self.writing[0]
+    guard Self.writing.contains(role) else {
+      throw PostgreSQLError(
+        .addressInvalid, detail: "target_session_attrs is read-write or primary: the service writes")
+    }
     guard given["password"] == nil, given["sslpassword"] == nil else { throw PostgreSQLError(.passwordInAddress) }
     parameters = given.merging(Self.defaults) { given, _ in given }.merging(Self.bounds(given["options"])) { _, ours in
       ours
     }
   }
+
+  /// What `target_session_attrs` may be.
+  private static let writing = ["read-write", "primary", "any"]
 
   /// They hold unless the address says otherwise, and come before the environment and the service file.
   /// libpq ignores `sslmode` at a Unix socket.
@@ -40,14 +48,19 @@ public struct PostgreSQLAddress: Equatable, Sendable {
     // Otherwise a ticket of Kerberos would take the place of TLS.
     "gssencmode": "disable",
     // If the address has several hosts, the primary is meant.
-    "target_session_attrs": "read-write",
+    "target_session_attrs": writing[0],
   ]
 
   /// Every wait is bounded, and the address cannot change that. The server reads the last `-c` of a name.
+  ///
+  /// A service that vanished in a transaction, with its machine, loses its locks before those who wait for them give up.
   private static func bounds(_ options: String?) -> [String: String] {
     [
-      "options": [options, "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s"]
-        .compactMap { $0 }.joined(separator: " "),
+      "options": [
+        options, "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=2s",
+        // The server's side of the same: what a machine held that has vanished is free after half a minute, not hours.
+        "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=10s",
+      ].compactMap { $0 }.joined(separator: " "),
       "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
       // Milliseconds.
       "tcp_user_timeout": "10000",

@@ -23,13 +23,35 @@ public final class PostgreSQLConnection {
   /// Whether a transaction has begun, failed or not.
   public var isInTransaction: Bool { connection != nil && PQtransactionStatus(connection) != PQTRANS_IDLE }
 
-  /// Connects. The look-up of a host's name is the resolver's own wait, which resolv.conf bounds.
+  /// Connects to the first host of the address that answers and is what `target_session_attrs` asks for.
   ///
-  /// - Parameter limit: for all hosts of the address together.
-  /// - Throws: ``PostgreSQLError`` with `notConnected`.
-  public init(to address: PostgreSQLAddress, within limit: Duration = .seconds(5)) throws(PostgreSQLError) {
-    connection = Self.start(address.parameters)
+  /// - Parameters:
+  ///   - limit: for all hosts together; each has an equal share of what is left. The look-up of a name comes on top.
+  ///   - last: the host that is tried first, and that becomes the one that answered.
+  /// - Throws: ``PostgreSQLError`` with `notConnected`, and what each host said.
+  public init(
+    to address: PostgreSQLAddress, within limit: Duration = .seconds(5), last: LastHost? = nil
+  ) throws(PostgreSQLError) {
+    let hosts = last?.first(of: address.hosts()) ?? address.hosts()
     let end = ContinuousClock.now + limit
+    var refusals: [String] = []
+    for (index, host) in hosts.enumerated() {
+      let share = ContinuousClock.now.duration(to: end) / (hosts.count - index)
+      do throws(PostgreSQLError) {
+        try connect(to: host.replacing(address.parameters), until: .now + share)
+        last?.keep(host)
+        return
+      } catch {
+        if !refusals.contains(error.detail) { refusals.append(error.detail) }
+      }
+    }
+    throw PostgreSQLError(.notConnected, detail: refusals.joined(separator: "; "))
+  }
+
+  private func connect(
+    to parameters: [String: String], until end: ContinuousClock.Instant
+  ) throws(PostgreSQLError) {
+    connection = Self.start(parameters)
     // Each step of the handshake asks for the event that it waits for; the first is the socket's readiness to write.
     var events = Int16(POLLOUT)
     while true {
@@ -137,9 +159,10 @@ public final class PostgreSQLConnection {
   private var message: String { connection.map { String(cString: PQerrorMessage($0)) } ?? "out of memory" }
 
   private func notConnected(or what: String) -> PostgreSQLError {
+    let host = [PQhost(connection), PQport(connection)].compactMap { $0.map { String(cString: $0) } }
     let said = message
     close()
-    return PostgreSQLError(.notConnected, detail: said.isEmpty ? what : said)
+    return PostgreSQLError(.notConnected, detail: said.isEmpty ? "\(host.joined(separator: ":")): \(what)" : said)
   }
 
   /// The error of a connection that is of no use from now on.

@@ -35,4 +35,43 @@ struct PostgreSQLAddressTests {
     let options = try #require(address.parameters["options"])
     #expect(options.hasPrefix("-c statement_timeout=0 -c statement_timeout=5s"))
   }
+
+  @Test(arguments: ["standby", "prefer-standby", "read-only", "primary,standby", ""])
+  func aServerThatCannotWriteIsNotAskedFor(_ role: String) {
+    let error = #expect(throws: PostgreSQLError.self) {
+      try PostgreSQLAddress(validating: "postgresql://db/iampass?target_session_attrs=\(role)")
+    }
+    #expect(error?.code == .addressInvalid)
+  }
+
+  @Test(
+    arguments: [
+      ("postgresql:///iampass", [PostgreSQLHost()]),
+      ("postgresql://192.0.2.1/iampass", [PostgreSQLHost(name: "192.0.2.1", address: "192.0.2.1")]),
+      (
+        "postgresql://192.0.2.1:5433,[2001:db8::1]/iampass?hostaddr=192.0.2.7,",
+        [
+          PostgreSQLHost(name: "192.0.2.1", address: "192.0.2.7", port: "5433"),
+          PostgreSQLHost(name: "2001:db8::1", address: "2001:db8::1"),
+        ]
+      ),
+      (
+        "postgresql:///iampass?host=/run/a,@b&port=5433",
+        [PostgreSQLHost(name: "/run/a", port: "5433"), PostgreSQLHost(name: "@b", port: "5433")]
+      ),
+      ("postgresql://no.such.name.invalid/iampass", [PostgreSQLHost(name: "no.such.name.invalid")]),
+    ] as [(String, [PostgreSQLHost])])
+  func hostsAreTriedInTheOrderOfTheAddress(_ url: String, _ hosts: [PostgreSQLHost]) throws {
+    #expect(try PostgreSQLAddress(validating: url).hosts() == hosts)
+  }
+
+  @Test func theHostThatAnsweredLastComesFirst() {
+    let hosts = ["a", "b", "c"].map { PostgreSQLHost(name: $0) }
+    let last = LastHost()
+    #expect(last.first(of: hosts) == hosts)
+    last.keep(hosts[1])
+    #expect(last.first(of: hosts).map(\.name) == ["b", "a", "c"])
+    last.keep(PostgreSQLHost(name: "gone"))
+    #expect(last.first(of: hosts) == hosts)
+  }
 }
