@@ -171,6 +171,8 @@ let package = Package(
       ],
       swiftSettings: lean),
     .target(
+      name: "KeyringSeal", dependencies: ["HostSystem", "IAMPASSProtocol", "HostState", "CHost"], swiftSettings: lean),
+    .target(
       name: "SessionHelper",
       dependencies: [
         "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd",
@@ -182,14 +184,16 @@ let package = Package(
     .target(
       name: "HostDoctor",
       dependencies: [
-        "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "CQRCode",
+        "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState",
         "PresenceLink", "CHost",
       ], swiftSettings: strict),
+    .target(name: "QRCodes", dependencies: ["CQRCode"], swiftSettings: strict),
     .target(
       name: "IAMPASSControl",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "HostDoctor",
-        "PresenceLink", "CPAM", "CHost", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "PresenceLink", "QRCodes", "CPAM", "CHost",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
     .target(
@@ -226,7 +230,8 @@ let package = Package(
       dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
       swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
-      name: "iampass-helper", dependencies: ["SessionHelper", "PresenceProbe", "SignInBroker", "CHost"] + clearingFree,
+      name: "iampass-helper",
+      dependencies: ["SessionHelper", "PresenceProbe", "SignInBroker", "KeyringSeal", "CHost"] + clearingFree,
       swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
@@ -268,7 +273,9 @@ let package = Package(
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(
       name: "HostDoctorTests",
-      dependencies: ["HostDoctor", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "PresenceLink"],
+      dependencies: [
+        "HostDoctor", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "PresenceLink", "QRCodes",
+      ],
       path: "Tests/Unit/HostDoctorTests", swiftSettings: strict),
     .testTarget(
       name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",
@@ -279,6 +286,9 @@ let package = Package(
     .testTarget(
       name: "SignInBrokerTests", dependencies: ["SignInBroker", "LoginModule", "HostState"],
       path: "Tests/Unit/SignInBrokerTests", swiftSettings: strict),
+    .testTarget(
+      name: "KeyringSealTests", dependencies: ["KeyringSeal", "HostState"], path: "Tests/Unit/KeyringSealTests",
+      swiftSettings: strict),
     .testTarget(
       name: "SessionHelperTests", dependencies: ["SessionHelper", "PresenceLink"],
       path: "Tests/Unit/SessionHelperTests",

@@ -54,7 +54,10 @@ public struct Doctor {
     report.add(pam.findings())
     let reader = PAMReader(folder: pamFolder)
     // What `enable` is about to list has its socket started by it.
-    if change == nil { report.add(SystemChecks.brokerFindings(configuration.services.filter { reader.has($0) })) }
+    if change == nil {
+      report.add(SystemChecks.brokerFindings(configuration.servicesThatMayAsk.filter { reader.has($0) }))
+    }
+    if configuration.keyring == .sealed, change == nil { report.add(pam.keyringFindings()) }
     report.add(
       LockFindings(configuration: configuration, services: DesktopServices.all.filter { reader.has($0) }).findings)
     report.add(

@@ -57,6 +57,15 @@ struct PAMChecks {
     }
   }
 
+  /// The listed greeters, which hand a sealed password on.
+  func keyringFindings() -> [Finding] {
+    let greeters = configuration.services.filter { DesktopServices.isGreeter($0) && reader.has($0) }
+    let stacks = greeters.compactMap { service in
+      (try? reader.stack("auth", of: service)).map { StackJudgement(service: service, auth: $0, session: []) }
+    }
+    return KeyringFindings(stacks: stacks, isListening: SystemChecks.isActive("iampass-keyring.socket")).findings
+  }
+
   /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
   private func others() -> [StackJudgement] {
     let known = Set(Self.usual + Self.asksNobody + configuration.services)

@@ -15,7 +15,7 @@ public struct StackJudgement {
   }
 
   /// The module's auth lines.
-  public var ownLines: [PAMLine] { auth.flatMap(\.lines).filter { $0.moduleName == Self.module } }
+  public var ownLines: [PAMLine] { auth.flatMap(\.lines).filter { $0.moduleName == Self.module && !$0.servesKeyring } }
   public var hasModule: Bool { !ownLines.isEmpty }
 
   /// The waits in seconds that the lines ask for themselves; a line without `timeout` waits as the configuration says.
@@ -79,7 +79,9 @@ extension StackJudgement {
 
   private func run(_ phone: PAMResult, passwordRight: Bool) -> (opens: Bool, asked: [PAMLine]) {
     var dispatch = PAMDispatch { line in
-      line.moduleName == Self.module ? phone : line.presumedResult(passwordRight: passwordRight)
+      // It answers nothing about who somebody is.
+      if line.servesKeyring { return .ignore }
+      return line.moduleName == Self.module ? phone : line.presumedResult(passwordRight: passwordRight)
     }
     let opens = dispatch.run(auth)
     return (opens, dispatch.asked)
@@ -107,7 +109,7 @@ extension StackJudgement {
   /// If the phone is the second factor, a caller must not be able to skip it.
   private func skippedPhone() -> [Finding] {
     guard wantsBoth else { return [] }
-    let direct = run(.success, passwordRight: true).asked.contains { $0.moduleName == Self.module }
+    let direct = run(.success, passwordRight: true).asked.contains { $0.moduleName == Self.module && !$0.servesKeyring }
     let bringable: [PAMResult] = [denial, .abort, .authErr]
     let skips = refusals.filter { bringable.contains($0.0) && opens($0.0, passwordRight: true) }.map(\.1)
     if !direct {

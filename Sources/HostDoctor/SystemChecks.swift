@@ -18,6 +18,8 @@ enum SystemChecks {
     return unit("iampass-helper.service").helperFindings() + worker + [logind(unit("systemd-logind.service"))]
   }
 
+  static func isActive(_ name: String) -> Bool { unit(name).isActive }
+
   /// The broker's socket, which some of these services need.
   static func brokerFindings(_ services: [String]) -> [Finding] {
     guard access("/run/systemd/system", F_OK) == 0 else { return [] }

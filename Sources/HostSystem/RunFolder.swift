@@ -114,6 +114,11 @@ public final class NewFile {
     }
   }
 
+  /// Lets a group have it, as its mode says. It is the caller's otherwise.
+  public func give(toGroup group: UInt32) throws(FileError) {
+    guard fchown(descriptor, uid_t.max, group) == 0 else { throw FileError(.system(errno), path: temporary) }
+  }
+
   public func takePlace() throws(FileError) {
     guard rename(temporary, path) == 0 else { throw FileError(.system(errno), path: path) }
     hasItsPlace = true

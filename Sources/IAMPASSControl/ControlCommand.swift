@@ -14,7 +14,7 @@ public struct ControlCommand: ParsableCommand {
     subcommands: [
       SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
       EnrollCommand.self, LostDeviceCommand.self, PhoneCommand.self, LoginTestCommand.self, SessionCommand.self,
-      PresenceCommand.self,
+      PresenceCommand.self, KeyringCommand.self,
       TrialEndCommand.self,
     ])
 

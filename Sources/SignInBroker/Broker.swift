@@ -91,7 +91,8 @@ public struct Broker {
       if errno != EAGAIN, errno != ECONNABORTED, errno != EINTR { usleep(Self.pause) }
       return
     }
-    let uid = iampass_peer(caller).uid
+    let peer = iampass_peer(caller)
+    let uid = peer.uid
     if let refused = refusal(of: uid, callers) {
       // A new socket has room for this.
       try? BrokerChannel(descriptor: caller).send(.ended(refused, ""))
@@ -115,8 +116,8 @@ public struct Broker {
       sigprocmask(SIG_UNBLOCK, &ended, nil) == 0
     else { _exit(EX_OSERR) }
     CallerService(
-      channel: BrokerChannel(descriptor: caller), callerUID: uid, configurationPath: configurationPath,
-      sessionsFolder: sessionsFolder, log: log
+      channel: BrokerChannel(descriptor: caller), callerUID: uid, callerPID: peer.pid,
+      configurationPath: configurationPath, sessionsFolder: sessionsFolder, log: log
     ).serve()
     _exit(EX_OK)
   }

@@ -24,17 +24,23 @@ public struct CallerRule: Sendable {
   ///   - user: whom the system knows by the request's name; nil if it knows nobody.
   ///   - listed: `services` of the configuration.
   ///   - sessions: what logind wrote down. Asked only for a caller who is not root.
+  ///   - unlocks: whether a caller who is not root opens a locked screen of one of these sessions, so that the service
+  ///     need not be listed; nil if `unlock` is off.
   public func check(
-    _ user: SystemUser?, service: String, listed: [String], sessions: () -> [LogindSession]
+    _ user: SystemUser?, service: String, listed: [String], sessions: () -> [LogindSession],
+    unlocks: (([LogindSession]) -> Bool)? = nil
   ) throws(CallerRefusal) -> SystemUser {
-    guard listed.contains(service) else { throw .notListed }
+    let isListed = listed.contains(service)
+    guard isListed || (callerUID != 0 && unlocks != nil) else { throw .notListed }
     guard callerUID != 0 else {
       guard let user else { throw .unknownUser }
       return user
     }
     // A stranger does not learn which names exist.
     guard let user, user.uid == callerUID else { throw .anotherUser }
-    guard isPresent(in: sessions()) else { throw .noActiveSession }
+    let sessions = sessions()
+    guard isPresent(in: sessions) else { throw .noActiveSession }
+    guard isListed || unlocks?(sessions) == true else { throw .notListed }
     return user
   }
 
@@ -42,11 +48,7 @@ public struct CallerRule: Sendable {
   /// namespace have thousands of uids to call from (user_namespaces(7), subuid(5)).
   ///
   /// - Parameter sessions: what logind wrote down.
-  public func isPresent(in sessions: [LogindSession]) -> Bool { sessions.contains { isSeat($0) } }
-
-  private func isSeat(_ session: LogindSession) -> Bool {
-    session.uid == callerUID && session.isActive && session.isSignIn && !session.isRemote && !session.isClosing
-  }
+  public func isPresent(in sessions: [LogindSession]) -> Bool { sessions.contains { $0.isInFront(of: callerUID) } }
 }
 
 extension CallerRefusal {

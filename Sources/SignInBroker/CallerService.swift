@@ -9,6 +9,8 @@ struct CallerService {
   let channel: BrokerChannel
   /// As the kernel says.
   let callerUID: UInt32
+  /// The process that connected, as the kernel says.
+  let callerPID: Int32
   let configurationPath: String
   let sessionsFolder: String
   let log: @Sendable (Int32, String) -> Void
@@ -31,7 +33,7 @@ struct CallerService {
     do throws(CallerRefusal) {
       user = try CallerRule(callerUID: callerUID).check(
         known, service: request.service, listed: setup.configuration.services,
-        sessions: { LogindSession.all(in: sessionsFolder) })
+        sessions: { LogindSession.all(in: sessionsFolder) }, unlocks: unlocks(request, setup))
     } catch {
       note(error == .notListed ? LOG_DEBUG : LOG_NOTICE, "refused", known, request, "reason=\(error.explanation)")
       return end(.aside, "")
@@ -43,6 +45,7 @@ struct CallerService {
     {
     case .approved(let signIn):
       note(LOG_NOTICE, "approved", user, request, "")
+      settleLocks(setup)
       end(.approved, "")
       login.end(signIn)
     case .refused(let refusal):
@@ -52,6 +55,27 @@ struct CallerService {
       end(BrokerEnding(refusal), refusal.message(passwordFollows: request.passwordFollows) ?? "")
     }
   }
+
+  /// Nil if `unlock` is off.
+  private func unlocks(_ request: BrokerRequest, _ setup: HostSetup) -> (([LogindSession]) -> Bool)? {
+    guard setup.configuration.unlock != .off else { return nil }
+    return { sessions in
+      let session = UnlockRule(setup.configuration.unlock).session(
+        opensFor: request.service, of: callerUID, by: caller, in: sessions, away: setup.awayLocks.all)
+      return session != nil
+    }
+  }
+
+  /// The phone has approved: from now on the session that asked is locked and unlocked as before.
+  private func settleLocks(_ setup: HostSetup) {
+    guard callerUID != 0 else { return }
+    let own = LogindSession.all(in: sessionsFolder).filter { $0.isInFront(of: callerUID) && caller.belongs(to: $0) }
+    for error in setup.awayLocks.forget(own) {
+      log(LOG_WARNING, "note of a lock not removed: caller=\(callerUID) \(error.explanation)")
+    }
+  }
+
+  private var caller: UnlockRule.Caller { .user(ProcessUnits(of: callerPID)) }
 
   /// A caller that has left needs no answer.
   private func end(_ ending: BrokerEnding, _ text: String) { try? channel.send(.ended(ending, text)) }

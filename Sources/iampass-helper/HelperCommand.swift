@@ -3,6 +3,7 @@ import CHost
 import Glibc
 import HostState
 import IAMPASSProtocol
+import KeyringSeal
 import PresenceProbe
 import SessionHelper
 import SignInBroker
@@ -10,6 +11,7 @@ import SignInBroker
 private let usage = """
   usage: iampass-helper [--config PATH | --probe] [--version]
          iampass-helper --broker [--config PATH] [--sessions PATH]
+         iampass-helper --keyring [--config PATH]
 
   Watches the sessions that a phone opened, and logs them out when the phone leaves. Started by systemd:
   systemctl status iampass-helper.
@@ -17,6 +19,7 @@ private let usage = """
     --config PATH   configuration file; credentials stand beside it (default: \(Configuration.path))
     --probe         look by Bluetooth for phones instead, for iampass-presence.service
     --broker        asks the phone for screen lockers and polkit, at the socket that systemd hands over
+    --keyring       seals or opens one password, for iampass-keyring.socket
     --sessions PATH folder of logind's sessions, for --broker (default: /run/systemd/sessions)
     --version       the version
     --help          this text
@@ -46,6 +49,7 @@ enum HelperCommand {
     // A dump would hold the secrets of everybody who is signed in.
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else { stop("core dumps cannot be forbidden", EX_OSERR) }
     if words.isBroker { serveCallers(words) }
+    if words.isKeyring { serveKeyring(words) }
     do { try HelperLoop(path: words.path, log: log).serve() } catch {
       stop("does not run: \(error.explanation)", EX_OSERR)
     }
@@ -67,6 +71,7 @@ enum HelperCommand {
   private struct Words {
     var path = Configuration.path
     var isBroker = false
+    var isKeyring = false
     var sessionsFolder = "/run/systemd/sessions"
   }
 
@@ -74,6 +79,14 @@ enum HelperCommand {
     _ = iampass_name("iampass-broker")
     let broker = Broker(configurationPath: words.path, sessionsFolder: words.sessionsFolder) { log.write($0, $1) }
     do { try broker.serve() } catch { stop("does not run: \(error.explanation)", EX_OSERR) }
+    exit(EX_OK)
+  }
+
+  /// One request, at the socket that systemd has accepted.
+  private static func serveKeyring(_ words: Words) -> Never {
+    _ = iampass_name("iampass-keyring")
+    KeyringService(configurationPath: words.path, creds: SystemdCreds()) { log.write($0, $1) }
+      .answer(at: STDIN_FILENO)
     exit(EX_OK)
   }
 
@@ -91,6 +104,7 @@ enum HelperCommand {
       case "--config":
         found.path = pathAfter(word, &rest)
       case "--broker": found.isBroker = true
+      case "--keyring": found.isKeyring = true
       case "--sessions": found.sessionsFolder = pathAfter(word, &rest)
       default: stop("unknown argument \(word); see iampass-helper --help", EX_USAGE)
       }

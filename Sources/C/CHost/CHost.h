@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <shadow.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,19 @@ static inline int iampass_is_listening(int socket) {
   int listens = 0;
   socklen_t size = sizeof listens;
   return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
+}
+/// Glibc's module has no shadow.h. Copies the password's field, which ends with a zero, and returns its length; 0 without
+/// one, and for a longer one than `size`.
+static inline size_t iampass_shadow_field(const char *name, char *field, size_t size) {
+  char buffer[4096];
+  struct spwd entry, *found = NULL;
+  size_t length = 0;
+  if (getspnam_r(name, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL && found->sp_pwdp != NULL) {
+    length = strlen(found->sp_pwdp);
+    if (length < size) memcpy(field, found->sp_pwdp, length + 1); else length = 0;
+  }
+  explicit_bzero(buffer, sizeof buffer);
+  return length;
 }
 /// accept4 is a GNU extension.
 static inline int iampass_accept(int socket) {

@@ -10,6 +10,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/x509.h>
@@ -19,5 +21,16 @@
 /// process that decides about sign-ins, and reading the file takes a millisecond.
 static inline int iampass_crypto_start(void) {
   return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+}
+
+/// Stacks are macros: an opaque type for Swift, and what it needs of a stack of certificates.
+static inline int iampass_count_certificates(STACK_OF(X509) *certificates) {
+  return certificates == NULL ? 0 : sk_X509_num(certificates);
+}
+static inline X509 *iampass_certificate(STACK_OF(X509) *certificates, int place) {
+  return sk_X509_value(certificates, place);
+}
+static inline void iampass_free_certificates(STACK_OF(X509) *certificates) {
+  sk_X509_pop_free(certificates, X509_free);
 }
 #endif

@@ -87,6 +87,8 @@ public struct Configuration: Sendable, Equatable {
   public var unreachableGrace: Int64 = 15 * 60
   public var onLockFailure = LockFailureAction.logout
   public var onLinger = LingerAction.stop
+  public var unlock = UnlockPolicy.off
+  public var keyring = KeyringPolicy.off
   public var presence = PresenceSearch.off
   /// Seconds from one look for a phone to the next while it answers.
   public var presenceInterval: Int64 = 20
@@ -109,6 +111,8 @@ public struct Configuration: Sendable, Equatable {
   public var workerUser = "_iampass"
   /// The socket at which workers wait for logins, in ``runFolder``.
   public var standby: String { runFolder + "/worker" }
+  /// The socket at which sealed passwords are kept and handed out, in ``runFolder``: root alone may connect.
+  public var keyringSocket: String { runFolder + "/keyring" }
   /// The broker's socket, in a folder of its own beside ``runFolder``: everybody may connect.
   public var broker: String { runFolder + "-broker/socket" }
   /// Keys that this version does not know, for a warning.
@@ -192,7 +196,7 @@ extension Configuration {
     "dialect": choice(\.dialect),
     "ca_file": optional(\.caFile, "an absolute path") { absolutePath($0) },
     "proxy": optional(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
-    "services": reader(\.services, "names of PAM services, or @desktop") { serviceNames($0) },
+    "services": reader(\.services, "names of PAM services, or @desktop") { ServiceNames.read($0) },
     "signed_replies": reader(\.requiresSignedReplies, "required, off") {
       ["required": true, "off": false][$0]
     },
@@ -214,6 +218,8 @@ extension Configuration {
     "unreachable_grace": seconds(\.unreachableGrace, 0...30 * 86_400, "a duration from 0s to 720h"),
     "on_lock_failure": choice(\.onLockFailure),
     "on_linger": choice(\.onLinger),
+    "unlock": choice(\.unlock),
+    "keyring": choice(\.keyring),
     "presence": choice(\.presence),
     "presence_interval": seconds(\.presenceInterval, 5...120, "a duration from 5s to 2m"),
     "presence_grace": seconds(\.presenceGrace, 0...3_600, "a duration from 0s to 1h"),
@@ -230,18 +236,4 @@ extension Configuration {
     "worker": reader(\.worker, "an absolute path") { absolutePath($0) },
     "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
   ]
-
-  /// Names of files in `/etc/pam.d`, and ``DesktopServices/group``. Linux-PAM takes more characters, which no service
-  /// uses.
-  private static func serviceNames(_ text: String) -> [String]? {
-    let names = text.utf8.split { KeyValueFile.isBlank($0) || $0 == UInt8(ascii: ",") }
-    let isName = { (name: Substring.UTF8View) in
-      name.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }
-    }
-    guard names.allSatisfy(isName) else { return nil }
-    let texts = names.map { String(Substring($0)) }
-    // A group that this version does not know would leave its services without the phone, and nobody would notice.
-    guard texts.allSatisfy({ !$0.hasPrefix("@") || $0 == DesktopServices.group }) else { return nil }
-    return DesktopServices.expanded(texts)
-  }
 }

@@ -21,6 +21,8 @@ public struct HostSetup {
   public var state: RunFolder { RunFolder(path: configuration.stateFolder) }
   public var ledger: SessionLedger { SessionLedger(run: run) }
   public var watchNotes: WatchNotes { WatchNotes(run: run) }
+  public var awayLocks: AwayLocks { AwayLocks(run: run) }
+  public var sealedPasswords: SealedPasswords { SealedPasswords(state: state) }
   public var helper: HelperPresence { HelperPresence(run: run) }
 
   /// Credentials and users stand beside the configuration.

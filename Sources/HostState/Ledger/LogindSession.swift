@@ -67,7 +67,7 @@ extension LogindSession {
   }
 
   /// Every session that logind wrote down in this folder and that can be understood.
-  public static func all(in folder: String) -> [LogindSession] {
+  public static func all(in folder: String = "/run/systemd/sessions") -> [LogindSession] {
     let names = (try? FolderListing.names(in: folder)) ?? []
     return names.compactMap { LogindSession(id: $0, folder: folder) }
   }

@@ -17,12 +17,17 @@ public enum DesktopServices {
   /// Lockers that leave logind's LockedHint alone, and whose usual companion swayidle(1) does so too.
   public static let silentLockers: Set<String> = ["swaylock", "gtklock"]
 
+  private static let greeterNames = ["gdm-password", "lightdm", "sddm", "greetd"]
+
+  /// Whether somebody signs in to a desktop by this service, whose keyring then opens.
+  public static func isGreeter(_ service: String) -> Bool { isGDM(service) || greeterNames.contains(service) }
+
   /// Stands for ``all`` in `services`.
   public static let group = "@desktop"
 
   /// Greeters, lockers and the administrator's dialog, in the order of their listing.
   public static let all =
-    ["gdm-password", "lightdm", "sddm", "greetd", polkit] + sessionless.filter { $0 != polkit }.sorted()
+    greeterNames + [polkit] + sessionless.filter { $0 != polkit }.sorted()
 
   /// Names with ``group`` replaced by what it stands for.
   public static func expanded(_ names: [String]) -> [String] {
@@ -35,4 +40,10 @@ public enum DesktopServices {
   ///
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func isGDM(_ service: String) -> Bool { service.hasPrefix("gdm-") }
+
+  /// Whether a program with this PAM service is known to open a locked screen. GDM uses one service for signing in and
+  /// for unlocking.
+  public static func unlocks(_ service: String) -> Bool {
+    isGDM(service) || (service != polkit && sessionless.contains(service))
+  }
 }

@@ -6,7 +6,7 @@ import IAMPASSProtocol
 public struct ModuleArguments: Sendable, Equatable {
   /// Every word that is known, for a hint.
   public static let grammar =
-    "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open password=follows|none debug"
+    "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open password=follows|none keyring debug"
 
   /// Absolute.
   public private(set) var configurationPath = Configuration.path
@@ -20,6 +20,8 @@ public struct ModuleArguments: Sendable, Equatable {
   /// rest of its stack: the administrator who writes the line says it.
   public private(set) var passwordFollows = true
   public private(set) var isDebugging = false
+  /// The line asks nobody: it hands a sealed password to modules behind it, see ``KeyringAct``.
+  public private(set) var servesKeyring = false
   /// Names of words that this version does not know, for a warning.
   public private(set) var unknown: [String] = []
   /// Words with a known name and a value that it does not take. The module refuses every sign-in then.
@@ -54,7 +56,8 @@ public struct ModuleArguments: Sendable, Equatable {
     case "methods": take(\.methods, value) { Self.methods($0) }
     case "fail": take(\.failsOpen, value) { ["closed": false, "open": true][$0] }
     case "password": take(\.passwordFollows, value) { ["follows": true, "none": false][$0] }
-    case "debug" where value == nil: takeDebug()
+    case "debug" where value == nil: take(flag: \.isDebugging)
+    case "keyring" where value == nil: take(flag: \.servesKeyring)
     // `debug=1` is not `debug`; it only costs a log line.
     default: .unknown
     }
@@ -75,8 +78,8 @@ public struct ModuleArguments: Sendable, Equatable {
     take(field, text) { convert($0).map(Optional.some) }
   }
 
-  private mutating func takeDebug() -> Verdict {
-    isDebugging = true
+  private mutating func take(flag: WritableKeyPath<Self, Bool>) -> Verdict {
+    self[keyPath: flag] = true
     return .taken
   }
 

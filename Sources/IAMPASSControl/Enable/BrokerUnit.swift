@@ -7,12 +7,12 @@ enum BrokerUnit {
   private static let systemctl = "/usr/bin/systemctl"
   private static let name = "iampass-broker.socket"
 
-  /// Switches the socket on if one of the services needs the broker, and off otherwise. A failure is said and stops
+  /// Switches the socket on if one of the services or `unlock` needs the broker, and off otherwise. A failure is said and stops
   /// nothing: without the broker the password is asked for.
   ///
   /// - Parameter services: those in force, without groups.
-  static func settle(for services: [String]) {
-    guard services.contains(where: DesktopServices.brokered.contains) else { return switchOff() }
+  static func settle(for services: [String], unlock: UnlockPolicy) {
+    guard unlock != .off || services.contains(where: DesktopServices.brokered.contains) else { return switchOff() }
     guard hasSystemd else { return }
     if Program.run([systemctl, "enable", "--quiet", "--now", name], seconds: 30)?.status == 0 { return }
     Terminal.complain("warning: \(name) could not be started: screen lockers and polkit ask for the password only")

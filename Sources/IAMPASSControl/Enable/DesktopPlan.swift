@@ -4,18 +4,19 @@ import HostState
 
 /// What `enable --desktop` says of each program that it finds.
 enum DesktopPlan {
-  static func say() {
+  static func say(keyring: KeyringPolicy) {
     let files = PAMReader(folder: PAMProfiles.folder)
     let found = DesktopServices.all.filter { files.has($0) }
     if found.isEmpty { Terminal.complain("warning: no greeter, screen locker or polkit was found") }
-    for service in found { Terminal.say("\(service): \(act(service))") }
+    for service in found { Terminal.say("\(service): \(act(service, keyring))") }
   }
 
-  private static func act(_ service: String) -> String {
+  private static func act(_ service: String, _ keyring: KeyringPolicy) -> String {
     if service == DesktopServices.polkit { return "the administrator's dialog asks the phone, through iampass-broker" }
     if DesktopServices.sessionless.contains(service) {
       return "an approval unlocks the screen; without root's rights through iampass-broker"
     }
-    return "an approval signs in at the greeter; the keyring stays locked"
+    return "an approval signs in at the greeter; the keyring "
+      + (keyring == .sealed ? "gets the sealed password" : "stays locked")
   }
 }

@@ -47,10 +47,11 @@ struct EnableCommand: ParsableCommand {
       let dropIn = try planForSSHD(wanted)
       try refuseProblems(PlannedChange(services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write))
       let names = try wanted ?? configured()
-      if desktop { DesktopPlan.say() }
+      if desktop { DesktopPlan.say(keyring: try configuration().keyring) }
       if dropIn == .leave { SSHDropIn.warn() }
       let trialUser = try switchOn(names, dropIn)
-      BrokerUnit.settle(for: DesktopServices.expanded(names))
+      BrokerUnit.settle(for: DesktopServices.expanded(names), unlock: try configuration().unlock)
+      KeyringParts.settle(try configuration().keyring)
       Terminal.say(SwitchedOn.text(DesktopServices.expanded(names), sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
         Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
@@ -106,8 +107,10 @@ struct EnableCommand: ParsableCommand {
     return names
   }
 
-  private func configured() throws(Failure) -> [String] {
-    do { return try Configuration(path: host.path).services } catch {
+  private func configured() throws(Failure) -> [String] { try configuration().services }
+
+  private func configuration() throws(Failure) -> Configuration {
+    do { return try Configuration(path: host.path) } catch {
       throw .misconfigured(.configuration(error, path: host.path), path: host.path)
     }
   }
@@ -178,6 +181,7 @@ enum TurnOff {
   /// Each part, also where another fails; the first failure is thrown. A trial goes on where the profiles are still on.
   static func run(_ host: HostOptions) throws(Failure) {
     var failure: Failure?
+    KeyringParts.switchOff()
     do { try PAMProfiles.switchOff() } catch { failure = error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }
     BrokerUnit.switchOff()

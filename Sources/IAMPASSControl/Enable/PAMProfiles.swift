@@ -73,7 +73,9 @@ enum PAMProfiles {
   }
 
   private static func hasModule(_ profile: Profile) throws(Failure) -> Bool {
-    try stack(profile.kind, of: profile.file).flatMap(\.lines).contains { $0.moduleName == "pam_iampass" }
+    try stack(profile.kind, of: profile.file).flatMap(\.lines).contains {
+      $0.moduleName == "pam_iampass" && !$0.servesKeyring
+    }
   }
 
   private static func stack(_ kind: String, of file: String) throws(Failure) -> [PAMEntry] {

@@ -6,6 +6,7 @@ import HostState
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import QRCodes
 
 struct EnrollCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -39,7 +39,7 @@ struct AuthenticateCall {
     for key in setup.configuration.unknownKeys {
       host.log(LOG_WARNING, "\(setup.configurationPath): unknown key \(key)")
     }
-    guard setup.configuration.services.contains(service) else {
+    guard setup.configuration.services.contains(service) || unlocksAScreen(setup, service) else {
       debug(arguments, "service \(service) is not listed")
       return answer.code(for: .serviceNotListed)
     }
@@ -56,6 +56,21 @@ struct AuthenticateCall {
       host: host, setup: setup, arguments: arguments, service: service,
       user: LoginUser(given: name, bytes: nameBytes))
     return try attempt(login, answer, signals)
+  }
+
+  /// Whether a service that is not listed asks the phone for a locked screen. If the program is not root's, the broker
+  /// decides.
+  private func unlocksAScreen(_ setup: HostSetup, _ service: String) -> Bool {
+    let policy = setup.configuration.unlock
+    guard policy != .off, service != DesktopServices.polkit else { return false }
+    guard geteuid() == 0 else { return true }
+    // Without a name nothing is asked for: an unlisted service shows no prompt of this module's.
+    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let user = SystemUser(named: name)
+    else { return false }
+    let session = UnlockRule(policy).session(
+      opensFor: service, of: user.uid, by: .root(seat: host.environment("XDG_SEAT")), in: LogindSession.all(),
+      away: setup.awayLocks.all)
+    return session != nil
   }
 
   private func attempt(
@@ -115,6 +130,7 @@ struct AuthenticateCall {
     if let user = login.user.known {
       TrialNotes(besides: login.setup.configurationPath).note(user: user.name, service: login.service)
     }
+    KeptApproval.keep(login.user.givenBytes, with: host)
     let phone = signIn.session.approval.map { " phone=\($0.phone.id) method=\($0.method.rawValue)" } ?? ""
     log(LOG_NOTICE, "approved", user: login.user.logged, "record=\(signIn.record?.id ?? "none")\(phone)")
     return PAM_SUCCESS

@@ -1,4 +1,5 @@
 import CPAM
+import HostState
 import IAMPASSProtocol
 
 // The functions that the shim in pam/ calls. Everything that PAM hands over is turned into values here.
@@ -8,7 +9,11 @@ public func iampassAuthenticate(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> Int32 {
   Secret.staysOutOfDumps = true
-  return AuthenticateCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).run()
+  let host = PAMHost(handle: handle)
+  let words = moduleWords(count, words)
+  if ModuleArguments(reading: words).servesKeyring { return KeyringCall(host: host, words: words).run() }
+  KeptApproval.reset(host)
+  return AuthenticateCall(host: host, words: words).run()
 }
 
 @c(iampass_open_session)

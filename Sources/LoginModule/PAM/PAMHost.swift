@@ -36,6 +36,12 @@ struct PAMHost {
   /// An empty password counts: the module before us took one.
   var hasPassword: Bool { iampass_pam_item(handle, PAM_AUTHTOK) != nil }
 
+  /// PAM_AUTHTOK; nil if it is not set.
+  func password() -> Secret? {
+    // SAFETY: libpam's own terminated text, which it keeps until the item is set again.
+    iampass_pam_item(handle, PAM_AUTHTOK).map { Secret(copying: UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+  }
+
   func setPassword(_ password: Secret) -> Bool {
     // SAFETY: libpam copies the terminated text.
     password.withTerminatedBytes { pam_set_item(handle, PAM_AUTHTOK, $0) } == PAM_SUCCESS

@@ -19,6 +19,12 @@ struct SessionCall {
   func open() -> Int32 {
     let service = host.service
     guard !UnwatchedServices.contains(service) else { return PAM_SUCCESS }
+    let code = bound(service)
+    if code == PAM_SUCCESS { sealKeyring() }
+    return code
+  }
+
+  private func bound(_ service: String) -> Int32 {
     let kept = host.kept(KeptSession.name, as: KeptSession.self)
     let handedOver = service == "sshd" ? host.environment(Self.variable) : nil
     if handedOver != nil { host.removeEnvironment(Self.variable) }
@@ -43,7 +49,20 @@ struct SessionCall {
       let kept = host.kept(KeptSession.name, as: KeptSession.self), !kept.isOpen
     else { return PAM_SUCCESS }
     kept.end(for: host)
+    settleLocks()
     return PAM_SUCCESS
+  }
+
+  /// The phone has approved: from now on the user's screen is locked and unlocked as before.
+  private func settleLocks() {
+    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let user = SystemUser(named: name),
+      let setup = try? setup()
+    else { return }
+    let caller = UnlockRule.Caller.root(seat: host.environment("XDG_SEAT"))
+    let own = LogindSession.all().filter { $0.isInFront(of: user.uid) && caller.belongs(to: $0) }
+    for error in setup.awayLocks.forget(own) {
+      host.log(LOG_WARNING, "note of a lock not removed: \(error.explanation)")
+    }
   }
 
   private func bind(_ id: String, _ service: String, _ kept: KeptSession?) -> Int32 {

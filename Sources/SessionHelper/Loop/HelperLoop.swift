@@ -184,7 +184,7 @@ public final class HelperLoop {
     let supervisor = Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(OpenSessions(state: state), origin: .current(), unixTime: { Int64(time(nil)) }),
-      logind: logind, seat: seat, service: service, log: log)
+      away: AwayLocks(run: run), logind: logind, seat: seat, service: service, log: log)
     self.supervisor = supervisor
     // From now on the module leaves ends to this helper.
     do {

@@ -12,6 +12,7 @@ public final class Supervisor {
   let inquiries: SessionInquiries
   let logouts: SessionLogouts
   let earlier: EarlierSessions
+  let away: AwayLocks
   let logind: any Logind
   let seat: any Seat
   let log: any HelperLog
@@ -24,13 +25,15 @@ public final class Supervisor {
 
   public init(
     setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions,
-    earlier: EarlierSessions, logind: any Logind, seat: any Seat, service: any SessionService, log: any HelperLog
+    earlier: EarlierSessions, away: AwayLocks, logind: any Logind, seat: any Seat, service: any SessionService,
+    log: any HelperLog
   ) {
     self.setup = setup
     records = WatchedRecords(ledger: ledger, notes: notes, log: log)
     inquiries = SessionInquiries(service, log: log)
     logouts = SessionLogouts(kept: leaving, logind: logind, seat: seat, log: log)
     self.earlier = earlier
+    self.away = away
     self.logind = logind
     self.seat = seat
     self.log = log
@@ -164,6 +167,7 @@ public final class Supervisor {
     case .lock(let cause):
       guard let binding = watched.record.binding else { return }
       watched.lock = ScreenLock(binding, uid: watched.record.uid, cause, now: now)
+      away.note(binding, of: watched.record.uid, cause, log)
       dropTickets(watched)
     case .leaveOpen(let cause):
       watched.remark = cause.remark

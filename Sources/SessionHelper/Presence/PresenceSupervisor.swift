@@ -40,7 +40,8 @@ public final class PresenceSupervisor {
     states = PresenceStates(run: run)
     bonds = PhoneBonds(log: log, read: bond)
     looks = PhoneLooks(probe: probe, bonds: bonds)
-    acts = SeatActs(leaving: LeavingSessions(run: run), logind: logind, seat: seat, log: log)
+    acts = SeatActs(
+      leaving: LeavingSessions(run: run), away: AwayLocks(run: run), logind: logind, seat: seat, log: log)
     file = BoundPhonesFile(path: phones)
     do throws(FileError) { former = try states.read() } catch {
       log.write(LOG_WARNING, "phones must answer once again: \(error.explanation)")

@@ -32,11 +32,13 @@ final class SeatActs {
   private let seat: any Seat
   private let log: any HelperLog
   private let logouts: SessionLogouts
+  private let away: AwayLocks
   private var begun: [Begun] = []
   private var locking: [Locking] = []
 
   /// - Parameter leaving: what the next helper goes on with if this one ends.
-  init(leaving: LeavingSessions, logind: any Logind, seat: any Seat, log: any HelperLog) {
+  init(leaving: LeavingSessions, away: AwayLocks, logind: any Logind, seat: any Seat, log: any HelperLog) {
+    self.away = away
     self.logind = logind
     self.seat = seat
     self.log = log
@@ -147,6 +149,7 @@ final class SeatActs {
     locking.append(
       Locking(
         user: session.user, session: session, lock: ScreenLock(session.binding, uid: session.uid, cause, now: now)))
+    away.note(session.binding, of: session.uid, cause, log)
     for error in seat.dropTickets(of: session.systemUser) {
       log.write(LOG_WARNING, "sudo ticket of \(session.user) not removed: \(error.explanation)")
     }

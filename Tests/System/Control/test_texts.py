@@ -18,6 +18,7 @@ VERBS = [
     ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"),
     ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
     ("presence",), ("presence", "list"), ("presence", "use"), ("presence", "remove"), ("presence", "test"),
+    ("keyring",), ("keyring", "status"), ("keyring", "forget"),
 ]  # fmt: skip
 
 

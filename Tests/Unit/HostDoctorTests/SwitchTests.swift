@@ -1,5 +1,6 @@
 import HostDoctor
 import HostState
+import QRCodes
 import Testing
 
 @Suite struct ProfileLinesTests {

@@ -21,6 +21,33 @@ import WorkerLink
     #expect(office.seat.ticketsDropped == ["alice"])
   }
 
+  @Test(arguments: [("walkaway", 1), ("closed", 0)])
+  func notesALockBecauseThePhoneLeftAndNoOther(_ word: String, _ count: Int) throws {
+    let office = try Office {
+      $0.onWalkaway = .lock
+      $0.onEnd = .lock
+    }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.says(word, of: id)
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.locked == ["1"])
+    let session = try #require(office.logind.sessions["1"])
+    #expect(AwayLocks(run: office.run).all.filter { $0.isOf(session) }.count == count)
+  }
+
+  /// The phone that comes back opens nothing, and the screen still asks it.
+  @Test func theNoteOutlivesTheReturn() throws {
+    let office = try Office { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 9_000)
+    office.says("active", of: id)
+    office.pass(milliseconds: 9_000)
+    #expect(AwayLocks(run: office.run).all.count == 1)
+  }
+
   @Test func logsOutWhereNoLockerComes() throws {
     let office = try Office { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "wayland")

@@ -61,6 +61,7 @@ final class Office {
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
       leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(open, origin: origin, unixTime: { 1_800_000_000 + service.now / 1_000 }),
+      away: AwayLocks(run: run),
       logind: logind, seat: seat, service: service, log: log)
     supervisor.inquiries.pace.dice = { 0 }
     return supervisor

@@ -33,6 +33,7 @@ import Testing
     #expect(desk.log.count("presence user=alice: armed") == 1)
     #expect(desk.log.count("presence user=alice: left") == 1)
     #expect(desk.log.count("locked user=alice logind_session=1 cause=presence") == 1)
+    #expect(AwayLocks(run: desk.run).all.map(\.binding.logindSession) == ["1"])
   }
 
   @Test func aPhoneThatHasNotAnsweredYetLocksNothing() throws {

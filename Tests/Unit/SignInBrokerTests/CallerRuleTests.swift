@@ -63,4 +63,23 @@ import Testing
     #expect(refusal(0, alice, [], service: "sudo") == .notListed)
     #expect(refusal(1_000, alice, [session()], service: "sudo") == .notListed)
   }
+
+  private func refusalToUnlock(_ caller: UInt32, _ user: SystemUser?, opens: Bool) -> CallerRefusal? {
+    do throws(CallerRefusal) {
+      _ = try CallerRule(callerUID: caller).check(
+        user, service: "waylock", listed: ["swaylock"], sessions: { [session()] }, unlocks: { _ in opens })
+      return nil
+    } catch { return error }
+  }
+
+  @Test func anUnlistedLockerIsServedOnlyIfItOpensALockedScreen() {
+    #expect(refusalToUnlock(1_000, alice, opens: true) == nil)
+    #expect(refusalToUnlock(1_000, alice, opens: false) == .notListed)
+  }
+
+  @Test func anUnlockIsForTheCallersOwnScreen() {
+    #expect(refusalToUnlock(1_000, bob, opens: true) == .anotherUser)
+    #expect(refusalToUnlock(1_001, bob, opens: true) == .noActiveSession)
+    #expect(refusalToUnlock(0, alice, opens: true) == .notListed)
+  }
 }

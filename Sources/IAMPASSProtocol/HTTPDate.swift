@@ -1,9 +1,9 @@
-/// The `Date` header (RFC 9110 §5.6.7), which distinguishes a wrong clock from a wrong credential.
-enum HTTPDate {
+/// A time in a header such as `Date` or `Retry-After` (RFC 9110 §5.6.7).
+public enum HTTPDate {
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
   /// Unix seconds of an IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for any other text.
-  static func unixTime(_ text: String) -> Int64? {
+  public static func unixTime(_ text: String) -> Int64? {
     let words = text.split(separator: " ")
     guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), (1...31).contains(day),
       let month = months.firstIndex(of: String(words[2])), let year = Int64(words[3]), (1970...9999).contains(year)

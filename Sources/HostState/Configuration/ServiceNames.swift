@@ -1,0 +1,16 @@
+/// The list of PAM services in `services` of `iampass.conf`.
+enum ServiceNames {
+  /// Names of files in `/etc/pam.d`, and ``DesktopServices/group``; nil for anything else. Linux-PAM takes more
+  /// characters, which no service uses.
+  static func read(_ text: String) -> [String]? {
+    let names = text.utf8.split { KeyValueFile.isBlank($0) || $0 == UInt8(ascii: ",") }
+    let isName = { (name: Substring.UTF8View) in
+      name.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }
+    }
+    guard names.allSatisfy(isName) else { return nil }
+    let texts = names.map { String(Substring($0)) }
+    // A group that this version does not know would leave its services without the phone, and nobody would notice.
+    guard texts.allSatisfy({ !$0.hasPrefix("@") || $0 == DesktopServices.group }) else { return nil }
+    return DesktopServices.expanded(texts)
+  }
+}

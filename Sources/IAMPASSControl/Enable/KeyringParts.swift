@@ -1,0 +1,49 @@
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+
+/// What `keyring = sealed` needs besides the configuration: a profile, and a socket.
+enum KeyringParts {
+  private static let systemctl = "/usr/bin/systemctl"
+  private static let creds = "/usr/bin/systemd-creds"
+  private static let update = "/usr/sbin/pam-auth-update"
+  private static let socket = "iampass-keyring.socket"
+  private static let profile = "iampass-keyring"
+
+  /// Switches both on or off. A failure is said and stops nothing: without them the keyring stays locked.
+  static func settle(_ policy: KeyringPolicy) {
+    guard policy == .sealed else { return switchOff() }
+    guard Program.run([update, "--package", "--enable", profile], seconds: 60)?.status == 0 else {
+      return Terminal.complain("warning: the profile \(profile) is not on: keyrings stay locked\nhint: \(update)")
+    }
+    guard hasSystemd else { return }
+    guard Program.run([systemctl, "enable", "--quiet", "--now", socket], seconds: 30)?.status == 0 else {
+      return Terminal.complain(
+        "warning: \(socket) could not be started: keyrings stay locked\nhint: systemctl enable --now \(socket)")
+    }
+    Terminal.say(worth)
+  }
+
+  static func switchOff() {
+    if isOn { _ = Program.run([update, "--package", "--disable", profile], seconds: 60) }
+    guard hasSystemd else { return }
+    guard Program.run([systemctl, "is-enabled", "--quiet", socket], seconds: 5)?.status == 0 else { return }
+    _ = Program.run([systemctl, "disable", "--quiet", "--now", "--no-block", socket], seconds: 30)
+  }
+
+  /// What a sealed password is worth here.
+  private static var worth: String {
+    Program.run([creds, "has-tpm2", "--quiet"], seconds: 10)?.status == 0
+      ? "keyring: passwords are sealed to this computer's TPM 2 and disk; root here can open them"
+      : "keyring: passwords are sealed by a key on this disk, without TPM 2: root, and anyone who reads an unencrypted"
+        + " disk, can open them"
+  }
+
+  private static var isOn: Bool {
+    let stack = try? PAMReader(folder: PAMProfiles.folder).stack("auth", of: "common-auth")
+    return (stack ?? []).flatMap(\.lines).contains(where: \.servesKeyring)
+  }
+
+  private static var hasSystemd: Bool { access("/run/systemd/system", F_OK) == 0 }
+}

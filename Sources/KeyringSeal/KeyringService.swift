@@ -1,0 +1,111 @@
+import CHost
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+/// Answers one request of the module's at a socket that systemd has accepted, and leaves (`iampass-helper --keyring`).
+public struct KeyringService {
+  /// For the whole request. Milliseconds.
+  private static let patience: Int64 = 2_000
+
+  private let configurationPath: String
+  private let creds: SystemdCreds
+  private let log: (Int32, String) -> Void
+
+  public init(configurationPath: String, creds: SystemdCreds, log: @escaping (Int32, String) -> Void) {
+    self.configurationPath = configurationPath
+    self.creds = creds
+    self.log = log
+  }
+
+  /// - Parameter socket: connected to the caller.
+  public func answer(at socket: Int32) {
+    guard iampass_peer(socket).uid == 0 else { return log(LOG_ERR, "refused: only root may ask") }
+    guard let request = request(socket) else { return log(LOG_ERR, "refused: this is not a request") }
+    do throws(Misconfiguration) {
+      let setup = try HostSetup(path: configurationPath)
+      guard setup.configuration.keyring == .sealed else { return log(LOG_NOTICE, "refused: keyring = off") }
+      // root has no keyring, and root's password is not kept.
+      guard let user = SystemUser(named: request.user), user.uid != 0 else {
+        return log(LOG_ERR, "refused \(LogField.text("user", request.user.text)): no such user, or root")
+      }
+      try perform(request.act, user, setup.sealedPasswords, socket)
+    } catch { log(LOG_ERR, "refused: \(error.explanation)") }
+  }
+
+  private func perform(
+    _ act: KeyringRequest.Act, _ user: SystemUser, _ kept: SealedPasswords, _ socket: Int32
+  ) throws(Misconfiguration) {
+    do throws(FileError) {
+      switch act {
+      case .seal(let password, let print): try seal(SealedPayload(password: password, print: print), user, kept)
+      case .open:
+        var reply = KeyringReply.encoded(try password(of: user, kept))
+        defer { reply.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
+        if send(socket, reply, reply.count, Int32(MSG_NOSIGNAL)) != reply.count { log(LOG_NOTICE, "the caller left") }
+      }
+    } catch { log(LOG_ERR, "keyring \(LogField.text("user", user.name.text)): \(error.explanation)") }
+  }
+
+  private func seal(_ payload: SealedPayload, _ user: SystemUser, _ kept: SealedPasswords) throws(FileError) {
+    let whose = LogField.text("user", user.name.text)
+    // An expired password is changed after it was typed: the next sign-in has the new one.
+    guard payload.print == ShadowPrint.of(user.name) else {
+      try kept.forget(user.uid)
+      return log(LOG_NOTICE, "not sealed \(whose): the password was changed meanwhile")
+    }
+    let key = creds.bestKey
+    guard let sealed = creds.seal(payload.encoded(), as: Self.name(user), by: key) else {
+      return log(LOG_ERR, "not sealed \(whose): systemd-creds failed")
+    }
+    try kept.write(sealed, of: user.uid, key)
+    log(LOG_INFO, "sealed \(whose) key=\(key.rawValue)")
+  }
+
+  private func password(of user: SystemUser, _ kept: SealedPasswords) throws(FileError) -> Secret? {
+    let whose = LogField.text("user", user.name.text)
+    guard let key = try kept.key(of: user.uid) else { return nil }
+    guard let opened = creds.open(try kept.read(user.uid, key), as: Self.name(user)) else {
+      log(LOG_ERR, "not opened \(whose): systemd-creds failed; the next sign-in by password seals again")
+      return nil
+    }
+    guard let payload = SealedPayload(parsing: opened) else {
+      log(LOG_ERR, "not opened \(whose): what was sealed cannot be read")
+      return nil
+    }
+    switch payload.verdict(present: ShadowPrint.of(user.name)) {
+    case .handOut(let password):
+      log(LOG_INFO, "opened \(whose) key=\(key.rawValue)")
+      return password
+    case .forget:
+      try kept.forget(user.uid)
+      log(LOG_NOTICE, "forgotten \(whose): the password was changed since; the next sign-in by password seals again")
+      return nil
+    }
+  }
+
+  /// A file that was copied to another user's name does not open.
+  private static func name(_ user: SystemUser) -> String { "iampass-keyring-\(user.uid)" }
+
+  private func request(_ socket: Int32) -> KeyringRequest? {
+    let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: KeyringRequest.greatestLength)
+    defer {
+      bytes.withUnsafeMutableBytes { if let base = $0.baseAddress { explicit_bzero(base, $0.count) } }
+      chunk.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) }
+    }
+    while bytes.count <= KeyringRequest.greatestLength {
+      let left = end.milliseconds(since: .now())
+      var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      guard left > 0, poll(&entry, 1, Int32(clamping: left)) > 0 else { return nil }
+      // SAFETY: recv writes at most the chunk's size and returns the number of bytes.
+      let received = chunk.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+      guard received >= 0 else { return nil }
+      if received == 0 { return KeyringRequest(decoding: bytes) }
+      bytes += chunk[..<received]
+    }
+    return nil
+  }
+}

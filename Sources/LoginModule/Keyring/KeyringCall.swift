@@ -1,0 +1,66 @@
+import CPAM
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+/// `pam_sm_authenticate` on a line with the word `keyring`: hands the sealed password to the modules behind, after an
+/// approval, or remembers a typed one for ``SessionCall``.
+///
+/// It says nothing about who somebody is: it always answers PAM_IGNORE.
+struct KeyringCall {
+  let host: PAMHost
+  let words: [String]
+
+  func run() -> Int32 {
+    do throws(Misconfiguration) { try act() } catch {
+      host.log(LOG_ERR, "keyring stays as it is: \(error.explanation)")
+    }
+    return PAM_IGNORE
+  }
+
+  private func act() throws(Misconfiguration) {
+    let setup = try HostSetup(path: try ModuleArguments(words).configurationPath)
+    let service = host.service
+    // Elsewhere the session has no keyring, and nobody behind this line needs a password.
+    guard setup.configuration.keyring == .sealed, geteuid() == 0, DesktopServices.isGreeter(service),
+      setup.configuration.services.contains(service), let bytes = host.userBytes,
+      let user = UnixUsername(validating: String(decoding: bytes, as: UTF8.self)).flatMap({ SystemUser(named: $0) }),
+      user.uid != 0
+    else { return }
+    let approved = host.kept(KeptApproval.name, as: KeptApproval.self)?.user
+    switch KeyringAct.of(approved: approved, user: bytes, hasPassword: host.hasPassword) {
+    case .nothing: break
+    case .give: give(user, KeyringLink(path: setup.configuration.keyringSocket))
+    case .keep: keep(user)
+    }
+  }
+
+  private func give(_ user: SystemUser, _ link: KeyringLink) {
+    guard let password = link.password(of: user.name) else { return }
+    guard host.setPassword(password) else { return host.log(LOG_ERR, "the keyring's password cannot be handed on") }
+    host.log(LOG_INFO, "the keyring gets its password \(LogField.text("user", user.name.text))")
+  }
+
+  private func keep(_ user: SystemUser) {
+    guard let password = host.password() else { return }
+    let kept = KeptPassword(user: user.name, password: password, print: ShadowPrint.of(user.name))
+    if !KeptPassword.keep(kept, with: host) { host.log(LOG_WARNING, "password not remembered for the keyring") }
+  }
+}
+
+extension SessionCall {
+  /// Has the password sealed by which this session was opened. Nothing waits for it.
+  func sealKeyring() {
+    guard let kept = host.kept(KeptPassword.name, as: KeptPassword.self), let password = kept.take() else { return }
+    // Another name means that another user's session is opened than the one who signed in.
+    guard host.item(PAM_USER) == kept.user.text,
+      let setup = try? HostSetup(path: (try? ModuleArguments(words))?.configurationPath ?? Configuration.path),
+      setup.configuration.keyring == .sealed
+    else { return }
+    let request = KeyringRequest(user: kept.user, act: .seal(password: password, print: kept.print))
+    if !KeyringLink(path: setup.configuration.keyringSocket).send(request) {
+      host.log(LOG_WARNING, "password not sealed for the keyring: iampass-keyring.socket does not answer")
+    }
+  }
+}

@@ -1,0 +1,235 @@
+"""A keyring's password that is sealed after a sign-in by it, and handed to the keyring's module after an approval.
+
+pam_exec stands for the module of the keyring and for pam_unix: it gets PAM_AUTHTOK as they do.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from sign_in_case import SignInCase, world_with_a_phone
+from world import ENROLLED, PATIENCE, SUCCESS, program, read
+
+UID = pwd.getpwnam(ENROLLED).pw_uid
+PASSWORD = "the right one"
+STACK = """auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] {module} prompt=choose timeout=20s
+auth [success=1 default=ignore] pam_exec.so quiet expose_authtok {folder}/is-right
+auth requisite pam_deny.so
+auth required pam_permit.so
+auth optional {module} keyring
+auth optional pam_exec.so quiet expose_authtok {folder}/unlock
+account required pam_permit.so
+session required {module}
+"""
+
+
+def setUpModule():
+    global world
+    if not shutil.which("systemd-creds"):
+        raise unittest.SkipTest("no systemd-creds")
+    world = world_with_a_phone()
+    KeyringCase.world = world
+
+
+class KeyringCase(SignInCase):
+    def setUp(self):
+        super().setUp()
+        self.configure("sealed")
+        self.script("is-right", f'[ "$(tr -d "\\0")" = "{PASSWORD}" ]')
+        self.script("unlock", f'tr -d "\\0" >{world.path("unlocked-with")}')
+        for service in ("lightdm", "login"):
+            world.pam(service, lines=STACK.format(
+                module=f"{world.path('pam_iampass.so')} config={world.path('iampass.conf')}", folder=world.folder))
+        shutil.rmtree(world.path("state", "keyring"), ignore_errors=True)
+        self.said = []
+        self.serve()
+
+    def configure(self, keyring):
+        world.configure(services="lightdm login", keyring=keyring)
+
+    def script(self, name, text):
+        world.write(name, f"#!/bin/sh\n{text}\n")
+        os.chmod(world.path(name), 0o755)
+
+    def serve(self):
+        """As systemd has iampass-keyring.socket: a process for each caller."""
+        os.makedirs(world.path("run"), 0o700, exist_ok=True)
+        path = pathlib.Path(world.path("run", "keyring"))
+        path.unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listening.bind(str(path))
+        listening.listen(16)
+        server = threading.Thread(target=self.answer, args=(listening,))
+        server.start()
+        self.addCleanup(server.join)
+        self.addCleanup(listening.close)
+        self.addCleanup(listening.shutdown, socket.SHUT_RDWR)
+
+    def answer(self, listening):
+        with contextlib.suppress(OSError):
+            while True:
+                caller, _ = listening.accept()
+                with caller:
+                    done = subprocess.run(
+                        [program("iampass-helper"), "--keyring", "--config", world.path("iampass.conf")],
+                        stdin=caller, stderr=subprocess.PIPE, text=True, check=False)
+                self.said.append(done.stderr)
+
+    def sign_in(self, answer, *calls, service="lightdm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(world.path("unlocked-with"))
+        return world.play(service, own=False, answers=[answer], calls=calls or ("authenticate",))
+
+    def sign_in_by_password(self, password=PASSWORD):
+        result = self.sign_in(password, "authenticate", "open_session")
+        # The service has begun to answer before another caller is taken.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+            other.connect(world.path("run", "keyring"))
+            other.shutdown(socket.SHUT_WR)
+            other.recv(1)
+        return result
+
+    def unlocked_with(self):
+        return read(world.path("unlocked-with"))
+
+    def kept(self):
+        folder = pathlib.Path(world.path("state", "keyring"))
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+class Sealed(KeyringCase):
+    def test_a_sign_in_by_password_seals_it_and_one_by_phone_hands_it_on(self):
+        self.assertEqual(self.sign_in_by_password()["codes"], [SUCCESS, SUCCESS])
+        self.assertEqual(self.kept(), [f"{UID}.host"])
+        self.assertEqual(os.stat(world.path("state", "keyring", self.kept()[0])).st_mode & 0o7777, 0o600)
+        self.phone("approve")
+        self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.assertEqual(self.unlocked_with(), PASSWORD)
+
+    def test_the_password_stands_in_no_file_and_no_line(self):
+        result = self.sign_in_by_password()
+        self.assertNotIn(PASSWORD, "\n".join(self.said + result["log"]))
+        kept = pathlib.Path(world.path("state", "keyring", self.kept()[0])).read_bytes()
+        for form in (PASSWORD.encode(), base64.b64encode(PASSWORD.encode())):
+            self.assertNotIn(form, kept)
+            self.assertNotIn(form, base64.b64decode(kept))
+
+    def test_a_wrong_password_is_not_sealed(self):
+        self.assertNotEqual(self.sign_in_by_password("a wrong one")["codes"][0], SUCCESS)
+        self.assertEqual(self.kept(), [])
+
+    def test_a_sign_in_whose_session_is_not_opened_seals_nothing(self):
+        self.assertEqual(self.sign_in(PASSWORD)["codes"], [SUCCESS])
+        self.assertEqual(self.kept(), [])
+
+    def test_a_denial_hands_nothing_on(self):
+        self.sign_in_by_password()
+        self.phone("deny")
+        self.assertNotEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.assertFalse(os.path.exists(world.path("unlocked-with")))
+
+    def test_an_approval_of_an_earlier_pass_hands_nothing_on(self):
+        self.sign_in_by_password()
+        os.unlink(world.path("unlocked-with"))
+        # A factor that takes no password, such as a finger.
+        world.pam("lightdm", lines=read(world.path("pam.d/lightdm")).replace(
+            f"expose_authtok {world.path('is-right')}", "/bin/true").replace("timeout=20s", "timeout=5s"))
+        phone = self.phone("approve")
+        with world.playing("lightdm", own=False, answers=["", ""], calls=("authenticate",) * 2) as results:
+            self.wait_until_unlocked()
+            phone.stop()
+            os.unlink(world.path("unlocked-with"))
+        self.assertEqual(results[0]["codes"], [SUCCESS, SUCCESS])
+        self.assertIn("not answered in time", "\n".join(results[0]["texts"]))
+        self.assertEqual(self.unlocked_with(), "")
+
+    def wait_until_unlocked(self):
+        end = time.monotonic() + PATIENCE
+        while not os.path.exists(world.path("unlocked-with")):
+            self.assertLess(time.monotonic(), end, "no approval")
+            time.sleep(0.01)
+
+    def test_a_changed_password_is_forgotten(self):
+        self.sign_in_by_password()
+        payload = json.dumps({"version": 1, "print": "0" * 64, "password": base64.b64encode(b"old").decode()})
+        sealed = subprocess.run(
+            ["systemd-creds", "encrypt", "--with-key=host", f"--name=iampass-keyring-{UID}", "-", "-"],
+            input=payload.encode(), capture_output=True, check=True).stdout
+        path = pathlib.Path(world.path("state", "keyring", f"{UID}.host"))
+        path.write_bytes(sealed)
+        self.phone("approve")
+        self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.assertEqual(self.unlocked_with(), "")
+        self.assertEqual(self.kept(), [])
+        self.assertIn("the password was changed since", self.said[-1])
+
+    def test_another_users_file_does_not_open(self):
+        self.sign_in_by_password()
+        path = pathlib.Path(world.path("state", "keyring", f"{UID}.host"))
+        path.write_bytes(subprocess.run(
+            ["systemd-creds", "encrypt", "--with-key=host", "--name=iampass-keyring-0", "-", "-"],
+            input=b"{}", capture_output=True, check=True).stdout)
+        self.phone("approve")
+        self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.assertEqual(self.unlocked_with(), "")
+
+    def test_without_the_service_a_sign_in_goes_on(self):
+        self.sign_in_by_password()
+        os.unlink(world.path("run", "keyring"))
+        self.phone("approve")
+        self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.assertEqual(self.unlocked_with(), "")
+
+    def test_only_greeters_get_it(self):
+        self.sign_in_by_password()
+        self.phone("approve")
+        self.assertEqual(self.sign_in("", service="login")["codes"], [SUCCESS])
+        self.assertEqual(self.unlocked_with(), "")
+
+    def test_status_and_forget(self):
+        words = ("--config", world.path("iampass.conf"))
+        self.sign_in_by_password()
+        said = subprocess.check_output([program("iampassctl"), "keyring", "status", *words], text=True)
+        self.assertEqual(said, f"keyring = sealed\n{ENROLLED}: sealed with host\n")
+        for expected in ("forgotten", "no password is sealed"):
+            said = subprocess.check_output([program("iampassctl"), "keyring", "forget", ENROLLED, *words], text=True)
+            self.assertEqual(said, f"{ENROLLED}: {expected}\n")
+        self.assertEqual(self.kept(), [])
+
+
+class Off(KeyringCase):
+    def test_nothing_is_sealed_or_handed_on(self):
+        self.sign_in_by_password()
+        self.configure("off")
+        self.phone("approve")
+        self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.assertEqual(self.unlocked_with(), "")
+        shutil.rmtree(world.path("state", "keyring"))
+        self.sign_in_by_password()
+        self.assertEqual(self.kept(), [])
+
+
+class Strangers(KeyringCase):
+    def test_what_is_not_a_request_is_not_answered(self):
+        self.sign_in_by_password()
+        for sent in (b"", b"\1", b"\2\xff", b"\2\4root", b"\3\6daemon", b"\2\6daemonx", b"x" * 2_000):
+            with self.subTest(sent=sent), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+                caller.connect(world.path("run", "keyring"))
+                with contextlib.suppress(BrokenPipeError):
+                    caller.sendall(sent)
+                    caller.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(ConnectionResetError):
+                    self.assertEqual(caller.recv(1_024), b"")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,161 @@
+"""Locked screens that ask the phone although `services` does not list them: `unlock` of iampass.conf."""
+
+import hashlib
+import json
+import os
+import pathlib
+import unittest
+
+from broker_case import UID, WithBroker
+from sign_in_case import SignInCase, world_with_a_phone
+from world import AUTHINFO_UNAVAIL, SUCCESS, read
+
+PROMPT = "Password, or Enter to approve on your phone: "
+RINGING = "Approve the sign-in on your phone"
+#: The hierarchy of systemd's, or the only one (cgroups(7)).
+GROUPS = next(path for path in map(pathlib.Path, (
+    "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")) if (path / "cgroup.procs").exists())
+
+
+def setUpModule():
+    global world
+    world = world_with_a_phone()
+    UnlockCase.world = world
+
+
+class UnlockCase(WithBroker, SignInCase):
+    def setUp(self):
+        super().setUp()
+        self.unlock("approved")
+        self.set_up_broker("timeout=20s")
+        world.pam("waylock", "timeout=20s")
+        os.chmod(world.path("pam.d/waylock"), 0o644)
+        self.run_in("session-3.scope")
+
+    def unlock(self, policy):
+        world.configure(services="sudo", unlock=policy)
+
+    def run_in(self, unit):
+        """Programs of this test are then in this unit for the kernel."""
+        own = GROUPS / unit
+        own.mkdir(exist_ok=True)
+        before = self.group()
+        (own / "cgroup.procs").write_text(str(os.getpid()))
+        self.addCleanup(own.rmdir)
+        self.addCleanup((GROUPS / before.lstrip("/") / "cgroup.procs").write_text, str(os.getpid()))
+
+    @staticmethod
+    def group():
+        lines = [line.split(":", 2) for line in read("/proc/self/cgroup").splitlines()]
+        name = {"systemd": "name=systemd", "unified": ""}.get(GROUPS.name, "")
+        return next(path for _, kind, path in lines if kind == name)
+
+    def note(self, session="3", uid=UID):
+        """As the helper leaves it after it locked this session because the phone left."""
+        start = int(read("/proc/1/stat").rsplit(")", 1)[1].split()[19])
+        name = hashlib.sha256(f"{uid} {session} 1 {start}".encode()).hexdigest()[:32]
+        folder = pathlib.Path(world.path("run", "locked"))
+        for path in (folder.parent, folder):
+            path.mkdir(mode=0o700, exist_ok=True)
+        note = folder / name
+        note.write_text(json.dumps({
+            "version": 1, "uid": uid, "logind_session": session, "leader": {"pid": 1, "start": str(start)}}))
+        note.chmod(0o600)
+        self.addCleanup(note.unlink, missing_ok=True)
+        return note
+
+    def lock(self, *answers, service="swaylock", **scene):
+        scene = {"uid": UID, "own": False, "answers": list(answers), "screen": None, **scene}
+        return world.play(service, **scene)
+
+    def assert_unlocked(self, **scene):
+        result = self.lock("", **scene)
+        # On a busy machine a line says that the phone has the request.
+        self.assertEqual((result["codes"], result["texts"][:2]), ([SUCCESS], [PROMPT, RINGING]))
+
+    def assert_aside(self, **scene):
+        result = self.lock("", **scene)
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+
+
+class Approved(UnlockCase):
+    def test_an_approval_opens_a_locker_that_nobody_listed(self):
+        self.phone("approve")
+        self.assert_unlocked()
+        self.broker.wait_for(f"approved .* service=swaylock .* caller={UID}")
+
+    def test_a_password_rings_no_phone(self):
+        phone = self.phone("approve")
+        self.assertEqual(self.lock("the-password")["codes"], [AUTHINFO_UNAVAIL])
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_a_denial_opens_nothing(self):
+        self.phone("deny")
+        self.assertNotIn(SUCCESS, self.lock("")["codes"])
+
+    def test_a_request_of_another_session_is_not_asked(self):
+        phone = self.phone("approve")
+        self.run_in("session-5.scope")
+        self.assert_aside()
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_a_locker_in_the_users_service_manager_is_asked(self):
+        self.phone("approve")
+        self.run_in(f"user@{UID}.service")
+        self.assert_unlocked()
+
+    def test_a_user_who_is_not_at_the_screen_is_not_asked(self):
+        for session in ({"active": 0}, {"remote": 1}):
+            with self.subTest(session=session):
+                self.logind_says(**{"uid": UID, **session})
+                self.assert_aside()
+
+    def test_a_locker_that_nobody_knows_needs_the_helpers_note(self):
+        self.phone("approve")
+        self.assert_aside(service="waylock")
+        self.note()
+        self.assert_unlocked(service="waylock")
+
+
+class Off(UnlockCase):
+    def test_nobody_is_asked(self):
+        self.unlock("off")
+        self.note()
+        self.assert_aside()
+
+
+class AfterAWalkaway(UnlockCase):
+    def setUp(self):
+        super().setUp()
+        self.unlock("walkaway")
+
+    def test_the_first_unlock_asks_and_the_next_does_not(self):
+        self.phone("approve")
+        note = self.note()
+        self.assert_unlocked()
+        self.assertFalse(note.exists())
+        self.assert_aside()
+
+    def test_no_screen_asks_without_a_walkaway(self):
+        self.assert_aside()
+
+    def test_a_walkaway_of_another_session_asks_nobody(self):
+        for other in ({"session": "4"}, {"uid": 2}):
+            with self.subTest(other=other):
+                self.note(**other)
+                self.assert_aside()
+
+    def test_a_denial_and_a_password_leave_the_note(self):
+        self.phone("deny")
+        note = self.note()
+        self.assertNotIn(SUCCESS, self.lock("")["codes"])
+        self.assertEqual(self.lock("the-password")["codes"], [AUTHINFO_UNAVAIL])
+        self.assertTrue(note.exists())
+
+    def test_a_damaged_note_asks_nobody(self):
+        self.note().write_text("{")
+        self.assert_aside()
+
+
+if __name__ == "__main__":
+    unittest.main()
