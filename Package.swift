@@ -225,6 +225,11 @@ let package = Package(
       // The server is installed as one file, so its pages are inside.
       resources: [.embedInCode("PhonePage")], swiftSettings: strict),
 
+    // What `iampass-server setup` decides and writes, and the certificates that it makes.
+    .target(
+      name: "ServerSetup", dependencies: ["CLibcrypto", "CommandSupport", "HostSystem", "CHost"],
+      swiftSettings: strict),
+
     .executableTarget(
       name: "iampass-https",
       dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
@@ -239,7 +244,7 @@ let package = Package(
     .executableTarget(
       name: "iampass-server",
       dependencies: [
-        "IAMPASSServer", "HostSystem", "CommandSupport", "ProgramPages",
+        "IAMPASSServer", "ServerSetup", "QRCodes", "HostSystem", "CommandSupport", "ProgramPages",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -299,6 +304,9 @@ let package = Package(
     // Debian's PostgreSQL server, for tests alone.
     .target(
       name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",
+      swiftSettings: strict),
+    .testTarget(
+      name: "ServerSetupTests", dependencies: ["ServerSetup", "CommandSupport"], path: "Tests/Unit/ServerSetupTests",
       swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",

@@ -84,25 +84,25 @@ public struct UnverifiedPushSubscription: Sendable, Equatable {
   }
 }
 
-/// Tells the service how to ring the phone while its page is closed.
+/// Tells the service how to ring the phone while its page or app is closed.
 public struct PushStatement: Sendable, Equatable {
   public let ask: DeviceAsk
   /// Nil: the phone shall not be rung any more.
-  public let subscription: UnverifiedPushSubscription?
+  public let way: PushWay?
 
-  public init(ask: DeviceAsk, subscription: UnverifiedPushSubscription?) {
+  public init(ask: DeviceAsk, way: PushWay?) {
     self.ask = ask
-    self.subscription = subscription
+    self.way = way
   }
 
   public init(_ json: JSON) throws(MessageError) {
     ask = try DeviceAsk(json)
     // A missing member is an error: only an explicit null stops the ringing.
     guard json["subscription"] != nil else { throw .member("subscription") }
-    subscription = try json.optional("subscription", UnverifiedPushSubscription.init)
+    way = try json.optional("subscription", PushWay.init)
   }
 
-  public var json: JSON { ask.json(with: ["subscription": subscription?.json ?? .null]) }
+  public var json: JSON { ask.json(with: ["subscription": way?.json ?? .null]) }
 }
 
 /// The reply of `GET /device/v1/push-key`.

@@ -16,6 +16,7 @@ public enum DeviceRoute {
   public static let pushKey = ["device", "v1", "push-key"]
   public static let events = ["device", "v1", "events"]
   public static let look = ["device", "v1", "look"]
+  public static let face = ["device", "v1", "face"]
 }
 
 /// The body of `POST /device/v1/register`.
@@ -29,25 +30,32 @@ public struct RegisterRequest: Sendable, Equatable {
   public let credential: UnverifiedCredential?
   /// ``PhoneKeys/pinMAC(secret:origin:link:)`` of these keys, if the link has a secret. The service cannot check it.
   public let pinMAC: String?
+  /// `subscription`: how the phone is rung from the beginning; nil: not at all.
+  public let way: PushWay?
 
-  public init(code: Secret, publicKey: String, credential: UnverifiedCredential? = nil, pinMAC: String? = nil) {
+  public init(
+    code: Secret, publicKey: String, credential: UnverifiedCredential? = nil, pinMAC: String? = nil,
+    way: PushWay? = nil
+  ) {
     self.code = code
     self.publicKey = publicKey
     self.credential = credential
     self.pinMAC = pinMAC
+    self.way = way
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
     let json = try JSON.reading(body)
     self.init(
       code: Secret(try json.text("code")), publicKey: try json.text("public_key"),
-      credential: try json.optional("credential", UnverifiedCredential.init), pinMAC: try json.pinMAC)
+      credential: try json.optional("credential", UnverifiedCredential.init), pinMAC: try json.pinMAC,
+      way: try json.optional("subscription", PushWay.init))
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "code": .string(code.exposedValue), "public_key": .string(publicKey), "credential": credential?.json,
-      "pin_mac": pinMAC.map { .string($0) },
+      "pin_mac": pinMAC.map { .string($0) }, "subscription": way?.json,
     ]).encoded()
   }
 }
@@ -161,10 +169,12 @@ public struct DeviceStatusReply: Sendable, Equatable {
   /// `walkaway`: whether the sessions leave with the phone. Otherwise they stay active, whatever the phone says of its
   /// presence. True if an older service does not send it.
   public let walksAway: Bool
+  /// `training_required`: methods that a computer asked for and the phone lacks; empty from an older service.
+  public let training: [AuthenticationMethod]
 
   public init(
     application: String, user: String, presence: Presence, sessions: [LiveSession],
-    methods: [AuthenticationMethod] = [.acceptance], walksAway: Bool = true
+    methods: [AuthenticationMethod] = [.acceptance], walksAway: Bool = true, training: [AuthenticationMethod] = []
   ) {
     self.application = application
     self.user = user
@@ -172,6 +182,7 @@ public struct DeviceStatusReply: Sendable, Equatable {
     self.sessions = sessions
     self.methods = methods
     self.walksAway = walksAway
+    self.training = training
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -182,7 +193,7 @@ public struct DeviceStatusReply: Sendable, Equatable {
     for item in items { sessions.append(try LiveSession(item)) }
     self.init(
       application: try json.text("application"), user: try json.text("user"), presence: presence, sessions: sessions,
-      methods: json.methods, walksAway: json["walkaway"]?.bool ?? true)
+      methods: json.methods, walksAway: json["walkaway"]?.bool ?? true, training: json.training)
   }
 
   public func encoded() -> [UInt8] {
@@ -190,6 +201,7 @@ public struct DeviceStatusReply: Sendable, Equatable {
       "status": .bool(true), "application": .string(application), "user": .string(user),
       "presence": .string(presence.rawValue), "sessions": .array(sessions.map(\.json)),
       "methods": .methods(methods), "walkaway": .bool(walksAway),
+      "training_required": .methods(training),
     ]).encoded()
   }
 }

@@ -22,6 +22,10 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case events
   /// Say that the phone's page is in view.
   case look
+  /// This app recognizes its user's face, and vouches for it from now on: the method `facial`.
+  case face
+  /// It does so no longer.
+  case noFace = "no_face"
 }
 
 /// Signed by the phone: "I, this phone, ask this service for this, now, once".

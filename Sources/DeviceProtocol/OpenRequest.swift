@@ -63,17 +63,32 @@ public struct OpenRequest: Sendable, Equatable {
 public struct RequestsReply: Sendable, Equatable {
   /// From the oldest to the newest.
   public let requests: [OpenRequest]
+  /// `training_required`: methods that a computer asked for and the phone lacks; empty from an older service.
+  public let training: [AuthenticationMethod]
 
-  public init(requests: [OpenRequest]) { self.requests = requests }
+  public init(requests: [OpenRequest], training: [AuthenticationMethod] = []) {
+    self.requests = requests
+    self.training = training
+  }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    guard let items = try JSON.reading(body)["requests"]?.array else { throw .member("requests") }
+    let json = try JSON.reading(body)
+    guard let items = json["requests"]?.array else { throw .member("requests") }
     var requests: [OpenRequest] = []
     for item in items { requests.append(try OpenRequest(item)) }
-    self.init(requests: requests)
+    self.init(requests: requests, training: json.training)
   }
 
   public func encoded() -> [UInt8] {
-    JSON.object(["status": .bool(true), "requests": .array(requests.map(\.json))]).encoded()
+    JSON.object([
+      "status": .bool(true), "requests": .array(requests.map(\.json)), "training_required": .methods(training),
+    ]).encoded()
+  }
+}
+
+extension JSON {
+  /// The member `training_required`. Methods that this version does not know are left out.
+  var training: [AuthenticationMethod] {
+    (self["training_required"]?.array ?? []).compactMap { $0.string.flatMap(AuthenticationMethod.init(rawValue:)) }
   }
 }

@@ -1,6 +1,17 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
+/// An app's own recognition of its user's face: its word stands for the method `facial`.
+///
+/// The service takes it only if the application's settings say so, and notes in its audit that it is the app's word.
+/// Computers that verify approvals themselves do not take it.
+public protocol PhoneFace {
+  /// Looks at the user now, for this request.
+  ///
+  /// - Returns: whether it is the account's user. False: nothing is sent.
+  func recognizesUser(for request: OpenRequest) throws -> Bool
+}
+
 /// The phone's screen lock, as a WebAuthn authenticator: it proves the method `device`.
 ///
 /// The relying party's id is the host of the service's origin. Each answer of it needs the user verification of

@@ -27,17 +27,19 @@ public struct PhoneRegistration {
 
   /// Uses the link up, and stores the new account.
   ///
-  /// - Parameter authenticator: nil: the phone proves `acceptance` only. If its user declines, nothing is registered.
+  /// - Parameters:
+  ///   - authenticator: nil: the phone proves `acceptance` only. If its user declines, nothing is registered.
+  ///   - way: how the service rings this phone; nil: not at all.
   /// - Throws: ``PhoneError``, and what `storage` and `authenticator` throw.
   public func register(
-    in storage: some PhoneStorage, authenticator: (any PhoneAuthenticator)? = nil
+    in storage: some PhoneStorage, authenticator: (any PhoneAuthenticator)? = nil, push way: PushWay? = nil
   ) throws -> RegisteredPhone {
-    let account = try storage.add { try registered(with: try storage.makeKey(), authenticator) }
+    let account = try storage.add { try registered(with: try storage.makeKey(), authenticator, way) }
     return RegisteredPhone(account: account, transport: transport)
   }
 
   private func registered(
-    with key: any PhoneKey, _ authenticator: (any PhoneAuthenticator)?
+    with key: any PhoneKey, _ authenticator: (any PhoneAuthenticator)?, _ way: PushWay?
   ) throws -> PhoneAccount {
     let publicKey = try keyed { () throws(DeviceKeyError) in try key.publicKeyText }
     let credential = try authenticator.map { (authenticator) in
@@ -49,7 +51,7 @@ public struct PhoneRegistration {
     }
     let keys = PhoneKeys(publicKey: publicKey, credential: credential.map(PhoneKeys.Credential.init))
     let request = RegisterRequest(
-      code: link.code, publicKey: publicKey, credential: credential, pinMAC: link.pin(of: keys))
+      code: link.code, publicKey: publicKey, credential: credential, pinMAC: link.pin(of: keys), way: way)
     let body = try service.post(DeviceRoute.register, request.encoded())
     let reply = try understood { () throws(MessageError) in try RegisterReply(parsing: body) }
     return PhoneAccount(

@@ -59,13 +59,28 @@ public final class RegisteredPhone {
   ///   - known: the ids of requests that are shown already, at most ``DeviceAsk/greatestKnownCount``.
   ///   - wait: seconds that the service may hold its reply while only `known` requests are open.
   public func requests(known: [String] = [], wait: Int64 = 0) throws(PhoneError) -> [OpenRequest] {
-    let body = try ask(.requests, DeviceRoute.requests, known: known, wait: wait)
-    return try understood { () throws(MessageError) in try RequestsReply(parsing: body) }.requests
+    try listing(known: known, wait: wait).requests
   }
 
-  /// Tells the service how to ring this phone; nil: not at all.
-  public func update(push subscription: UnverifiedPushSubscription?) throws(PhoneError) {
-    _ = try post(PushStatement(ask: try newAsk(.push), subscription: subscription).json, DeviceRoute.push)
+  /// As ``requests(known:wait:)``, with the methods that a computer asked for and this phone lacks. The service's reply
+  /// does not wait for a request if there is a new one of these.
+  public func listing(known: [String] = [], wait: Int64 = 0) throws(PhoneError) -> RequestsReply {
+    let body = try ask(.requests, DeviceRoute.requests, known: known, wait: wait)
+    return try understood { () throws(MessageError) in try RequestsReply(parsing: body) }
+  }
+
+  /// Tells the service how to ring this phone; nil: not at all. An app calls it whenever Apple or Google gives it
+  /// another device token.
+  public func update(push way: PushWay?) throws(PhoneError) {
+    _ = try post(PushStatement(ask: try newAsk(.push), way: way).json, DeviceRoute.push)
+  }
+
+  /// Says whether this app vouches for its user's face from now on. Ask the user first.
+  ///
+  /// - Returns: the account, with `facial` among its methods.
+  /// - Throws: ``PhoneError``: refused with `METHOD_NOT_AVAILABLE` unless the application lets apps do so.
+  public func update(vouchesForFace: Bool) throws(PhoneError) -> DeviceStatusReply {
+    try described(by: try ask(vouchesForFace ? .face : .noFace, DeviceRoute.face))
   }
 
   // MARK: - Requests

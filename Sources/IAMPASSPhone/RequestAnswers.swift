@@ -46,15 +46,18 @@ public struct MatchCode: Equatable, Sendable {
 extension RegisteredPhone {
   /// Sends the user's answer, signed over everything that `request` shows.
   ///
-  /// - Parameter authenticator: asked for an approval by the method `device`.
+  /// - Parameters:
+  ///   - authenticator: asked for an approval by the method `device`.
+  ///   - face: asked for an approval by the method `facial`.
   /// - Throws: ``PhoneError``: ``PhoneError/methodNotSupported`` if the phone cannot prove the request's method, or its
   ///   user declined to; then nothing was sent. And what `authenticator` throws.
   public func answer(
-    _ request: OpenRequest, with decision: PhoneDecision, authenticator: (any PhoneAuthenticator)? = nil
+    _ request: OpenRequest, with decision: PhoneDecision, authenticator: (any PhoneAuthenticator)? = nil,
+    face: (any PhoneFace)? = nil
   ) throws -> AnswerOutcome {
     let statement = statement(decision, on: request).json
     let assertion =
-      decision.answer == .approve ? try proof(of: request, over: statement, authenticator) : nil
+      decision.answer == .approve ? try proof(of: request, over: statement, authenticator, face) : nil
     do throws(PhoneError) {
       _ = try post(statement, DeviceRoute.answer, assertion: assertion)
       return .taken
@@ -77,11 +80,15 @@ extension RegisteredPhone {
       method: request.method, code: digits, challenge: request.challenge)
   }
 
-  /// Nil if the request asks for no more than a tap.
+  /// Nil if the request asks for a tap, or for the app's word.
   private func proof(
-    of request: OpenRequest, over statement: JSON, _ authenticator: (any PhoneAuthenticator)?
+    of request: OpenRequest, over statement: JSON, _ authenticator: (any PhoneAuthenticator)?, _ face: (any PhoneFace)?
   ) throws -> UnverifiedAssertion? {
     if request.method == .acceptance { return nil }
+    if request.method == .facial {
+      guard let face, try face.recognizesUser(for: request) else { throw PhoneError.methodNotSupported }
+      return nil
+    }
     guard request.method == .device, let authenticator, let credential = request.credential,
       let assertion = try authenticator.assertion(
         of: credential, challenge: CredentialChallenge.bytes(for: statement), origin: account.server.origin)

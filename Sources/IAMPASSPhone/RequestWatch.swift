@@ -1,4 +1,5 @@
 import DeviceProtocol
+import IAMPASSProtocol
 import WorkerLink
 
 /// Shows requests to the phone's user, and takes their decisions.
@@ -22,6 +23,11 @@ public enum WatchEvent {
   /// The service cannot be reached, and is asked again. Told once until ``connectedAgain``.
   case unavailable(PhoneError)
   case connectedAgain
+  /// A computer asked for these methods, and this phone lacks them. The sign-in was not started. To add the method
+  /// `device`, have the user agree, and call ``RegisteredPhone/update(credentialBy:replacing:)``; to add `facial`,
+  /// ``RegisteredPhone/update(vouchesForFace:)``. Told once for each
+  /// method, and again after a restart, until the phone has it.
+  case trainingRequired([AuthenticationMethod])
 }
 
 /// Waits for requests, has the user decide, and answers. Goes on while the service is unavailable.
@@ -35,14 +41,22 @@ public final class RequestWatch {
   public let phone: RegisteredPhone
   private let user: any PhoneUser
   private let authenticator: (any PhoneAuthenticator)?
+  private let face: (any PhoneFace)?
   private var known: [String] = []
   private var failures = 0
+  private var toldTraining: [AuthenticationMethod] = []
 
-  /// - Parameter authenticator: for approvals by the method `device`.
-  public init(phone: RegisteredPhone, user: any PhoneUser, authenticator: (any PhoneAuthenticator)? = nil) {
+  /// - Parameters:
+  ///   - authenticator: for approvals by the method `device`.
+  ///   - face: for approvals by the method `facial`: see ``RegisteredPhone/update(vouchesForFace:)``.
+  public init(
+    phone: RegisteredPhone, user: any PhoneUser, authenticator: (any PhoneAuthenticator)? = nil,
+    face: (any PhoneFace)? = nil
+  ) {
     self.phone = phone
     self.user = user
     self.authenticator = authenticator
+    self.face = face
   }
 
   /// Answers requests until something is thrown: a ``PhoneError`` that does not pass, or what `user` throws.
@@ -64,10 +78,13 @@ public final class RequestWatch {
   /// The open requests, once they differ from those already shown; nil while the service is unavailable.
   public func next() throws -> [OpenRequest]? {
     do throws(PhoneError) {
-      let requests = try phone.requests(known: known, wait: RegisteredPhone.holdTime)
+      let listing = try phone.listing(known: known, wait: RegisteredPhone.holdTime)
       if failures > 0 { user.hear(.connectedAgain) }
       failures = 0
-      return requests
+      let further = listing.training.filter { !toldTraining.contains($0) }
+      toldTraining = listing.training
+      if !further.isEmpty { user.hear(.trainingRequired(further)) }
+      return listing.requests
     } catch {
       // The request was sent twice, since its first connection broke. The next request has another nonce.
       if case .refused(_, "NONCE_REPLAYED") = error {
@@ -84,7 +101,7 @@ public final class RequestWatch {
   public func settle(_ request: OpenRequest) throws -> Settlement {
     guard let decision = try user.decision(on: request) else { return .over }
     do {
-      let outcome = try phone.answer(request, with: decision, authenticator: authenticator)
+      let outcome = try phone.answer(request, with: decision, authenticator: authenticator, face: face)
       user.hear(.answered(decision, outcome))
       return outcome == .hasAnotherCode ? .hasAnotherCode : .over
     } catch let error as PhoneError {

@@ -68,6 +68,11 @@ final class Watcher: PhoneUser {
     case .connectedAgain: PhoneTerminal.complain("connected again")
     case .unavailable(let error):
       PhoneTerminal.complain("the service is unavailable (\(Self.reason(of: error))), trying again")
+    case .trainingRequired(let methods):
+      let names = methods.map(\.rawValue).joined(separator: ", ")
+      PhoneTerminal.complain(
+        "a computer asked for \(names), which this command cannot prove; no sign-in was started. "
+          + "To sign in there, register the phone's page in a browser with a screen lock")
     case .answered(let decision, .taken): PhoneTerminal.say(Self.report(of: decision))
     case .answered(_, .hasAnotherCode): PhoneTerminal.say("denied: the terminal shows another code")
     case .answered(_, .alreadyAnswered): PhoneTerminal.say("the request has already been answered")

@@ -7,7 +7,10 @@ import IAMPASSServer
 struct ApplicationCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "application", abstract: "Manage the applications of the service.",
-    subcommands: [ApplicationCreate.self, ApplicationSet.self])
+    subcommands: [
+      ApplicationCreate.self, ApplicationList.self, ApplicationSet.self, ApplicationTake.self,
+      NotificationsCommand.self,
+    ])
 }
 
 extension MatchCodes: ExpressibleByArgument {}
@@ -75,17 +78,83 @@ struct ApplicationSet: AsyncParsableCommand {
   @OptionGroup var place: DatabaseOptions
 
   @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
-  var matchCode: MatchCodes
+  var matchCode: MatchCodes?
+
+  @Option(help: "Whether apps of your own may vouch for their user's face: the method facial.")
+  var faces: FaceVouchers?
+
+  func validate() throws {
+    guard matchCode != nil || faces != nil else { throw ValidationError("give --match-code or --faces") }
+  }
 
   func run() async throws {
     try await explaining {
       let storage = try place.existing()
       do {
-        try await storage.setMatchCodes(ofApplicationNamed: name, to: matchCode)
+        try await storage.set(
+          matchCodes: matchCode, appsVouchForFaces: faces.map { $0 == .apps }, ofApplicationNamed: name)
       } catch let refusal as ApplicationRefusal {
         throw CommandProblem(refusal, name: DisplayText.sanitized(name))
       }
     }
-    try Output.say("match codes of \(DisplayText.sanitized(name)) are \(matchCode.rawValue)")
+    let shown = DisplayText.sanitized(name)
+    try Output.say(
+      [
+        matchCode.map { "match codes of \(shown) are \($0.rawValue)" },
+        faces.map { $0 == .apps ? "apps of \(shown) vouch for faces" : "apps of \(shown) do not vouch for faces" },
+      ].compactMap(\.self))
+  }
+}
+
+/// Who may say that a user's face was recognized.
+enum FaceVouchers: String, CaseIterable, ExpressibleByArgument { case off, apps }
+
+struct ApplicationList: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the applications, without their secrets.",
+    discussion: "Shows name, id and the number of users. The service may be running.")
+
+  @OptionGroup var place: DatabaseOptions
+
+  @Flag(help: "Print a line of JSON for each.")
+  var json = false
+
+  func run() async throws {
+    let found = try await explaining { try await place.existing().listedApplications() }
+    try Output.say(found.map { json ? $0.jsonLine : $0.textLine })
+  }
+}
+
+extension ListedApplication {
+  fileprivate var textLine: String { "\(DisplayText.sanitized(name))  users=\(users)  id=\(id)" }
+
+  fileprivate var jsonLine: String {
+    let members: JSON = .object(["name": .string(name), "id": .string(id), "users": .integer(users)])
+    return String(decoding: members.encoded(), as: UTF8.self)
+  }
+}
+
+/// For `setup` alone, which writes the administrator's file first: a setup that was broken off goes on with the same
+/// secret.
+struct ApplicationTake: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "take", abstract: "Make an application with the id and the secret in standard input's two lines.",
+    shouldDisplay: false)
+
+  @Argument var name: String
+
+  @OptionGroup var place: DatabaseOptions
+
+  func run() async throws {
+    guard let data = place.data, let id = readLine(), let secret = readLine() else { throw ExitCode(EX_USAGE) }
+    try await explaining {
+      try ActingUser.become(ownerOf: data)
+      let storage = try SQLiteStorage(folder: data)
+      do {
+        _ = try await storage.take(Application(id: id, name: name, secret: Secret(secret)), at: storage.now())
+      } catch let refusal as ApplicationRefusal {
+        throw CommandProblem(refusal, name: DisplayText.sanitized(name))
+      }
+    }
   }
 }

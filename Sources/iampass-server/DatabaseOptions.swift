@@ -18,12 +18,14 @@ struct DatabaseOptions: ParsableArguments {
   /// The database of a service.
   func existing() throws -> any OperatorStore {
     if let database { return try PostgreSQLStorage(url: database) }
+    try ActingUser.become(ownerOf: data ?? "")
     return try SQLiteStorage(existing: data ?? "")
   }
 
   /// The same, or a new one in a directory that has none; the operator is told so.
   func openedOrMade() throws -> any OperatorStore {
     guard let data else { return try existing() }
+    try ActingUser.become(ownerOf: data)
     // What is wrong with it, the storage says.
     let isNew = (try? SQLiteStorage.isThere(in: data)) == false
     let storage = try SQLiteStorage(folder: data)

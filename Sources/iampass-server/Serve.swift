@@ -47,6 +47,12 @@ struct Serve: AsyncParsableCommand {
   var pushAuthority: String?
 
   @Option(
+    name: .customLong("app-push-url"),
+    help: ArgumentHelp(
+      "A stand-in for Apple's and Google's services, with a certificate of --push-ca: for tests.", valueName: "url"))
+  var appPushURL: String?
+
+  @Option(
     help: ArgumentHelp(
       "Also serve /metrics, /healthz and /readyz here, without TLS, to anyone who can connect.",
       valueName: "address:port"))
@@ -75,6 +81,9 @@ struct Serve: AsyncParsableCommand {
 
   func validate() throws {
     guard (data == nil) != (database == nil) else { throw ValidationError("give one of --data and --database") }
+    guard appPushURL == nil || pushAuthority != nil else {
+      throw ValidationError("--app-push-url needs --push-ca")
+    }
     guard (0...SignInService.usualWait).contains(longestWait) else {
       throw ValidationError("--longest-wait takes 0 to \(SignInService.usualWait)")
     }
@@ -119,7 +128,7 @@ struct Serve: AsyncParsableCommand {
   private func makeService(
     _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
   ) async throws -> (SignInService, any OperatorStore) {
-    let pushTrust = try PushTrust(authority: pushAuthority)
+    let pushTrust = try PushTrust(authority: pushAuthority, standIn: try standIn())
     let proxies = TrustedProxies(addresses.proxies)
     if let database {
       let storage = try PostgreSQLStorage(url: database)
@@ -133,6 +142,14 @@ struct Serve: AsyncParsableCommand {
       storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
       proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end })
     return (service, storage)
+  }
+
+  private func standIn() throws -> ServerURL? {
+    guard let appPushURL else { return nil }
+    guard let url = try? ServerURL(appPushURL), url.isEncrypted, url.hostName != nil else {
+      throw CommandProblem.badPublicURL(DisplayText.sanitized(appPushURL))
+    }
+    return url
   }
 
   private func warnOfPageProblem(_ service: SignInService, _ logger: Logger) {

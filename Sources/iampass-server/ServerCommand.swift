@@ -11,7 +11,8 @@ struct ServerCommand: AsyncParsableCommand {
     abstract: "An IAMPASS-compatible sign-in service of your own.",
     version: ProductVersion.text,
     subcommands: [
-      Serve.self, ApplicationCommand.self, HostCredentialCommand.self, OpenIDClientCommand.self, BackupCommand.self,
+      SetupCommand.self, Serve.self, CertificateCommand.self, ApplicationCommand.self, HostCredentialCommand.self,
+      OpenIDClientCommand.self, BackupCommand.self,
       AuditCommand.self, ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self, DatabaseCommand.self,
     ])
 

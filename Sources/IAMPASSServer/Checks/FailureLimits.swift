@@ -133,7 +133,7 @@ extension PhoneRoute {
   fileprivate var failureGroup: Route.FailureGroup {
     switch self {
     case .showLink, .register: .registration
-    case .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look: .device
+    case .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look, .face: .device
     case .pushKey: .none
     }
   }

@@ -47,6 +47,7 @@ extension Console {
       core.announceEnd(of: closed)
       return redirect("/application/\(id)", done: act == .disable ? .disabled : .enabled)
     case .credentials: return try await addCredential(to: id, visitor)
+    case .notifications: return try await changeNotifications(of: id, visitor)
     }
   }
 
@@ -75,12 +76,14 @@ extension Console {
     }
     let walkaway = field("walkaway") == "on"
     let silenceLeaves = field("silence") == "on"
+    let appsVouchForFaces = field("face") == "on"
     guard let matchCodes = field("match_code").flatMap(MatchCodes.init(rawValue:)) else {
       return try await applicationPage(id, visitor, problem: "Match codes must be off, on or required.")
     }
     try await storage.changeSettings(of: id) { settings in
       settings.walkaway = walkaway
       settings.silenceLeaves = silenceLeaves
+      settings.appsVouchForFaces = appsVouchForFaces
       settings.matchCodes = matchCodes
       settings.answerTime = answerTime
       settings.greatestDuration = duration
@@ -149,7 +152,7 @@ extension Console {
   }
 
   /// Without the spaces around it, which are mistakes.
-  private func trimmedField(_ name: String) -> String { String((field(name) ?? "")[...].trimming(" \t")) }
+  func trimmedField(_ name: String) -> String { String((field(name) ?? "")[...].trimming(" \t")) }
 }
 
 // Pages that answer a form directly, since they show a secret that is shown only once.

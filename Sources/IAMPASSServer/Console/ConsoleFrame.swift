@@ -120,7 +120,7 @@ extension Console {
 
 /// What was just done, as the next page reports it.
 enum ConsoleNotice: String {
-  case settings, disabled, enabled, revoked, renamed, deleted, ended
+  case settings, disabled, enabled, revoked, renamed, deleted, ended, rings, silent
 
   fileprivate var text: String {
     switch self {
@@ -131,6 +131,8 @@ enum ConsoleNotice: String {
     case .renamed: "The credential has its new name."
     case .deleted: "The user is deleted. The phone no longer works."
     case .ended: "The session has ended. Its computer logs the user out."
+    case .rings: "The notification settings are stored. They apply to new requests."
+    case .silent: "The notification settings are removed, with their key."
     }
   }
 }

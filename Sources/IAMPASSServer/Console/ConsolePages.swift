@@ -52,12 +52,14 @@ extension Console {
       return refusal(404, .unknownApplication)
     }
     let (application, credentials, users) = (found.application, found.credentials, found.users)
+    let notifications = try await storage.notifications(of: id)
     let content: HTML = """
       <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live of
       \(application.allSessions) sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
       \(usersSection(users, of: application))
       \(credentialsSection(credentials, of: id, visitor))
       \(settingsSection(application, visitor))
+      \(notificationsSection(notifications, of: id, visitor))
       \(dangerSection(application, visitor))
       """
     return show(application.name, content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
@@ -140,6 +142,10 @@ extension Console {
         seconds has left. A phone's page says when somebody looks at it, and nothing while the screen is off. So the
         service knows when that was last, but not whether the phone left since: silence never counts for a page. A computer that looks for the phone by Bluetooth can
         know it: <code>presence</code> in iampass.conf(5).</small></span></label>
+        <label class="choice"><input type="checkbox" name="face" value="on"\(settings.appsVouchForFaces ? " checked" : "")>
+        <span>Apps vouch for faces <small>Apps of your own may offer the method <code>facial</code>. It is their word:
+        nothing proves it to the service, and computers that verify approvals do not take it. The phone's page never
+        offers it.</small></span></label>
         <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: the service refuses
         computers that do not send the sign-in's details, and so cannot show the digits.</small>
         <select name="match_code">\(choices(of: settings.matchCodes))</select></label>

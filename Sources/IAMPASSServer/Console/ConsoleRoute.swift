@@ -14,7 +14,7 @@ enum ConsoleRoute: Equatable {
   case audit
   case auditExport
 
-  enum ApplicationAct: String { case settings, secret, disable, enable, credentials }
+  enum ApplicationAct: String { case settings, secret, disable, enable, credentials, notifications }
   enum CredentialAct: String { case rename, revoke }
   enum UserAct: String { case link, lost, delete }
 

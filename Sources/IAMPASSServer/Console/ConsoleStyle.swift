@@ -23,7 +23,7 @@ enum ConsoleStyle {
     section { background: var(--paper); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
     a { color: var(--link); }
     nav a { padding: .25rem 0; }
-    a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible {
+    a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible, summary:focus-visible {
       outline: 3px solid var(--link); outline-offset: 2px; }
     .unseen { position: absolute; left: -100rem; }
     section > :first-child { margin-top: 0; }
@@ -46,7 +46,7 @@ enum ConsoleStyle {
     label.choice { display: flex; gap: .5rem; align-items: flex-start; }
     label.choice input { margin: .3rem 0 0; width: 1.1rem; height: 1.1rem; flex: none; }
     label small { display: block; color: var(--soft); }
-    input[type=text], input[type=number] { display: block; width: 100%; max-width: 26rem; margin-top: .25rem; padding: .5rem;
+    input[type=text], input[type=number], textarea { display: block; width: 100%; max-width: 26rem; margin-top: .25rem; padding: .5rem;
       font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--soft); border-radius: .375rem; }
     button { font: inherit; min-height: 2.75rem; padding: .4rem 1rem; border-radius: .375rem; border: 1px solid var(--button);
       background: var(--button); color: var(--on-button); cursor: pointer; }

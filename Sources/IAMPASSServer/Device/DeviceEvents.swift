@@ -39,7 +39,8 @@ actor DeviceEvents: EventSource {
     let beat = core.clock().advanced(seconds: Self.heartbeat)
     while true {
       let now = core.clock()
-      guard now < end, let (news, deadline) = await look(at: now) else { return nil }
+      // The page is open for hours, and what a look needs is not.
+      guard now < end, let (news, deadline) = await apart({ await self.look(at: now) }) else { return nil }
       if !news.isEmpty { return news }
       if now >= beat { return Array(": \n\n".utf8) }
       let patience = min(beat, end, deadline ?? end).milliseconds(since: now)
@@ -50,17 +51,17 @@ actor DeviceEvents: EventSource {
   /// What has changed since the last look, and when time alone changes something; nil if the phone was cut off.
   private func look(at now: UnixTime) async -> (news: [UInt8], deadline: UnixTime?)? {
     do {
-      guard let open = try await replies.openRequests(of: verified, at: now),
+      guard let shown = try await replies.openRequests(of: verified, at: now),
         let phone = try await core.storage.phone(verified.phone.id)
       else { return nil }
       var news: [UInt8] = []
       // A request whose time is over is not open any more a moment later.
-      var deadline = open.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
-      let counts = Dictionary(uniqueKeysWithValues: open.map { ($0.session, $0.blocked ?? 0) })
+      var deadline = shown.requests.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
+      let counts = Dictionary(uniqueKeysWithValues: shown.requests.map { ($0.session, $0.blocked ?? 0) })
       if let due = due(counts, at: now) {
         if due <= now {
           shownRequests = (counts, now)
-          news += Self.event("requests", try await replies.show(open, of: verified.user, applied: nil, at: now).body)
+          news += Self.event("requests", try await replies.show(shown, of: verified.user, applied: nil, at: now).body)
         } else {
           deadline = min(deadline ?? due, due)
         }

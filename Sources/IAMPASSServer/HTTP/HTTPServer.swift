@@ -49,7 +49,9 @@ public struct HTTPServer: Sendable {
       server: HTTPServerBuilder { responder in
         CountedChannel(
           base: BoundedSilence(
-            base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder),
+            base: SmallReads(
+              base: try HTTP2UpgradeChannel(
+                tlsConfiguration: tls, configuration: configuration, responder: responder)),
             time: .seconds(Self.silenceTime), streamlessTime: .seconds(Self.idleTime + Self.farewellTime)),
           connections: connections)
       },

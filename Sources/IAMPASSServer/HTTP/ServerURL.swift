@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 extension ServerURL {
   /// The host if it is a DNS name; nil for a numeric address.
-  var hostName: String? {
+  public var hostName: String? {
     let host = authority.prefix { $0 != ":" }
     // No top-level domain is a number, and no number ends with a letter but in brackets.
     guard !authority.hasPrefix("["), let last = host.split(separator: ".").last, last.contains(where: \.isLetter) else {

@@ -7,6 +7,8 @@ public struct ServiceReply: Sendable {
   public let body: [UInt8]
   /// What comes instead of a body for as long as there is news.
   let events: (any EventSource)?
+  /// What this reply waits for. ``SignInService`` waits; nobody sees such a reply outside of it.
+  let held: HeldReply?
   /// The reason of a refusal.
   let reason: Reason?
 
@@ -24,12 +26,13 @@ public struct ServiceReply: Sendable {
 
   init(
     _ status: Int, _ body: [UInt8], headers: [(name: String, value: String)], events: (any EventSource)? = nil,
-    reason: Reason? = nil
+    held: HeldReply? = nil, reason: Reason? = nil
   ) {
     self.status = status
     self.headers = headers
     self.body = body
     self.events = events
+    self.held = held
     self.reason = reason
   }
 
@@ -42,6 +45,20 @@ public struct ServiceReply: Sendable {
         // A proxy that collects the stream would hold every request back.
         ("X-Accel-Buffering", "no"),
       ], events: events)
+  }
+
+  /// The reply that there will be. Until then it is the one of a service that stops.
+  init(holding held: HeldReply) {
+    let refusal = Self.refused(503, .stopping)
+    self.init(503, refusal.body, headers: refusal.headers, held: held, reason: .stopping)
+  }
+
+  /// The reply after `change`; a held one is changed once it is there.
+  func finished(
+    _ change: @escaping @Sendable (ServiceReply) async throws -> ServiceReply
+  ) async rethrows -> ServiceReply {
+    guard let held else { return try await change(self) }
+    return ServiceReply(holding: held.finished(change))
   }
 
   /// `{"status":false,"reason":…}`.

@@ -73,4 +73,7 @@ extension ServiceRequest {
       $0.prefix { $0 != ";" }.filter { $0 != " " } == "text/html"
     }
   }
+
+  /// Whether its reply may be held, or be a stream: for what its task keeps meanwhile. A guess that costs memory alone.
+  var mayWait: Bool { target.hasSuffix("/events") || !values(of: ["Prefer"]).isEmpty }
 }

@@ -19,19 +19,19 @@ struct BackchannelAsk: Sendable {
   let showsCode: Bool
 
   init(_ form: OpenIDForm) throws(OpenIDError) {
-    for name in ["request", "login_hint_token", "id_token_hint"] where try form.value(name) != nil {
+    for name in ["request", "login_hint_token", "id_token_hint"] where form.value(name) != nil {
       throw OpenIDError(.invalidRequest, "\(name) is not supported; name the user by login_hint")
     }
-    guard try form.value("scope")?.split(separator: " ").contains("openid") == true else {
+    guard form.value("scope")?.split(separator: " ").contains("openid") == true else {
       throw OpenIDError(.invalidScope, "the scope must have openid")
     }
-    guard let user = try form.value("login_hint") else {
+    guard let user = form.value("login_hint") else {
       throw OpenIDError(.invalidRequest, "send the user's id as login_hint")
     }
     self.user = user
     message = try form.value("binding_message").map(Self.fit)
     answerTime = try form.value("requested_expiry").map(Self.answerTime)
-    let code = try form.value("match_code")
+    let code = form.value("match_code")
     guard code == nil || code == "1" else { throw OpenIDError(.invalidRequest, "match_code takes 1, or is left out") }
     showsCode = code != nil
   }

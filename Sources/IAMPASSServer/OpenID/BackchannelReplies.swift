@@ -74,6 +74,9 @@ struct BackchannelReplies: Sendable {
         .invalidRequest, "the application requires match codes; send match_code=1 and show the reply's digits",
         .contextRequired)
     case .reason(let reason): return OpenIDError(.accessDenied, reason.rawValue, reason)
+    case .untrained(_, let user):
+      core.board.changed(.user(user))
+      return OpenIDError(.accessDenied, Reason.methodNotAvailable.rawValue, .methodNotAvailable)
     case .openRequest(_, let user):
       // The user's phone shows how many.
       core.board.changed(.user(user))
@@ -86,13 +89,13 @@ struct BackchannelReplies: Sendable {
   private func token(_ call: Call) async throws -> ServiceReply {
     let form = try OpenIDForm(call.request)
     let client = try await client(of: call, form)
-    guard let grant = try form.value("grant_type") else {
+    guard let grant = form.value("grant_type") else {
       throw OpenIDError(.invalidRequest, "send grant_type=\(OpenIDConfiguration.grant)")
     }
     guard grant == OpenIDConfiguration.grant else {
       throw OpenIDError(.unsupportedGrantType, "the only grant type is \(OpenIDConfiguration.grant)")
     }
-    guard let name = try form.value("auth_req_id") else {
+    guard let name = form.value("auth_req_id") else {
       throw OpenIDError(.invalidRequest, "send the auth_req_id of the reply to /bc-authorize")
     }
     let now = core.clock()

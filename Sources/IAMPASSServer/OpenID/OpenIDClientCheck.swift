@@ -36,7 +36,7 @@ struct OpenIDClientCheck: Sendable {
 
   private static func claim(in request: ServiceRequest, _ form: OpenIDForm) throws(OpenIDError) -> Claim {
     let headers = request.values(of: ["Authorization"])
-    let (id, secret) = (try form.value("client_id"), try form.value("client_secret"))
+    let (id, secret) = (form.value("client_id"), form.value("client_secret"))
     guard let header = headers.first else {
       guard let id, let secret else {
         throw OpenIDError(.invalidClient, "send client_id and client_secret, or both by HTTP Basic")

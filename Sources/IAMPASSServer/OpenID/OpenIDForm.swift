@@ -11,13 +11,15 @@ struct OpenIDForm: Sendable {
       let text = String(validating: request.body, as: UTF8.self),
       let fields = RequestTarget(Substring("/?" + text))
     else { throw OpenIDError(.invalidRequest, "send the parameters as a form, in UTF-8") }
+    // Also of parameters that nobody reads here (RFC 6749 §3.2): another reader of the form could take the other value.
+    guard Set(fields.query.map(\.name)).count == fields.query.count else {
+      throw OpenIDError(.invalidRequest, "send each parameter once")
+    }
     self.fields = fields
   }
 
   /// Nil if the form has no such field, or an empty one.
-  func value(_ name: String) throws(OpenIDError) -> String? {
-    guard fields.has(name) else { return nil }
-    guard let value = fields.value(name) else { throw OpenIDError(.invalidRequest, "send \(name) once") }
-    return value.isEmpty ? nil : value
+  func value(_ name: String) -> String? {
+    fields.value(name).flatMap { $0.isEmpty ? nil : $0 }
   }
 }

@@ -15,7 +15,9 @@ struct Audit: Sendable {
 
   func answered(_ session: Session, by phone: Phone) {
     metrics.count(session.lifecycle.ending.map { .ended($0) } ?? .approved)
-    requestEnded(session, ["phone": "\(phone.id)", "method": "\(session.method.rawValue)"])
+    var metadata: Logger.Metadata = ["phone": "\(phone.id)", "method": "\(session.method.rawValue)"]
+    if session.method == .facial { metadata["word"] = "app" }
+    requestEnded(session, metadata)
   }
 
   /// The phone left, or came back.

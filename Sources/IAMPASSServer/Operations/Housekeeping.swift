@@ -3,10 +3,13 @@ extension SignInService {
   static let housekeepingInterval: Int64 = 20
 
   /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
+  ///
+  /// One of several servers on one database does it.
   public func keepHouse() async {
     while !Task.isCancelled {
       do {
-        try await tidy()
+        try await core.storage.keepTime()
+        if core.storage.others?.keepsHouse ?? true { try await tidy() }
         core.tellWhenStorageWorksAgain()
       } catch {
         core.tell(storageFailure: error)

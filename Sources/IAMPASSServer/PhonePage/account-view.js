@@ -59,6 +59,7 @@ export class AccountView {
     show(this.#part(".stays"), staysSignedIn(status)
       ? `At ${status.application}, leaving does not sign you out. Log out of each session instead.` : null);
     this.#showSessions(status.sessions);
+    void this.#showTraining(status.training_required ?? []);
     if (status.methods) void this.#showMethods(status.methods);
   }
 
@@ -147,6 +148,20 @@ export class AccountView {
     }
     const text = await words(this.account);
     show(this.#part(".words"), text && `Six words, by which a computer’s administrator recognizes this phone: ${text}.`);
+  }
+
+  /** What a computer asked for and this phone lacks. An older service does not say. */
+  async #showTraining(methods) {
+    if (!methods.includes("device")) {
+      show(this.#part(".training"), null);
+      return;
+    }
+    const asked = "A computer asked for the phone’s screen lock, which is not registered, so it did not ask you.";
+    if (!(await screenLock.isThere())) {
+      show(this.#part(".training"), `${asked} This browser does not offer one.`);
+      return;
+    }
+    show(this.#part(".training"), `${asked} Add the screen lock under “This phone”, and sign in again.`);
   }
 
   async #addLock() {

@@ -1,3 +1,4 @@
+import IAMPASSProtocol
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -10,6 +11,9 @@ enum PushProblem: Error, Equatable {
   case privateAddress
   case unusualPort
   case noReply
+  case replyTooLong
+  /// Apple's and Google's services are spoken to by HTTP/2 alone.
+  case noHTTP2
 }
 
 /// Decides which push services may be contacted.
@@ -17,11 +21,17 @@ public struct PushTrust: Sendable {
   /// The authority of a private push service: then only this authority is trusted, at any address and port. Nil: the
   /// system's authorities, at port 443 of public addresses outside this machine's own networks.
   let authority: [NIOSSLCertificate]?
+  /// Stands for Apple's and Google's services, with a certificate of ``authority``; nil: messages go to these.
+  let standIn: ServerURL?
 
   /// For the browsers' own push services.
-  public init() { authority = nil }
+  public init() {
+    authority = nil
+    standIn = nil
+  }
 
-  public init(authority file: String?) throws(ServerError) {
+  public init(authority file: String?, standIn: ServerURL? = nil) throws(ServerError) {
+    self.standIn = standIn
     do {
       authority = try file.map { try NIOSSLCertificate.fromPEMFile($0) }
     } catch {
@@ -45,8 +55,13 @@ public struct PushTrust: Sendable {
   }
 }
 
+/// Sends a message to a push service.
+protocol PushPosting: Sendable {
+  func post(to subscription: PushSubscription, headers: HTTPHeaders, body: [UInt8]) async throws -> PushReply
+}
+
 /// One request to a push service: HTTP/1.1 over TLS, without redirects.
-struct PushClient: Sendable {
+struct PushClient: PushPosting {
   /// In seconds, for connecting to one address.
   private static let connectTime: Int64 = 5
   /// In seconds, for a whole exchange.
@@ -65,8 +80,7 @@ struct PushClient: Sendable {
     self.trust = trust
   }
 
-  /// The status of the reply.
-  func post(to subscription: PushSubscription, headers: HTTPHeaders, body: [UInt8]) async throws -> Int {
+  func post(to subscription: PushSubscription, headers: HTTPHeaders, body: [UInt8]) async throws -> PushReply {
     let channel = try await connect(to: subscription)
     let end = channel.channel.eventLoop.scheduleTask(in: .seconds(Self.wholeTime)) {
       channel.channel.close(promise: nil)
@@ -78,7 +92,7 @@ struct PushClient: Sendable {
         .head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil),
       ])
       for try await part in inbound {
-        if case .head(let head) = part { return Int(head.status.code) }
+        if case .head(let head) = part { return PushReply(head, at: .now()) }
       }
       throw PushProblem.noReply
     }

@@ -16,13 +16,19 @@ struct PushReplies: Sendable {
   func subscribe(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.push]) { verified, _ in
       guard let statement = try? PushStatement(verified.statement) else { return .refused(400, .badRequest) }
-      if let received = statement.subscription {
-        guard let subscription = PushSubscription(received), trust.allows(subscription) else {
-          return .refused(400, .badSubscription)
-        }
-      }
-      let isLive = try await core.storage.keepPush(statement.subscription, of: verified.acting)
+      if let way = statement.way, !trust.allows(way) { return .refused(400, .badSubscription) }
+      let isLive = try await core.storage.keepPush(statement.way, of: verified.acting, at: core.clock())
       return isLive ? .done : Refusal.cutOff.reply
+    }
+  }
+}
+
+extension PushTrust {
+  /// Whether a phone may be rung in this way.
+  func allows(_ way: PushWay) -> Bool {
+    switch way {
+    case .browser(let received): PushSubscription(received).map(allows) ?? false
+    case .app(let received): AppToken.isFit(received)
     }
   }
 }

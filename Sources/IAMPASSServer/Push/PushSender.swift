@@ -9,20 +9,29 @@ import Synchronization
 final class PushSender: Sendable {
   /// The greatest number of messages under way. A push service that hangs must not fill the memory.
   private static let mostAtOnce = 64
-  /// The number of attempts for a message, and the seconds between them.
-  private static let tries = 2
-  private static let pause: Int64 = 2
-
   private let storage: any ServiceStorage
   private let logger: Logger
   private let trust: PushTrust
   private let underway = Mutex(0)
-  private let client = Mutex<PushClient?>(nil)
+  private let client: Mutex<(any PushPosting)?>
+  private let apps: AppSender
+  private let sleep: @Sendable (_ seconds: Int64) async throws -> Void
 
-  init(storage: any ServiceStorage, trust: PushTrust, logger: Logger) {
+  /// - Parameters:
+  ///   - client: for browsers' push services; nil: one that connects to those that `trust` allows.
+  ///   - appClient: for Apple's and Google's services.
+  ///   - sleep: waits between attempts.
+  init(
+    storage: any ServiceStorage, trust: PushTrust, logger: Logger, client: (any PushPosting)? = nil,
+    appClient: any HTTP2Posting = HTTP2Client(),
+    sleep: @escaping @Sendable (_ seconds: Int64) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
+  ) {
     self.storage = storage
     self.trust = trust
     self.logger = logger
+    self.client = Mutex(client)
+    apps = AppSender(client: appClient, trust: trust)
+    self.sleep = sleep
   }
 
   /// Rings the phone of the session's user, if the phone has a subscription.
@@ -45,70 +54,90 @@ final class PushSender: Sendable {
     }
   }
 
-  private func send(_ session: Session, of user: Int64, contact: String) async {
-    var origin = "none"
+  func send(_ session: Session, of user: Int64, contact: String) async {
+    var service = "none"
     do {
       guard let bell = try await storage.bell(of: user) else { return }
-      let (phone, subscription) = (bell.phone, bell.subscription)
-      origin = subscription.origin
-      let message = JSON.object(["device": .string(phone), "session": .string(session.id)]).encoded()
-      for attempt in 1...Self.tries {
-        let status = try await post(message, for: session, to: subscription, bell.token, contact)
-        switch status {
-        case 200..<300:
-          logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(origin)"])
-          return
-        case 404, 410:
-          // The subscription has ended (RFC 8030 §7.3).
-          try await storage.forgetPush(of: phone, ifStill: subscription.received)
-          logger.info("a push subscription has ended", metadata: ["phone": "\(phone)", "push_service": "\(origin)"])
-          return
-        case 429,
-          500..<600 where attempt < Self.tries:
-          try await Task.sleep(for: .seconds(Self.pause))
-        default: return tell("status \(status)", session, origin)
-        }
+      service = bell.service
+      switch try await deliver(session, by: bell, contact) {
+      case .delivered:
+        logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(service)"])
+      case .gone:
+        try await storage.forget(bell)
+        logger.info(
+          "a push subscription has ended", metadata: ["phone": "\(bell.phone)", "push_service": "\(service)"])
+      case .again: tell("not asked again", session, service)
+      case .failed(let problem): tell(problem, session, service)
       }
     } catch {
-      tell("\(error)", session, origin)
+      tell("\(error)", session, service)
+    }
+  }
+
+  /// The last attempt's verdict.
+  private func deliver(_ session: Session, by bell: PhoneBell, _ contact: String) async throws -> PushVerdict {
+    var attempt = 1
+    while true {
+      let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: storage.now()) / 1_000
+      guard secondsLeft > 0 else { return .failed("the request has ended") }
+      let message = AppMessage(device: bell.phone, session: session.id, secondsLeft: secondsLeft)
+      let verdict: PushVerdict
+      switch bell.way {
+      case .browser(let subscription, let token):
+        let reply = try await post(message, to: subscription, token, contact)
+        verdict = PushVerdict(webPush: reply, attempt: attempt, secondsLeft: secondsLeft)
+      case .app(let token, let settings):
+        verdict = await apps.send(message, to: token, settings, attempt: attempt, clock: storage.clock)
+      }
+      guard case .again(let pause) = verdict else { return verdict }
+      try await sleep(pause)
+      attempt += 1
     }
   }
 
   /// Never logs the endpoint itself.
-  private func tell(_ problem: String, _ session: Session, _ origin: String) {
+  private func tell(_ problem: String, _ session: Session, _ service: String) {
     logger.warning(
       "could not ring a phone",
       metadata: [
-        "session": "\(session.id)", "push_service": "\(origin)", "error": "\(DisplayText.sanitized(problem))",
+        "session": "\(session.id)", "push_service": "\(service)", "error": "\(DisplayText.sanitized(problem))",
       ])
   }
 
   private func post(
-    _ message: [UInt8], for session: Session, to subscription: PushSubscription, _ token: PushToken, _ contact: String
-  ) async throws -> Int {
-    let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: storage.now()) / 1_000
-    // The request has ended, so that the message is useless.
-    guard secondsLeft > 0 else { return 204 }
-    let body = try subscription.sealing.seal(message)
+    _ message: AppMessage, to subscription: PushSubscription, _ token: PushToken, _ contact: String
+  ) async throws -> PushReply {
+    let text = JSON.object(["device": .string(message.device), "session": .string(message.session)]).encoded()
+    let body = try subscription.sealing.seal(text)
     let headers: HTTPHeaders = [
       "Host": String(subscription.origin.dropFirst("https://".count)),
       "Authorization": try token.authorization(
         audience: subscription.origin, contact: contact, at: storage.clock.wall()),
       "Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream",
-      "Content-Length": "\(body.count)", "TTL": "\(secondsLeft)", "Urgency": "high",
+      "Content-Length": "\(body.count)", "TTL": "\(message.secondsLeft)", "Urgency": "high",
       // A later message about the same request replaces this one.
-      "Topic": session.id, "Connection": "close",
+      "Topic": message.session, "Connection": "close",
     ]
     return try await connection().post(to: subscription, headers: headers, body: body)
   }
 
   /// Made at first use, since reading the system's authorities takes a while.
-  private func connection() throws -> PushClient {
+  private func connection() throws -> any PushPosting {
     try client.withLock { client in
       if let client { return client }
       let made = try PushClient(trust: trust)
       client = made
       return made
+    }
+  }
+}
+
+extension PhoneBell {
+  /// What may be logged of the push service.
+  fileprivate var service: String {
+    switch way {
+    case .browser(let subscription, _): subscription.origin
+    case .app(_, let settings): settings.service.rawValue
     }
   }
 }

@@ -34,7 +34,9 @@ struct AnswerReplies: Sendable {
   ) -> Result<TakenAnswer, Refusal> {
     guard phone.isLive else { return .failure(.cutOff) }
     guard var session = stored else { return .failure(Refusal(status: 404, reason: .unknownRequest)) }
-    let signed = SignedAnswer(answer: answer, verified: verified, credential: phone.credential, check: check)
+    let signed = SignedAnswer(
+      answer: answer, verified: verified, credential: phone.credential,
+      vouchesForFace: phone.vouchesForFace, check: check)
     return signed.settle(&session, at: now).map { counter in
       TakenAnswer(session: session, counter: counter, kept: signed.kept(with: session))
     }

@@ -1,12 +1,19 @@
 import IAMPASSProtocol
 
 /// A request with what was read from it.
-struct Call: Sendable {
+final class Call: Sendable {
   let request: ServiceRequest
   let address: PublicAddress
   let target: RequestTarget
   /// Who sent it, for limits and the audit.
   let client: ClientAddress
+
+  init(request: ServiceRequest, address: PublicAddress, target: RequestTarget, client: ClientAddress) {
+    self.request = request
+    self.address = address
+    self.target = target
+    self.client = client
+  }
 
   var signedURIs: [String] { address.signedURIs(request.target) }
 

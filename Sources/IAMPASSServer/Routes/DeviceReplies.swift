@@ -9,9 +9,9 @@ struct DeviceReplies: Sendable {
 
   func reply(to route: PhoneRoute, _ call: Call) async throws -> ServiceReply {
     switch route {
-    case .showLink(let code): try await RegistrationReplies(core: core).openLink(code, call)
-    case .register: try await RegistrationReplies(core: core).register(call)
-    case .credential: try await RegistrationReplies(core: core).addCredential(call)
+    case .showLink(let code): try await RegistrationReplies(core: core, pushTrust: pushTrust).openLink(code, call)
+    case .register: try await RegistrationReplies(core: core, pushTrust: pushTrust).register(call)
+    case .credential: try await RegistrationReplies(core: core, pushTrust: pushTrust).addCredential(call)
     case .requests: try await RequestReplies(core: core).list(call)
     case .events: try await RequestReplies(core: core).stream(call)
     case .answer: try await AnswerReplies(core: core).take(call)
@@ -22,6 +22,7 @@ struct DeviceReplies: Sendable {
     case .pushKey: try await PushReplies(core: core, trust: pushTrust).key()
     case .push: try await PushReplies(core: core, trust: pushTrust).subscribe(call)
     case .look: try await PresenceReplies(core: core).look(call)
+    case .face: try await FaceReplies(core: core).change(call)
     }
   }
 
@@ -82,7 +83,7 @@ extension ServiceCore {
     let reply = DeviceStatusReply(
       application: account.application, user: verified.phone.displayName, presence: presence,
       sessions: account.unended.compactMap { $0.liveSession(at: now, storage.clock) }, methods: account.methods,
-      walksAway: account.walksAway)
+      walksAway: account.walksAway, training: account.training)
     return ServiceReply(200, reply.encoded())
   }
 }

@@ -4,6 +4,8 @@ import IAMPASSProtocol
 /// Makes a phone a user's phone, by a link that may be shown often and is used once.
 struct RegistrationReplies: Sendable {
   let core: ServiceCore
+  /// Which push services ring phones.
+  let pushTrust: PushTrust
 
   /// A link leads browsers to the page, which then asks for what the link says. Other programs are told at once.
   func openLink(_ code: String, _ call: Call) async throws -> ServiceReply {
@@ -57,8 +59,13 @@ struct RegistrationReplies: Sendable {
       case .success(let verified): credential = verified
       }
     }
+    if let way = request.way, !pushTrust.allows(way) {
+      return .failure(Refusal(status: 400, reason: .badSubscription))
+    }
     return .success(
-      NewPhone(id: try RandomValue.identifier(), publicKey: key.text, credential: credential, pinMAC: request.pinMAC))
+      NewPhone(
+        id: try RandomValue.identifier(), publicKey: key.text, credential: credential, pinMAC: request.pinMAC,
+        way: request.way))
   }
 
   private func announce(_ registered: RegisteredPhone, _ phone: NewPhone) -> ServiceReply {

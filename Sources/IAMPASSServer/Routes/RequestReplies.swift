@@ -1,5 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
+import Synchronization
 
 /// The requests that wait for a phone's answer: told once, held until they change, or streamed.
 struct RequestReplies: Sendable {
@@ -13,18 +14,33 @@ struct RequestReplies: Sendable {
       let end = core.clock().advanced(seconds: wait ?? 0)
       let watch = core.board.watch(.user(verified.user))
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
-      while true {
-        let now = core.clock()
-        guard let open = try await openRequests(of: verified, at: now) else { return Refusal.cutOff.reply }
-        let patience = end.milliseconds(since: now)
-        let isNews = Set(open.map(\.session)) != Set(ask.known)
-        guard !isNews, patience > 0 else { return try await show(open, of: verified.user, applied: wait, at: now) }
-        let untilDeadline = open.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
-        guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
-          return ServiceReply(200, RequestsReply(requests: open).encoded())
-        }
+      let arrival = Arrival()
+      let look: HeldReply.Looking = { isLast in
+        try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
+      }
+      switch try await look(false) {
+      case .reply(let reply): return reply
+      case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, look: look))
       }
     }
+  }
+
+  private func lookForList(
+    _ verified: VerifiedStatement, known: Set<String>, _ arrival: Arrival, applied wait: Int64?, until end: UnixTime,
+    isLast: Bool
+  ) async throws -> HeldReply.Look {
+    let now = core.clock()
+    guard let shown = try await openRequests(of: verified, at: now) else { return .reply(Refusal.cutOff.reply) }
+    if isLast { return .reply(ServiceReply(200, shown.encoded())) }
+    let patience = end.milliseconds(since: now)
+    // A phone that waits is told at once of a method that nobody had asked for when it began to wait.
+    let isTrainingNews = shown.training != arrival.training(orNow: shown.training)
+    guard !isTrainingNews, Set(shown.requests.map(\.session)) == known, patience > 0 else {
+      return .reply(try await show(shown, of: verified.user, applied: wait, at: now))
+    }
+    // A request whose time is over is not open any more a moment later.
+    let untilDeadline = shown.requests.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
+    return .nothingYet(milliseconds: min(patience, untilDeadline))
   }
 
   /// A stream of what a phone's page shows (server-sent events), from its state now to each change of it.
@@ -39,19 +55,33 @@ struct RequestReplies: Sendable {
   }
 
   /// The user's open requests; nil if the phone was cut off meanwhile.
-  func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> [OpenRequest]? {
+  func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> RequestsReply? {
     guard let requests = try await core.storage.requests(for: verified.acting) else { return nil }
-    return requests.unended.compactMap { $0.openRequest(at: now, credential: requests.credential) }
+    return RequestsReply(
+      requests: requests.unended.compactMap { $0.openRequest(at: now, credential: requests.credential) },
+      training: requests.training)
   }
 
   /// Marks the requests as seen before they are shown, so that their clients say "identifying".
   func show(
-    _ open: [OpenRequest], of user: Int64, applied wait: Int64?, at now: UnixTime
+    _ shown: RequestsReply, of user: Int64, applied wait: Int64?, at now: UnixTime
   ) async throws -> ServiceReply {
-    let seen = try await core.storage.see(Set(open.map(\.session)), of: user, at: now)
+    let seen = try await core.storage.see(Set(shown.requests.map(\.session)), of: user, at: now)
     for session in seen { core.board.changed(.session(session.id)) }
-    let reply = ServiceReply(200, RequestsReply(requests: open).encoded())
+    let reply = ServiceReply(200, shown.encoded())
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
+  }
+}
+
+/// What a phone lacked when its listing came: the first look's.
+private final class Arrival: Sendable {
+  private let first = Mutex<[AuthenticationMethod]?>(nil)
+
+  func training(orNow now: [AuthenticationMethod]) -> [AuthenticationMethod] {
+    first.withLock { first in
+      first = first ?? now
+      return first ?? now
+    }
   }
 }
 

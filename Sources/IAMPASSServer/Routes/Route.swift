@@ -133,11 +133,13 @@ enum PhoneRoute: Equatable {
   case pushKey
   case push
   case look
+  case face
 
   var method: String {
     switch self {
     case .showLink, .pushKey: "GET"
-    case .register, .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look:
+    case .register, .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look,
+      .face:
       "POST"
     }
   }
@@ -161,6 +163,7 @@ enum PhoneRoute: Equatable {
     case "push-key": self = .pushKey
     case "push": self = .push
     case "look": self = .look
+    case "face": self = .face
     default: return nil
     }
   }

@@ -88,7 +88,7 @@ struct Router: Sendable {
     case .status(let id):
       try await signed(session: id, call) { moment in
         if let reply = try await sessions.statusAtOnce(moment, call) { return reply.marked(moment.mark) }
-        return try await marked(sessions.status(of: id, call))
+        return try await sessions.status(of: id, call).finished(marked)
       }
     case .logout(let id): try await signed(session: id, call) { _ in try await marked(sessions.logOut(id)) }
     }
@@ -147,14 +147,14 @@ struct Router: Sendable {
     case (.verified(let client), let moment?):
       // It was forgotten after its keys were read.
       guard moment.told != nil else { return .refused(404, .unknownSession) }
-      return await replyingWhenStorageFails { try await work(moment) }.signed(for: client)
+      return await replyingWhenStorageFails { try await work(moment) }.finished { $0.signed(for: client) }
     }
   }
 
   private func check(of call: Call) -> SignatureCheck { SignatureCheck(storage: core.storage, client: call.client) }
 
   /// The reply with the service's mark, read after the reply's work.
-  private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
+  @Sendable private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
     reply.marked(try await core.storage.mark())
   }
 
@@ -163,11 +163,16 @@ struct Router: Sendable {
     do {
       let reply = try await work()
       core.tellWhenStorageWorksAgain()
-      return reply
+      guard let held = reply.held else { return reply }
+      return ServiceReply(holding: held.replying(toFailure: reply(toFailure:)))
     } catch {
-      core.tell(storageFailure: error)
-      return .refused(503, .storageUnavailable).adding("Retry-After", "2")
+      return reply(toFailure: error)
     }
+  }
+
+  @Sendable private func reply(toFailure error: any Error) -> ServiceReply {
+    core.tell(storageFailure: error)
+    return .refused(503, .storageUnavailable).adding("Retry-After", "2")
   }
 }
 

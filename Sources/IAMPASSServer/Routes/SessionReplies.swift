@@ -53,6 +53,9 @@ struct SessionReplies: Sendable {
     case .credentialRevoked: return .refused(401, .credentialRevoked)
     case .unknownUser: return .refused(404, .unknownUser)
     case .reason(let reason): return .notStarted(reason)
+    case .untrained(_, let user):
+      core.board.changed(.user(user))
+      return .notStarted(.methodNotAvailable)
     case .openRequest(_, let user):
       // The user's phone shows how many.
       core.board.changed(.user(user))
@@ -79,45 +82,23 @@ struct SessionReplies: Sendable {
   /// for, ended or stored first.
   func statusAtOnce(_ moment: SessionMoment, _ call: Call) async throws -> ServiceReply? {
     guard call.request.preferredWait(longest: longestWait) == nil, let told = moment.told else { return nil }
-    let session = told.session
-    if let deadline = session.lifecycle.deadline, core.clock() >= deadline { return nil }
-    guard !session.isNews, !session.lifecycle.isUncollected else { return nil }
+    if let deadline = told.session.lifecycle.deadline, core.clock() >= deadline { return nil }
+    guard !told.session.isNews, !told.session.lifecycle.isUncollected else { return nil }
     return try await reply(told, applied: nil, call)
   }
 
   /// The status, or, with `Prefer: wait`, the next one.
   func status(of id: String, _ call: Call) async throws -> ServiceReply {
-    let wait = call.request.preferredWait(longest: longestWait)
-    let arrival = core.clock()
-    let watch = core.board.watch(.session(id))
-    if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
-    var hasAnswerTime = false
-    while true {
-      let now = core.clock()
-      guard let told = try await settled(id, at: now) else { return .refused(404, .unknownSession) }
-      let current = told.session
-      let patience = current.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
-      // Another request of this client may have been told the change while this one was held.
-      let isNews = current.isNews || current.deliveredAt > arrival
-      if wait != nil, isNews, current.lifecycle.status == .identifying, !hasAnswerTime {
-        hasAnswerTime = true
-        if await watch.wait(milliseconds: Self.answerTime) { continue }
-      }
-      if isNews || patience <= 0 {
-        // A client that polls is told what it knows, and nothing is written for that.
-        guard isNews || current.lifecycle.isUncollected else { return try await reply(told, applied: wait, call) }
-        return try await deliver(id, applied: wait, call, at: now)
-      }
-      let untilDeadline = current.lifecycle.deadline?.milliseconds(since: now) ?? patience
-      // No waiting any more: the client has gone, and must not count as one that was told; or the service stops.
-      guard await watch.wait(milliseconds: min(patience, untilDeadline)) else {
-        return try await reply(told, applied: wait, call)
-      }
+    let held = HeldStatus(id, call, replies: self)
+    switch try await held.look(isLast: false) {
+    case .reply(let reply): return reply
+    case .nothingYet(let patience):
+      return ServiceReply(holding: HeldReply(held.watch, patience: patience) { try await held.look(isLast: $0) })
     }
   }
 
   /// The status as its client is told of it, with an approval token if there is one.
-  private func reply(_ told: ToldSession, applied wait: Int64?, _ call: Call) async throws -> ServiceReply {
+  func reply(_ told: ToldSession, applied wait: Int64?, _ call: Call) async throws -> ServiceReply {
     told.session.statusReply(told.approval, idToken: try await token(for: told, call), applied: wait)
   }
 
@@ -128,10 +109,6 @@ struct SessionReplies: Sendable {
     else { return nil }
     return try await core.storage.signingKeys(at: core.clock()).first?.sign(claims)
   }
-
-  /// A phone that answers as soon as it has the request is not told of twice: held replies wait for its answer this
-  /// long, in milliseconds.
-  private static let answerTime: Int64 = 50
 
   /// Ends the session. A second call changes nothing, and succeeds.
   func logOut(_ id: String) async throws -> ServiceReply {
@@ -150,7 +127,7 @@ struct SessionReplies: Sendable {
   }
 
   /// Tells the client the status, and remembers that it knows.
-  private func deliver(
+  func deliver(
     _ id: String, applied wait: Int64?, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
     guard let told = try await core.storage.collect(id, at: now) else { return .refused(404, .unknownSession) }

@@ -71,7 +71,8 @@ public struct SignInService: Sendable {
 
   /// The reply to a request. Failures of the storage are replies too.
   public func respond(to request: ServiceRequest) async -> ServiceReply {
-    let reply = await router.respond(to: request)
+    var reply = request.mayWait ? await apart { await router.respond(to: request) } : await router.respond(to: request)
+    if let held = reply.held { reply = await held.reply() }
     core.metrics.count(reply)
     return reply
   }

@@ -7,6 +7,8 @@ struct SignedAnswer: Sendable {
   let verified: VerifiedStatement
   /// The phone's own; nil if it has none.
   let credential: VerifiedCredential?
+  /// An app's word about its user's face counts.
+  let vouchesForFace: Bool
   let check: CredentialCheck
 
   /// Whether it proves what `method` asks for; the authenticator's new count, if it was asked.
@@ -15,7 +17,8 @@ struct SignedAnswer: Sendable {
     guard answer.method == method else { return .failure(Refusal(status: 403, reason: .wrongMethod)) }
     switch method {
     case .acceptance: return .success(nil)
-    case .facial: return .failure(Refusal(status: 403, reason: .methodNotAvailable))
+    case .facial:
+      return vouchesForFace ? .success(nil) : .failure(Refusal(status: 403, reason: .methodNotAvailable))
     case .device:
       guard let assertion = verified.assertion else {
         return .failure(Refusal(status: 403, reason: .assertionMissing))

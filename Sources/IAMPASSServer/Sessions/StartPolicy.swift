@@ -14,6 +14,8 @@ enum StartPolicy {
     /// The application does not have such a user.
     case unknownUser
     case reason(Reason)
+    /// The phone has none of the methods, and its user could add one.
+    case untrained(Training, user: Int64)
     /// This request is open, and counts the one that it holds back.
     case openRequest(Session, user: Int64)
   }
@@ -24,7 +26,8 @@ enum StartPolicy {
     guard let user = facts.user else { return .refuse(.unknownUser) }
     guard let phone = user.phone else { return .refuse(.reason(.noMobileDevice)) }
     guard let method = phone.methods.last(where: ask.methods.contains) else {
-      return .refuse(.reason(.methodNotAvailable))
+      let training = Training(ask.methods, phone: phone.id, having: phone.methods, addable: phone.addable)
+      return .refuse(training.map { .untrained($0, user: user.id) } ?? .reason(.methodNotAvailable))
     }
     guard facts.settings.matchCodes != .required || ask.hasContext else { return .refuse(.reason(.contextRequired)) }
     guard !user.isSourceBlocked else { return .refuse(.reason(.sourceBlocked)) }
@@ -64,8 +67,11 @@ struct StartFacts: Sendable {
   }
 
   struct AskedPhone: Sendable {
+    let id: String
     /// The weakest first.
     let methods: [AuthenticationMethod]
+    /// Those that its user can add.
+    let addable: [AuthenticationMethod]
     /// It comes to know of requests by itself.
     let isRung: Bool
   }

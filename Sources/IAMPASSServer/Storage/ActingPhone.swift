@@ -11,6 +11,10 @@ struct PhoneFacts: Sendable {
   let isLive: Bool
   /// Its own; nil if it has none.
   let credential: VerifiedCredential?
+  /// It is an app, and its application lets apps vouch for their user's face.
+  let mayVouchForFace: Bool
+  /// It may, and has said that it does.
+  let vouchesForFace: Bool
 }
 
 extension VerifiedStatement {

@@ -5,6 +5,32 @@ public struct Application: Sendable {
   public let id: String
   public let name: String
   public let secret: Secret
+
+  /// One whose id and secret are known already.
+  public init(id: String, name: String, secret: Secret) {
+    self.id = id
+    self.name = name
+    self.secret = secret
+  }
+
+  /// A new id and secret, which no database knows yet. Throws ``ApplicationRefusal``, or for want of random bytes.
+  public init(new name: String) throws {
+    guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
+    self.init(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
+  }
+}
+
+/// An application as commands list it.
+public struct ListedApplication: Sendable {
+  public let id: String
+  public let name: String
+  public let users: Int64
+
+  init(_ summary: ApplicationSummary) {
+    id = summary.id
+    name = summary.name
+    users = summary.users
+  }
 }
 
 /// Why an application is not made, or not changed.
@@ -18,7 +44,8 @@ public enum ApplicationRefusal: Error, Equatable, Sendable {
 extension Application {
   private static let greatestNameLength = 100
 
-  static func isFit(_ name: String) -> Bool {
+  /// Whether phones can show the name: 1 to 100 characters, none of them a control character.
+  public static func isFit(_ name: String) -> Bool {
     !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && DisplayText.sanitized(name) == name
   }
 }

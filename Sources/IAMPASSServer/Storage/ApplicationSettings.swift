@@ -22,6 +22,8 @@ public struct ApplicationSettings: Sendable, Equatable {
   var greatestDuration = SessionLifecycle.durations.upperBound
   /// The program that sends registration links; empty: there is none.
   var hook = ""
+  /// Whether apps may vouch for their user's face: the method `facial`.
+  var appsVouchForFaces = false
   /// No new sign-ins, and no management.
   var isDisabled = false
 

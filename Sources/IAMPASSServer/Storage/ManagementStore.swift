@@ -1,3 +1,4 @@
+import DeviceProtocol
 import IAMPASSProtocol
 
 /// An application's users, and how they get a phone.
@@ -84,6 +85,8 @@ struct NewPhone: Sendable {
   let credential: VerifiedCredential?
   /// What it made of the link's secret, for computers; nil if it made nothing.
   let pinMAC: String?
+  /// How it is rung; nil: not at all.
+  var way: PushWay?
 }
 
 /// What is stored about a registration link when it is used.

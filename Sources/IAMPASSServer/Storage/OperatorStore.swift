@@ -11,8 +11,13 @@ public protocol OperatorStore: Sendable {
   /// Undoes ``createApplication(named:matchCodes:at:)`` if nobody has seen the secret: the name is free again.
   func takeBack(_ application: Application, at now: UnixTime) async throws
 
-  /// Switches an application's match codes, for requests from now on. Throws ``ApplicationRefusal``.
-  func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws
+  /// All applications, by their names.
+  func listedApplications() async throws -> [ListedApplication]
+
+  /// Changes an application's settings, for requests from now on; nil: as before. Throws ``ApplicationRefusal``.
+  ///
+  /// - Parameter appsVouchForFaces: whether apps may offer the method `facial`, by their word.
+  func set(matchCodes: MatchCodes?, appsVouchForFaces: Bool?, ofApplicationNamed name: String) async throws
 
   /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
   /// Throws ``HostCredentialRefusal``.
@@ -54,6 +59,19 @@ public protocol OperatorStore: Sendable {
 
   /// Makes a new key and returns the published ones, the newest first.
   func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey]
+
+  /// Rings the application's own apps by these settings from now on. Throws ``ApplicationRefusal``.
+  ///
+  /// - Parameter application: its name or id.
+  func setNotifications(_ settings: NotificationSettings, of application: String, at now: UnixTime) async throws
+
+  /// Does not use this service from now on. Throws ``ApplicationRefusal``.
+  ///
+  /// - Returns: false if it was not set.
+  func removeNotifications(_ service: NotificationService, of application: String) async throws -> Bool
+
+  /// What is set, without the keys. Throws ``ApplicationRefusal``.
+  func notifications(of application: String) async throws -> [NotificationSummary]
 
   /// Entries of the audit with greater ids, the oldest first: for reading all of them in portions.
   func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]

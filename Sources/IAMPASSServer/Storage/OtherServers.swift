@@ -2,6 +2,10 @@
 protocol OtherServers: Sendable {
   /// Waits for news, a second at most. To be asked by one task, again and again.
   func news() async throws -> [ServerNews]
+
+  /// Whether this server keeps house for all of them. One does at a time. If it ends, another one takes over within
+  /// seconds.
+  var keepsHouse: Bool { get }
 }
 
 /// Something that a server stored; this one perhaps.

@@ -43,21 +43,27 @@ protocol PhoneStore: Sendable {
     unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
   ) async throws -> Refusal?
 
+  /// Stores whether the phone's app vouches for its user's face, unless `refusal` has a reason.
+  func keepFace(
+    _ isOffered: Bool, of phone: ActingPhone, at now: UnixTime,
+    unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
+  ) async throws -> Refusal?
+
   // MARK: Push messages
 
   /// The service's own key for push messages, made once and for all.
   func pushToken() async throws -> PushToken
 
-  /// How the user's live phone is rung; nil if it cannot be rung.
+  /// How the user's live phone is rung; nil if it cannot be rung, as an app without settings for its service.
   func bell(of user: Int64) async throws -> PhoneBell?
 
   /// How the phone is rung from now on; nil: not at all.
   ///
   /// - Returns: false, without effect, if the phone was cut off.
-  func keepPush(_ subscription: UnverifiedPushSubscription?, of phone: ActingPhone) async throws -> Bool
+  func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool
 
-  /// Forgets how the phone is rung, unless the phone has told of another way since.
-  func forgetPush(of phone: String, ifStill subscription: UnverifiedPushSubscription) async throws
+  /// Forgets how the phone is rung, unless the phone has told of another way since, or of the same token again.
+  func forget(_ bell: PhoneBell) async throws
 
   // MARK: Silence
 
@@ -87,6 +93,8 @@ struct PhoneRequests: Sendable {
   let unended: [Session]
   /// The id of the phone's credential; nil if it has none.
   let credential: String?
+  /// Methods that a computer asked for and the phone lacks.
+  let training: [AuthenticationMethod]
 }
 
 /// What a phone shows of its user.
@@ -99,6 +107,8 @@ struct PhoneAccount: Sendable {
   let methods: [AuthenticationMethod]
   /// Sessions leave with their phone.
   let walksAway: Bool
+  /// Methods that a computer asked for and the phone lacks.
+  let training: [AuthenticationMethod]
 }
 
 /// What became of a phone's wish to end sessions.
@@ -112,9 +122,15 @@ enum EndByPhone: Sendable {
 
 /// How a phone is rung.
 struct PhoneBell: Sendable {
+  enum Way: Sendable {
+    /// With the service's own token.
+    case browser(PushSubscription, PushToken)
+    /// By the settings of its user's application.
+    case app(AppToken, NotificationSettings)
+  }
+
   let phone: String
-  let subscription: PushSubscription
-  let token: PushToken
+  let way: Way
 }
 
 extension Presence {

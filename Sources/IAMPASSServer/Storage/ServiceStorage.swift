@@ -31,7 +31,7 @@
 ///
 /// Opening, migrating, checking, copying and putting back a database are an engine's own, and its commands'.
 protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore, ConsoleStore, HousekeepingStore,
-  SigningKeyStore
+  SigningKeyStore, NotificationStore
 {
   var clock: StorageClock { get }
 

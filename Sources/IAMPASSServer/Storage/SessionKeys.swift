@@ -2,7 +2,7 @@ import IAMPASSProtocol
 import Synchronization
 
 /// What a session's requests and the replies to them are signed with. It stays the same from the session's start on.
-struct SessionKeys: Sendable {
+final class SessionKeys: Sendable {
   let id: String
   let token: Secret
   let replySecret: Secret

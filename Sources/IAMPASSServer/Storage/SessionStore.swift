@@ -54,13 +54,20 @@ protocol SessionStore: Sendable {
   ) async throws -> [Session]
 }
 
-/// A session as its client is told of it, in one consistent view.
-struct ToldSession: Sendable {
+/// A session as its client is told of it, in one consistent view. A class, since it has dozens of fields:
+/// each function on a request's way would copy them, and keep the copies while it waits.
+final class ToldSession: Sendable {
   let session: Session
   /// The kept answer, which the computer verifies; nil unless ``Session/showsApproval``.
   let approval: JSON?
   /// The user's id at the application; nil unless ``Session/showsToken``, and if the user was removed.
   let userID: String?
+
+  init(session: Session, approval: JSON?, userID: String?) {
+    self.session = session
+    self.approval = approval
+    self.userID = userID
+  }
 }
 
 /// Sessions that had not ended when last stored.

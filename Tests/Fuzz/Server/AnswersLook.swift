@@ -103,6 +103,7 @@ private struct PhoneWord {
     let purposes = [
       "requests": ["requests"], "presence": ["leave", "return"], "status": ["status"], "credential": ["credential"],
       "end": ["end"], "unregister": ["unregister"], "push": ["push"], "events": ["events"], "look": ["look"],
+      "face": ["face", "no_face"],
     ]
     must(purposes[route]?.contains { says("purpose", $0) } == true, "a word for another purpose, at \(route)")
     guard case .number(let stamp)? = statement?["timestamp"], let seconds = Int64(stamp) else {

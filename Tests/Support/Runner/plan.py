@@ -30,7 +30,7 @@ HOSTS = {
 }
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit.
-DESKTOP = "test_lockers test_polkit"
+DESKTOP = "test_lockers test_polkit test_unlocking test_gnome_keyring"
 #: A reboot empties folders in which the traces are looked for.
 AFTER_TRACES = {"host-control": ["test_reboot"]}
 

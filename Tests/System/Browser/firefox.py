@@ -41,6 +41,7 @@ COMMANDS = {
     Command.GET: "WebDriver:Navigate",
     Command.GET_CURRENT_URL: "WebDriver:GetCurrentURL",
     Command.GET_TITLE: "WebDriver:GetTitle",
+    Command.GET_PAGE_SOURCE: "WebDriver:GetPageSource",
     Command.FIND_ELEMENT: "WebDriver:FindElement",
     Command.FIND_ELEMENTS: "WebDriver:FindElements",
     Command.FIND_CHILD_ELEMENT: "WebDriver:FindElement",

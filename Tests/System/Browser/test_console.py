@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import unittest
 
+import app_keys
 from browser import start_browser
 from office import PROGRAMS, Office, run
 from test_looks import AUDIT
@@ -161,12 +162,14 @@ class Console(unittest.TestCase):
         self.press("Store the settings")
         browser.sees(".problem", "finds no program")
         browser.tap("input[name=walkaway]")
+        browser.tap("input[name=face]")
         self.fill("answer_time", "45")
         self.fill("hook", office.path("programs", "send"))
         self.press("Store the settings")
         self.notice("stored")
         self.assertEqual(browser.sees("input[name=answer_time]").get_attribute("value"), "45")
         self.assertFalse(browser.sees("input[name=walkaway]").is_selected())
+        self.assertTrue(browser.sees("input[name=face]").is_selected())
         self.assertEqual(browser.sees("input[name=hook]").get_attribute("value"), office.path("programs", "send"))
         browser.tap("input[name=walkaway]")
         self.fill("answer_time", "60")
@@ -174,6 +177,37 @@ class Console(unittest.TestCase):
         self.press("Store the settings")
         self.notice("stored")
         self.looks_well("application")
+
+    def test_notifications_are_set_shown_and_removed(self):
+        keys = app_keys.AppKeys(office.path("app-keys"))
+        self.open_office()
+        browser.sees("#notifications", "Notifications for apps of your own")
+        for topic in ("a b", app_keys.TOPIC):
+            self.unfold("Ring through Apple, by a token key")
+            self.fill("topic", topic)
+            self.fill("key_id", app_keys.KEY_ID)
+            self.fill("team_id", app_keys.TEAM_ID)
+            browser.type("textarea[name=key]", keys.read("AuthKey.p8"))
+            browser.tap("details[open] button", "Store")
+            if topic == "a b":
+                browser.sees(".problem", "the topic is invalid")
+        self.notice("stored")
+        self.unfold("Ring through Google")
+        browser.type("textarea[name=account]", keys.read(os.path.basename(keys.account())))
+        browser.tap("details[open] button", "Store")
+        self.notice("stored")
+        browser.sees("code", f"apple topic={app_keys.TOPIC} production key={app_keys.KEY_ID}")
+        browser.sees("code", f"google project={app_keys.PROJECT} account={app_keys.ACCOUNT}")
+        for secret in keys.secrets():
+            self.assertNotIn(secret, browser.driver.page_source)
+        self.looks_well("notifications")
+        for name in ("Apple", "Google"):
+            self.unfold("Remove")
+            self.press("Remove " + name)
+            self.notice("removed")
+        browser.sees("section", "No app is rung.")
+        told = server("audit")
+        self.assertIn("notifications removed", told)
 
     def test_a_link_is_shown_as_a_code_and_a_lost_phone_is_cut_off(self):
         office.ask("POST", f"/management/add_users/{office.application}", {"users": ["carol"]})

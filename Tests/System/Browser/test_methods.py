@@ -57,6 +57,20 @@ class ScreenLock(PhonePageTest):
         self.browser.tap(".request .deny")
         self.assertEqual(sign_in.becomes("cancelled", "failed"), "cancelled")
 
+    def test_a_phone_that_lacks_the_screen_lock_is_told_and_adds_it(self):
+        self.browser.unlocks(False)
+        self.browser.open(self.office.link(self.user))
+        self.browser.tap("#register")
+        self.browser.sees("#said", "Its screen lock was not added.")
+        self.browser.misses(".account .training:not([hidden])")
+        self.assertIsNone(self.office.sign_in(self.user, methods="device").start.get("status_url"))
+        self.browser.sees(".account .training", "A computer asked for the phone’s screen lock")
+        self.browser.unlocks(True)
+        self.browser.tap(".account summary")
+        self.browser.tap(".add-lock")
+        self.browser.sees("#said", "The screen lock was added.")
+        self.browser.misses(".account .training:not([hidden])")
+
     def test_registers_without_it_and_adds_it_later(self):
         self.browser.unlocks(False)
         self.browser.open(self.office.link(self.user))

@@ -85,6 +85,8 @@ def setUpModule():
     document = json.loads(FILE.read_text())
     made = world.command("openid-client", "create", "office", "client", "--shown", "A client", "--json")
     client = json.loads(made.stdout)
+    # Otherwise an offer of the method facial is refused.
+    assert world.command("application", "set", "office", "--faces", "apps").returncode == 0
 
 
 class Routes(unittest.TestCase):

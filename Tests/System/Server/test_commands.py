@@ -15,7 +15,6 @@ from world import PATIENCE, program
 
 #: root as a stranger: without these the modes of others' folders hold for it too (capabilities(7)).
 AS_A_STRANGER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-STRANGER = 65534
 
 
 def setUpModule():
@@ -104,10 +103,28 @@ class ClosedPipe(unittest.TestCase):
         self.assertEqual(world.command("application", "create", "unread").returncode, 0)
 
 
+class Settings(unittest.TestCase):
+    def test_what_is_given_changes_and_nothing_else(self):
+        for words, said in (
+            (("--faces", "apps"), "apps of office vouch for faces\n"),
+            (("--faces", "off"), "apps of office do not vouch for faces\n"),
+        ):
+            done = world.command("application", "set", "office", *words)
+            self.assertEqual((done.returncode, done.stdout), (0, said), done.stderr)
+        with world.database() as database:
+            told = [row[0] for row in database.execute("SELECT reason FROM audit WHERE event = 'settings changed'")]
+        self.assertEqual(told[-2:], ["face=apps", "face=off"])
+
+    def test_at_least_one_setting_is_given(self):
+        done = world.command("application", "set", "office")
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertIn("give --match-code or --faces", done.stderr)
+
+
 class DataDirectory(unittest.TestCase):
     def test_one_that_cannot_be_looked_into_is_not_called_empty(self):
-        os.mkdir(world.path("others"), 0o700)
-        os.chown(world.path("others"), STRANGER, STRANGER)
+        # Its owner is root, who would otherwise become the owner.
+        os.mkdir(world.path("others"), 0o000)
         done = told(subprocess.DEVNULL, *AS_A_STRANGER, *server("audit", data="others"))
         self.assertEqual(done.returncode, IO, done.stderr)
         self.assertIn("iampass.sqlite cannot be opened: Permission denied\nhint: look at its owner", done.stderr)

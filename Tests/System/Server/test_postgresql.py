@@ -18,9 +18,15 @@ from world import PATIENCE, make_certificate, program
 class TwoServers(ServerWorld):
     """`at(number)` makes one of the servers the one that is asked."""
 
-    def serve_twice(self):
+    standby = None
+
+    def serve_twice(self, standby=False):
         self.key, self.certificate = make_certificate(self.folder)
         self.postgresql = PostgreSQL(self.folder)
+        self.url = self.postgresql.url
+        if standby:
+            self.standby = PostgreSQL(self.folder, "standby", self.postgresql)
+            self.url += "," + self.standby.folder
         made = self.command("application", "create", "office", "--json", "--match-code", "off")
         assert made.returncode == 0, made.stderr
         self.application = json.loads(made.stdout)
@@ -31,7 +37,7 @@ class TwoServers(ServerWorld):
     def served(self):
         """A server, its address, and the address of its numbers."""
         server = self.start(
-            program("iampass-server"), "serve", "--database", self.postgresql.url, "--listen", "127.0.0.1:0",
+            program("iampass-server"), "serve", "--database", self.url, "--listen", "127.0.0.1:0",
             "--tls-cert", self.certificate, "--tls-key", self.key, "--metrics-listen", "127.0.0.1:0")
         address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
         return server, address, re.search(r"http://[0-9.:]+", server.wait_for("metrics on")).group(0)
@@ -41,14 +47,16 @@ class TwoServers(ServerWorld):
 
     def command(self, *words, url=None, **options):
         return subprocess.run(
-            [program("iampass-server"), *words, "--database", url or self.postgresql.url], capture_output=True,
+            [program("iampass-server"), *words, "--database", url or self.url], capture_output=True,
             text=True, timeout=PATIENCE, **options)
 
     def close(self):
-        try:
-            self.postgresql.stop("immediate")
-        except subprocess.CalledProcessError:
-            pass  # A test has stopped it.
+        for database in (self.postgresql, self.standby):
+            try:
+                if database:
+                    database.stop("immediate")
+            except subprocess.CalledProcessError:
+                pass  # A test has stopped it.
         super().close()
 
     def elsewhere(self, session):
@@ -158,6 +166,42 @@ class Together(unittest.TestCase):
         self.assertEqual(code, 401, text)
         self.assertIn("NONCE_REPLAYED", text)
 
+    def test_of_two_servers_that_get_one_nonce_at_once_one_accepts_it(self):
+        first = world.servers[0][1]
+        path = f"/management/has_registered_mobile_device/{world.application['application_id']}/alice"
+        keys = (world.application["application_id"], world.application["application_secret"])
+        codes = []
+        together = threading.Barrier(2, timeout=PATIENCE)
+
+        def send(headers, address):
+            together.wait()
+            codes.append(world.get(path, headers=headers, address=address)[0])
+
+        for _ in range(20):
+            headers = {**signed_requests.headers(*keys, first + path), "Host": first.removeprefix("https://")}
+            threads = [threading.Thread(target=send, args=(headers, server[1])) for server in world.servers]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(PATIENCE)
+            self.assertEqual(sorted(codes), [200, 401])
+            codes.clear()
+
+    def test_sql_in_a_text_of_a_user_or_a_computer_stays_a_text(self):
+        texts = ["a'); DROP TABLE session; --", "b\\'; DELETE FROM audit; --", "c$1$$; COMMIT; --", 'd"; ROLLBACK; --']
+        phone = world.phone("approve")
+        try:
+            for text in texts:
+                world.becomes(world.started(text, {"command": text}), "active")
+                world.add_users(text)
+        finally:
+            phone.stop()
+        kept = world.postgresql.sql("SELECT DISTINCT host FROM audit WHERE event = 'asked'")
+        users = world.postgresql.sql("SELECT name FROM app_user")
+        for text in texts:
+            self.assertIn(text, kept)
+            self.assertIn(text, users)
+
     def test_of_many_logouts_at_once_one_ends_the_session(self):
         session = world.approved("web-3")
         keys = (session["session_token"], session["session_secret"])
@@ -185,6 +229,50 @@ class Together(unittest.TestCase):
         for number in (0, 1):
             world.at(number)
             self.assertEqual(world.status(world.elsewhere(session)), "active")
+
+
+class Failover(unittest.TestCase):
+    """A primary and a standby, both in the address."""
+
+    def setUp(self):
+        self.world = TwoServers()
+        self.addCleanup(self.world.close)
+        self.world.serve_twice(standby=True)
+
+    def test_a_standby_that_is_promoted_goes_on_where_the_primary_was(self):
+        world = self.world
+        first = world.address.removeprefix("https://")
+        # A request that was answered; what is said after it brings its nonce to the standby.
+        asked = f"/management/has_registered_mobile_device/{world.application['application_id']}/alice"
+        signing = signed_requests.headers(
+            world.application["application_id"], world.application["application_secret"], world.address + asked)
+        self.assertEqual(world.get(asked, headers=signing)[0], 200)
+        before, ended = world.approved("web-1"), world.approved("web-2")
+        path = ended["logout_url"].removeprefix(world.address)
+        self.assertEqual(world.ask("POST", path, by=(ended["session_token"], ended["session_secret"]))[0], 200)
+        world.postgresql.stop("immediate")
+        code, _, reply = world.ask_status(before)
+        self.assertEqual((code, reply["reason"]), (503, "STORAGE_UNAVAILABLE"))
+        # A standby takes no writes: nothing is answered from it.
+        self.assertEqual(world.get("/readyz", address=world.metrics)[0], 503)
+        world.standby.promote()
+        for number in (0, 1):
+            world.at(number)
+            until(lambda: world.ask_status(world.elsewhere(before))[0] == 200, "an answer after the promotion")
+            self.assertEqual(world.status(world.elsewhere(before)), "active")
+            self.assertEqual(world.status(world.elsewhere(ended)), "closed")
+        code, _, text = world.get(asked, headers={**signing, "Host": first}, address=world.address)
+        self.assertEqual(code, 401, text)
+        self.assertIn("NONCE_REPLAYED", text)
+        self.assertEqual(world.status(world.approved("web-3")), "active")
+
+    def test_a_server_begins_while_the_first_host_is_gone(self):
+        world = self.world
+        world.postgresql.stop("immediate")
+        world.standby.promote()
+        world.servers.append(world.served())
+        world.at(2)
+        self.assertEqual(world.status(world.approved("web-1")), "active")
 
 
 class Gone(unittest.TestCase):

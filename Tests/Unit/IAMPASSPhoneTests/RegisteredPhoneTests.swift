@@ -54,6 +54,30 @@ import WorkerLink
     #expect(lock.challenges == [CredentialChallenge.bytes(for: sent.statement)])
   }
 
+  private struct ScriptedFace: PhoneFace {
+    let recognizes: Bool
+    func recognizesUser(for request: OpenRequest) -> Bool { recognizes }
+  }
+
+  @Test(arguments: [false, nil])
+  func anApprovalWithoutTheFaceIsNotSent(recognizes: Bool?) throws {
+    let service = ScriptedService([])
+    let face = recognizes.map(ScriptedFace.init)
+    #expect(throws: PhoneError.methodNotSupported) {
+      try phone(service).answer(request(.facial), with: .approve(), face: face)
+    }
+    #expect(service.asked.isEmpty)
+  }
+
+  @Test func aRecognizedFaceIsTheAppsWord() throws {
+    let service = ScriptedService([ScriptedService.done])
+    #expect(
+      try phone(service).answer(request(.facial), with: .approve(), face: ScriptedFace(recognizes: true)) == .taken)
+    let sent = try UnverifiedStatement(parsing: try #require(service.asked.first).body)
+    #expect(sent.assertion == nil)
+    #expect(try AnswerStatement(sent.statement).method == .facial)
+  }
+
   @Test func aDenialNeedsNoScreenLock() throws {
     let service = ScriptedService([ScriptedService.done])
     #expect(try phone(service).answer(request(.device), with: .deny) == .taken)

@@ -104,8 +104,9 @@ import Testing
 
   @Test func aPushSubscriptionIsReadAsWritten() throws {
     let subscription = UnverifiedPushSubscription(endpoint: "https://push.test/1", p256dh: "B", auth: Secret("x"))
-    for subscription in [subscription, nil] {
-      let statement = PushStatement(ask: ask, subscription: subscription)
+    let token = UnverifiedAppToken(service: .apple, token: Secret("0a1b"))
+    for way in [.browser(subscription), .app(token), nil] as [PushWay?] {
+      let statement = PushStatement(ask: ask, way: way)
       #expect(try PushStatement(try received(statement.json)) == statement)
     }
   }

@@ -55,6 +55,21 @@ final class LosingStorage: ServiceStorage {
   }
 }
 
+// NotificationStore.
+extension LosingStorage {
+  func setNotifications(_ settings: NotificationSettings, of application: String, at now: UnixTime) async throws {
+    try await call { try await $0.setNotifications(settings, of: application, at: now) }
+  }
+
+  func removeNotifications(_ service: NotificationService, of application: String) async throws -> Bool {
+    try await call { try await $0.removeNotifications(service, of: application) }
+  }
+
+  func notifications(of application: String) async throws -> [NotificationSummary] {
+    try await call { try await $0.notifications(of: application) }
+  }
+}
+
 // RequestStore.
 extension LosingStorage {
   func starter(_ id: String) async throws -> Starter? {
@@ -128,6 +143,13 @@ extension LosingStorage {
     try await call { try await $0.phone(id) }
   }
 
+  func keepFace(
+    _ isOffered: Bool, of phone: ActingPhone, at now: UnixTime,
+    unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
+  ) async throws -> Refusal? {
+    try await call { try await $0.keepFace(isOffered, of: phone, at: now, unless: refusal) }
+  }
+
   func markPage(of phone: String) async throws {
     try await call { try await $0.markPage(of: phone) }
   }
@@ -180,13 +202,11 @@ extension LosingStorage {
     try await inner.bell(of: user)
   }
 
-  func keepPush(_ subscription: UnverifiedPushSubscription?, of phone: ActingPhone) async throws -> Bool {
-    try await call { try await $0.keepPush(subscription, of: phone) }
+  func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
+    try await call { try await $0.keepPush(way, of: phone, at: now) }
   }
 
-  func forgetPush(of phone: String, ifStill subscription: UnverifiedPushSubscription) async throws {
-    try await call { try await $0.forgetPush(of: phone, ifStill: subscription) }
-  }
+  func forget(_ bell: PhoneBell) async throws { try await call { try await $0.forget(bell) } }
 
   func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
     try await call { try await $0.wasSilent(phone, isAsking: isAsking) }

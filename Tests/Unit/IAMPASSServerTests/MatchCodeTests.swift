@@ -163,7 +163,8 @@ import Testing
 
   @Test func theSettingHoldsFromTheNextRequestOn() async throws {
     let (fixture, phone, _, _) = try await waiting()
-    try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "shop", to: .off)
+    try await fixture.service.storage.set(
+      matchCodes: .off, appsVouchForFaces: nil, ofApplicationNamed: "shop")
     #expect(try await fixture.started("alice", context: SignInContext(host: "web-2")).matchCode == nil)
     #expect(try await phone.list().map(\.asksCode) == [true, false])
   }
@@ -171,7 +172,8 @@ import Testing
   @Test func theSettingOfAnUnknownApplicationIsRefused() async throws {
     let fixture = try await Fixture()
     await #expect(throws: ApplicationRefusal.nameUnknown) {
-      try await fixture.service.storage.setMatchCodes(ofApplicationNamed: "nobody", to: .off)
+      try await fixture.service.storage.set(
+        matchCodes: .off, appsVouchForFaces: nil, ofApplicationNamed: "nobody")
     }
   }
 

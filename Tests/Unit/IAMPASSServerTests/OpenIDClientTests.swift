@@ -135,6 +135,7 @@ import Testing
 
   @Test(arguments: [
     "scope=openid&scope=openid&login_hint=alice", "scope=openid&login_hint=alice&login_hint=bob", "scope=%",
+    "scope=openid&login_hint=alice&unread=1&unread=2",
     "scope=openid&login_hint=%FF",
   ])
   func badFormsAreRefused(_ body: String) async throws {

@@ -49,6 +49,30 @@ import Testing
     #expect(try await others.news() == [.missed])
   }
 
+  @Test func oneServerKeepsHouseAndAnotherTakesOver() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let first = try #require(room.storage.others)
+    let second = try #require(room.opened().others)
+    #expect(!first.keepsHouse)
+    _ = try await first.news()
+    _ = try await second.news()
+    #expect(first.keepsHouse)
+    #expect(!second.keepsHouse)
+    try connection(room).run([
+      PostgreSQLCall(
+        """
+        SELECT pg_terminate_backend(pid)::text FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND application_name = current_schema()
+        """)
+    ])
+    for _ in 0..<30 where !second.keepsHouse { _ = try await second.news() }
+    #expect(second.keepsHouse)
+    await #expect(throws: PostgreSQLError.self) { for _ in 0..<30 { _ = try await first.news() } }
+    #expect(!first.keepsHouse)
+    _ = try await first.news()
+    #expect(!first.keepsHouse)
+  }
+
   /// The first news; nothing happens in most seconds.
   private func told(by others: any OtherServers) async throws -> [ServerNews] {
     for _ in 0..<30 {

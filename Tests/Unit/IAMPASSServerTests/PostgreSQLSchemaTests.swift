@@ -12,6 +12,8 @@ import Testing
   private static let digests = [
     "tables": "936816f03fdc9967", "marks": "4ae417da86f3a31b", "audit": "9b4147663a3e320a",
     "further audit": "25094f1b9340f339", "OpenID clients": "01bb5aeb67b6a0cc",
+    "notifications": "b79ae925a48f8f93", "training": "6b2e44e972025a04",
+    "faces": "b4cd5a147cebe83d",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {
@@ -66,8 +68,8 @@ import Testing
       try connection.run([
         PostgreSQLCall(
           """
-          SELECT pg_get_triggerdef(oid) AS told FROM pg_trigger
-          WHERE tgname = 'audit_settings' AND tgrelid = 'application'::regclass
+          SELECT string_agg(pg_get_triggerdef(oid), ' ') AS told FROM pg_trigger
+          WHERE tgname LIKE 'audit_settings%' AND tgrelid = 'application'::regclass
           """)
       ])[0].first
     ).get("told")

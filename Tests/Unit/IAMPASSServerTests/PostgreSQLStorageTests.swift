@@ -63,11 +63,14 @@ import Testing
     #expect(try await storage.settings(of: room.application.id).answerTime == 30)
   }
 
-  /// The lock that each write takes is held for longer than a write waits.
+  /// The lock that each write takes is held for longer than a write waits, by a program without the service's bounds.
   @Test func aLockThatIsHeldFailsWritesAndNoReads() async throws {
     let room = try await StorageRoom(.postgresql)
     let other = try connection(room)
-    _ = try other.ask([PostgreSQLCall("BEGIN"), PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE")])
+    _ = try other.ask([
+      PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL idle_in_transaction_session_timeout = 0"),
+      PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE"),
+    ])
     let error = await #expect(throws: PostgreSQLError.self) { try await room.addUser() }
     #expect(error.map { room.storage.trouble(behind: $0) } == .locked)
     #expect(try await room.storage.user("alice", of: room.application.id) == nil)

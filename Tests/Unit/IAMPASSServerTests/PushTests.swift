@@ -177,7 +177,7 @@ extension TestPhone {
     let nonce = try #require(Digest.randomIdentifier())
     let ask = DeviceAsk(
       origin: Fixture.origin, device: device, purpose: .push, timestamp: fixture.clock.now.seconds, nonce: nonce)
-    let statement = PushStatement(ask: ask, subscription: subscription)
+    let statement = PushStatement(ask: ask, way: subscription.map { .browser($0) })
     return await fixture.respond(
       Self.request(DeviceRoute.push, try UnverifiedStatement.body(signing: statement.json, with: key)))
   }

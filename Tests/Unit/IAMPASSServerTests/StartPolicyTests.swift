@@ -33,7 +33,8 @@ import Testing
 
     var facts: StartFacts {
       let user = StartFacts.AskedUser(
-        id: 7, phone: methods.map { StartFacts.AskedPhone(methods: $0, isRung: isRung) },
+        id: 7,
+        phone: methods.map { StartFacts.AskedPhone(id: "phone", methods: $0, addable: [.device], isRung: isRung) },
         isSourceBlocked: isSourceBlocked, hasTooManyDenials: hasTooManyDenials, unended: unended, freeCode: freeCode,
         isCodeInUse: isCodeInUse)
       return StartFacts(isStarterUsable: isStarterUsable, settings: settings, user: hasUser ? user : nil)
@@ -122,7 +123,13 @@ import Testing
   }
 
   @Test func refusesAMethodThatThePhoneDoesNotHave() throws {
-    #expect(try reason(decide(ask(methods: [.device]))) == .methodNotAvailable)
+    for asked in [[.device], [.device, .facial]] as [[AuthenticationMethod]] {
+      guard case .refuse(.untrained(let training, user: 7)) = try decide(ask(methods: asked)) else {
+        throw NotDecided(decision: "\(asked)")
+      }
+      #expect(training.phone == "phone" && training.methods == [.device])
+    }
+    #expect(try reason(decide(ask(methods: [.facial]))) == .methodNotAvailable)
     #expect(try reason(decide(ask(methods: [.facial])) { $0.methods = [.acceptance, .device] }) == .methodNotAvailable)
   }
 

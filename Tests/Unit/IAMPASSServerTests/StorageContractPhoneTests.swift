@@ -84,7 +84,7 @@ import Testing
     try await storage.noteLook(of: phone, at: room.now)
     #expect(try await storage.unregister(phone, at: room.now) == nil)
     #expect(try await storage.requests(for: phone) == nil)
-    #expect(try await !storage.keepPush(nil, of: phone))
+    #expect(try await !storage.keepPush(nil, of: phone, at: room.now))
     let credential = VerifiedCredential(id: "c", publicKey: "k", counter: 0)
     let refusal = try await storage.keepCredential(credential, pinMAC: nil, of: phone, at: room.now) {
       $0.isLive ? nil : .cutOff

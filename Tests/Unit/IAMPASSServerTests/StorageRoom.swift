@@ -82,11 +82,11 @@ final class StorageRoom: Sendable {
 
   func ask(
     for user: String = "alice", host: String = "web-1", by credential: HostCredential? = nil, boot: SignedBoot? = nil,
-    challenge: ApprovalChallenge? = nil
+    challenge: ApprovalChallenge? = nil, methods: [AuthenticationMethod] = AuthenticationMethod.allCases
   ) -> StartAsk {
     StartAsk(
       user: user, starter: Starter(application: application, credential: credential), client: .unknown,
-      methods: AuthenticationMethod.allCases, duration: 3_600, context: SignInContext(host: host), hasContext: true,
+      methods: methods, duration: 3_600, context: SignInContext(host: host), hasContext: true,
       challenge: challenge, matchCode: nil, boot: boot)
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Testing
 
@@ -15,6 +16,18 @@ import Testing
     #expect(try await storage.write(synchronous) == Self.full)
     #expect(try await storage.note(synchronous) == Self.normal)
     #expect(try await storage.write(synchronous) == Self.full)
+  }
+
+  /// A command makes the database while the service begins, or a setup that was killed still has a command at work.
+  @Test func twoProcessesMakeOneDatabase() async throws {
+    for _ in 0..<10 {
+      let folder = FileManager.default.temporaryDirectory.path + "/iampass-made-twice-" + UUID().uuidString
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 { group.addTask { try SQLiteStorage(folder: folder).close() } }
+        try await group.waitForAll()
+      }
+    }
   }
 
   @Test func aUsersIDIsNeverAnothers() async throws {

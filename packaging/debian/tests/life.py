@@ -20,6 +20,7 @@ PASSWORD = "alice-password"
 SUDO = "sudo -k; sudo id -un"
 SSH = "ssh -tt -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR alice@localhost"
 CERTIFICATE = "/etc/iampass-server/cert.pem"
+AUTHORITY = "/etc/iampass-server/own/authority.pem"
 CONFIGURATION = "/etc/iampass/iampass.conf"
 COMMON_AUTH = "/etc/pam.d/common-auth"
 SSHD_SETTINGS = "/etc/ssh/sshd_config.d/00-iampass.conf"
@@ -158,7 +159,7 @@ class Life(unittest.TestCase):
     def test_06_the_first_start_makes_a_certificate_and_says_so(self):
         said = run("journalctl", "--no-pager", "--unit=iampass-server")
         self.assertIn("made a self-signed certificate", said)
-        self.assertIn("systemctl reload iampass-server", said)
+        self.assertIn("hint: iampass-server setup", said)
         self.assertEqual(run("stat", "--format=%U %G %a", "/etc/iampass-server/key.pem").split(), ["root", "_iampass-server", "640"])
 
     def test_07_a_renewed_certificate_is_taken_without_a_restart(self):
@@ -194,17 +195,66 @@ class Life(unittest.TestCase):
         wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
 
     def test_09_it_is_set_up_and_a_phone_enrolled(self):
+        said = run("iampass-server", "setup", "--name", "localhost", "--listen", "127.0.0.1:8443", "--yes")
+        own = f"iampassctl setup --server https://localhost:8443 --secret-file /root/office --ca {AUTHORITY}"
+        self.assertIn(own, said)
+        # As if it had been killed before it restarted the service: run again, it does.
+        open("/etc/iampass-server/restart-needed", "w").close()
+        pid = machine.main_pid("iampass-server")
+        self.assertIn("the service listens on 127.0.0.1:8443", run("iampass-server", "setup", "--yes"))
+        self.assertNotEqual(machine.main_pid("iampass-server"), pid)
+        self.assertNotIn("the service listens", run("iampass-server", "setup", "--yes"))
         # Without codes, which nobody is there to type on the phone.
-        made = run("iampass-server", "application", "create", "office", "--data", "/var/lib/iampass-server",
-                   "--match-code", "off", user="_iampass-server")
-        with open("/root/office", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            file.write(made)
-        run("iampassctl", "setup", "--server", "https://localhost:8443", "--secret-file", "/root/office", "--ca", CERTIFICATE)
+        run("iampass-server", "application", "set", "office", "--match-code", "off", "--data", "/var/lib/iampass-server")
+        owners = run("sh", "-c", "stat --format=%U /var/lib/iampass-server/*")
+        self.assertEqual(set(owners.split()), {"_iampass-server"})
+        run(*own.split())
         os.unlink("/root/office")
         run("iampassctl", "user", "add", "alice")
         link = re.search(r"https://\S+", run("iampassctl", "enroll", "alice"))[0]
-        run("iampass-phone", "register", link, "--state", machine.PHONE_STATE, "--ca", CERTIFICATE, user="phone")
+        run("iampass-phone", "register", link, "--state", machine.PHONE_STATE, "--ca", AUTHORITY, user="phone")
         self.assert_pam_is_as_before()
+
+    def test_09b_the_timer_renews_the_certificate_without_a_restart(self):
+        self.assertTrue(machine.is_active("iampass-server-renew.timer"))
+        pid, pair = machine.main_pid("iampass-server"), "/etc/iampass-server/own/service.pem"
+        before = read(pair)
+        self.assertIn("nothing to do", run("iampass-server", "certificate", "renew"))
+        run("systemctl", "start", "iampass-server-renew")
+        self.assertEqual(read(pair), before)
+        # As one that ends soon.
+        run("sh", "-c", f"""cd /root && openssl x509 -in {pair} -x509toreq -copy_extensions copy -signkey {pair} -out soon.csr && \
+            openssl x509 -req -in soon.csr -CA {AUTHORITY} -CAkey /etc/iampass-server/own/authority.key -days 20 -copy_extensions copy \
+            -out soon.pem && openssl pkey -in {pair} >soon.key && cat soon.key soon.pem >{pair}; rm -f soon.*""")
+        soon = read(pair)
+        self.assertNotEqual(soon, before)
+        run("systemctl", "start", "iampass-server-renew")
+        self.assertNotEqual(read(pair), soon)
+        self.assertEqual(run("stat", "--format=%U %G %a", pair).split(), ["root", "_iampass-server", "640"])
+        self.assertEqual(machine.main_pid("iampass-server"), pid)
+        run("iampassctl", "user", "list")
+
+    def test_09c_settings_with_which_the_service_does_not_start_are_put_back(self):
+        hidden, unit = "/etc/iampass-hidden", "/run/systemd/system/iampass-server.service.d"
+        settings, pair = read("/etc/default/iampass-server"), "/etc/iampass-server/own/service.pem"
+        os.mkdir(hidden)
+        os.makedirs(unit)
+        shutil.copy(pair, hidden)
+        shutil.chown(f"{hidden}/service.pem", group="_iampass-server")
+        os.chmod(f"{hidden}/service.pem", 0o640)
+        write(f"{unit}/hidden.conf", f"[Service]\nInaccessiblePaths={hidden}\n")
+        run("systemctl", "daemon-reload")
+        try:
+            words = ["--yes", "--tls-cert", f"{hidden}/service.pem", "--tls-key", f"{hidden}/service.pem"]
+            status, said = run("iampass-server", "setup", *words, check=False)
+        finally:
+            shutil.rmtree(hidden)
+            shutil.rmtree(unit)
+            run("systemctl", "daemon-reload")
+        self.assertEqual(status, 69, said)
+        self.assertIn("the settings of before are put back\nhint: journalctl -u iampass-server", said)
+        self.assertEqual(read("/etc/default/iampass-server"), settings)
+        wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
 
     def test_10_enable_has_sudo_ask_the_phone(self):
         run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--sshd")
@@ -253,7 +303,7 @@ class Life(unittest.TestCase):
     def test_14_an_upgrade_that_lacks_the_public_address_names_it_and_stops_nothing(self):
         settings = "/etc/default/iampass-server"
         before, pid = read(settings), machine.main_pid("iampass-server")
-        write(settings, before + "OPTIONS=--listen 0.0.0.0:8443\n")
+        write(settings, re.sub("(?m)^OPTIONS=", "OPTIONS=--listen 0.0.0.0:8443\n#", before))
         try:
             status, said = run("dpkg", "--install", *glob.glob(f"{DEBS}/iampass-server_*.deb"), check=False)
         finally:

@@ -32,8 +32,7 @@ extension PostgreSQLStorage {
   public func createApplication(
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
-    guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
-    let application = Application(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
+    let application = try Application(new: name)
     return try await write { db in
       let taken = try db.has("SELECT 1 FROM application WHERE name = $1", name)
       guard !taken else { throw ApplicationRefusal.nameTaken }
@@ -42,6 +41,10 @@ extension PostgreSQLStorage {
         application.id, name, application.secret.exposedValue, now.milliseconds, matchCodes.stored)
       return application
     }
+  }
+
+  public func listedApplications() async throws -> [ListedApplication] {
+    try await applications().map(ListedApplication.init)
   }
 
   /// Undoes ``createApplication(named:matchCodes:at:)`` where nobody has seen the secret: the name is free again.
@@ -55,10 +58,13 @@ extension PostgreSQLStorage {
   }
 
   /// Switches an application's match codes, for requests from now on; open ones keep theirs.
-  public func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws {
+  public func set(matchCodes: MatchCodes?, appsVouchForFaces: Bool?, ofApplicationNamed name: String) async throws {
     try await write { db in
       let found = try db.change(
-        "UPDATE application SET match_code = $1 WHERE name = $2 RETURNING id", matchCodes.stored, name)
+        """
+        UPDATE application SET match_code = coalesce($1, match_code), face = coalesce($2, face) WHERE name = $3
+        RETURNING id
+        """, matchCodes?.stored, appsVouchForFaces, name)
       guard found.count == 1 else { throw ApplicationRefusal.nameUnknown }
     }
   }

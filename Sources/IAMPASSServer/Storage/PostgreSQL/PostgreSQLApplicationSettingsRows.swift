@@ -9,6 +9,7 @@ extension ApplicationSettings {
     answerTime = try row.get("answer_time")
     greatestDuration = try row.get("greatest_duration")
     hook = try row.get("hook")
+    appsVouchForFaces = try row.get("face")
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
@@ -26,8 +27,9 @@ extension ApplicationSettings {
     try db.execute(
       """
       UPDATE application SET walkaway = $1, silence_leaves = $2, match_code = $3, answer_time = $4,
-        greatest_duration = $5, hook = $6 WHERE id = $7
-      """, walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, application)
+        greatest_duration = $5, hook = $6, face = $7 WHERE id = $8
+      """, walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook,
+      appsVouchForFaces, application)
   }
 
   /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.

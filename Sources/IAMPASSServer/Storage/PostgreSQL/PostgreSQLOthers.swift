@@ -16,6 +16,7 @@ final class PostgreSQLOthers: OtherServers {
     /// The counter at the last sweep.
     var swept: Int64
     var nextSweep: ContinuousClock.Instant
+    var keepsHouse: Bool
   }
 
   /// SAFETY: only the one thread uses it.
@@ -24,6 +25,7 @@ final class PostgreSQLOthers: OtherServers {
   private let pool: PostgreSQLPool
   private let time: PostgreSQLTime
   private let place = Place()
+  private let isHousekeeper = Atomic(false)
   private let thread = NIOThreadPool(numberOfThreads: 1)
 
   init(_ pool: PostgreSQLPool, _ time: PostgreSQLTime) {
@@ -36,12 +38,15 @@ final class PostgreSQLOthers: OtherServers {
   func news() async throws -> [ServerNews] {
     thread.start()
     return try await thread.runIfActive { [self] in
+      defer { isHousekeeper.store(place.ear?.keepsHouse ?? false, ordering: .relaxed) }
       do { return try hear() } catch {
         place.ear = nil
         throw error
       }
     }
   }
+
+  var keepsHouse: Bool { isHousekeeper.load(ordering: .relaxed) }
 
   private func hear() throws -> [ServerNews] {
     guard var ear = place.ear else {
@@ -66,7 +71,9 @@ final class PostgreSQLOthers: OtherServers {
       PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', 'iampass_' || md5(current_schema())); END $$")
     ])
     let counter = try Self.counter(connection)
-    return Ear(connection: connection, heard: counter, swept: counter, nextSweep: .now + Self.sweepTime)
+    return Ear(
+      connection: connection, heard: counter, swept: counter, nextSweep: .now + Self.sweepTime,
+      keepsHouse: try Self.takesHouse(connection))
   }
 
   /// Whether a message was lost.
@@ -75,8 +82,19 @@ final class PostgreSQLOthers: OtherServers {
     if isLost { ear.heard = ear.swept }
     ear.swept = try Self.counter(ear.connection)
     ear.nextSweep = .now + Self.sweepTime
+    if !ear.keepsHouse { ear.keepsHouse = try Self.takesHouse(ear.connection) }
     try time.measure(ear.connection)
     return isLost
+  }
+
+  /// The lock is this connection's, and ends with it. The server asks a connection that is silent whether it still is
+  /// there: see ``PostgreSQLAddress``.
+  private static func takesHouse(_ connection: PostgreSQLConnection) throws -> Bool {
+    let take = PostgreSQLCall(
+      "SELECT pg_try_advisory_lock(hashtextextended('iampass_house_' || current_schema(), 0))::int::int8 AS taken")
+    let row = try connection.ask([take])[0].first
+    guard let taken: Int64 = try row?.get("taken") else { throw DamagedRow(column: "taken") }
+    return taken == 1
   }
 
   private static func counter(_ connection: PostgreSQLConnection) throws -> Int64 {

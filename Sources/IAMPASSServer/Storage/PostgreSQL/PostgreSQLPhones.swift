@@ -19,7 +19,8 @@ extension PostgreSQLStorage: PhoneStore {
       guard try phone.isLive(in: db) else { return nil }
       return PhoneRequests(
         unended: try Session.unended(of: phone.user, in: db),
-        credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id)
+        credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id,
+        training: try Training.required(of: phone.id, in: db))
     }
   }
 
@@ -28,7 +29,19 @@ extension PostgreSQLStorage: PhoneStore {
       PhoneAccount(
         application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
         methods: try Phone.methods(of: phone.id, in: db),
-        walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway)
+        walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
+        training: try Training.required(of: phone.id, in: db))
+    }
+  }
+
+  func keepFace(
+    _ isOffered: Bool, of phone: ActingPhone, at now: UnixTime,
+    unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
+  ) async throws -> Refusal? {
+    try await write { db in
+      if let refusal = try refusal(PhoneFacts(phone, in: db)) { return refusal }
+      try Phone.keepFace(isOffered, of: phone.id, at: now, in: db)
+      return nil
     }
   }
 
@@ -81,17 +94,15 @@ extension PostgreSQLStorage {
 
   func bell(of user: Int64) async throws -> PhoneBell? { try await read { try PushBook.bell(of: user, in: $0) } }
 
-  func keepPush(_ subscription: UnverifiedPushSubscription?, of phone: ActingPhone) async throws -> Bool {
+  func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
     try await write { db in
       guard try phone.isLive(in: db) else { return false }
-      try PushBook.keep(subscription, of: phone.id, in: db)
+      try PushBook.keep(way, of: phone.id, at: now, in: db)
       return true
     }
   }
 
-  func forgetPush(of phone: String, ifStill subscription: UnverifiedPushSubscription) async throws {
-    try await write { try PushBook.forget(phone: phone, ifStill: subscription, in: $0) }
-  }
+  func forget(_ bell: PhoneBell) async throws { try await write { try PushBook.forget(bell, in: $0) } }
 }
 
 // Silence.
@@ -124,5 +135,7 @@ extension PhoneFacts {
   init(_ phone: ActingPhone, in db: PostgreSQLWork) throws {
     isLive = try phone.isLive(in: db)
     credential = try VerifiedCredential.of(phone: phone.id, in: db)
+    mayVouchForFace = try Phone.mayVouchForFace(phone.id, in: db)
+    vouchesForFace = try mayVouchForFace && Phone.offersFace(phone.id, in: db)
   }
 }

@@ -27,6 +27,7 @@ final class PostgreSQLPool: Sendable {
   /// The database's clock, which each new connection is asked for.
   private let time: PostgreSQLTime
   private let idle = Mutex(Idle())
+  private let lastHost = LastHost()
   /// When the database failed last.
   private let failure = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -90,7 +91,7 @@ final class PostgreSQLPool: Sendable {
 
   /// A new connection. What the database's administrator chose for all programs must not change what is promised here.
   func connected() throws -> PostgreSQLConnection {
-    let connection = try PostgreSQLConnection(to: address)
+    let connection = try PostgreSQLConnection(to: address, last: lastHost)
     try connection.run([
       PostgreSQLCall("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED"),
       // A commit is on the disk when it is answered. Stronger choices are left alone.

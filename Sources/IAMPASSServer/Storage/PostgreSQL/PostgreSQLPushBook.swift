@@ -10,29 +10,61 @@ extension PushBook {
 
   /// How the user's live phone is rung; nil where it cannot be.
   static func bell(of user: Int64, in db: PostgreSQLWork) throws -> PhoneBell? {
-    guard let phone = try Phone.live(of: user, in: db),
-      let row = try db.first("SELECT * FROM push_subscription WHERE phone = $1", phone.id),
-      let subscription = PushSubscription(
-        try UnverifiedPushSubscription(
-          endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
+    guard let phone = try Phone.live(of: user, in: db) else { return nil }
+    if let row = try db.first("SELECT * FROM push_subscription WHERE phone = $1", phone.id) {
+      guard
+        let subscription = PushSubscription(
+          try UnverifiedPushSubscription(
+            endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
+      else { return nil }
+      return PhoneBell(phone: phone.id, way: .browser(subscription, try token(in: db)))
+    }
+    let found = try db.first(
+      """
+      SELECT app_token.service, token, told_at, details, secret FROM app_token
+      JOIN app_user ON app_user.id = $1
+      JOIN notification_service ON notification_service.application = app_user.application
+        AND notification_service.service = app_token.service
+      WHERE phone = $2
+      """, user, phone.id)
+    guard let row = found, let service = try NotificationService(rawValue: row.get("service")),
+      let settings = try NotificationSettings(service, details: row.get("details"), secret: Secret(row.get("secret")))
     else { return nil }
-    return PhoneBell(phone: phone.id, subscription: subscription, token: try token(in: db))
+    let token = AppToken(
+      service: service, token: Secret(try row.get("token")), toldAt: UnixTime(milliseconds: try row.get("told_at")))
+    return PhoneBell(phone: phone.id, way: .app(token, settings))
   }
 
   static func rings(_ phone: String, in db: PostgreSQLWork) throws -> Bool {
     try db.has("SELECT 1 FROM push_subscription WHERE phone = $1", phone)
   }
 
-  static func keep(_ subscription: UnverifiedPushSubscription?, of phone: String, in db: PostgreSQLWork) throws {
+  static func keep(_ way: PushWay?, of phone: String, at now: UnixTime, in db: PostgreSQLWork) throws {
     try db.execute("DELETE FROM push_subscription WHERE phone = $1", phone)
-    guard let subscription else { return }
-    try db.execute(
-      "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES ($1, $2, $3, $4)", phone,
-      subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue)
+    try db.execute("DELETE FROM app_token WHERE phone = $1", phone)
+    switch way {
+    case .browser(let subscription):
+      try db.execute(
+        "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES ($1, $2, $3, $4)", phone,
+        subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue)
+    case .app(let token):
+      try db.execute(
+        "INSERT INTO app_token (phone, service, token, told_at) VALUES ($1, $2, $3, $4)", phone,
+        token.service.rawValue, token.token.exposedValue, now.milliseconds)
+    case nil: return
+    }
   }
 
-  /// Unless the phone has told of another one since.
-  static func forget(phone: String, ifStill subscription: UnverifiedPushSubscription, in db: PostgreSQLWork) throws {
-    try db.execute("DELETE FROM push_subscription WHERE phone = $1 AND endpoint = $2", phone, subscription.endpoint)
+  /// Unless the phone has told of another way since.
+  static func forget(_ bell: PhoneBell, in db: PostgreSQLWork) throws {
+    switch bell.way {
+    case .browser(let subscription, _):
+      try db.execute(
+        "DELETE FROM push_subscription WHERE phone = $1 AND endpoint = $2", bell.phone, subscription.received.endpoint)
+    case .app(let token, _):
+      try db.execute(
+        "DELETE FROM app_token WHERE phone = $1 AND token = $2 AND told_at = $3", bell.phone,
+        token.token.exposedValue, token.toldAt.milliseconds)
+    }
   }
 }

@@ -54,7 +54,7 @@ extension PostgreSQLStorage: SessionStore {
 }
 
 extension ToldSession {
-  fileprivate init(_ session: Session, in db: PostgreSQLWork) throws {
+  fileprivate convenience init(_ session: Session, in db: PostgreSQLWork) throws {
     let user = session.showsToken ? session.user : nil
     self.init(
       session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
@@ -90,6 +90,7 @@ extension Session {
     switch decision {
     case .refuse(let obstacle):
       if case .openRequest(let open, _) = obstacle { try open.countHeldBack(in: db) }
+      if case .untrained(let training, _) = obstacle { try training.note(at: now, in: db) }
       return .not(obstacle)
     case .start(let terms):
       let session = try Session(ask, terms, at: now)
@@ -140,8 +141,9 @@ extension StartRecord.AskedUser {
     self.id = id
     phone = try Phone.live(of: id, in: db).map { phone in
       StartFacts.AskedPhone(
-        methods: try Phone.methods(of: phone.id, in: db), isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db)
-      )
+        id: phone.id, methods: try Phone.methods(of: phone.id, in: db),
+        addable: Training.addable(mayVouchForFace: try Phone.mayVouchForFace(phone.id, in: db)),
+        isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
     }
     isSourceBlocked = try SourceBlock.isSet(user: id, source: ask.source.text, at: now, in: db)
     denials = try Denials.recent(of: id, at: now, in: db)

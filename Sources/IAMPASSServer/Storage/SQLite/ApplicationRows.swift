@@ -30,16 +30,30 @@ extension SQLiteStorage {
   public func createApplication(
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
-    guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
-    let application = Application(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
+    let application = try Application(new: name)
+    try await write { try application.insert(matchCodes, at: now, in: $0) }
+    return application
+  }
+
+  /// Makes the application with the id and secret that its administrator's file has already. Done again, it changes
+  /// nothing. Throws ``ApplicationRefusal``: another application may have the name.
+  ///
+  /// - Returns: whether it is new.
+  public func take(_ application: Application, matchCodes: MatchCodes = .on, at now: UnixTime) async throws -> Bool {
+    guard Application.isFit(application.name) else { throw ApplicationRefusal.nameNotFit }
     return try await write { db in
-      let taken = try Bool.fetchOne(db, sql: "SELECT 1 FROM application WHERE name = ?", arguments: [name]) ?? false
-      guard !taken else { throw ApplicationRefusal.nameTaken }
-      try db.execute(
-        sql: "INSERT INTO application (id, name, secret, created_at, match_code) VALUES (?, ?, ?, ?, ?)",
-        arguments: [application.id, name, application.secret.exposedValue, now.milliseconds, matchCodes.stored])
-      return application
+      if let known = try Application.find(application.id, in: db), known.name == application.name,
+        known.secret == application.secret
+      {
+        return false
+      }
+      try application.insert(matchCodes, at: now, in: db)
+      return true
     }
+  }
+
+  public func listedApplications() async throws -> [ListedApplication] {
+    try await applications().map(ListedApplication.init)
   }
 
   /// Undoes ``createApplication(named:matchCodes:at:)`` where nobody has seen the secret: the name is free again.
@@ -53,11 +67,23 @@ extension SQLiteStorage {
   }
 
   /// Switches an application's match codes, for requests from now on; open ones keep theirs.
-  public func setMatchCodes(ofApplicationNamed name: String, to matchCodes: MatchCodes) async throws {
+  public func set(matchCodes: MatchCodes?, appsVouchForFaces: Bool?, ofApplicationNamed name: String) async throws {
     try await write { db in
       try db.execute(
-        sql: "UPDATE application SET match_code = ? WHERE name = ?", arguments: [matchCodes.stored, name])
+        sql: "UPDATE application SET match_code = coalesce(?, match_code), face = coalesce(?, face) WHERE name = ?",
+        arguments: [matchCodes?.stored, appsVouchForFaces, name])
       guard db.changesCount == 1 else { throw ApplicationRefusal.nameUnknown }
     }
+  }
+}
+
+extension Application {
+  fileprivate func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: Database) throws {
+    let taken = try Bool.fetchOne(
+      db, sql: "SELECT 1 FROM application WHERE name = ? OR id = ?", arguments: [name, id])
+    guard taken == nil else { throw ApplicationRefusal.nameTaken }
+    try db.execute(
+      sql: "INSERT INTO application (id, name, secret, created_at, match_code) VALUES (?, ?, ?, ?, ?)",
+      arguments: [id, name, secret.exposedValue, now.milliseconds, matchCodes.stored])
   }
 }

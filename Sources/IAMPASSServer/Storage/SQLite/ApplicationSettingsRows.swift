@@ -23,6 +23,7 @@ extension ApplicationSettings {
     answerTime = try row.get("answer_time")
     greatestDuration = try row.get("greatest_duration")
     hook = try row.get("hook")
+    appsVouchForFaces = try row.get("face")
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
@@ -40,9 +41,11 @@ extension ApplicationSettings {
     try db.execute(
       sql: """
         UPDATE application SET walkaway = ?, silence_leaves = ?, match_code = ?, answer_time = ?, greatest_duration = ?,
-          hook = ? WHERE id = ?
+          hook = ?, face = ? WHERE id = ?
         """,
-      arguments: [walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, application])
+      arguments: [
+        walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, appsVouchForFaces, application,
+      ])
   }
 
   /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.

@@ -13,7 +13,7 @@ final class KnownSessions: Sendable {
   private struct State {
     /// SQLite's count; nil: nothing is known.
     var version: Int64?
-    var sessions: [String: Session] = [:]
+    var sessions: [String: ToldSession] = [:]
   }
 
   private let state = Mutex(State())
@@ -36,9 +36,9 @@ final class KnownSessions: Sendable {
   }
 
   /// To be called after ``follow(_:)`` in the same transaction.
-  func session(_ id: String, in db: Database) throws -> Session? {
+  func session(_ id: String, in db: Database) throws -> ToldSession? {
     if let known = state.withLock({ $0.version == nil ? nil : $0.sessions[id] }) { return known }
-    let session = try Session.find(id: id, in: db)
+    let session = try Session.find(id: id, in: db).map { try ToldSession($0, in: db) }
     state.withLock { state in
       if state.sessions.count >= Self.greatestCount { state.sessions.removeAll(keepingCapacity: true) }
       state.sessions[id] = session

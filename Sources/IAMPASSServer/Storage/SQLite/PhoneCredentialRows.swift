@@ -32,7 +32,8 @@ extension VerifiedCredential {
 extension Phone {
   /// What it can be asked for, the weakest first.
   static func methods(of id: String, in db: Database) throws -> [AuthenticationMethod] {
-    try VerifiedCredential.of(phone: id, in: db) == nil ? [.acceptance] : [.acceptance, .device]
+    let face: [AuthenticationMethod] = try mayVouchForFace(id, in: db) && offersFace(id, in: db) ? [.facial] : []
+    return try [.acceptance] + face + (VerifiedCredential.of(phone: id, in: db) == nil ? [] : [.device])
   }
 }
 

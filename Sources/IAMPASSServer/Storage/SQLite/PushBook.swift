@@ -20,31 +20,61 @@ enum PushBook {
 
   /// How the user's live phone is rung; nil where it cannot be.
   static func bell(of user: Int64, in db: Database) throws -> PhoneBell? {
-    guard let phone = try Phone.live(of: user, in: db),
-      let row = try Row.fetchOne(db, sql: "SELECT * FROM push_subscription WHERE phone = ?", arguments: [phone.id]),
-      let subscription = PushSubscription(
-        try UnverifiedPushSubscription(
-          endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
+    guard let phone = try Phone.live(of: user, in: db) else { return nil }
+    if let row = try db.firstRow("SELECT * FROM push_subscription WHERE phone = ?", [phone.id]) {
+      guard
+        let subscription = PushSubscription(
+          try UnverifiedPushSubscription(
+            endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
+      else { return nil }
+      return PhoneBell(phone: phone.id, way: .browser(subscription, try token(in: db)))
+    }
+    let sql = """
+      SELECT app_token.service, token, told_at, details, secret FROM app_token
+      JOIN user ON user.id = ?
+      JOIN notification_service ON notification_service.application = user.application
+        AND notification_service.service = app_token.service
+      WHERE phone = ?
+      """
+    guard let row = try db.firstRow(sql, [user, phone.id]),
+      let service = try NotificationService(rawValue: row.get("service")),
+      let settings = try NotificationSettings(service, details: row.get("details"), secret: Secret(row.get("secret")))
     else { return nil }
-    return PhoneBell(phone: phone.id, subscription: subscription, token: try token(in: db))
+    let token = AppToken(
+      service: service, token: Secret(try row.get("token")), toldAt: UnixTime(milliseconds: try row.get("told_at")))
+    return PhoneBell(phone: phone.id, way: .app(token, settings))
   }
 
   static func rings(_ phone: String, in db: Database) throws -> Bool {
     try Bool.fetchOne(db, sql: "SELECT 1 FROM push_subscription WHERE phone = ?", arguments: [phone]) ?? false
   }
 
-  static func keep(_ subscription: UnverifiedPushSubscription?, of phone: String, in db: Database) throws {
-    try db.execute(sql: "DELETE FROM push_subscription WHERE phone = ?", arguments: [phone])
-    guard let subscription else { return }
-    try db.execute(
-      sql: "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES (?, ?, ?, ?)",
-      arguments: [phone, subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue])
+  static func keep(_ way: PushWay?, of phone: String, at now: UnixTime, in db: Database) throws {
+    try db.run("DELETE FROM push_subscription WHERE phone = ?", [phone])
+    try db.run("DELETE FROM app_token WHERE phone = ?", [phone])
+    switch way {
+    case .browser(let subscription):
+      try db.run(
+        "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES (?, ?, ?, ?)",
+        [phone, subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue])
+    case .app(let token):
+      try db.run(
+        "INSERT INTO app_token (phone, service, token, told_at) VALUES (?, ?, ?, ?)",
+        [phone, token.service.rawValue, token.token.exposedValue, now.milliseconds])
+    case nil: return
+    }
   }
 
-  /// Unless the phone has told of another one since.
-  static func forget(phone: String, ifStill subscription: UnverifiedPushSubscription, in db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM push_subscription WHERE phone = ? AND endpoint = ?",
-      arguments: [phone, subscription.endpoint])
+  /// Unless the phone has told of another way since.
+  static func forget(_ bell: PhoneBell, in db: Database) throws {
+    switch bell.way {
+    case .browser(let subscription, _):
+      try db.run(
+        "DELETE FROM push_subscription WHERE phone = ? AND endpoint = ?", [bell.phone, subscription.received.endpoint])
+    case .app(let token, _):
+      try db.run(
+        "DELETE FROM app_token WHERE phone = ? AND token = ? AND told_at = ?",
+        [bell.phone, token.token.exposedValue, token.toldAt.milliseconds])
+    }
   }
 }

@@ -85,6 +85,7 @@ extension NewPhone {
     try Phone.register(
       id: id, user: link.user, publicKey: publicKey, displayName: link.displayName, pinMAC: pinMAC, at: now, in: db)
     try credential?.insert(phone: id, at: now, in: db)
+    if let way { try PushBook.keep(way, of: id, at: now, in: db) }
     try link.markUsed(at: now, in: db)
     // Otherwise a link that is older than this phone could replace it.
     try Link.revokeReplacing(of: link.user, in: db)

@@ -53,7 +53,7 @@ public struct SQLiteStorage: Sendable {
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
-      try Schema.migrator.migrate(pool)
+      try Schema.bringUpToDate(pool)
       clock = try StorageClock(clocks, keptIn: pool)
     } catch  where StorageTrouble(error) == .damaged {
       throw StorageError(.databaseDamaged, path: path, detail: "\(error)")

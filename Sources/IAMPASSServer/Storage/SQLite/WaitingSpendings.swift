@@ -104,8 +104,8 @@ extension [Spending] {
     try sessions.follow(db)
     let mark = try HistoryMark.current(in: db)
     return try zip(self, areNew).map { spending, isNew in
-      let session = isNew ? try spending.session.flatMap { try sessions.session($0, in: db) } : nil
-      return Spending.Outcome(isNew: isNew, told: try session.map { try ToldSession($0, in: db) }, mark: mark)
+      let told = isNew ? try spending.session.flatMap { try sessions.session($0, in: db) } : nil
+      return Spending.Outcome(isNew: isNew, told: told, mark: mark)
     }
   }
 }

@@ -15,7 +15,9 @@ struct PostgreSQLMigration: Sendable {
 /// The PostgreSQL database's form. A released migration never changes: a new migration is added.
 enum PostgreSQLSchema {
   /// In the order in which they run.
-  static let migrations: [PostgreSQLMigration] = [.tables, .marks, .audit, .furtherAudit, .openIDClients]
+  static let migrations: [PostgreSQLMigration] = [
+    .tables, .marks, .audit, .furtherAudit, .openIDClients, .notifications, .training, .faces,
+  ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.
   private static let migrationLock: Int64 = 7_104_226_190_031

@@ -28,11 +28,29 @@ enum Schema {
     .looks,
     .auditDates,
     .openIDClients,
+    .notifications,
+    .training,
+    .faces,
   ]
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     for migration in migrations { migrator.registerMigration(migration.name, migrate: migration.run) }
     return migrator
+  }
+
+  /// Does the migrations that are missing.
+  ///
+  /// Another process may be at the same work, as a command beside a service that begins. GRDB looks once at what is done;
+  /// a migration that the other one did meanwhile then fails as a whole, since its name can be noted only once. So a
+  /// failure is taken for one only if nothing was done since.
+  static func bringUpToDate(_ database: any DatabaseWriter) throws {
+    let migrator = migrator
+    while true {
+      let done = try database.read(migrator.appliedIdentifiers)
+      do { return try migrator.migrate(database) } catch {
+        guard try database.read(migrator.appliedIdentifiers) != done else { throw error }
+      }
+    }
   }
 }

@@ -1,0 +1,29 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// What an app's notification service calls a phone. Whoever has the app's key as well can send it messages.
+struct AppToken: Sendable {
+  let service: NotificationService
+  let token: Secret
+  /// When the phone told it, in service time.
+  let toldAt: UnixTime
+
+  /// Hexadecimal digits of APNs. Apple says that the length may change: it is 64 today.
+  private static let appleLengths = 32...512
+  private static let googleLengths = 16...4_096
+
+  /// Whether a message can be addressed by it. APNs has the token in a path.
+  static func isFit(_ received: UnverifiedAppToken) -> Bool {
+    let text = received.token.exposedValue.utf8
+    switch received.service {
+    case .apple:
+      return appleLengths.contains(text.count) && text.count.isMultiple(of: 2)
+        && text.allSatisfy {
+          (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0)
+        }
+    case .google:
+      return googleLengths.contains(text.count) && text.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+  }
+}

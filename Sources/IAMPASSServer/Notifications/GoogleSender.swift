@@ -1,0 +1,125 @@
+import IAMPASSProtocol
+import JWTKit
+import NIOHTTP1
+
+/// Sends messages through FCM's HTTP v1 API, `projects.messages.send`.
+struct GoogleSender: Sendable {
+  /// In seconds: FCM's documentation has senders wait so long after 429 without `Retry-After`.
+  private static let quotaPause: Int64 = 60
+
+  let client: any HTTP2Posting
+  let grants: GoogleGrants
+  let places: NotificationPlaces
+
+  func send(
+    _ message: AppMessage, to token: AppToken, _ settings: GoogleNotifications, sender: String,
+    at now: NotificationTime
+  ) async throws -> HTTP2Reply {
+    let grant = try await grants.grant(of: sender, settings, at: now)
+    return try await client.post(
+      message.forGoogle(to: token.token),
+      to: "/v1/projects/\(PercentEncoding.encode(settings.projectID))/messages:send",
+      at: places.google(sender),
+      headers: ["authorization": "Bearer \(grant.exposedValue)", "content-type": "application/json"],
+      tls: { [trust = places.trust] in try NotificationPlaces.tlsContext(trust: trust) })
+  }
+
+  static func verdict(of reply: HTTP2Reply, attempt: Int, secondsLeft: Int64) -> PushVerdict {
+    let code = code(in: reply)
+    let problem = "status \(reply.status)" + (code.isEmpty ? "" : " \(code)")
+    switch (reply.status, code) {
+    case (200, _): return .delivered
+    case (404, "UNREGISTERED"): return .gone
+    // The next attempt has another access token.
+    case (401, _), (500..<600, _):
+      return .later(reply.push, attempt: attempt, secondsLeft: secondsLeft, problem: problem)
+    case (429, _):
+      let pause = reply.push.retryAfter ?? quotaPause
+      return .later(
+        PushReply(status: 429, retryAfter: pause), attempt: attempt, secondsLeft: secondsLeft, problem: problem)
+    default: return .failed(problem)
+    }
+  }
+
+  /// FCM's own error code, or otherwise Google's general one; empty if the reply has neither.
+  private static func code(in reply: HTTP2Reply) -> String {
+    let error = reply.json?["error"]
+    let codes =
+      (error?["details"]?.array ?? []).compactMap { $0["errorCode"]?.string } + [error?["status"]?.string ?? ""]
+    return codes.first {
+      !$0.isEmpty && $0.utf8.count <= 60 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
+    }
+      ?? ""
+  }
+}
+
+/// Access tokens that Google grants to service accounts: "Using OAuth 2.0 for Server to Server Applications".
+actor GoogleGrants {
+  private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+  /// How long an assertion is good, in seconds: Google takes an hour at most.
+  private static let assertionLife: Int64 = 3_600
+  /// In seconds: a grant is renewed so long before its end.
+  private static let margin: Int64 = 60
+
+  private struct Claims: JWTPayload {
+    let iss, scope, aud: String
+    let iat, exp: Int64
+    func verify(using algorithm: some JWTAlgorithm) async throws {}
+  }
+
+  private struct Grant {
+    let token: Secret
+    let endsAt: UnixTime
+  }
+
+  private let client: any HTTP2Posting
+  private let places: NotificationPlaces
+  private var known: [String: Grant] = [:]
+  private var underway: [String: Task<Grant, any Error>] = [:]
+
+  init(client: any HTTP2Posting, places: NotificationPlaces) {
+    self.client = client
+    self.places = places
+  }
+
+  /// - Parameter sender: another one for other settings.
+  func grant(of sender: String, _ settings: GoogleNotifications, at now: NotificationTime) async throws -> Secret {
+    if let grant = known[sender], now.service < grant.endsAt { return grant.token }
+    // Many messages may begin at once; one of them asks.
+    let task = underway[sender] ?? Task { try await ask(for: sender, settings, at: now) }
+    underway[sender] = task
+    defer { underway[sender] = nil }
+    let grant = try await task.value
+    known[sender] = grant
+    return grant.token
+  }
+
+  /// Google does not take it any more.
+  func forget(grantOf sender: String) { known[sender] = nil }
+
+  private func ask(
+    for sender: String, _ settings: GoogleNotifications, at now: NotificationTime
+  ) async throws -> Grant {
+    let name = JWKIdentifier(string: settings.keyID)
+    let signer = await JWTKeyCollection().add(
+      rsa: try Insecure.RSA.PrivateKey(pem: settings.key.exposedValue), digestAlgorithm: .sha256, kid: name)
+    let assertion = try await signer.sign(
+      Claims(
+        iss: settings.account, scope: Self.scope, aud: GoogleNotifications.tokenAddress, iat: now.wall.seconds,
+        exp: now.wall.seconds + Self.assertionLife), kid: name)
+    let kind = PercentEncoding.encode("urn:ietf:params:oauth:grant-type:jwt-bearer")
+    let reply = try await client.post(
+      Array("grant_type=\(kind)&assertion=\(assertion)".utf8), to: "/token", at: places.tokens(sender),
+      headers: ["content-type": "application/x-www-form-urlencoded"],
+      tls: { [trust = places.trust] in try NotificationPlaces.tlsContext(trust: trust) })
+    guard reply.status == 200, let token = reply.json?["access_token"]?.string, !token.isEmpty,
+      token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let life = reply.json?["expires_in"]?.integer, life > 0
+    else { throw GrantRefused(reply: reply.push) }
+    return Grant(token: Secret(token), endsAt: now.service.advanced(seconds: max(life - Self.margin, 1)))
+  }
+}
+
+/// Google gave no access token. Its reply may have parts of the assertion, so that only the status is told.
+struct GrantRefused: Error {
+  let reply: PushReply
+}

@@ -1,0 +1,209 @@
+import IAMPASSProtocol
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// The place that a request over HTTP/2 goes to, and the one who sends.
+struct HTTP2Place: Sendable, Hashable {
+  let host: String
+  let port: Int
+  /// Tells connections of different senders apart: APNs takes one team, or one certificate, on a connection.
+  let sender: String
+
+  var origin: String { "https://\(host)" + (port == PushSubscription.standardPort ? "" : ":\(port)") }
+}
+
+/// A reply with its body.
+struct HTTP2Reply: Sendable {
+  let push: PushReply
+  let body: [UInt8]
+
+  var status: Int { push.status }
+  var json: JSON? { try? JSON(parsing: body) }
+}
+
+/// Sends requests over HTTP/2. An exchange has a bound.
+protocol HTTP2Posting: Sendable {
+  /// - Parameter tls: makes the context of a new connection.
+  func post(
+    _ body: [UInt8], to path: String, at place: HTTP2Place, headers: HTTPHeaders,
+    tls: @Sendable () throws -> NIOSSLContext
+  ) async throws -> HTTP2Reply
+}
+
+/// Sends requests over HTTP/2, on connections that are kept: Apple takes rapid connecting for an attack.
+final class HTTP2Client: HTTP2Posting {
+  /// In seconds, for connecting to one address, and again for its TLS.
+  private static let connectTime: Int64 = 5
+  /// In seconds, for one exchange.
+  private static let wholeTime: Int64 = 10
+  private static let mostAddresses = 3
+  /// In seconds: a middle box may have forgotten a connection that was silent for so long.
+  private static let idleTime: Int64 = 300
+  /// In bytes: the description of an error is shorter.
+  private static let greatestReply = 16 * 1_024
+
+  private typealias Multiplexer = NIOHTTP2Handler.AsyncStreamMultiplexer<Void>
+  private typealias Exchange = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+  private struct Connection: Sendable {
+    let channel: any Channel
+    let multiplexer: Multiplexer
+    var usedAt = NIODeadline.now()
+
+    var isFresh: Bool { channel.isActive && NIODeadline.now() - usedAt < .seconds(HTTP2Client.idleTime) }
+  }
+
+  /// Made at first use: it has threads of its own.
+  private let lookup = Mutex<NameLookup?>(nil)
+  private let kept = Mutex<[HTTP2Place: Connection]>([:])
+
+  deinit { for connection in kept.withLock({ $0.values }) { connection.channel.close(promise: nil) } }
+
+  func post(
+    _ body: [UInt8], to path: String, at place: HTTP2Place, headers: HTTPHeaders,
+    tls: @Sendable () throws -> NIOSSLContext
+  ) async throws -> HTTP2Reply {
+    let connection = try await connection(to: place, tls)
+    do {
+      return try await exchange(body, path, place, headers, on: connection)
+    } catch {
+      // Whatever failed, the next message has another connection.
+      drop(connection, of: place)
+      throw error
+    }
+  }
+
+  private func exchange(
+    _ body: [UInt8], _ path: String, _ place: HTTP2Place, _ headers: HTTPHeaders, on connection: Connection
+  ) async throws -> HTTP2Reply {
+    let stream = try await connection.multiplexer.openStream { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ClientCodec(httpProtocol: .https))
+        return try Exchange(wrappingChannelSynchronously: channel)
+      }
+    }
+    let end = stream.channel.eventLoop.scheduleTask(in: .seconds(Self.wholeTime)) {
+      stream.channel.close(promise: nil)
+    }
+    defer { end.cancel() }
+    return try await stream.executeThenClose { inbound, outbound in
+      var all = headers
+      all.replaceOrAdd(name: "Host", value: String(place.origin.dropFirst("https://".count)))
+      all.replaceOrAdd(name: "Content-Length", value: "\(body.count)")
+      let head = HTTPRequestHead(version: .http2, method: .POST, uri: path, headers: all)
+      try await outbound.write(contentsOf: [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)])
+      var reply: PushReply?
+      var text: [UInt8] = []
+      for try await part in inbound {
+        switch part {
+        case .head(let head): reply = PushReply(head, at: .now())
+        case .body(let bytes):
+          guard text.count + bytes.readableBytes <= Self.greatestReply else { throw PushProblem.replyTooLong }
+          text += bytes.readableBytesView
+        case .end:
+          guard let reply else { throw PushProblem.noReply }
+          return HTTP2Reply(push: reply, body: text)
+        }
+      }
+      throw PushProblem.noReply
+    }
+  }
+
+  // MARK: - Connections
+
+  private func connection(to place: HTTP2Place, _ tls: @Sendable () throws -> NIOSSLContext) async throws -> Connection
+  {
+    let found = kept.withLock { kept -> Connection? in
+      for (place, connection) in kept where !connection.isFresh {
+        connection.channel.close(promise: nil)
+        kept[place] = nil
+      }
+      kept[place]?.usedAt = .now()
+      return kept[place]
+    }
+    if let found { return found }
+    let made = try await connect(to: place, try tls())
+    // Another message may have connected meanwhile. One connection is enough.
+    let other = kept.withLock { kept -> Connection? in
+      if let other = kept[place], other.isFresh { return other }
+      kept[place] = made
+      return nil
+    }
+    if other != nil { made.channel.close(promise: nil) }
+    return other ?? made
+  }
+
+  /// Others may still wait on the connection. Each of them has its own end, after which nobody needs the connection.
+  private func drop(_ connection: Connection, of place: HTTP2Place) {
+    kept.withLock { if $0[place]?.channel === connection.channel { $0[place] = nil } }
+    connection.channel.eventLoop.scheduleTask(in: .seconds(Self.wholeTime)) {
+      connection.channel.close(promise: nil)
+    }
+  }
+
+  private func connect(to place: HTTP2Place, _ tls: NIOSSLContext) async throws -> Connection {
+    var problem: any Error = PushProblem.nameNotFound(place.host)
+    for address in try await names().addresses(of: place.host, port: place.port).prefix(Self.mostAddresses) {
+      do { return try await connect(to: address, named: place.host, tls) } catch { problem = error }
+    }
+    throw problem
+  }
+
+  private func names() -> NameLookup {
+    lookup.withLock { lookup in
+      let names = lookup ?? NameLookup()
+      lookup = names
+      return names
+    }
+  }
+
+  private func connect(to address: SocketAddress, named host: String, _ tls: NIOSSLContext) async throws -> Connection {
+    let trouble = FirstError()
+    let (channel, negotiated) = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.seconds(Self.connectTime))
+      .connect(to: address) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: host))
+          try channel.pipeline.syncOperations.addHandler(trouble)
+        }.flatMap { Self.negotiating(on: channel) }.map { (channel, $0) }
+      }
+    let end = channel.eventLoop.scheduleTask(in: .seconds(Self.connectTime)) { channel.close(promise: nil) }
+    defer { end.cancel() }
+    do {
+      guard case .http2(let multiplexer) = try await negotiated.get() else { throw PushProblem.noHTTP2 }
+      return Connection(channel: channel, multiplexer: multiplexer)
+    } catch {
+      channel.close(promise: nil)
+      throw trouble.error ?? error
+    }
+  }
+
+  private static func negotiating(
+    on channel: any Channel
+  ) -> EventLoopFuture<EventLoopFuture<NIONegotiatedHTTPVersion<Void, Multiplexer>>> {
+    channel.configureHTTP2AsyncSecureUpgrade(
+      http1ConnectionInitializer: { $0.eventLoop.makeSucceededVoidFuture() },
+      http2ConnectionInitializer: { channel in
+        // A service does not begin streams of its own (RFC 9113 §8.4).
+        channel.configureAsyncHTTP2Pipeline(mode: .client) { stream in stream.close() }
+      })
+  }
+}
+
+/// Why TLS failed. Whoever waits for its end is told only that the connection closed.
+private final class FirstError: ChannelInboundHandler, Sendable {
+  typealias InboundIn = NIOAny
+
+  private let first = Mutex<(any Error)?>(nil)
+  var error: (any Error)? { first.withLock { $0 } }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    first.withLock { $0 = $0 ?? error }
+    context.fireErrorCaught(error)
+    context.close(promise: nil)
+  }
+}

@@ -1,0 +1,26 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// An app that recognizes its user's face offers the method `facial`, if its application lets apps vouch for that. It is
+/// the app's word: nothing in an answer proves a face.
+struct FaceReplies: Sendable {
+  let core: ServiceCore
+
+  func change(_ call: Call) async throws -> ServiceReply {
+    try await core.answering(call, [.face, .noFace]) { verified, ask in
+      let now = core.clock()
+      let refusal = try await core.storage.keepFace(ask.purpose == .face, of: verified.acting, at: now) { phone in
+        guard phone.isLive else { return .cutOff }
+        // Withdrawing is always right.
+        guard ask.purpose == .noFace || phone.mayVouchForFace else {
+          return Refusal(status: 403, reason: .methodNotAvailable)
+        }
+        return nil
+      }
+      if let refusal { return refusal.reply }
+      try await core.heard(verified.phone, call)
+      core.board.changed(.user(verified.user))
+      return try await core.describe(verified, presence: verified.phone.presence, at: now)
+    }
+  }
+}

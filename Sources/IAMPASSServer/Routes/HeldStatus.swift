@@ -1,0 +1,50 @@
+/// One client's question for a session's status, from its arrival to its reply.
+actor HeldStatus {
+  /// A phone that answers as soon as it has the request is not told of twice: held replies wait for its answer this
+  /// long, in milliseconds.
+  private static let answerTime: Int64 = 50
+
+  /// It began before the first look: a change between looking and waiting is not missed.
+  nonisolated let watch: ChangeBoard.Watch
+  private let id: String
+  private let call: Call
+  private let replies: SessionReplies
+  /// In seconds; nil if the client does not wait.
+  private let wait: Int64?
+  private let arrival: UnixTime
+  private var hadAnswerTime = false
+
+  init(_ id: String, _ call: Call, replies: SessionReplies) {
+    self.id = id
+    self.call = call
+    self.replies = replies
+    wait = call.request.preferredWait(longest: replies.longestWait)
+    arrival = replies.core.clock()
+    let watch = replies.core.board.watch(.session(id))
+    self.watch = watch
+    if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
+  }
+
+  /// - Parameter isLast: see ``HeldReply/Looking``.
+  func look(isLast: Bool) async throws -> HeldReply.Look {
+    let now = replies.core.clock()
+    guard let told = try await replies.settled(id, at: now) else { return .reply(.refused(404, .unknownSession)) }
+    if isLast { return .reply(try await replies.reply(told, applied: wait, call)) }
+    let patience = told.session.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
+    // Another request of this client may have been told the change while this one was held.
+    let isNews = told.session.isNews || told.session.deliveredAt > arrival
+    if wait != nil, isNews, told.session.lifecycle.status == .identifying, !hadAnswerTime {
+      hadAnswerTime = true
+      return .nothingYet(milliseconds: Self.answerTime)
+    }
+    if isNews || patience <= 0 {
+      // A client that polls is told what it knows, and nothing is written for that.
+      guard isNews || told.session.lifecycle.isUncollected else {
+        return .reply(try await replies.reply(told, applied: wait, call))
+      }
+      return .reply(try await replies.deliver(id, applied: wait, call, at: now))
+    }
+    let untilDeadline = told.session.lifecycle.deadline?.milliseconds(since: now) ?? patience
+    return .nothingYet(milliseconds: min(patience, untilDeadline))
+  }
+}

@@ -1,0 +1,21 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension Training {
+  /// Notes that a computer asked for these. The first time of each counts.
+  func note(at now: UnixTime, in db: PostgreSQLWork) throws {
+    for method in methods {
+      try db.execute(
+        "INSERT INTO training (phone, method, asked_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", phone,
+        method.rawValue, now.milliseconds)
+    }
+  }
+
+  /// What the phone still lacks of what was asked for, the weakest first.
+  static func required(of phone: String, in db: PostgreSQLWork) throws -> [AuthenticationMethod] {
+    let asked: [String] = try db.all("SELECT method FROM training WHERE phone = $1", phone).map { try $0.get("method") }
+    return left(
+      asked, having: try Phone.methods(of: phone, in: db),
+      addable: addable(mayVouchForFace: try Phone.mayVouchForFace(phone, in: db)))
+  }
+}

@@ -1,0 +1,50 @@
+import CommandSupport
+import Glibc
+import HostSystem
+
+/// certbot's files of one certificate, and the hook by which it tells of a renewal.
+public struct CertbotFiles: Sendable {
+  /// Below certbot's folder; programs there run after each renewal (certbot's manual, --deploy-hook).
+  private static let hookPath = "renewal-hooks/deploy/iampass-server"
+
+  private let root: String
+  /// The folder of the certificate: `/etc/letsencrypt/live/NAME`.
+  public let folder: String
+
+  /// - Parameter root: certbot's folder, `/etc/letsencrypt`.
+  public init(root: String, name: PublicName) {
+    self.root = root
+    folder = "\(root)/live/\(name.text)"
+  }
+
+  /// - Parameter folder: of the certificate.
+  public init(root: String, folder: String) {
+    self.root = root
+    self.folder = folder
+  }
+
+  public var chain: String { folder + "/fullchain.pem" }
+  public var key: String { folder + "/privkey.pem" }
+  public var hook: String { "\(root)/\(Self.hookPath)" }
+
+  /// certbot has no certificate for the name unless this is there.
+  public var isThere: Bool { access(chain, F_OK) == 0 }
+
+  /// Writes the hook, which has the renewed certificate copied and shown.
+  public func writeHook() throws(CommandProblem) {
+    let text = """
+      #!/bin/sh
+      # Written by "iampass-server setup": certbot runs this after each renewal.
+      [ -x /usr/bin/iampass-server ] || exit 0
+      exec /usr/bin/iampass-server certificate renew
+
+      """
+    for part in ["renewal-hooks", "renewal-hooks/deploy"] {
+      let path = "\(root)/\(part)"
+      guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
+        throw CommandProblem(FileError(.system(errno), path: path))
+      }
+    }
+    do { try AtomicFile.write(Array(text.utf8), to: hook, mode: 0o755) } catch { throw CommandProblem(error) }
+  }
+}

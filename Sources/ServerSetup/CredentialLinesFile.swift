@@ -1,0 +1,44 @@
+import CommandSupport
+import HostSystem
+
+/// The file of an application's credential, root's alone, which manages its users and phones.
+public struct CredentialLinesFile: Sendable, Equatable {
+  private static let greatestFile = 4_096
+
+  public let id: String
+  public let secret: String
+
+  public init(id: String, secret: String) {
+    self.id = id
+    self.secret = secret
+  }
+
+  /// What the file at `path` has; nil if there is no file.
+  ///
+  /// - Throws: for a file of others, or without id and secret: it is not overwritten.
+  public init?(path: String) throws(CommandProblem) {
+    let bytes: [UInt8]
+    do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestFile) } catch {
+      guard error.code == .missing else { throw CommandProblem(error) }
+      return nil
+    }
+    guard let read = CredentialLinesFile(text: String(decoding: bytes, as: UTF8.self)) else {
+      throw .noCredential(path)
+    }
+    self = read
+  }
+
+  init?(text: String) {
+    var values: [String: String] = [:]
+    for line in text.split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1).map { part in
+        String(part.filter { $0 != " " && $0 != "\t" && $0 != "\r" })
+      }
+      if parts.count == 2 { values[parts[0]] = parts[1] }
+    }
+    // A base64 text may end with the sign that separates names from values.
+    guard let id = values["application_id"], let secret = values["application_secret"], !id.isEmpty, !secret.isEmpty
+    else { return nil }
+    self.init(id: id, secret: secret)
+  }
+}

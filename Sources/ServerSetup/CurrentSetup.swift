@@ -1,0 +1,55 @@
+import CommandSupport
+import Glibc
+
+/// Where the service's certificate comes from.
+public enum CertificateChoice: Sendable, Equatable {
+  /// An authority of the service's own.
+  case own
+  /// Files that the administrator keeps up to date.
+  case files(certificate: String, key: String)
+  /// certbot's, from this folder.
+  case certbot(folder: String)
+}
+
+/// What the settings say now. A setup changes nothing of it unasked.
+public struct CurrentSetup: Sendable, Equatable {
+  public let publicURL: String?
+  /// The name and the port in ``publicURL``; nil without it.
+  public let name: PublicName?
+  public let listen: String?
+  /// Nil before the first setup: the pair of the first start is in use.
+  public let certificate: CertificateChoice?
+
+  /// - Throws: for settings that setup could not write back right.
+  public init(_ settings: ServiceSettings, folder: SetupFolder) throws(CommandProblem) {
+    do {
+      publicURL = try settings.publicURL()
+      listen = try settings.value(.listen)
+      certificate = try Self.certificate(settings, folder)
+    } catch { throw CommandProblem(error) }
+    name = try publicURL.map { url throws(CommandProblem) in try Self.name(in: url) }
+  }
+
+  private static func certificate(
+    _ settings: ServiceSettings, _ folder: SetupFolder
+  ) throws(SettingNotPlain) -> CertificateChoice? {
+    let (certificate, key) = (try settings.value(.certificate), try settings.value(.key))
+    switch certificate {
+    case nil: return nil
+    case folder.ownPair: return .own
+    case folder.certbotPair: return .certbot(folder: try settings.value(.certbot) ?? "")
+    case let certificate?: return .files(certificate: certificate, key: key ?? folder.firstKey)
+    }
+  }
+
+  /// - Throws: for an address with a path, which only an administrator's own settings have.
+  private static func name(in url: String) throws(CommandProblem) -> PublicName {
+    let bare = url.hasSuffix("/") ? String(url.dropLast()) : url
+    let scheme = "https://"
+    var host = bare.dropFirst(scheme.count)
+    // The colons of an IPv6 address stand in brackets.
+    if let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") { host = host[..<colon] }
+    guard bare.hasPrefix(scheme), let name = PublicName(String(host)) else { throw .publicURLNotPlain(url) }
+    return name
+  }
+}

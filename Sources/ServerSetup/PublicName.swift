@@ -1,0 +1,50 @@
+import Glibc
+
+/// The name by which computers and phones know the service: a DNS name, or a numeric address.
+public struct PublicName: Sendable, Equatable {
+  /// Bytes of a whole name, and of one of its parts (RFC 1035 §2.3.4).
+  private static let greatestLength = 253
+  private static let greatestPart = 63
+
+  /// In lower case, without brackets.
+  public let text: String
+  /// A numeric address: phones cannot open pages at it with their screen lock.
+  public let isAddress: Bool
+
+  /// - Returns: nil if the text is neither. Names outside ASCII must have their `xn--` form.
+  public init?(_ text: String) {
+    let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
+    let lower = bare.lowercased()
+    if Self.isAddress(bare) {
+      self.text = lower
+      isAddress = true
+    } else if Self.isName(lower), bare == text {
+      self.text = lower
+      isAddress = false
+    } else {
+      return nil
+    }
+  }
+
+  /// As a URL spells it.
+  public var urlHost: String { text.contains(":") ? "[\(text)]" : text }
+
+  private static func isAddress(_ text: String) -> Bool {
+    var place = in6_addr()
+    return inet_pton(AF_INET, text, &place) == 1 || inet_pton(AF_INET6, text, &place) == 1
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard text.utf8.count <= greatestLength, let last = parts.last else { return false }
+    // A number at the end would be read as an address that is cut off.
+    return parts.allSatisfy(isPart) && !last.utf8.allSatisfy { (0x30...0x39).contains($0) }
+  }
+
+  private static func isPart(_ part: Substring) -> Bool {
+    let isPlain = part.utf8.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-")
+    }
+    return isPlain && (1...greatestPart).contains(part.utf8.count) && !part.hasPrefix("-") && !part.hasSuffix("-")
+  }
+}

@@ -1,0 +1,100 @@
+/// `/etc/default/iampass-server`, as systemd reads it (`EnvironmentFile=` in systemd.exec(5)). Comments and what is not
+/// set here stay as they are.
+public struct ServiceSettings: Sendable, Equatable {
+  /// The settings that setup knows.
+  public enum Key: String, Sendable {
+    case listen = "LISTEN"
+    case certificate = "TLS_CERT"
+    case key = "TLS_KEY"
+    case options = "OPTIONS"
+    /// The folder of certbot's certificate, which `certificate renew` copies.
+    case certbot = "CERTBOT"
+  }
+
+  private static let publicURLOption = "--public-url"
+
+  private var lines: [String]
+
+  public init(_ text: String) {
+    lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    if lines.last == "" { lines.removeLast() }
+  }
+
+  public var text: String { lines.map { $0 + "\n" }.joined() }
+
+  /// The value in force: the last one, without its quotes; nil if nothing sets it, or sets it to nothing.
+  ///
+  /// - Throws: for a value with quotes inside, escapes or a continued line, which setup would not write back right.
+  public func value(_ key: Key) throws(SettingNotPlain) -> String? {
+    guard let place = place(of: key) else { return nil }
+    var value = Self.trimmed(lines[place].drop { $0 != "=" }.dropFirst())
+    for quote in ["\"", "'"] where value.count >= 2 && value.hasPrefix(quote) && value.hasSuffix(quote) {
+      value = String(value.dropFirst().dropLast())
+      break
+    }
+    guard !value.contains(where: { "\"'\\".contains($0) }) else { throw SettingNotPlain(key: key) }
+    return value.isEmpty ? nil : value
+  }
+
+  /// Replaces the value in force. A new one comes after the commented line of its name, or at the end.
+  public mutating func set(_ key: Key, to value: String) {
+    let line = "\(key.rawValue)=\(value)"
+    if let place = place(of: key) {
+      lines[place] = line
+    } else if let example = lines.lastIndex(where: { $0.hasPrefix("#\(key.rawValue)=") }) {
+      lines.insert(line, at: example + 1)
+    } else {
+      lines.append(line)
+    }
+  }
+
+  /// Takes away every line that sets it: the unit's own value is in force again.
+  public mutating func remove(_ key: Key) { lines.removeAll { Self.sets(key, $0) } }
+
+  /// `--public-url` of the options; nil without it.
+  public func publicURL() throws(SettingNotPlain) -> String? {
+    let words = try optionWords()
+    var found: String?
+    for (place, word) in words.enumerated() {
+      if word == Self.publicURLOption, place + 1 < words.count { found = words[place + 1] }
+      if word.hasPrefix(Self.publicURLOption + "=") { found = String(word.dropFirst(Self.publicURLOption.count + 1)) }
+    }
+    return found
+  }
+
+  /// Puts the address in front of the other options.
+  public mutating func set(publicURL: String) throws(SettingNotPlain) {
+    var others: [String] = []
+    var isValue = false
+    for word in try optionWords() {
+      if isValue {
+        isValue = false
+      } else if word == Self.publicURLOption {
+        isValue = true
+      } else if !word.hasPrefix(Self.publicURLOption + "=") {
+        others.append(word)
+      }
+    }
+    set(.options, to: ([Self.publicURLOption, publicURL] + others).joined(separator: " "))
+  }
+
+  private func optionWords() throws(SettingNotPlain) -> [String] {
+    try (value(.options) ?? "").split { $0 == " " || $0 == "\t" }.map(String.init)
+  }
+
+  private func place(of key: Key) -> Int? { lines.lastIndex { Self.sets(key, $0) } }
+
+  private static func sets(_ key: Key, _ line: String) -> Bool { trimmed(line[...]).hasPrefix("\(key.rawValue)=") }
+
+  private static func trimmed(_ text: Substring) -> String {
+    let isBlank = { (character: Character) in character == " " || character == "\t" }
+    return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+  }
+}
+
+/// A setting that setup does not change, since it could read it wrong.
+public struct SettingNotPlain: Error, Sendable, Equatable {
+  public let key: ServiceSettings.Key
+
+  public init(key: ServiceSettings.Key) { self.key = key }
+}

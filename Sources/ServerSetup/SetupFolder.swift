@@ -1,0 +1,199 @@
+import CommandSupport
+import Glibc
+import HostSystem
+
+/// `/etc/iampass-server`: the certificates that setup makes or copies. Each file is whole at any time, so that a setup
+/// that was broken off goes on where it stopped.
+public struct SetupFolder: Sendable {
+  /// Bytes; a chain with its key has a few thousand.
+  private static let greatestFile = 1_048_576
+
+  public let path: String
+  /// The group that may read keys.
+  private let group: gid_t
+
+  public init(path: String, group: gid_t) {
+    self.path = path
+    self.group = group
+  }
+
+  public var ownFolder: String { path + "/own" }
+  /// For computers and phones.
+  public var authority: String { ownFolder + "/authority.pem" }
+  /// Root's alone.
+  public var authorityKey: String { ownFolder + "/authority.key" }
+  /// The authority that is to follow, and its key.
+  public var nextAuthorityFile: String { ownFolder + "/next-authority.pem" }
+  private var nextAuthorityKey: String { ownFolder + "/next-authority.key" }
+  /// The service's key, and its certificate by the own authority. In one file, so that they change together.
+  public var ownPair: String { ownFolder + "/service.pem" }
+  /// The same, of certbot.
+  public var certbotPair: String { path + "/certbot.pem" }
+
+  /// The key of the pair that the first start makes.
+  public var firstKey: String { path + "/key.pem" }
+
+  /// There as long as the running service may have other settings than those that were written.
+  private var restartNote: String { path + "/restart-needed" }
+
+  public var needsRestart: Bool { access(restartNote, F_OK) == 0 }
+
+  /// Before the settings change: a setup that is broken off afterwards restarts the service when it is run again.
+  public func noteRestart() throws(CommandProblem) { try Self.write([], to: restartNote, mode: 0o644) }
+
+  /// After a start with the settings that are there.
+  public func forgetRestart() throws(CommandProblem) {
+    guard unlink(restartNote) == 0 || errno == ENOENT else {
+      throw CommandProblem(FileError(.system(errno), path: restartNote))
+    }
+  }
+
+  /// Makes the folders that are missing.
+  public func make() throws(CommandProblem) {
+    for folder in [path, ownFolder] {
+      guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
+        throw CommandProblem(FileError(.system(errno), path: folder))
+      }
+      // The service has to pass, whatever root's umask is.
+      guard chmod(folder, 0o755) == 0 else { throw CommandProblem(FileError(.system(errno), path: folder)) }
+    }
+  }
+
+  /// The authority that is there; nil if there is none yet.
+  ///
+  /// - Throws: if it is damaged. Computers trust it, so that none takes its place unasked.
+  public func ownAuthority() throws(CommandProblem) -> OwnAuthority? {
+    guard let keyBytes = try present(authorityKey, .secret) else {
+      guard try present(authority, .readableByAll) == nil else { throw .authorityWithoutKey(authorityKey) }
+      return nil
+    }
+    let key = try Self.read(authorityKey) { () throws(CertificateError) in try TLSKey(pem: keyBytes) }
+    guard let bytes = try present(authority, .readableByAll) else { return nil }
+    let certificate = try Self.read(authority) { () throws(CertificateError) in try TLSCertificate(pem: bytes) }
+    guard certificate.fits(key) else { throw .notAPair(authority, authorityKey) }
+    return OwnAuthority(certificate: certificate, key: key)
+  }
+
+  /// Makes the authority, or takes the next one into use. The key comes first: a setup that was broken off goes on with
+  /// the same key.
+  ///
+  /// - Parameter isAnother: the one that is there gives way.
+  public func makeAuthority(
+    for name: PublicName, at now: Int64, isAnother: Bool
+  ) throws(CommandProblem) -> OwnAuthority {
+    // Otherwise a break between the two files would leave a certificate of another key.
+    if isAnother { unlink(authority) }
+    if isAnother, let next = try nextAuthority() {
+      for (from, to) in [(nextAuthorityKey, authorityKey), (nextAuthorityFile, authority)] {
+        guard rename(from, to) == 0 else { throw CommandProblem(FileError(.system(errno), path: to)) }
+      }
+      return next
+    }
+    var key: TLSKey?
+    if !isAnother, let bytes = try present(authorityKey, .secret) {
+      key = try Self.read(authorityKey) { () throws(CertificateError) in try TLSKey(pem: bytes) }
+    }
+    return try make(for: name, by: key, at: now, certificate: authority, keyFile: authorityKey)
+  }
+
+  /// The authority that is to follow: made once, so that computers can be told before the service uses it.
+  public func makeNextAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) {
+    guard try nextAuthority() == nil else { return }
+    _ = try make(for: name, by: nil, at: now, certificate: nextAuthorityFile, keyFile: nextAuthorityKey)
+  }
+
+  /// Nil unless both of its files are there and fit.
+  private func nextAuthority() throws(CommandProblem) -> OwnAuthority? {
+    guard let certificate = try present(nextAuthorityFile, .readableByAll),
+      let key = try present(nextAuthorityKey, .secret)
+    else { return nil }
+    let read = try Self.read(nextAuthorityKey) { () throws(CertificateError) in try TLSKey(pem: key) }
+    let next = try Self.read(nextAuthorityFile) { () throws(CertificateError) in try TLSCertificate(pem: certificate) }
+    return next.fits(read) ? OwnAuthority(certificate: next, key: read) : nil
+  }
+
+  private func make(
+    for name: PublicName, by known: TLSKey?, at now: Int64, certificate: String, keyFile: String
+  ) throws(CommandProblem) -> OwnAuthority {
+    do {
+      let key = try known ?? TLSKey.generate()
+      let made = try OwnAuthority.made(for: name, by: key, at: now)
+      try Self.write(try key.pem(), to: keyFile, mode: 0o600)
+      try Self.write(try made.certificate.pem(), to: certificate, mode: 0o644)
+      return made
+    } catch let problem as CommandProblem { throw problem } catch { throw .notMade(certificate, "\(error)") }
+  }
+
+  /// The service's certificate by its own authority; nil if there is none that can be read.
+  public func ownLeaf() -> (certificate: TLSCertificate, key: TLSKey)? {
+    guard let bytes = try? read(ownPair), let certificate = try? TLSCertificate(pem: bytes),
+      let key = try? TLSKey(pem: bytes), certificate.fits(key)
+    else { return nil }
+    return (certificate, key)
+  }
+
+  /// What counts about that certificate.
+  public func leafFacts(for name: PublicName, by authority: OwnAuthority, at now: Int64) -> LeafFacts? {
+    guard let leaf = ownLeaf()?.certificate else { return nil }
+    // Its own time is looked at by the rule.
+    let moment = min(max(now, leaf.begins), leaf.ends)
+    let isForName = leaf.covers(name)
+    return LeafFacts(
+      isOfAuthority: !isForName || leaf.refusal(by: authority.certificate, for: name, at: moment) == nil,
+      isForName: isForName, begins: leaf.begins, ends: leaf.ends, authorityEnds: authority.certificate.ends)
+  }
+
+  /// Makes the service's certificate, for the key that it has: computers may have pinned it.
+  public func makeLeaf(
+    for name: PublicName, by authority: OwnAuthority, at now: Int64
+  ) throws(CommandProblem) -> TLSCertificate {
+    do {
+      let key = try ownLeaf()?.key ?? TLSKey.generate()
+      let leaf = try authority.leaf(for: name, key: key, at: now)
+      try Self.write(try key.pem() + leaf.pem(), to: ownPair, mode: 0o640, group: group)
+      return leaf
+    } catch let problem as CommandProblem { throw problem } catch CertificateError.notAccepted(let reason) {
+      throw .authorityRefuses(name.text, reason)
+    } catch { throw .notMade(ownPair, "\(error)") }
+  }
+
+  /// Copies certbot's key and chain into one file, which the service may read.
+  ///
+  /// - Returns: false if the copy that is there is the same.
+  public func takeCertbot(key: [UInt8], chain: [UInt8]) throws(CommandProblem) -> Bool {
+    let bytes = key + (key.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")]) + chain
+    if let there = try? read(certbotPair), there == bytes { return false }
+    try Self.write(bytes, to: certbotPair, mode: 0o640, group: group)
+    return true
+  }
+
+  private func read(_ path: String) throws(FileError) -> [UInt8] {
+    try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestFile)
+  }
+
+  /// Nil if it is missing.
+  private func present(_ path: String, _ privacy: SecureFile.Privacy) throws(CommandProblem) -> [UInt8]? {
+    do { return try SecureFile.read(path, privacy: privacy, limit: Self.greatestFile) } catch {
+      guard error.code == .missing else { throw CommandProblem(error) }
+      return nil
+    }
+  }
+
+  private static func read<Value>(
+    _ path: String, _ parse: () throws(CertificateError) -> Value
+  ) throws(CommandProblem) -> Value {
+    do { return try parse() } catch { throw .notReadable(path, error) }
+  }
+
+  private static func write(
+    _ bytes: [UInt8], to path: String, mode: UInt32, group: gid_t? = nil
+  ) throws(CommandProblem) {
+    do throws(FileError) {
+      let file = try NewFile(for: path, mode: mode)
+      // Still empty.
+      if let group { try file.give(toGroup: group) }
+      try file.write(bytes)
+      try file.takePlace()
+    } catch { throw CommandProblem(error) }
+  }
+}

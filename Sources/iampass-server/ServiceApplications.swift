@@ -1,0 +1,45 @@
+import CommandSupport
+import Glibc
+import IAMPASSProtocol
+
+/// The service's applications, as its own user sees them: root does not open a database that others can write.
+struct ServiceApplications {
+  /// Seconds; a large database is opened in less.
+  private static let patience: Int64 = 60
+
+  /// The names of all applications, the service's own included.
+  let names: Set<String>
+  /// Whether there is one for computers.
+  let hasOne: Bool
+
+  /// - Parameter data: the data directory; it may not be there yet.
+  init(data: String) throws(CommandProblem) {
+    let done = try Self.run(["application", "list", "--json", "--data", data])
+    guard done.status != EX_NOINPUT else {
+      names = []
+      hasOne = false
+      return
+    }
+    guard done.status == 0 else { throw CommandProblem(ofCommand: done) }
+    let lines = done.output.split(separator: "\n").map { try? JSON(parsing: Array($0.utf8)) }
+    names = Set(lines.compactMap { $0?["name"]?.string })
+    hasOne = names.contains { $0 != SetupCommand.administrators }
+  }
+
+  /// Makes the application with this id and secret; done again, it changes nothing.
+  static func take(_ name: String, id: String, secret: String, data: String) throws(CommandProblem) {
+    let done = try run(["application", "take", "--data", data, "--", name], input: "\(id)\n\(secret)\n")
+    guard done.status == 0 else { throw CommandProblem(ofCommand: done) }
+  }
+
+  /// This program again, which becomes the data directory's owner.
+  private static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
+    guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
+    defer { free(program) }
+    let command = [String(cString: program)] + words
+    guard let done = Program.run(command, input: Array(input.utf8), seconds: patience) else {
+      throw .commandFails(words.joined(separator: " "))
+    }
+    return done
+  }
+}

@@ -1,0 +1,207 @@
+import CommandSupport
+import Glibc
+import HostSystem
+import IAMPASSServer
+import ServerSetup
+
+/// What is to be set up: from options, from the settings that are there, and from the terminal. All of it was looked at:
+/// nothing is written before that.
+struct SetupAnswers {
+  /// The application that is made if there is none yet.
+  private static let usualApplication = "office"
+
+  let name: PublicName
+  let publicURL: String
+  let listen: ListenAddress
+  let certificate: CertificateChoice
+  /// What the service shows; nil if its own authority makes it.
+  let given: GivenPair?
+  /// An application to make or to confirm; nil: none was asked for, and there is one.
+  let application: (name: String, secretFile: String)?
+  let administrator: String?
+
+  init(_ command: SetupCommand, _ current: CurrentSetup, _ questions: SetupQuestions?) throws(CommandProblem) {
+    let places = command.places
+    name = try Self.name(command, current, questions)
+    listen = try ListenAddress(command.listen ?? current.listen ?? Self.usualListen)
+    // What is there stays, unless it was asked to be another.
+    let isSame = command.name == nil && command.listen == nil
+    publicURL = isSame ? current.publicURL ?? Self.url(name, listen) : Self.url(name, listen)
+    certificate = try Self.certificate(command, current, name, questions)
+    try Self.check(listen, current: current.listen)
+    given = try Self.given(certificate, name, places)
+    let known = try ServiceApplications(data: places.data)
+    application = try Self.application(command, known, questions)
+    administrator = try Self.administrator(command, known, questions)
+  }
+
+  /// For an administrator to agree to.
+  var summary: [String] {
+    let source =
+      switch certificate {
+      case .own: "of an authority of the service's own"
+      case .files(let certificate, _): certificate
+      case .certbot(let folder): "certbot's, in \(folder)"
+      }
+    return [
+      "address        \(publicURL)", "listens on     \(listen.text)", "certificate    \(source)",
+      application.map { "application    \($0.name), its credential in \($0.secretFile)" },
+      administrator.map { "administrator  \($0)" },
+    ].compactMap { $0 }
+  }
+
+  /// All addresses, also on a computer without IPv6.
+  private static var usualListen: String {
+    let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return "0.0.0.0:443" }
+    close(descriptor)
+    return "[::]:443"
+  }
+
+  private static func url(_ name: PublicName, _ listen: ListenAddress) -> String {
+    "https://\(name.urlHost)" + (listen.port == 443 ? "" : ":\(listen.port)")
+  }
+
+  private static func name(
+    _ command: SetupCommand, _ current: CurrentSetup, _ questions: SetupQuestions?
+  ) throws(CommandProblem) -> PublicName {
+    if let given = command.name { return try resolved(given) }
+    if let known = current.name { return known }
+    guard let questions else { throw .missingOption("--name") }
+    return try questions.answer("Public name of the service, such as iampass.example.org: ", resolved)
+  }
+
+  /// A name that this computer finds: others then find it too, unless only its own files have it.
+  private static func resolved(_ text: String) throws(CommandProblem) -> PublicName {
+    guard let name = PublicName(text) else { throw .badName(text) }
+    guard !name.isAddress else { return name }
+    let found = Program.run(["/usr/bin/getent", "ahosts", name.text], seconds: 15)
+    guard found?.status == 0 else { throw .nameNotFound(name.text) }
+    return name
+  }
+
+  /// The port, unless the service itself has it.
+  private static func check(_ listen: ListenAddress, current: String?) throws(CommandProblem) {
+    guard listen.port != 0 else { throw .badListen(listen.text) }
+    let known = try ListenAddress(current ?? "127.0.0.1:8443")
+    guard known.port != listen.port, let obstacle = ListenProbe.obstacle(listen) else { return }
+    throw .notListening(on: listen.text, option: "--listen", detail: String(cString: strerror(obstacle)))
+  }
+
+  private static func application(
+    _ command: SetupCommand, _ known: ServiceApplications, _ questions: SetupQuestions?
+  ) throws(CommandProblem) -> (name: String, secretFile: String)? {
+    let name: String
+    if let given = command.application {
+      name = given
+    } else if known.hasOne {
+      return nil
+    } else {
+      let answer = try questions?.line("First application: computers that share their users [\(usualApplication)]: ")
+      name = answer.flatMap { $0.isEmpty ? nil : $0 } ?? usualApplication
+    }
+    guard Application.isFit(name) else { throw CommandProblem(ApplicationRefusal.nameNotFit, name: "") }
+    guard name != Administrators.application else { throw .ownApplication }
+    let file = command.secretFile ?? "/root/" + plainFile(name)
+    let isThere = try CredentialLinesFile(path: file) != nil
+    guard isThere || !known.names.contains(name) else { throw .applicationIsThere(name, file) }
+    return (name, file)
+  }
+
+  /// A file's name for the application's.
+  private static func plainFile(_ name: String) -> String {
+    let isPlain = name.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "-")
+    }
+    return isPlain ? name : "iampass-application"
+  }
+
+  private static func administrator(
+    _ command: SetupCommand, _ known: ServiceApplications, _ questions: SetupQuestions?
+  ) throws(CommandProblem) -> String? {
+    func fit(_ name: String) throws(CommandProblem) -> String {
+      guard Administrators.isFit(name) else { throw .badAdministrator }
+      return name
+    }
+    if let given = command.administrator { return try fit(given) }
+    guard !known.names.contains(Administrators.application), let questions else { return nil }
+    return try questions.answer("First administrator's name (Enter: none yet): ") { text throws(CommandProblem) in
+      text.isEmpty ? nil : try fit(text)
+    }
+  }
+}
+
+extension SetupAnswers {
+  private static func certificate(
+    _ command: SetupCommand, _ current: CurrentSetup, _ name: PublicName, _ questions: SetupQuestions?
+  ) throws(CommandProblem) -> CertificateChoice {
+    let certbot = CertbotFiles(root: command.places.letsencrypt, name: name)
+    if command.ownAuthority || command.newAuthority { return .own }
+    if command.certbot { return .certbot(folder: certbot.folder) }
+    if let certificate = command.tlsCert, let key = command.tlsKey {
+      return .files(certificate: try absolute(certificate), key: try absolute(key))
+    }
+    if let known = current.certificate {
+      // certbot's folder goes with the name.
+      if case .certbot = known, command.name != nil { return .certbot(folder: certbot.folder) }
+      return known
+    }
+    guard let questions else { return .own }
+    let question =
+      "Certificate: of an own authority (o), from files (f), certbot's (c) [\(certbot.isThere ? "c" : "o")]: "
+    let word = try questions.answer(question) { text throws(CommandProblem) in
+      let word = text.isEmpty ? (certbot.isThere ? "c" : "o") : text.lowercased()
+      guard ["o", "f", "c"].contains(word) else { throw .badCertificateChoice(text) }
+      return word
+    }
+    switch word {
+    case "o": return .own
+    case "c": return .certbot(folder: certbot.folder)
+    default:
+      return .files(
+        certificate: try questions.answer("Certificate with its chain, in PEM: ", absolute),
+        key: try questions.answer("Its private key, in PEM: ", absolute))
+    }
+  }
+
+  private static func absolute(_ path: String) throws(CommandProblem) -> String {
+    guard !path.contains(where: { $0.isWhitespace || "\"'\\".contains($0) }) else { throw .badPath(path) }
+    guard let found = realpath(path, nil) else { throw CommandProblem(FileError(.missing, path: path)) }
+    free(found)
+    guard !path.hasPrefix("/") else { return path }
+    // Links stay: a renewal may change what they lead to.
+    guard let folder = getcwd(nil, 0) else { throw CommandProblem(FileError(.system(errno), path: path)) }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + path
+  }
+
+  /// Reads and judges the files; nil if the own authority makes the certificate.
+  private static func given(
+    _ choice: CertificateChoice, _ name: PublicName, _ places: SetupPlaces
+  ) throws(CommandProblem) -> GivenPair? {
+    let now = Int64(time(nil))
+    switch choice {
+    case .own: return nil
+    case .certbot(let folder):
+      let files = CertbotFiles(root: places.letsencrypt, folder: folder)
+      guard files.isThere else { throw .noCertbot(folder, name.text) }
+      return try GivenPair(certificate: files.chain, key: files.key, for: name, at: now)
+    case .files(let certificate, let key):
+      let pair = try GivenPair(certificate: certificate, key: key, for: name, at: now)
+      for path in [certificate, key] { try checkService(canRead: path, places) }
+      return pair
+    }
+  }
+
+  private static func checkService(canRead path: String, _ places: SetupPlaces) throws(CommandProblem) {
+    // Tests have their files there, and no packaged unit.
+    if places.unit == SetupPlaces.usualUnit, let folder = GivenPair.hiddenFolder(of: path) {
+      throw .hidden(path, folder)
+    }
+    let (user, group) = try places.account()
+    let asService = [
+      "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(group)", "--clear-groups", "/usr/bin/test", "-r",
+    ]
+    guard Program.run(asService + [path])?.status == 0 else { throw .serviceCannotRead(path, places.user) }
+  }
+}

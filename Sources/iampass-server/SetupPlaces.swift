@@ -1,0 +1,63 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostSystem
+import ServerSetup
+
+/// The files of the packaged service. Tests have others.
+struct SetupPlaces: ParsableArguments {
+  /// Bytes; the packaged file has a thousand.
+  private static let greatestSettings = 65_536
+  static let usualUnit = "iampass-server"
+
+  @Option(help: .hidden, completion: .directory) var folder = "/etc/iampass-server"
+  @Option(help: .hidden, completion: .file()) var settings = "/etc/default/iampass-server"
+  @Option(help: .hidden, completion: .directory) var data = "/var/lib/iampass-server"
+  @Option(help: .hidden) var user = "_iampass-server"
+  @Option(help: .hidden) var unit = Self.usualUnit
+  @Option(help: .hidden, completion: .directory) var letsencrypt = "/etc/letsencrypt"
+
+  /// The service's user and group.
+  func account() throws(CommandProblem) -> (user: uid_t, group: gid_t) {
+    guard let entry = getpwnam(user)?.pointee else { throw .noServiceUser(user) }
+    return (entry.pw_uid, entry.pw_gid)
+  }
+
+  func setupFolder() throws(CommandProblem) -> SetupFolder { SetupFolder(path: folder, group: try account().group) }
+
+  /// Held while the object lives: two setups, or a setup and a renewal, would undo each other's work.
+  func lock() throws(CommandProblem) -> EditorLock {
+    guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
+      throw CommandProblem(FileError(.system(errno), path: folder))
+    }
+    do { return try EditorLock(of: folder + "/setup") } catch {
+      if case .system(EWOULDBLOCK) = error.code { throw .otherSetup }
+      throw CommandProblem(error)
+    }
+  }
+
+  /// Empty settings if there is no file: the unit has its own.
+  func readSettings() throws(CommandProblem) -> ServiceSettings {
+    do {
+      let bytes = try SecureFile.read(settings, privacy: .readableByAll, limit: Self.greatestSettings)
+      return ServiceSettings(String(decoding: bytes, as: UTF8.self))
+    } catch {
+      guard error.code == .missing else { throw CommandProblem(error) }
+      return ServiceSettings("")
+    }
+  }
+
+  func write(_ new: ServiceSettings) throws(CommandProblem) {
+    do { try AtomicFile.write(Array(new.text.utf8), to: settings, mode: 0o644) } catch { throw CommandProblem(error) }
+  }
+
+  /// The data directory, made for the service if it is missing: the unit makes it only at its first start.
+  func makeData() throws(CommandProblem) {
+    let (user, group) = try account()
+    if mkdir(data, 0o700) != 0 {
+      guard errno == EEXIST else { throw CommandProblem(FileError(.system(errno), path: data)) }
+      return
+    }
+    guard chown(data, user, group) == 0 else { throw CommandProblem(FileError(.system(errno), path: data)) }
+  }
+}

@@ -1,0 +1,34 @@
+import CommandSupport
+import Glibc
+import ServerSetup
+
+/// Asks an administrator at a terminal.
+struct SetupQuestions {
+  /// - Returns: nil unless somebody is there to answer.
+  init?(isAsked: Bool) {
+    guard isAsked, Terminal.isInteractive else { return nil }
+  }
+
+  /// One line without blanks around it. The answer may be empty.
+  func line(_ question: String) throws(CommandProblem) -> String {
+    Terminal.put(question)
+    guard let line = readLine() else { throw .setupInterrupted(130, hasBegun: false) }
+    let isBlank = { (character: Character) in character.isWhitespace }
+    return String(line.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+  }
+
+  /// Asks until `take` does not refuse the answer.
+  func answer<Value>(
+    _ question: String, _ take: (String) throws(CommandProblem) -> Value
+  ) throws(CommandProblem) -> Value {
+    while true {
+      let text = try line(question)
+      do { return try take(text) } catch { error.report(by: "iampass-server") }
+    }
+  }
+
+  /// Enter alone says no.
+  func agrees(_ question: String) throws(CommandProblem) -> Bool {
+    ["y", "yes"].contains(try line(question + " [y/N] ").lowercased())
+  }
+}

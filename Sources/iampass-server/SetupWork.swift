@@ -1,0 +1,199 @@
+import CommandSupport
+import Glibc
+import HostSystem
+import IAMPASSProtocol
+import IAMPASSServer
+import ServerSetup
+
+/// The steps of a setup, each of which can be repeated.
+struct SetupWork {
+  /// In place of a file that this computer does not know.
+  private static let unknownAuthority = "AUTHORITY"
+
+  private let places: SetupPlaces
+  private let folder: SetupFolder
+  private let answers: SetupAnswers
+  private let makesAnotherAuthority: Bool
+  private let unit: ServiceUnit?
+  /// As they were before.
+  private let before: ServiceSettings
+  private let after: ServiceSettings
+
+  /// Gathers and judges what is to be set up; writes nothing.
+  init(_ command: SetupCommand) throws(CommandProblem) {
+    places = command.places
+    folder = try places.setupFolder()
+    before = try places.readSettings()
+    makesAnotherAuthority = command.newAuthority
+    unit = command.noStart || !ServiceUnit.isThere ? nil : ServiceUnit(name: places.unit)
+    if let unit, unit.hasOtherDatabase { throw .otherDatabase }
+    let questions = SetupQuestions(isAsked: !command.yes)
+    answers = try SetupAnswers(command, try CurrentSetup(before, folder: folder), questions)
+    after = try Self.settings(before, answers, folder)
+    if let questions {
+      for line in answers.summary { Terminal.say(line) }
+      guard try questions.agrees("Set up the service like this?") else { throw .notAgreed }
+    }
+  }
+
+  private static func settings(
+    _ before: ServiceSettings, _ answers: SetupAnswers, _ folder: SetupFolder
+  ) throws(CommandProblem) -> ServiceSettings {
+    var settings = before
+    settings.set(.listen, to: answers.listen.text)
+    settings.remove(.certbot)
+    switch answers.certificate {
+    case .own:
+      for key in [ServiceSettings.Key.certificate, .key] { settings.set(key, to: folder.ownPair) }
+    case .files(let certificate, let key):
+      settings.set(.certificate, to: certificate)
+      settings.set(.key, to: key)
+    case .certbot(let live):
+      for key in [ServiceSettings.Key.certificate, .key] { settings.set(key, to: folder.certbotPair) }
+      settings.set(.certbot, to: live)
+    }
+    do { try settings.set(publicURL: answers.publicURL) } catch { throw CommandProblem(error) }
+    return settings
+  }
+
+  /// Certificates first: the settings lead to them.
+  func writeFiles() throws(CommandProblem) {
+    try folder.make()
+    switch answers.certificate {
+    case .own: try makeOwn()
+    case .certbot(let live):
+      if let given = answers.given { _ = try folder.takeCertbot(key: given.key, chain: given.chain) }
+      try CertbotFiles(root: places.letsencrypt, folder: live).writeHook()
+    case .files: break
+    }
+    try SetupInterruption.check()
+    guard after != before else { return }
+    try folder.noteRestart()
+    try places.write(after)
+    Terminal.say("wrote \(places.settings)")
+    try SetupInterruption.check()
+  }
+
+  private func makeOwn() throws(CommandProblem) {
+    let now = Int64(time(nil))
+    let known = makesAnotherAuthority ? nil : try folder.ownAuthority()
+    let authority: OwnAuthority
+    if let known {
+      authority = known
+    } else {
+      authority = try folder.makeAuthority(for: answers.name, at: now, isAnother: makesAnotherAuthority)
+      Terminal.say("made an authority: \(folder.authority)")
+    }
+    try SetupInterruption.check()
+    let facts = folder.leafFacts(for: answers.name, by: authority, at: now)
+    guard case .make = LeafRenewal.decide(facts, at: now) else { return }
+    let leaf = try folder.makeLeaf(for: answers.name, by: authority, at: now)
+    Terminal.say("made a certificate for \(answers.name.text), good until \(UnixTime(seconds: leaf.ends).text)")
+  }
+
+  /// Starts the service. If it does not listen, the settings of before are put back.
+  func start() throws(CommandProblem) {
+    guard let unit else {
+      return Terminal.say("the service is not started: systemctl restart \(places.unit)")
+    }
+    do {
+      // Renewed files alone need no restart: connections go on.
+      if !folder.needsRestart, try unit.reload() { return }
+      try unit.restart(listeningOn: answers.listen)
+      try folder.forgetRestart()
+      Terminal.say("the service listens on \(answers.listen.text)")
+    } catch {
+      guard after != before else { throw error }
+      try places.write(before)
+      if let old = try? CurrentSetup(before, folder: folder).listen ?? "127.0.0.1:8443",
+        let address = try? ListenAddress(old)
+      {
+        // If this fails too, the next setup starts it.
+        do throws(CommandProblem) {
+          try unit.restart(listeningOn: address)
+          try folder.forgetRestart()
+        } catch { error.report(by: "iampass-server") }
+      }
+      throw .settingsPutBack(error)
+    }
+  }
+
+  /// The administrator's file comes first: if this is broken off, the next setup goes on with the file's secret.
+  func makeApplication() throws(CommandProblem) {
+    try SetupInterruption.check()
+    try places.makeData()
+    guard let (name, path) = answers.application else { return }
+    let known = try CredentialLinesFile(path: path)
+    let application: Application
+    do {
+      application =
+        try known.map { Application(id: $0.id, name: name, secret: Secret($0.secret)) } ?? Application(new: name)
+    } catch let refusal as ApplicationRefusal {
+      throw CommandProblem(refusal, name: DisplayText.sanitized(name))
+    } catch { throw CommandProblem(unexpected: error) }
+    let lines = NewCredential(id: application.id, secret: application.secret, server: answers.publicURL, host: nil)
+    do { try AtomicFile.write(Array((lines.text + "\n").utf8), to: path, mode: 0o600) } catch {
+      throw CommandProblem(error)
+    }
+    do {
+      try ServiceApplications.take(
+        name, id: application.id, secret: application.secret.exposedValue, data: places.data)
+    } catch {
+      // The service does not know its secret.
+      if known == nil { unlink(path) }
+      throw error
+    }
+    Terminal.say("application \(name): its credential is in \(path), which manages users and phones: root's alone")
+    try SetupInterruption.check()
+  }
+
+  /// Links, and what to do next. Nothing here needs root.
+  func tell() async throws {
+    let authority = clientAuthority
+    try ActingUser.become(ownerOf: places.data)
+    let url = try ServerURL(ofOption: answers.publicURL)
+    // The commands that make links know the address before the first start.
+    let storage = try SQLiteStorage(folder: places.data)
+    try await storage.setServiceAddress(answers.publicURL)
+    try await storage.setPublicAddress(answers.publicURL)
+    if let name = answers.administrator { try await invite(name, storage, url) }
+    let code = try await storage.createConsoleLink(at: storage.now())
+    Terminal.say("\nThe console, for one browser, within ten minutes:")
+    Terminal.say("  " + url.route(["console", "enter", code.exposedValue]))
+    Terminal.say("On each computer:")
+    let file = answers.application?.secretFile ?? "FILE"
+    Terminal.say(
+      "  iampassctl setup --server \(answers.publicURL) --secret-file \(file)\(authority.map { " --ca \($0)" } ?? "")")
+    if authority == folder.authority {
+      Terminal.say("Phones must trust the authority too: import \(folder.authority) on each.")
+    }
+    if authority == Self.unknownAuthority {
+      Terminal.say("  \(Self.unknownAuthority) is a file with the authority of the service's certificate, in PEM")
+    }
+    if let failure = Terminal.outputError { throw CommandProblem.notPrinted(failure) }
+  }
+
+  private func invite(_ name: String, _ storage: SQLiteStorage, _ url: ServerURL) async throws {
+    switch try await Administrators(storage).invite(name) {
+    case .nameNotFit: throw CommandProblem.badAdministrator
+    case .hasPhone: Terminal.say("\nadministrator \(name) has a phone already")
+    case .code(let code):
+      let link = url.route(["register", code.exposedValue])
+      Terminal.say("\nadministrator \(name): open this link on their phone, within 15 minutes; it works once:")
+      TerminalCode.show(link)
+      Terminal.say("  " + link)
+    }
+  }
+
+  /// The file that computers have to know; nil if their system trusts the certificate already.
+  private var clientAuthority: String? {
+    let chain: String
+    switch answers.certificate {
+    case .own: return folder.authority
+    case .files(let certificate, _): chain = certificate
+    case .certbot: chain = folder.certbotPair
+    }
+    let verified = Program.run(["/usr/bin/openssl", "verify", "-untrusted", chain, chain])
+    return verified?.status == 0 ? nil : Self.unknownAuthority
+  }
+}

@@ -1,0 +1,486 @@
+"""How phones are rung: by a browser's push service, and by Apple's and Google's, for apps of one's own."""
+
+import concurrent.futures
+import itertools
+import os
+import re
+import ssl
+import time
+import types
+import unittest
+
+import app_keys
+import app_push_service
+import own_phone
+import push_service
+from server import DATA, NO_INPUT, USAGE, ServerWorld, until
+from world import make_certificate
+
+hosts = itertools.count()
+APPLE_TOKEN = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+GOOGLE_TOKEN = "dGVzdC1pbnN0YW5jZQ:APA91bH_a-token-of-a-phone"
+
+
+def start(case, world):
+    """A sign-in from a host of its own, which the test's end logs out."""
+    session = world.started(f"host-{next(hosts)}")
+    path = session["logout_url"].removeprefix(world.address)
+    case.addCleanup(world.signed, "POST", path, by=(session["session_token"], session["session_secret"]))
+    return session
+
+
+def rung(case, world):
+    """A sign-in, and what the log says of its message."""
+    session = start(case, world)
+    return session, said_of(world, session)
+
+
+def said_of(world, session):
+    claim = lambda line: session["session_name"] in line and re.search("a phone was rung|could not ring|has ended", line)  # noqa: E731
+    return until(lambda: next(filter(claim, world.server.lines), None), "what became of the message")
+
+
+class WebPush(unittest.TestCase):
+    """A page that asks to be rung, at a push service that refuses."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.world = ServerWorld()
+        cls.addClassCleanup(cls.world.close)
+        cls.world.serve_alone("--push-ca", cls.world.path("server.crt"), "--log-level", "debug")
+        cls.world.add_users("alice")
+        files = types.SimpleNamespace(certificate=cls.world.certificate, key=cls.world.key)
+        cls.service = push_service.PushService(files)
+        cls.addClassCleanup(cls.service.close)
+        path = f"/management/device_registration_link/{cls.world.application['application_id']}/alice"
+        cls.phone = own_phone.OwnPhone(cls.world)
+        code, reply = cls.phone.register(cls.world.signed("GET", path)["register_url"])
+        assert code == 200, reply
+
+    def setUp(self):
+        subscription = push_service.Subscription(self.service)
+        told = {"endpoint": subscription.endpoint, **subscription.keys}
+        code, reply = self.phone.ask("push", subscription=told)
+        self.assertEqual(code, 200, reply)
+
+    def rung(self, *replies):
+        """How many messages a sign-in sent, and what the log says of it, after the push service gave these replies."""
+        self.service.replies, self.service.messages = list(replies), []
+        _, said = rung(self, self.world)
+        return len(self.service.messages), said
+
+    def test_a_push_service_that_always_refuses_is_logged(self):
+        count, said = self.rung(*[(429, {"Retry-After": "1"})] * 4)
+        self.assertEqual(count, 3)
+        self.assertIn("could not ring a phone", said)
+        self.assertIn("status 429, after 3 attempts", said)
+
+    def test_a_push_service_that_recovers_rings(self):
+        count, said = self.rung((429, {"Retry-After": "1"}), (503, {}))
+        self.assertEqual(count, 3)
+        self.assertIn("a phone was rung", said)
+
+    def test_a_push_service_that_wants_to_be_left_alone_is(self):
+        count, said = self.rung((429, {"Retry-After": "3600"}))
+        self.assertEqual(count, 1)
+        self.assertIn("status 429, and no other attempt for 3600 s", said)
+
+
+class Settings(unittest.TestCase):
+    """`application notifications`, with the files that Apple and Google give out."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.world = ServerWorld()
+        cls.addClassCleanup(cls.world.close)
+        cls.world.serve_alone()
+        cls.keys = app_keys.AppKeys(cls.world.path("keys"))
+
+    def set(self, *words, application="office"):
+        return self.world.command("application", "notifications", *words[:1], application, *words[1:])
+
+    def done(self, *words):
+        """What it prints."""
+        done = self.set(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, code, said, *words, **more):
+        done = self.set(*words, **more)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(said, done.stderr)
+        self.assertIn("hint: " if code != USAGE else "Usage: ", done.stderr)
+        self.assertNotIn("PRIVATE", done.stdout + done.stderr)
+
+    def shown(self):
+        return self.done("show")
+
+    def test_a_token_key_is_set_shown_and_removed(self):
+        self.assertEqual(self.done("apple", *self.keys.apple_token), "office rings apps through Apple\n")
+        self.assertRegex(
+            self.shown(),
+            r"^apple topic=org.example.signin production key=ABC123DEFG team=DEF123GHIJ set=\S+Z\n$")
+        self.done("apple", *self.keys.apple_token, "--sandbox")
+        self.assertIn(" sandbox ", self.shown())
+        self.assertEqual(self.done("remove", "apple"), "office rings no app through Apple any more\n")
+        self.assertEqual(self.shown(), "")
+        self.refused(DATA, "office rings no app through Apple", "remove", "apple")
+
+    def test_a_certificate_comes_with_its_key_or_in_one_file(self):
+        for words in (self.keys.apple_certificate, self.keys.bundle(), self.keys.bundle("-legacy"), self.keys.bundle(passphrase="")):
+            with self.subTest(words=words):
+                self.done("apple", *words)
+                self.assertRegex(
+                    self.shown(), r"^apple topic=org.example.signin production certificate-ends=\S+Z set=\S+Z\n$")
+        self.done("remove", "apple")
+
+    def test_a_service_account_is_set_shown_and_removed(self):
+        self.done("google", *self.keys.google)
+        self.assertRegex(self.shown(), r"^google project=example-1 account=\S+@\S+ key=0123abcd set=\S+Z\n$")
+        self.done("remove", "google")
+
+    def test_no_key_is_shown_logged_or_left_readable(self):
+        self.done("apple", *self.keys.apple_token)
+        self.done("google", *self.keys.google)
+        told = self.shown() + self.world.command("audit").stdout + "\n".join(self.world.server.lines)
+        for secret in self.keys.secrets():
+            self.assertNotIn(secret, told)
+        self.assertEqual(os.stat(self.world.path("data/iampass.sqlite")).st_mode & 0o077, 0)
+        self.assertIn("notifications set", told)
+        for service in ("apple", "google"):
+            self.done("remove", service)
+        with self.world.database() as database:
+            self.assertEqual(database.execute("SELECT count(*) FROM notification_service").fetchone(), (0,))
+
+    def test_a_bad_file_is_named_with_what_is_wrong(self):
+        keys = self.keys
+        topic = ("--topic", "org.example.signin")
+        cases = (
+            ("the token key is not a P-256 private key", ("apple", *keys.token_with(keys.file("rsa.pem")))),
+            ("the token key is not a P-256 private key", ("apple", *keys.token_with(keys.written("text.p8", b"no key")))),
+            ("the private key does not belong", ("apple", "--certificate", keys.file("apple.pem"), "--certificate-key", keys.file("other.pem"), *topic)),
+            ("no private key in PEM", ("apple", "--certificate", keys.file("apple.pem"), "--certificate-key", keys.file("sealed.pem"), *topic)),
+            ("no certificate in PEM", ("apple", "--certificate", keys.file("apple.key"), "--certificate-key", keys.file("apple.key"), *topic)),
+            ("the certificate has expired", ("apple", "--certificate", keys.file("old.pem"), "--certificate-key", keys.file("apple.key"), *topic)),
+            ("the passphrase is wrong", ("apple", "--bundle", keys.file("apple.p12"), *topic)),
+            ("does not have both", ("apple", *keys.bundle("-nokeys"))),
+            ("it is not a PKCS #12 file", ("apple", "--bundle", keys.file("apple.pem"), *topic)),
+            ("it is not the JSON file", ("google", "--service-account", keys.file("apple.pem"))),
+            ("token_uri of the service", ("google", "--service-account", keys.account("elsewhere", token_uri="https://evil.test/token"))),
+            ("private_key of the service", ("google", "--service-account", keys.account("short", private_key="x"))),
+            ("project_id of the service", ("google", "--service-account", keys.account("odd", project_id="../../x"))),
+        )  # fmt: skip
+        for said, words in cases:
+            with self.subTest(said=said):
+                self.refused(DATA, said, *words)
+        self.assertEqual(self.shown(), "")
+
+    def test_what_cannot_be_read_is_named(self):
+        os.mkfifo(self.world.path("pipe"))
+        for path in (self.world.path("pipe"), "/dev/zero", self.world.folder, "/nonexistent", self.keys.written("empty", b""),
+                     self.keys.written("large", bytes(70_000))):  # fmt: skip
+            with self.subTest(path=path):
+                self.refused(NO_INPUT, path, "google", "--service-account", path)
+
+    def test_words_that_do_not_belong_together_are_refused(self):
+        token = self.keys.apple_token
+        self.refused(USAGE, "give one of", "apple", "--topic", "org.example.signin")
+        self.refused(USAGE, "belong together", "apple", *token[:2], "--topic", "org.example.signin")
+        self.refused(USAGE, "belongs to --bundle", "apple", *token, "--passphrase-file", "/dev/null")
+        self.refused(DATA, "there is no application nobody", "apple", *token, application="nobody")
+        self.refused(DATA, "the topic is invalid", "apple", *token[:-1], "a b")
+        self.refused(DATA, "the key id is invalid", "apple", *token[:3], "short", *token[4:])
+
+
+class Apps(unittest.TestCase):
+    """An app that told its device token, at stand-ins for Apple's and Google's services."""
+
+    @classmethod
+    def setUpClass(cls):
+        app_push_service.use_packages()
+        cls.world = ServerWorld()
+        cls.addClassCleanup(cls.world.close)
+        cls.world.key, cls.world.certificate = make_certificate(cls.world.folder)
+        cls.keys = app_keys.AppKeys(cls.world.path("keys"))
+        cls.service = app_push_service.AppPushService(cls.keys, cls.world.certificate, cls.world.key)
+        cls.addClassCleanup(cls.service.close)
+        given = cls.world.certificate, cls.world.key
+        cls.world.serve_alone("--app-push-url", cls.service.address, "--push-ca", given[0], "--log-level", "debug")
+        # The service's certificate is made again there.
+        cls.service.use(cls.world.certificate, cls.world.key)
+        cls.phone = own_phone.OwnPhone(cls.world)
+        cls.world.add_users("alice")
+        code, reply = cls.phone.register(cls.link(), subscription={"service": "apple", "token": APPLE_TOKEN})
+        assert code == 200, reply
+
+    @classmethod
+    def link(cls, user="alice"):
+        path = f"/management/device_registration_link/{cls.world.application['application_id']}/{user}?display_name=Alice"
+        return cls.world.signed("GET", path)["register_url"]
+
+    def setUp(self):
+        self.service.forget()
+
+    def use(self, service, *words):
+        """The application's settings, and the phone's token, from now on."""
+        done = self.world.command("application", "notifications", service, "office", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.tell(service)
+
+    def tell(self, service):
+        token = APPLE_TOKEN if service == "apple" else GOOGLE_TOKEN
+        code, reply = self.phone.ask("push", subscription={"service": service, "token": token})
+        self.assertEqual(code, 200, reply)
+
+    def rung(self, *replies):
+        """How many messages a sign-in sent, and what the log says of it."""
+        self.service.forget()
+        self.service.replies = list(replies)
+        _, said = rung(self, self.world)
+        for secret in (APPLE_TOKEN, GOOGLE_TOKEN, "eyJ", "ya29."):
+            self.assertNotIn(secret, "\n".join(self.world.server.lines))
+        return len(self.service.messages), said
+
+    def silent(self):
+        """Whether a sign-in sends no message: of two, the second one's shows it."""
+        self.service.forget()
+        start(self, self.world)
+        self.tell("apple")
+        rung(self, self.world)
+        return len(self.service.messages) == 1
+
+    def test_apple_gets_what_it_documents_by_a_token(self):
+        self.use("apple", *self.keys.apple_token)
+        session, said = rung(self, self.world)
+        self.assertIn("a phone was rung", said)
+        message = self.service.message()
+        self.assertEqual(message.headers[":path"], "/3/device/" + APPLE_TOKEN)
+        self.assertEqual(message.claims, {"iss": app_keys.TEAM_ID, "iat": message.claims["iat"]})
+        self.assertEqual(message.headers["apns-collapse-id"], session["session_name"])
+        self.assertLessEqual(int(message.headers["apns-expiration"]), time.time() + 60)
+        self.assertEqual((message.json["device"], message.json["session"]), (self.phone.device, session["session_name"]))
+        self.assertEqual(sorted(message.json), ["aps", "device", "session"])
+        self.assertNotIn(b"alice", message.body.lower())
+        self.assertNotIn(b"host-", message.body)
+
+    def test_apple_gets_the_certificate(self):
+        for words in (self.keys.apple_certificate, self.keys.bundle()):
+            with self.subTest(words=words[0]):
+                self.use("apple", *words)
+                self.assertIn("a phone was rung", self.rung()[1])
+                own = ssl.PEM_cert_to_DER_cert(self.keys.read("apple.pem"))
+                self.assertEqual(self.service.message().peer, own)
+
+    def test_google_gets_what_it_documents(self):
+        self.use("google", *self.keys.google)
+        session, said = rung(self, self.world)
+        self.assertIn("a phone was rung", said)
+        told = self.service.message().json["message"]
+        self.assertEqual(told["token"], GOOGLE_TOKEN)
+        self.assertEqual(told["data"], {"device": self.phone.device, "session": session["session_name"]})
+        self.assertNotIn(b"alice", self.service.message().body.lower())
+
+    def test_connections_and_tokens_are_kept(self):
+        for service, words in (("apple", self.keys.apple_token), ("google", self.keys.google)):
+            with self.subTest(service=service):
+                self.use(service, *words)
+                self.rung()
+                before = self.service.connections, len(self.service.grants)
+                first = self.service.message().headers["authorization"]
+                self.rung()
+                self.assertEqual(self.service.message().headers["authorization"], first)
+                self.assertEqual((self.service.connections, len(self.service.grants)), before)
+
+    def test_a_connection_that_ended_is_made_again(self):
+        self.use("apple", *self.keys.apple_token)
+        self.rung()
+        self.service.hang_up()
+        self.assertIn("a phone was rung", self.rung()[1])
+
+    def test_a_token_that_is_gone_is_forgotten(self):
+        self.use("google", *self.keys.google)
+        refusal = app_push_service.google_refusal(404, "NOT_FOUND", "UNREGISTERED")
+        self.service.replies = [refusal]
+        start(self, self.world)
+        until(lambda: self.world.server.count("a push subscription has ended") == 1, "the end of the token")
+        self.use("apple", *self.keys.apple_token)
+        for count, refusal in enumerate((
+            app_push_service.apple_refusal(410, "Unregistered", timestamp=int(time.time() * 1000) + 1000),
+            app_push_service.apple_refusal(410, "ExpiredToken"), app_push_service.apple_refusal(400, "BadDeviceToken")), 2):
+            with self.subTest(refusal=refusal):
+                self.tell("apple")
+                self.service.replies = [refusal]
+                start(self, self.world)
+                until(lambda: self.world.server.count("a push subscription has ended") == count, "the end of the token")  # noqa: B023
+                self.assertTrue(self.silent())
+
+    def test_the_end_of_an_earlier_registration_forgets_nothing(self):
+        self.use("apple", *self.keys.apple_token)
+        _, said = self.rung(app_push_service.apple_refusal(410, "Unregistered", timestamp=1_500_000_000_000))
+        self.assertIn("for an earlier registration", said)
+        self.assertIn("a phone was rung", self.rung()[1])
+
+    def test_a_service_that_asks_for_patience_gets_it(self):
+        after = {"Retry-After": "1"}
+        self.use("apple", *self.keys.apple_token)
+        for status, reason in ((429, "TooManyRequests"), (500, "InternalServerError"), (503, "Shutdown")):
+            with self.subTest(status=status):
+                count, said = self.rung((status, {"reason": reason}, after))
+                self.assertEqual(count, 2)
+                self.assertIn("a phone was rung", said)
+        self.use("google", *self.keys.google)
+        count, said = self.rung((503, None, after))
+        self.assertEqual(count, 2)
+        self.assertIn("a phone was rung", said)
+
+    def test_a_service_that_refuses_for_good_is_logged(self):
+        self.use("apple", *self.keys.apple_token)
+        count, said = self.rung(*[(503, {"reason": "ServiceUnavailable"}, {"Retry-After": "1"})] * 4)
+        self.assertEqual(count, 3)
+        self.assertIn("status 503 ServiceUnavailable, after 3 attempts", said)
+        count, said = self.rung(app_push_service.apple_refusal(400, "DeviceTokenNotForTopic"))
+        self.assertEqual(count, 1)
+        self.assertIn("status 400 DeviceTokenNotForTopic", said)
+
+    def test_a_quota_of_googles_is_not_tried_for_a_minute(self):
+        self.use("google", *self.keys.google)
+        count, said = self.rung(app_push_service.google_refusal(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"))
+        self.assertEqual(count, 1)
+        self.assertIn("status 429 QUOTA_EXCEEDED, and no other attempt for 60 s", said)
+
+    def test_an_expired_token_of_apples_is_not_made_again_at_once(self):
+        self.use("apple", *self.keys.apple_token)
+        count, said = self.rung(app_push_service.apple_refusal(403, "ExpiredProviderToken"))
+        self.assertEqual(count, 1)
+        self.assertIn("status 403 ExpiredProviderToken", said)
+
+    def test_an_expired_grant_of_googles_is_made_again(self):
+        self.use("google", *self.keys.google)
+        self.rung()
+        before = len(self.service.grants)
+        count, said = self.rung(app_push_service.google_refusal(401, "UNAUTHENTICATED"))
+        self.assertEqual((count, len(self.service.grants)), (2, before + 1))
+        self.assertIn("a phone was rung", said)
+
+    def test_a_service_account_that_google_refuses_is_logged(self):
+        self.use("google", "--service-account", self.keys.account("other", client_email="nobody@example.org"))
+        count, said = self.rung()
+        self.assertEqual(count, 0)
+        self.assertIn("no access token, status 400", said)
+
+    def test_a_silent_service_keeps_nobody_waiting(self):
+        self.use("apple", *self.keys.apple_token)
+        self.service.replies = [None]
+        self.service.released.clear()
+        session = start(self, self.world)
+        self.service.message()
+        # The message has no reply yet; the sign-in goes on all the same.
+        self.assertIn(self.world.status(session), ("pending", "identifying"))
+        self.service.released.set()
+        self.assertIn("a phone was rung", said_of(self.world, session))
+
+    def test_a_service_that_never_answers_is_given_up(self):
+        self.use("apple", *self.keys.apple_token)
+        self.service.released.clear()
+        self.addCleanup(self.service.released.set)
+        count, said = self.rung(None, None, None)
+        self.assertEqual(count, 3)
+        self.assertIn("could not ring a phone", said)
+
+    def test_a_certificate_of_somebody_else_gets_nothing(self):
+        key, certificate = make_certificate(self.world.folder, "other")
+        self.use("apple", *self.keys.apple_token)
+        try:
+            self.service.use(certificate, key)
+            self.service.hang_up()
+            count, said = self.rung()
+        finally:
+            self.service.use(self.world.certificate, self.world.key)
+        self.assertEqual(count, 0)
+        self.assertIn("CERTIFICATE_VERIFY_FAILED", said)
+
+    def test_a_service_without_http_2_gets_nothing(self):
+        self.use("apple", *self.keys.apple_token)
+        try:
+            self.service.use(self.world.certificate, self.world.key, ["http/1.1"])
+            self.service.hang_up()
+            count, said = self.rung()
+        finally:
+            self.service.use(self.world.certificate, self.world.key)
+        self.assertEqual(count, 0)
+        self.assertIn("could not ring a phone", said)
+
+    def test_without_settings_no_app_is_rung(self):
+        self.use("apple", *self.keys.apple_token)
+        self.world.command("application", "notifications", "remove", "office", "apple")
+        self.service.forget()
+        start(self, self.world)
+        self.use("apple", *self.keys.apple_token)
+        rung(self, self.world)
+        self.assertEqual(len(self.service.messages), 1)
+
+    def test_a_token_that_cannot_be_one_is_refused(self):
+        self.world.add_users("bob")
+        link, other = self.link("bob"), own_phone.OwnPhone(self.world)
+        bad = [("apple", "xyz"), ("apple", "0a" * 15), ("apple", "../" * 20), ("apple", "0" * 514), ("google", "short"),
+               ("google", "a b" * 20), ("google", "a" * 5000), ("google", "x\r\n" * 20)]  # fmt: skip
+        for service, token in bad:
+            with self.subTest(service=service, token=token[:10]):
+                told = {"service": service, "token": token}
+                self.assertEqual(other.register(link, subscription=told)[1]["reason"], "BAD_SUBSCRIPTION")
+                self.assertEqual(self.phone.ask("push", subscription=told)[1]["reason"], "BAD_SUBSCRIPTION")
+        for told in ({"service": "other", "token": APPLE_TOKEN}, {"service": "apple"}, "apple"):
+            self.assertEqual(other.register(link, subscription=told)[1]["reason"], "BAD_REQUEST")
+        self.assertEqual(other.register(link)[0], 200)
+
+
+class Training(unittest.TestCase):
+    """A computer that asks for a method which the phone lacks."""
+
+    def setUp(self):
+        self.world = ServerWorld()
+        self.addCleanup(self.world.close)
+        self.world.serve_alone("--metrics-listen", "127.0.0.1:0")
+        self.metrics = re.search(r"http://[0-9.:]+", self.world.server.wait_for("metrics on")).group(0)
+        self.world.add_users("alice")
+        path = f"/management/device_registration_link/{self.world.application['application_id']}/alice"
+        self.link = self.world.signed("GET", path)["register_url"]
+
+    def ask_for_the_screen_lock(self):
+        path = f"/authentication/authenticate_user/{self.world.application['application_id']}/alice?methods=device"
+        code, _, reply = self.world.ask("POST", path, {"context": {"host": "desk"}})
+        self.assertEqual((code, reply["authentication_status"]["reason"]), (200, "METHOD_NOT_AVAILABLE"))
+
+    def test_a_phone_of_ones_own_is_told_while_it_waits(self):
+        phone = own_phone.OwnPhone(self.world)
+        self.assertEqual(phone.register(self.link)[0], 200)
+        self.assertEqual(phone.ask("status")[1]["training_required"], [])
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            # Held until something changes.
+            waiting = pool.submit(phone.ask, "requests", headers={"Prefer": "wait=60"})
+            until(self.held, "the held listing")
+            self.ask_for_the_screen_lock()
+            code, reply = waiting.result(30)
+        self.assertEqual((code, reply["requests"], reply["training_required"]), (200, [], ["device"]))
+        self.assertEqual(phone.ask("status")[1]["training_required"], ["device"])
+
+    def held(self):
+        """Whether the service holds a request."""
+        numbers = self.world.get("/metrics", address=self.metrics)[2]
+        return re.search(r"^iampass_requests_held 1$", numbers, re.MULTILINE)
+
+    def test_the_command_says_what_it_cannot(self):
+        self.world.phone_registered(self.link)
+        phone = self.world.phone("approve")
+        phone.wait_for("waiting for sign-ins")
+        self.ask_for_the_screen_lock()
+        phone.wait_for("a computer asked for device, which this command cannot prove")
+        self.ask_for_the_screen_lock()
+        self.world.started("desk")
+        phone.wait_for("^approved$")
+        self.assertEqual(phone.count("a computer asked for device"), 1)
+        phone.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

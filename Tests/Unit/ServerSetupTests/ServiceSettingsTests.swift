@@ -1,0 +1,84 @@
+import CommandSupport
+import ServerSetup
+import Testing
+
+@Suite struct ServiceSettingsTests {
+  @Test func theLastValueHolds() throws {
+    let settings = ServiceSettings("LISTEN=a\n  LISTEN='b'\n#LISTEN=c\n")
+    #expect(try settings.value(.listen) == "b")
+    #expect(try ServiceSettings("LISTEN=\n").value(.listen) == nil)
+    #expect(try ServiceSettings("#LISTEN=a\n").value(.listen) == nil)
+  }
+
+  @Test func aNewValueStandsBehindItsExample() {
+    var settings = ServiceSettings("# first\n#LISTEN=x\n# last\n")
+    settings.set(.listen, to: "[::]:443")
+    settings.set(.certbot, to: "/live")
+    #expect(settings.text == "# first\n#LISTEN=x\nLISTEN=[::]:443\n# last\nCERTBOT=/live\n")
+  }
+
+  @Test func aChangedValueKeepsItsPlaceAndTheOthers() {
+    var settings = ServiceSettings("LISTEN=a\nOPTIONS=--log-level debug\nOTHER=1")
+    settings.set(.listen, to: "b")
+    #expect(settings.text == "LISTEN=b\nOPTIONS=--log-level debug\nOTHER=1\n")
+  }
+
+  @Test(arguments: [
+    "--public-url https://a --log-level debug", "--public-url=https://a --log-level debug", "--log-level debug",
+  ])
+  func theAddressIsReplacedAmongTheOptions(_ options: String) throws {
+    var settings = ServiceSettings("OPTIONS=\"\(options)\"\n")
+    #expect(try settings.publicURL() == (options.contains("a ") ? "https://a" : nil))
+    try settings.set(publicURL: "https://b")
+    #expect(settings.text == "OPTIONS=--public-url https://b --log-level debug\n")
+    #expect(try settings.publicURL() == "https://b")
+  }
+
+  @Test(arguments: ["a\\", "'a b' c", "\"a\\\"b\"", "it's"])
+  func aValueThatIsNotPlainIsNotChanged(_ value: String) {
+    var settings = ServiceSettings("OPTIONS=\(value)\n")
+    #expect(throws: SettingNotPlain(key: .options)) { try settings.set(publicURL: "https://b") }
+    #expect(settings.text == "OPTIONS=\(value)\n")
+  }
+
+  @Test func aRemovedValueLeavesItsExample() {
+    var settings = ServiceSettings("#CERTBOT=x\nCERTBOT=a\nCERTBOT=b\n")
+    settings.remove(.certbot)
+    #expect(settings.text == "#CERTBOT=x\n")
+  }
+}
+
+@Suite struct CurrentSetupTests {
+  private let folder = SetupFolder(path: "/etc/iampass-server", group: 0)
+
+  private func current(_ text: String) throws -> CurrentSetup {
+    try CurrentSetup(ServiceSettings(text), folder: folder)
+  }
+
+  @Test func beforeTheFirstSetupNothingIsKnown() throws {
+    let found = try current("#LISTEN=127.0.0.1:8443\n")
+    #expect(found.name == nil && found.listen == nil && found.certificate == nil && found.publicURL == nil)
+  }
+
+  @Test func theCertificateIsKnownByItsPlace() throws {
+    #expect(try current("TLS_CERT=/etc/iampass-server/own/service.pem\n").certificate == .own)
+    #expect(
+      try current("TLS_CERT=/etc/iampass-server/certbot.pem\nCERTBOT=/live/a\n").certificate
+        == .certbot(folder: "/live/a"))
+    #expect(try current("TLS_CERT=/c\nTLS_KEY=/k\n").certificate == .files(certificate: "/c", key: "/k"))
+  }
+
+  @Test(arguments: ["https://a.example", "https://a.example/", "https://a.example:8443"])
+  func theNameIsInTheAddress(_ url: String) throws {
+    #expect(try current("OPTIONS=--public-url \(url)\n").name == PublicName("a.example"))
+  }
+
+  @Test func anIPv6AddressKeepsItsColons() throws {
+    #expect(try current("OPTIONS=--public-url https://[2001:db8::1]\n").name == PublicName("2001:db8::1"))
+    #expect(try current("OPTIONS=--public-url https://[2001:db8::1]:8443\n").name == PublicName("2001:db8::1"))
+  }
+
+  @Test func anAddressWithAPathIsTheAdministratorsOwn() {
+    #expect(throws: CommandProblem.self) { try current("OPTIONS=--public-url https://a.example/iampass\n") }
+  }
+}
