@@ -55,11 +55,14 @@ public struct KeyringService {
       try kept.forget(user.uid)
       return log(LOG_NOTICE, "not sealed \(whose): the password was changed meanwhile")
     }
+    let began = try kept.lastForgetting()
     let key = creds.bestKey
     guard let sealed = creds.seal(payload.encoded(), as: Self.name(user), by: key) else {
       return log(LOG_ERR, "not sealed \(whose): systemd-creds failed")
     }
-    try kept.write(sealed, of: user.uid, key)
+    guard try kept.write(sealed, of: user.uid, key, since: began) else {
+      return log(LOG_NOTICE, "not sealed \(whose): a password was forgotten meanwhile; the next sign-in seals again")
+    }
     log(LOG_INFO, "sealed \(whose) key=\(key.rawValue)")
   }
 

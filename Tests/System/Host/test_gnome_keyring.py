@@ -33,6 +33,8 @@ class Keyring(DesktopTestCase):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.host.run, "pkill", "-KILL", "-x", "gnome-keyring-d", check=False)
+        self.host.run("iampassctl", "keyring", "forget", "alice")
+        self.assertEqual(self.kept(), [])
 
     def sign_in(self, answer):
         """As a greeter does; the keyring starts with the session."""
