@@ -47,13 +47,13 @@ struct ApprovalWait {
         let took = clock.now().milliseconds(since: asked)
         let isQuick = status != shown && quickCount < Self.greatestQuickCount
         if isQuick { quickCount += 1 }
-        try show(status, after: &shown)
+        try show(status, after: &shown, code: pending.matchCode)
         let heldPause = isQuick ? 0 : max(0, Self.shortestHold - took)
         pause = held ? heldPause : Self.step(status, polls)
         polls += 1
       case nil:
         // In the last moments the wait is over before the server could be back.
-        if faults == 0, remaining > Self.faultStep { try say("waiting for the server…") }
+        if faults == 0, remaining > Self.faultStep { try say(Self.waiting(code: pending.matchCode)) }
         faults += 1
         pause = Self.faultStep + Int64.random(in: 0...Self.faultSpread)
       }
@@ -81,10 +81,17 @@ struct ApprovalWait {
     }
   }
 
-  private func show(_ status: SessionStatus, after shown: inout SessionStatus) throws(Refusal) {
+  private func show(
+    _ status: SessionStatus, after shown: inout SessionStatus, code: String?
+  ) throws(Refusal) {
     guard status != shown else { return }
     shown = status
-    if status == .identifying { try say("Your phone has the request: answer there") }
+    if status == .identifying { try say("Your phone has the request: \(code.map { "code \($0)" } ?? "answer there")") }
+  }
+
+  // GNOME's greeter shows the last line alone: one without the code would take it away from the user.
+  private static func waiting(code: String?) -> String {
+    "waiting for the server…\(code.map { " (code \($0))" } ?? "")"
   }
 
   private func say(_ text: String) throws(Refusal) {

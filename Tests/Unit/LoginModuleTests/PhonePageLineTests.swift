@@ -24,6 +24,21 @@ import Testing
     #expect(scene.terminal.shown == ["Approve the sign-in on your phone (https://iam.example/phone/): code 47"])
   }
 
+  /// GNOME's greeter shows the last line alone.
+  @Test func theCodeStandsInEachLaterLine() throws {
+    let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
+    let scene = try Scene([
+      .start(202, body), .status(200, ScriptedTransport.word("identifying")), .status(503, ""),
+      .status(200, ScriptedTransport.word("active")),
+    ])
+    #expect(try scene.isApproved())
+    #expect(
+      scene.terminal.shown == [
+        "Approve the sign-in on your phone: code 47", "Your phone has the request: code 47",
+        "waiting for the server… (code 47)",
+      ])
+  }
+
   @Test func inSSHThePromptNamesIt() throws {
     var scene = try scene(page: #""https://iam.example/phone/""#, code: "47", answers: [""])
     scene.request.service = "sshd"
