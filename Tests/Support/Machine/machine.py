@@ -1,62 +1,46 @@
-"""The virtual machine of make-machine, with the product's probe and commands in it, and with Bluetooth.
+"""The virtual machine of make-machine, with the product's probe and commands in it, and with Bluetooth."""
 
-It runs without KVM, which test machines mostly do not have.
-"""
-
-import base64
-import os
 import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
-import time
 
+from emulator import HERE, Emulator
 from world import program
 
-HERE = pathlib.Path(__file__).resolve().parent
 UNITS = HERE.parents[2] / "packaging" / "systemd"
 #: Seconds. It boots in 25 s with the machine to itself.
 BOOT = 180
-PATIENCE = 120
 #: btvirt numbers its controllers in this way.
 ADAPTER, PHONE = "00:AA:01:00:00:00", "00:AA:01:01:00:01"
-STARTER = """[Unit]
-DefaultDependencies=no
-RequiresMountsFor=/share
-After=multi-user.target
-[Service]
-ExecStart=/share/in-machine
-"""
 
 
 class ControllersStuck(Exception):
     """The virtual controllers no longer answer the machine's kernel, and only another machine helps."""
 
 
-class Machine:
+class Machine(Emulator):
     """Booted by its construction, gone with `close`."""
 
     def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="iampass-machine-"))
-        self.share = self.folder / "share"
-        self.number = 0
-        for name in ("in", "out", "bin", "lib", "units"):
-            (self.share / name).mkdir(parents=True)
-        for name in ("in-machine", "bond.py", "desktop.py", "link_keys.py"):
+        super().__init__()
+        for name in ("bin", "lib", "units"):
+            (self.share / name).mkdir()
+        for name in ("bond.py", "desktop.py", "link_keys.py"):
             shutil.copy(HERE / name, self.share)
         for unit in ("iampass-presence.service", "iampass-presence.socket", "iampass-helper.service"):
             shutil.copy(UNITS / unit, self.share / "units")
         for name in ("iampass-helper", "iampassctl"):
             self.give(name)
         made = subprocess.run([HERE / "make-machine"], stdout=subprocess.PIPE, text=True, check=True)
-        self.emulator = self.boot(pathlib.Path(made.stdout.splitlines()[-1]))
+        folder = pathlib.Path(made.stdout.splitlines()[-1])
+        self.start(folder / "kernel", folder / "root.cpio", memory=2000)
         try:
-            self.wait_for(self.share / "out" / "ready", BOOT)
+            self.wait_until_ready(BOOT)
             # The kernel gives up a controller that does not answer in 2 s. From here on the machine has little to do, but
             # must do it at once, even beside other work.
             subprocess.run(
-                ["chrt", "--all-tasks", "--rr", "--pid", "1", str(self.emulator.pid)], check=True, stdout=subprocess.DEVNULL)
+                ["chrt", "--all-tasks", "--rr", "--pid", "1", str(self.process.pid)], check=True, stdout=subprocess.DEVNULL)
         except BaseException:
             self.close()
             raise
@@ -67,42 +51,6 @@ class Machine:
         listed = subprocess.run(["ldd", program(name)], stdout=subprocess.PIPE, text=True, check=True).stdout
         for path in re.findall(r"=> (/\S*/swift/linux/\S+)", listed):
             shutil.copy(path, self.share / "lib")
-
-    def boot(self, made):
-        starter = base64.b64encode(STARTER.encode()).decode()
-        words = (
-            "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on "
-            "systemd.mount-extra=share:/share:9p:trans=virtio,version=9p2000.L,msize=262144 "
-            f"systemd.set_credential_binary=systemd.extra-unit.tests.service:{starter} systemd.wants=tests.service")
-        with open(self.folder / "console", "w") as console:
-            return subprocess.Popen(
-                # It is gone with the tests, however they end.
-                ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "-10", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "2000",
-                 "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", "-kernel", made / "kernel",
-                 "-initrd", made / "root.cpio", "-append", words, "-device", "virtio-rng-pci",
-                 "-virtfs", f"local,path={self.share},mount_tag=share,security_model=none"],
-                stdin=subprocess.DEVNULL, stdout=console, stderr=console)  # fmt: skip
-
-    def wait_for(self, path, seconds):
-        end = time.monotonic() + seconds
-        while not path.exists():
-            if self.emulator.poll() is not None or time.monotonic() > end:
-                said = (self.folder / "console").read_text(errors="replace")[-2000:]
-                raise AssertionError(f"the virtual machine has not made {path.name} in {seconds} s:\n{said}")
-            time.sleep(0.05)
-
-    def run(self, commands, check=True, seconds=PATIENCE):
-        """Runs commands of bash in the machine; what they printed."""
-        self.number += 1
-        asked = self.share / "in" / f"{self.number}.new"
-        asked.write_text(f"export LD_LIBRARY_PATH=/usr/lib/swift-tests\n{commands}\n")
-        asked.rename(asked.with_suffix(".sh"))
-        answer = self.share / "out" / f"{self.number}.status"
-        self.wait_for(answer, seconds)
-        said = (self.share / "out" / f"{self.number}.text").read_text(errors="replace")
-        if check and answer.read_text() != "0\n":
-            raise AssertionError(f"{commands}\nended with {answer.read_text().strip()}:\n{said}")
-        return said
 
     def install(self):
         """The probe with its units, as the package installs it, and the commands."""
@@ -194,8 +142,3 @@ END
             self.run(commands)
         except AssertionError as failure:
             raise ControllersStuck(str(failure)) from None
-
-    def close(self):
-        self.emulator.kill()
-        self.emulator.wait()
-        shutil.rmtree(self.folder)
