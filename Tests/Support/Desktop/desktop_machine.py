@@ -1,0 +1,132 @@
+"""A virtual machine of Debian 13 with GNOME, a screen and a keyboard, and the product's packages in it."""
+
+import pathlib
+import socket
+import subprocess
+import time
+
+import testhost
+from emulator import Emulator
+
+RELEASE = "13-gnome"
+#: Seconds. The user list comes within four minutes on two quiet processors, without KVM.
+BOOT = 900
+SCREEN = 900
+#: What shows no name in the user list.
+HIDDEN = ("phone", "visitor")
+SCREENSHOT_WAIT = 60
+#: A PNG of a black screen with a cursor has 3 kB, and one of the user list 23. In bytes.
+SHOWS_SOMETHING = 15_000
+
+
+def make_image(built, folder, settings):
+    """A disk of `RELEASE` with the packages, switched on for desktops, and its kernel, in `folder`."""
+    folder = pathlib.Path(folder)
+    root = folder / "root"
+    root.mkdir()
+    with testhost.Host(built, match_codes=True, release=RELEASE) as host:
+        host.run("usermod", "--comment", "Alice", "alice")
+        host.run("usermod", "--comment", "Bob", "bob")
+        for name in HIDDEN:
+            host.run("install", "-D", "/dev/stdin", f"/var/lib/AccountsService/users/{name}",
+                     text_in="[User]\nSystemAccount=true\n")
+        path = host.path(testhost.CONFIGURATION)
+        path.write_text(path.read_text() + "".join(f"{line}\n" for line in settings))
+        print(host.run("iampassctl", "enable", "--desktop"), flush=True)
+        # As the postinst does, where a display manager may start.
+        host.run("ln", "-sf", "/usr/lib/systemd/system/gdm3.service", "/etc/systemd/system/display-manager.service")
+        host.run("systemctl", "set-default", "graphical.target")
+        host.run("install", "-D", "/dev/stdin", "/etc/modules-load.d/machine.conf", text_in="9p\n9pnet_virtio\n")
+        # An empty list of file systems: the kernel's words say what is /.
+        host.run("sh", "-c", ": >/etc/fstab")
+        # The service keeps its database open.
+        host.run("systemctl", "stop", "iampass-helper", "iampass-server")
+        with host.start("tar", "--one-file-system", "--directory=/", "-cf", "-", ".", stdout=subprocess.PIPE) as packed:
+            subprocess.run(["tar", "--directory", root, "-xpf", "-", "--numeric-owner", "--xattrs"], stdin=packed.stdout,
+                           check=True)
+        assert packed.returncode in (0, 1), "tar could not pack the host"
+    kernel = sorted((root / "boot").glob("vmlinuz-*"))[-1]
+    for name, source in {"kernel": kernel, "initrd": root / "boot" / kernel.name.replace("vmlinuz", "initrd.img")}.items():
+        source.rename(folder / name)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", root, folder / "disk", "6G"], check=True)
+    subprocess.run(["rm", "-rf", "--one-file-system", root], check=True)
+
+
+class Desktop(Emulator):
+    """Booted by `boot`, gone with `close`."""
+
+    def boot(self, image):
+        image = pathlib.Path(image)
+        self.monitor_path = self.folder / "monitor"
+        self.start(
+            image / "kernel", image / "initrd", memory=3072, words=("root=/dev/vda", "rw", "splash=0"),
+            devices=["-machine", "q35", "-device", "virtio-vga,xres=1280,yres=800", "-drive",
+                     f"file={image / 'disk'},format=raw,if=virtio,snapshot=on", "-monitor",
+                     f"unix:{self.monitor_path},server,nowait"])
+        self.wait_until_ready(BOOT)
+
+    def monitor(self, command):
+        """One command of qemu's human monitor protocol."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(SCREENSHOT_WAIT)
+            connection.connect(str(self.monitor_path))
+            answer = b""
+            for line in (None, command):
+                if line is not None:
+                    connection.sendall(line.encode() + b"\n")
+                    answer = b""
+                while not answer.endswith(b"(qemu) "):
+                    piece = connection.recv(4096)
+                    if not piece:
+                        raise AssertionError("qemu is gone")
+                    answer += piece
+
+    def key(self, *names):
+        for name in names:
+            self.monitor(f"sendkey {name}")
+            # A key is held for 100 ms.
+            time.sleep(0.3)
+
+    def type(self, text):
+        self.key(*({"-": "minus", " ": "spc"}.get(letter, letter) for letter in text))
+
+    def picture(self, path):
+        """What the screen shows, as PNG."""
+        path = pathlib.Path(path)
+        new = self.folder / "screen.png"
+        new.unlink(missing_ok=True)
+        self.monitor(f"screendump {new} -f png")
+        end = time.monotonic() + SCREENSHOT_WAIT
+        while not new.exists() or not new.read_bytes().endswith(b"IEND\xaeB`\x82"):
+            assert time.monotonic() < end, "qemu makes no picture"
+            time.sleep(0.1)
+        path.write_bytes(new.read_bytes())
+        return path
+
+    def settle(self, path, seconds=SCREEN, still=4):
+        """The picture once the screen shows more than a console, and has not changed for `still` seconds."""
+        end = time.monotonic() + seconds
+        last, since = b"", time.monotonic()
+        while len(last) < SHOWS_SOMETHING or time.monotonic() - since < still:
+            assert time.monotonic() < end, "the screen does not come to rest"
+            now = self.picture(path).read_bytes()
+            if now != last:
+                last, since = now, time.monotonic()
+            time.sleep(1)
+        return path
+
+    def change(self, path, seconds=SCREEN):
+        """Until the screen does not look any more as it did in the picture."""
+        before = pathlib.Path(path).read_bytes()
+        end = time.monotonic() + seconds
+        while self.picture(self.folder / "now.png").read_bytes() == before:
+            assert time.monotonic() < end, "the screen does not change"
+            time.sleep(0.5)
+
+    def wait(self, what, command, seconds=SCREEN):
+        """Until a command of bash in the machine succeeds."""
+        try:
+            self.run(f"for ((turn = 0; turn < {seconds}; turn++)); do {command} && exit 0; sleep 1; done; exit 1",
+                     seconds=seconds * 3)
+        except AssertionError as failure:
+            raise AssertionError(f"in {seconds} s there was not {what}") from failure
