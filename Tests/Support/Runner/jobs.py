@@ -35,6 +35,8 @@ class Job:
     #: Whether it gives way to every job that does not: a build beside suites that have to keep their times.
     gives_way: bool = False
     environment: dict = dataclasses.field(default_factory=dict)
+    #: The files that it runs, if it is not named after the only one.
+    files: tuple = ()
 
     state: str = "waiting"  # running, done, failed, left out
     result: Result = dataclasses.field(default_factory=Result)

@@ -49,8 +49,9 @@ def choose(words, plan):
 
 
 def with_the_test(chosen, pattern):
-    """The jobs of a suite whose file contains the pattern; all of its jobs if none does."""
-    found = [job for job in chosen if pattern.split(".")[0] == job.name.rpartition("/")[2]]
+    """The jobs of a suite that run the file that the pattern names; all of its jobs if none does."""
+    file = pattern.split(".")[0]
+    found = [job for job in chosen if file in (job.name.rpartition("/")[2], *job.files)]
     return found or chosen
 
 

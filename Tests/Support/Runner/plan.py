@@ -115,10 +115,12 @@ class Plan:
             words = self.with_programs(TESTS / "Support/Hosts/package-suite", release, self.debs)
             self.add(f"debian-{release}", words, 1200, "host", needs=("packages", f"root-{release}"), read=read_unittest)
         for name, modules in HOSTS.items():
-            self.add(name, self.python("Host", [*modules.split(), TRACES, *AFTER_TRACES.get(name, [])]), 1800, "host", suite="host",
-                     needs=("packages", "root-12"), read=read_unittest)  # fmt: skip
-        self.add("host-desktop", self.python("Host", DESKTOP.split()), 900, "host", suite="host",
-                 needs=("packages", "root-13-desktop"), read=read_unittest)  # fmt: skip
+            files = (*modules.split(), TRACES, *AFTER_TRACES.get(name, []))
+            self.add(name, self.python("Host", files), 1800, "host", suite="host", needs=("packages", "root-12"),
+                     read=read_unittest, files=files)  # fmt: skip
+        files = tuple(DESKTOP.split())
+        self.add("host-desktop", self.python("Host", files), 900, "host", suite="host",
+                 needs=("packages", "root-13-desktop"), read=read_unittest, files=files)  # fmt: skip
 
     def suites(self):
         for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging", "Libraries"):
