@@ -161,12 +161,18 @@ class Lockers(BrokerCase):
 
     def test_a_locker_that_dies_takes_its_request_back(self):
         phone = self.phone("ask")
+        closed = world.server.count("answer=LOGGED_OUT")
         scene = world.scene("swaylock", own=False, uid=UID, answers=[""], screen=None, pid_file=world.path("pid"))
         locker = self.play_in_the_background(scene)
         phone.wait_for("sign-in request")
         os.kill(int(read(world.path("pid"))), signal.SIGKILL)
         locker.wait(PATIENCE)
         self.broker.wait_for("refused .* reason=interrupted")
+        # The broker writes its line first, and then tells the service.
+        end = time.monotonic() + PATIENCE
+        while world.server.count("answer=LOGGED_OUT") == closed and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertGreater(world.server.count("answer=LOGGED_OUT"), closed)
         self.assert_no_session_is_left()
 
     def play_in_the_background(self, scene):

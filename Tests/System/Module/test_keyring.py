@@ -103,7 +103,8 @@ class KeyringCase(SignInCase):
 
     def kept(self):
         folder = pathlib.Path(world.path("state", "keyring"))
-        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        # A hidden file says when something was forgotten.
+        return sorted(path.name for path in folder.glob("[!.]*")) if folder.exists() else []
 
 
 class Sealed(KeyringCase):
