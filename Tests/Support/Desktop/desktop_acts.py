@@ -41,6 +41,7 @@ class Acts:
         self.wait_for_greeter()
         self.is_denied()
         self.is_not_answered()
+        self.service_is_down()
         with self.phone("approve") as phone:
             self.sign_in_by_phone(phone)
             self.unlock_by_phone(phone)
@@ -56,20 +57,20 @@ class Acts:
     def is_denied(self):
         with self.phone("deny"):
             self.choose_alice()
-            self.machine.key("ret")
-            self.machine.wait("a denial", self.logged("reason=denied on the phone"))
-            self.shot("denied")
+            self.press_enter_until("denied on the phone", "denied")
+        # The greeter asks again.
         self.wait_for_prompt()
 
     def is_not_answered(self):
-        self.machine.key("ret")
-        self.machine.wait("the end of the wait", self.logged("reason=not answered in time"))
-        time.sleep(4)
-        self.shot("not-answered")
-        # The same conversation goes on with the password; an empty one is refused.
-        self.machine.key("ret")
-        self.machine.wait("a wrong password", self.logged("pam_unix.gdm-password:auth.: authentication failure"))
-        self.wait_for_prompt()
+        self.press_enter_until("not answered in time", "not-answered")
+        self.take_the_password_prompt()
+
+    def service_is_down(self):
+        self.machine.run("systemctl stop iampass-server")
+        self.press_enter_until("unavailable", "service-down")
+        self.take_the_password_prompt()
+        self.machine.run("systemctl start iampass-server")
+        self.machine.wait("the service", "ss -Hltn 'src 127.0.0.1:8443' | grep -q .")
 
     def sign_in_by_phone(self, phone):
         self.machine.key("ret")
@@ -127,6 +128,8 @@ class Acts:
     def wait_for_prompt(self):
         """The greeter asks again after the time that a failure costs."""
         time.sleep(10)
+        # A screen that nobody touched for minutes is dark.
+        self.machine.key("shift")
         self.machine.settle(self.out / "desktop-last.png")
 
     def lock(self, name):
@@ -142,9 +145,22 @@ class Acts:
         self.machine.wait(
             f"LockedHint={word}", f"[[ $(loginctl show-session --property=LockedHint --value $({DESKTOP})) == {word} ]]")
 
-    @staticmethod
-    def logged(text):
-        return f"{{ journalctl --no-pager --since=-2min | grep -q '{text}'; }}"
+    def press_enter_until(self, reason, name):
+        """Enter asks the phone; a picture of the line that the user sees then."""
+        self.press_enter_and_wait_for(f"reason={reason}")
+        time.sleep(3)
+        self.shot(name)
+
+    def take_the_password_prompt(self):
+        """The same conversation goes on with the password; an empty one is refused, and the greeter asks again."""
+        self.press_enter_and_wait_for("pam_unix(gdm-password:auth): authentication failure")
+        self.wait_for_prompt()
+
+    def press_enter_and_wait_for(self, line):
+        self.machine.run("journalctl --sync; journalctl --no-pager --lines=0 --show-cursor | tail -n 1 | cut -c 12- >/run/act")
+        self.machine.key("ret")
+        self.machine.wait(
+            f"the line {line}", f"{{ journalctl --no-pager --after-cursor=\"$(cat /run/act)\" | grep -qF '{line}'; }}")
 
     @contextlib.contextmanager
     def phone(self, answer):
@@ -181,6 +197,9 @@ def main():
             note("booting")
             machine.boot(folder)
             Acts(machine, out).play()
+        except AssertionError:
+            print(machine.run("journalctl --no-pager --lines=60; loginctl", check=False), flush=True)
+            raise
         finally:
             # What the screen showed if an act failed.
             with contextlib.suppress(AssertionError, OSError):

@@ -37,6 +37,10 @@ def make_image(built, folder, settings):
         host.run("ln", "-sf", "/usr/lib/systemd/system/gdm3.service", "/etc/systemd/system/display-manager.service")
         host.run("systemctl", "set-default", "graphical.target")
         host.run("install", "-D", "/dev/stdin", "/etc/modules-load.d/machine.conf", text_in="9p\n9pnet_virtio\n")
+        # Without KVM a desktop takes minutes to start.
+        for manager in ("system", "user"):
+            host.run("install", "-D", "/dev/stdin", f"/etc/systemd/{manager}.conf.d/slow.conf",
+                     text_in="[Manager]\nDefaultTimeoutStartSec=900\n")
         # An empty list of file systems: the kernel's words say what is /.
         host.run("sh", "-c", ": >/etc/fstab")
         # The service keeps its database open.
