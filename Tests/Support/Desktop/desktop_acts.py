@@ -42,6 +42,8 @@ class Acts:
         self.is_denied()
         self.is_not_answered()
         self.service_is_down()
+        # After three failures the greeter shows the list again.
+        self.choose_alice()
         with self.phone("approve") as phone:
             self.sign_in_by_phone(phone)
             self.unlock_by_phone(phone)
