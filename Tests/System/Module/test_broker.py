@@ -187,7 +187,7 @@ class Lockers(BrokerCase):
 class Polkit(BrokerCase):
     def test_an_approval_through_the_broker_satisfies_polkit(self):
         self.phone("approve")
-        result = world.play("polkit-1", own=False, answers=[""])
+        result = self.settled(world.play("polkit-1", own=False, answers=[""]))
         self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
         self.assert_eventually_nothing_is_left()
 
@@ -268,7 +268,7 @@ class Trouble(BrokerCase):
     def test_a_flood_of_one_user_costs_nobody_elses_prompt(self):
         self.phone("approve")
         flood = [self.connected() for _ in range(100)]
-        result = world.play("polkit-1", own=False, answers=[""])
+        result = self.settled(world.play("polkit-1", own=False, answers=[""]))
         self.assertEqual(result["codes"], [SUCCESS])
         # All but one were told at once that the broker is busy; that one has two seconds.
         for number, caller in enumerate(flood):
