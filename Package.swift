@@ -94,7 +94,7 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     // The service's TLS contexts, which Hummingbird takes.
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    // Its settings of HTTP/2, which Hummingbird leaves as they are.
+    // Its connections of HTTP/2, whose streams the service answers itself.
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     // The service's storage: SQLite with migrations.
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -135,6 +135,10 @@ let package = Package(
     .target(name: "HiddenVariables", path: "Sources/C/HiddenVariables"),
     // Opens libcrypto by dlopen(3): nothing here links it.
     .target(name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/C/SystemLibcrypto"),
+    // Opens libcrypt (libxcrypt's yescrypt, for recovery codes) by dlopen(3): nothing here links it.
+    .target(name: "SystemLibcrypt", path: "Sources/C/SystemLibcrypt"),
+    // Opens libqrencode (QR codes at the prompt of a sign-in without a network) by dlopen(3): nothing here links it.
+    .target(name: "SystemLibqrencode", path: "Sources/C/SystemLibqrencode"),
     // Called by libcurl, in place of libnghttp2.
     .target(name: "WholeStreams", path: "Sources/C/WholeStreams"),
     // Needs the C library's list of mapped segments, which Swift's module of it leaves out.
@@ -148,11 +152,15 @@ let package = Package(
       name: "HostState",
       dependencies: [
         "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "CHost", "SystemLibcrypto",
+        "SystemLibcrypt",
       ],
       swiftSettings: lean),
     .target(
       name: "LoginModule",
-      dependencies: ["IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CPAM", "CHost"],
+      dependencies: [
+        "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CPAM", "CHost",
+        "SystemLibqrencode",
+      ],
       swiftSettings: lean),
     .target(
       name: "pam_iampass", dependencies: ["LoginModule", "HiddenVariables"] + clearingFree, path: "pam",
@@ -215,10 +223,13 @@ let package = Package(
         "IAMPASSProtocol", "DeviceProtocol", "CLibcrypto", "CFido2", "CQRCode", "CHost", "PostgreSQLLink",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
+        // For the codec of HTTP/2's streams that it brings.
         .product(name: "HummingbirdHTTP2", package: "hummingbird"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        // SQLite's own functions, with which a move reads and writes millions of values.
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -227,7 +238,8 @@ let package = Package(
 
     // What `iampass-server setup` decides and writes, and the certificates that it makes.
     .target(
-      name: "ServerSetup", dependencies: ["CLibcrypto", "CommandSupport", "HostSystem", "CHost"],
+      name: "ServerSetup",
+      dependencies: ["CLibcrypto", "CommandSupport", "HostSystem", "IAMPASSProtocol", "CHost"],
       swiftSettings: strict),
 
     .executableTarget(
@@ -257,7 +269,7 @@ let package = Package(
 
     .testTarget(
       name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"], path: "Tests/Unit/IAMPASSProtocolTests",
-      resources: [.copy("signing-vectors.json")], swiftSettings: strict),
+      resources: [.copy("signing-vectors.json"), .copy("signed-lists.json")], swiftSettings: strict),
     .testTarget(
       name: "IAMPASSClientTests", dependencies: ["IAMPASSClient", "HostState", "DeviceProtocol"],
       path: "Tests/Unit/IAMPASSClientTests",
@@ -304,7 +316,7 @@ let package = Package(
     // Debian's PostgreSQL server, for tests alone.
     .target(
       name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",
-      swiftSettings: strict),
+      exclude: ["as-postgres", "make-root"], swiftSettings: strict),
     .testTarget(
       name: "ServerSetupTests", dependencies: ["ServerSetup", "CommandSupport"], path: "Tests/Unit/ServerSetupTests",
       swiftSettings: strict),
@@ -315,7 +327,7 @@ let package = Package(
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
-      ], path: "Tests/Unit/IAMPASSServerTests", swiftSettings: strict),
+      ], path: "Tests/Unit/IAMPASSServerTests", exclude: ["released-statements.sql"], swiftSettings: strict),
   ]
 )
 

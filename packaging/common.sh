@@ -45,3 +45,28 @@ find_mirror() {
     apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' 2>/dev/null |
         awk '$1 ~ /^http/ && $1 !~ /security/ && $2 !~ /-/ && $3 == "Debian" { print $1; exit }'
 }
+
+# Plays acts of Tests/Support/Demo on hosts of each Debian release, 12 and 13 by default, with packages of IAMPASS_DEBS or
+# freshly built ones.
+play_on_releases() {
+    local acts=$1 release work built
+    shift
+    [[ $# -gt 0 ]] || set -- 12 13
+    need_root
+    "$project/packaging/install-needs"
+    if [[ -z ${IAMPASS_DEBS:-} ]]; then
+        work=$(mktemp -d -t iampass-demo-XXXXXX)
+        # shellcheck disable=SC2064  # the name is known now
+        trap "rm -rf '$work'" EXIT
+        say "building (some minutes the first time)"
+        built=$("$project/packaging/build-product" | tail -n 1)
+        if ! "$project/packaging/build-deb" --built "$built" --uncompressed --out "$work/debs" >"$work/log" 2>&1; then
+            tail -n 40 "$work/log" >&2
+            fail "building the packages failed" "packaging/build-deb"
+        fi
+        export IAMPASS_DEBS=$work/debs
+    fi
+    for release in "$@"; do
+        PYTHONPATH=$project/Tests/Support/Hosts /usr/bin/python3 -B "$project/Tests/Support/Demo/$acts" "$release" </dev/null
+    done
+}

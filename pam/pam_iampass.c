@@ -24,6 +24,8 @@
 extern void swift_once(void *token, void (*function)(void *), void *context);
 extern char environment_token __asm__("_ZN5swift7runtime11environment15initializeTokenE");
 extern void environment_initialize(void *) __asm__("_ZN5swift7runtime11environment10initializeEPv");
+extern char **_swift_stdlib_getUnsafeArgvArgc(int *count);
+extern void _swift_stdlib_overrideUnsafeArgvArgc(char **words, int count);
 
 /// The Swift runtime reads an environment without these variables.
 static void hide_variables(void) { iampass_hide_variables("SWIFT_"); }
@@ -38,6 +40,15 @@ static void show_variables(void) {
 // Numbered sections run in order. The runtime's own initializers count as 65536.
 __attribute__((section(".init_array.00101"), used)) static void (*const first)(void) = hide_variables;
 __attribute__((section(".init_array.99999"), used)) static void (*const last)(void) = show_variables;
+
+// In place of libswiftCore.a's own, which is not linked then. It reads all of /proc/self/maps when it is loaded, to find
+// the host's arguments, for Swift's CommandLine. This module does not use that.
+char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
+  static char *none[] = {NULL};
+  *count = 0;
+  return none;
+}
+void _swift_stdlib_overrideUnsafeArgvArgc(char **words, int count) { (void)words, (void)count; }
 
 /// In bytes: many times what a login needs, unless `ca_file` has a megabyte.
 enum { MEMORY_OF_A_CALL = 4 << 20 };

@@ -9,8 +9,8 @@ public enum Program {
     public let output: String
   }
 
-  /// Bytes of output that are kept; the rest is read and dropped.
-  private static let greatestOutput = 1024 * 1024
+  /// Bytes of output that are kept unless more is asked for; the rest is read and dropped.
+  public static let usualOutput = 1024 * 1024
   /// What a pipe takes before anyone reads (pipe(7)).
   private static let greatestInput = 65_536
   private static let environment = [
@@ -18,7 +18,14 @@ public enum Program {
   ]
 
   /// Nil where it cannot be started, was killed by a signal, or did not end within `seconds`.
-  public static func run(_ words: [String], input: [UInt8] = [], seconds: Int64 = 10) -> Result? {
+  ///
+  /// - Parameters:
+  ///   - atTerminal: it has this process's terminal, and its complaints go there and not into the result.
+  ///   - greatestOutput: bytes that are kept.
+  public static func run(
+    _ words: [String], input: [UInt8] = [], seconds: Int64 = 10, atTerminal: Bool = false,
+    greatestOutput: Int = usualOutput
+  ) -> Result? {
     var toChild: [Int32] = [-1, -1]
     var fromChild: [Int32] = [-1, -1]
     guard input.count <= greatestInput, pipe(&toChild) == 0 else { return nil }
@@ -28,11 +35,13 @@ public enum Program {
     defer { close(toChild[0]) }
     guard isFed, pipe(&fromChild) == 0 else { return nil }
     defer { close(fromChild[0]) }
-    let child = spawn(words, input: toChild[0], output: fromChild[1])
+    let child = spawn(
+      words, input: atTerminal ? STDIN_FILENO : toChild[0], output: fromChild[1],
+      error: atTerminal ? STDERR_FILENO : fromChild[1])
     close(fromChild[1])
     guard let child else { return nil }
     let deadline = MonotonicInstant.now().advanced(milliseconds: seconds * 1_000)
-    let output = readAll(fromChild[0], deadline)
+    let output = readAll(fromChild[0], deadline, greatestOutput)
     let status = wait(for: child, output == nil ? .now() : deadline)
     guard let output, status & 0x7F == 0 else { return nil }
     return Result(status: status >> 8 & 0xFF, output: String(decoding: output, as: UTF8.self))
@@ -40,13 +49,23 @@ public enum Program {
 
   public static func exists(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
-  private static func spawn(_ words: [String], input: Int32, output: Int32) -> pid_t? {
+  /// Starts a command of the caller's own: found in its PATH, with its environment, and at its terminal, whose Ctrl-C
+  /// reaches it too. Nil if it cannot be started.
+  ///
+  /// - Parameter output: where its standard output goes.
+  public static func startOwn(_ words: [String], output: Int32) -> pid_t? {
+    spawn(words, input: STDIN_FILENO, output: output, error: STDERR_FILENO, isOwn: true)
+  }
+
+  private static func spawn(
+    _ words: [String], input: Int32, output: Int32, error: Int32, isOwn: Bool = false
+  ) -> pid_t? {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
     _ = iampass_spawn_closefrom(&actions, 3)
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
@@ -58,13 +77,19 @@ public enum Program {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, iampass_spawn_flags())
+    posix_spawnattr_setflags(&attributes, isOwn ? iampass_spawn_flags_at_terminal() : iampass_spawn_flags())
     var child: pid_t = 0
-    return posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables) == 0 ? child : nil
+    let failure =
+      isOwn
+      ? posix_spawnp(&child, words[0], &actions, &attributes, &arguments, environ)
+      : posix_spawn(&child, words[0], &actions, &attributes, &arguments, &variables)
+    return failure == 0 ? child : nil
   }
 
   /// The output may end before the program does, or the program be killed for its time.
-  private static func wait(for child: pid_t, _ deadline: MonotonicInstant) -> Int32 {
+  ///
+  /// - Returns: as waitpid(2) tells it.
+  public static func wait(for child: pid_t, _ deadline: MonotonicInstant) -> Int32 {
     var status: Int32 = 0
     while waitpid(child, &status, WNOHANG) == 0 {
       if MonotonicInstant.now() >= deadline { kill(child, SIGKILL) }
@@ -73,7 +98,7 @@ public enum Program {
     return status
   }
 
-  private static func readAll(_ descriptor: Int32, _ deadline: MonotonicInstant) -> [UInt8]? {
+  private static func readAll(_ descriptor: Int32, _ deadline: MonotonicInstant, _ greatestOutput: Int) -> [UInt8]? {
     var output: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -87,7 +112,7 @@ public enum Program {
         continue
       }
       if count == 0 { return output }
-      if output.count < greatestOutput { output += buffer.prefix(count) }
+      if output.count < greatestOutput { output += buffer.prefix(min(count, greatestOutput - output.count)) }
     }
   }
 }

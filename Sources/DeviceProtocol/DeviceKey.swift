@@ -142,6 +142,16 @@ public final class DevicePublicKey: @unchecked Sendable {
     // Only 1 is a right signature: 0 is a wrong one, and less is an error.
     return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1
   }
+
+  /// As ``verifies(_:over:)``, over a digest that is known already: 32 bytes.
+  func verifies(_ signature: [UInt8], overDigest digest: [UInt8]) -> Bool {
+    guard let encoded = ECDSASignature.der(raw: signature), let context = EVP_PKEY_CTX_new(key, nil) else {
+      return false
+    }
+    defer { EVP_PKEY_CTX_free(context) }
+    guard EVP_PKEY_verify_init(context) == 1 else { return false }
+    return EVP_PKEY_verify(context, encoded, encoded.count, digest, digest.count) == 1
+  }
 }
 
 /// Converts between the raw form of WebCrypto and the DER form of libcrypto.

@@ -17,6 +17,7 @@ public enum DeviceRoute {
   public static let events = ["device", "v1", "events"]
   public static let look = ["device", "v1", "look"]
   public static let face = ["device", "v1", "face"]
+  public static let document = ["device", "v1", "document"]
 }
 
 /// The body of `POST /device/v1/register`.
@@ -32,16 +33,19 @@ public struct RegisterRequest: Sendable, Equatable {
   public let pinMAC: String?
   /// `subscription`: how the phone is rung from the beginning; nil: not at all.
   public let way: PushWay?
+  /// What its user calls the phone, to tell it from another of theirs; nil: the service finds a word.
+  public let name: String?
 
   public init(
     code: Secret, publicKey: String, credential: UnverifiedCredential? = nil, pinMAC: String? = nil,
-    way: PushWay? = nil
+    way: PushWay? = nil, name: String? = nil
   ) {
     self.code = code
     self.publicKey = publicKey
     self.credential = credential
     self.pinMAC = pinMAC
     self.way = way
+    self.name = name
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -49,13 +53,14 @@ public struct RegisterRequest: Sendable, Equatable {
     self.init(
       code: Secret(try json.text("code")), publicKey: try json.text("public_key"),
       credential: try json.optional("credential", UnverifiedCredential.init), pinMAC: try json.pinMAC,
-      way: try json.optional("subscription", PushWay.init))
+      way: try json.optional("subscription", PushWay.init), name: json["name"]?.string)
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "code": .string(code.exposedValue), "public_key": .string(publicKey), "credential": credential?.json,
       "pin_mac": pinMAC.map { .string($0) }, "subscription": way?.json,
+      "name": name.map { .string($0) },
     ]).encoded()
   }
 }
@@ -119,7 +124,7 @@ public struct LinkReply: Sendable, Equatable {
   }
 }
 
-/// A session that this phone approved and that is still live.
+/// A session that a phone of this user approved and that is still live.
 public struct LiveSession: Sendable, Equatable {
   public let session: String
   public let status: SessionStatus
@@ -128,28 +133,78 @@ public struct LiveSession: Sendable, Equatable {
   /// Unix time in seconds at which the session expires.
   public let expires: Int64
   public let context: SignInContext
+  /// `approved_on`: the user's other phone, if that approved it.
+  public let approvedOn: String?
 
-  public init(session: String, status: SessionStatus, since: Int64, expires: Int64, context: SignInContext) {
+  public init(
+    session: String, status: SessionStatus, since: Int64, expires: Int64, context: SignInContext,
+    approvedOn: String? = nil
+  ) {
     self.session = session
     self.status = status
     self.since = since
     self.expires = expires
     self.context = context
+    self.approvedOn = approvedOn
   }
 
   init(_ json: JSON) throws(MessageError) {
     guard let context = json["context"] else { throw .member("context") }
     self.init(
       session: try json.text("session"), status: SessionStatus(word: try json.text("session_status")),
-      since: try json.number("since"), expires: try json.number("expires"), context: try SignInContext(context))
+      since: try json.number("since"), expires: try json.number("expires"), context: try SignInContext(context),
+      approvedOn: json["approved_on"]?.string)
   }
 
   public var json: JSON {
     .object([
       "session": .string(session), "session_status": .string(status.word), "since": .integer(since),
-      "expires": .integer(expires), "context": context.json,
+      "expires": .integer(expires), "context": context.json, "approved_on": approvedOn.map { .string($0) },
     ])
   }
+}
+
+/// One of the user's phones.
+public struct ListedPhone: Sendable, Equatable {
+  public let name: String
+  /// Unix time in seconds of its registration.
+  public let since: Int64
+  /// The one that is told.
+  public let isThis: Bool
+
+  public init(name: String, since: Int64, isThis: Bool) {
+    self.name = name
+    self.since = since
+    self.isThis = isThis
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    self.init(name: try json.text("name"), since: try json.number("since"), isThis: json["this"]?.bool ?? false)
+  }
+
+  var json: JSON { .object(["name": .string(name), "since": .integer(since), "this": .bool(isThis)]) }
+}
+
+/// A sign-in that an administrator's phone approved for this user.
+public struct ApprovedByLocum: Sendable, Equatable {
+  /// What the administrator's phone shows for them.
+  public let name: String
+  /// Unix time in seconds.
+  public let at: Int64
+  public let context: SignInContext
+
+  public init(name: String, at: Int64, context: SignInContext) {
+    self.name = name
+    self.at = at
+    self.context = context
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    guard let context = json["context"] else { throw .member("context") }
+    self.init(name: try json.text("name"), at: try json.number("at"), context: try SignInContext(context))
+  }
+
+  var json: JSON { .object(["name": .string(name), "at": .integer(at), "context": context.json]) }
 }
 
 /// Whether the phone is with its user.
@@ -171,10 +226,18 @@ public struct DeviceStatusReply: Sendable, Equatable {
   public let walksAway: Bool
   /// `training_required`: methods that a computer asked for and the phone lacks; empty from an older service.
   public let training: [AuthenticationMethod]
+  /// `codes_used`: codes of the user that served lately, the newest first; empty from an older service.
+  public let codesUsed: [CodeUseReport]
+  /// The user's, the oldest first; empty from an older service.
+  public let phones: [ListedPhone]
+  /// `by_locums`: what administrators approved for the user lately, the oldest first. Not sent if there is none.
+  public let byLocums: [ApprovedByLocum]
 
   public init(
     application: String, user: String, presence: Presence, sessions: [LiveSession],
-    methods: [AuthenticationMethod] = [.acceptance], walksAway: Bool = true, training: [AuthenticationMethod] = []
+    methods: [AuthenticationMethod] = [.acceptance], walksAway: Bool = true, training: [AuthenticationMethod] = [],
+    codesUsed: [CodeUseReport] = [],
+    phones: [ListedPhone] = [], byLocums: [ApprovedByLocum] = []
   ) {
     self.application = application
     self.user = user
@@ -183,6 +246,9 @@ public struct DeviceStatusReply: Sendable, Equatable {
     self.methods = methods
     self.walksAway = walksAway
     self.training = training
+    self.codesUsed = codesUsed
+    self.phones = phones
+    self.byLocums = byLocums
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -191,9 +257,15 @@ public struct DeviceStatusReply: Sendable, Equatable {
     guard let presence = Presence(rawValue: try json.text("presence")) else { throw .member("presence") }
     var sessions: [LiveSession] = []
     for item in items { sessions.append(try LiveSession(item)) }
+    var phones: [ListedPhone] = []
+    for item in json["phones"]?.array ?? [] { phones.append(try ListedPhone(item)) }
+    var byLocums: [ApprovedByLocum] = []
+    for item in json["by_locums"]?.array ?? [] { byLocums.append(try ApprovedByLocum(item)) }
     self.init(
       application: try json.text("application"), user: try json.text("user"), presence: presence, sessions: sessions,
-      methods: json.methods, walksAway: json["walkaway"]?.bool ?? true, training: json.training)
+      methods: json.methods, walksAway: json["walkaway"]?.bool ?? true, training: json.training,
+      codesUsed: json.codesUsed,
+      phones: phones, byLocums: byLocums)
   }
 
   public func encoded() -> [UInt8] {
@@ -201,7 +273,9 @@ public struct DeviceStatusReply: Sendable, Equatable {
       "status": .bool(true), "application": .string(application), "user": .string(user),
       "presence": .string(presence.rawValue), "sessions": .array(sessions.map(\.json)),
       "methods": .methods(methods), "walkaway": .bool(walksAway),
-      "training_required": .methods(training),
+      "training_required": .methods(training), "codes_used": .array(codesUsed.map(\.json)),
+      "phones": .array(phones.map(\.json)),
+      "by_locums": byLocums.isEmpty ? nil : .array(byLocums.map(\.json)),
     ]).encoded()
   }
 }

@@ -26,6 +26,8 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case face
   /// It does so no longer.
   case noFace = "no_face"
+  /// Fetch the document that a request asks an administrator to sign: ``DocumentAsk``.
+  case document
 }
 
 /// Signed by the phone: "I, this phone, ask this service for this, now, once".

@@ -21,11 +21,16 @@ public struct OpenRequest: Sendable, Equatable {
   public let blocked: Int64?
   /// The answer must sign it; nil if the computer sent none.
   public let challenge: ApprovalChallenge?
+  /// `for_another`: this phone's user is asked as a locum, for a user of the computer who has no phone at hand.
+  public let isForAnother: Bool
+  /// `document`: the kind of the document that is to be signed (``SignedDocument/Kind``); nil for a sign-in. Empty if the
+  /// member has another form.
+  public let document: String?
 
   public init(
     session: String, nonce: String, expires: Int64, secondsLeft: Int64, context: SignInContext,
     method: AuthenticationMethod = .acceptance, asksCode: Bool = false, credential: String? = nil,
-    blocked: Int64? = nil, challenge: ApprovalChallenge? = nil
+    blocked: Int64? = nil, challenge: ApprovalChallenge? = nil, isForAnother: Bool = false, document: String? = nil
   ) {
     self.session = session
     self.nonce = nonce
@@ -37,7 +42,12 @@ public struct OpenRequest: Sendable, Equatable {
     self.credential = credential
     self.blocked = blocked
     self.challenge = challenge
+    self.isForAnother = isForAnother
+    self.document = document
   }
+
+  /// Whether the request names a document, or has the service name that stands for one: an approval must show it.
+  public var isForDocument: Bool { document != nil || SignedDocument.isAsked(by: context) }
 
   init(_ json: JSON) throws(MessageError) {
     guard let context = json["context"] else { throw .member("context") }
@@ -46,7 +56,8 @@ public struct OpenRequest: Sendable, Equatable {
       secondsLeft: try json.number("seconds_left"), context: try SignInContext(context),
       method: try json.method("method"), asksCode: json["match_code"]?.bool ?? false,
       credential: json["credential"]?.string, blocked: json["blocked"]?.integer,
-      challenge: try ApprovalChallenge.member(of: json))
+      challenge: try ApprovalChallenge.member(of: json), isForAnother: json["for_another"]?.bool ?? false,
+      document: try json.optional("document") { $0["kind"]?.string ?? "" })
   }
 
   var json: JSON {
@@ -55,6 +66,38 @@ public struct OpenRequest: Sendable, Equatable {
       "seconds_left": .integer(secondsLeft), "context": context.json, "method": .string(method.rawValue),
       "match_code": .bool(asksCode), "credential": credential.map { .string($0) },
       "blocked": blocked.map { .integer($0) }, ApprovalChallenge.name: challenge.map { .string($0.text) },
+      "for_another": isForAnother ? .bool(true) : nil,
+      "document": document.map { .object(["kind": .string($0)]) },
+    ])
+  }
+}
+
+/// A request that another phone of the user has answered.
+public struct AnsweredElsewhere: Sendable, Equatable {
+  public let session: String
+  /// Otherwise it was denied.
+  public let isApproved: Bool
+  /// What the user calls the phone that answered.
+  public let phone: String
+  public let context: SignInContext
+
+  public init(session: String, isApproved: Bool, phone: String, context: SignInContext) {
+    self.session = session
+    self.isApproved = isApproved
+    self.phone = phone
+    self.context = context
+  }
+
+  init(_ json: JSON) throws(MessageError) {
+    guard let context = json["context"], let isApproved = json["approved"]?.bool else { throw .member("answered") }
+    self.init(
+      session: try json.text("session"), isApproved: isApproved, phone: try json.text("phone"),
+      context: try SignInContext(context))
+  }
+
+  var json: JSON {
+    .object([
+      "session": .string(session), "approved": .bool(isApproved), "phone": .string(phone), "context": context.json,
     ])
   }
 }
@@ -65,10 +108,19 @@ public struct RequestsReply: Sendable, Equatable {
   public let requests: [OpenRequest]
   /// `training_required`: methods that a computer asked for and the phone lacks; empty from an older service.
   public let training: [AuthenticationMethod]
+  /// See ``DeviceStatusReply/codesUsed``.
+  public let codesUsed: [CodeUseReport]
+  /// Requests that another phone of the user has answered a moment ago. It is not sent if there are none.
+  public let answered: [AnsweredElsewhere]
 
-  public init(requests: [OpenRequest], training: [AuthenticationMethod] = []) {
+  public init(
+    requests: [OpenRequest], training: [AuthenticationMethod] = [], codesUsed: [CodeUseReport] = [],
+    answered: [AnsweredElsewhere] = []
+  ) {
     self.requests = requests
     self.training = training
+    self.codesUsed = codesUsed
+    self.answered = answered
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -76,12 +128,16 @@ public struct RequestsReply: Sendable, Equatable {
     guard let items = json["requests"]?.array else { throw .member("requests") }
     var requests: [OpenRequest] = []
     for item in items { requests.append(try OpenRequest(item)) }
-    self.init(requests: requests, training: json.training)
+    var answered: [AnsweredElsewhere] = []
+    for item in json["answered"]?.array ?? [] { answered.append(try AnsweredElsewhere(item)) }
+    self.init(requests: requests, training: json.training, codesUsed: json.codesUsed, answered: answered)
   }
 
   public func encoded() -> [UInt8] {
     JSON.object([
       "status": .bool(true), "requests": .array(requests.map(\.json)), "training_required": .methods(training),
+      "codes_used": .array(codesUsed.map(\.json)),
+      "answered": answered.isEmpty ? nil : .array(answered.map(\.json)),
     ]).encoded()
   }
 }

@@ -7,8 +7,21 @@ public protocol PhoneKey: Sendable {
   func signature(over message: [UInt8]) throws(DeviceKeyError) -> [UInt8]
 }
 
-extension DeviceKey: PhoneKey {
+/// A phone's second private key, by which it approves without a network. An app may leave it in the phone's hardware.
+public protocol PhoneAgreementKey: Sendable {
+  /// As ``PhoneKey/publicKeyText``.
+  var publicKeyText: String { get throws(DeviceKeyError) }
+
+  /// 32 bytes: the plain x coordinate of ECDH (SP 800-56A). `point` is the other's, uncompressed, and on the curve.
+  func agreement(withPoint point: [UInt8]) throws(DeviceKeyError) -> [UInt8]
+}
+
+extension DeviceKey: PhoneKey, PhoneAgreementKey {
   public var publicKeyText: String {
     get throws(DeviceKeyError) { try publicKey.text }
+  }
+
+  public func agreement(withPoint point: [UInt8]) throws(DeviceKeyError) -> [UInt8] {
+    try agreement(with: try DevicePublicKey(point: point))
   }
 }

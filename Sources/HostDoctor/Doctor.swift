@@ -38,7 +38,8 @@ public struct Doctor {
   /// All that there is to say.
   public func look() -> CheckReport {
     var report = CheckReport()
-    report.add(FileChecks(place: place).findings())
+    let source = (try? Configuration(path: place.configuration))?.users ?? .file
+    report.add(FileChecks(place: place, hasUsersFile: source == .file).findings())
     let setup = setUp(&report)
     if let setup { report.add(FileChecks.findings(of: setup.configuration)) }
     let service = setup.flatMap { ServiceChecks(setup: $0) }
@@ -59,13 +60,30 @@ public struct Doctor {
     }
     if configuration.keyring == .sealed, change == nil { report.add(pam.keyringFindings()) }
     report.add(
-      LockFindings(configuration: configuration, services: DesktopServices.all.filter { reader.has($0) }).findings)
+      LockFindings(
+        configuration: configuration,
+        services: (DesktopServices.all + DesktopServices.untriedLockers).filter { reader.has($0) }
+      ).findings)
     report.add(
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
+    if let setup, source == .service {
+      report.add(ServiceUserFindings.findings(setup))
+      report.add(SignedListFindings.findings(setup, service))
+    }
     report.add(
       PinChecks(
-        path: place.phones, usersPath: place.users, isVerified: configuration.approvals == .verified,
+        path: place.phones, usersPath: place.users, listed: source == .service ? setup?.serviceUsers : nil,
+        isVerified: configuration.approvals == .verified,
         asking: pam.askedMethods(), service: service
+      ).findings())
+    report.add(
+      OfflineChecks(
+        configuration: configuration, codes: RecoveryCodes(state: RunFolder(path: configuration.stateFolder)),
+        phones: configuration.approvals == .verified
+          ? OfflinePhones(
+            state: RunFolder(path: configuration.stateFolder), pins: place.phones, service: setup?.servicePhones) : nil,
+        services: configuration.services.filter { reader.has($0) }, usersPath: place.users,
+        pageDigestsPath: place.pageDigests, takingKeys: pam.servicesTakingKeys
       ).findings())
     report.add(SystemChecks.presenceFindings(of: place, isOn: configuration.presence == .bluetooth))
     report.add(SessionChecks(configuration: configuration).findings())
@@ -117,15 +135,18 @@ public struct Doctor {
 /// Owners and modes.
 struct FileChecks {
   let place: SetupPlace
+  /// Users are in a file here; otherwise the file may be missing.
+  let hasUsersFile: Bool
 
   func findings() -> [Finding] {
-    [
+    let files = [
       secureFile(place.configuration, .readableByAll, limit: 64 * 1024, whenMissing: .problem, "iampassctl setup"),
       secureFile(place.credentials, .secret, limit: 64 * 1024, whenMissing: .problem, "iampassctl setup"),
-      secureFile(
-        place.users, .secret, limit: UserTokens.greatestSize, whenMissing: .warning,
-        "iampassctl user add NAME"),
-    ] + SecretCopies.findings(in: place.folder)
+    ]
+    let users = secureFile(
+      place.users, .secret, limit: UserTokens.greatestSize, whenMissing: .warning, "iampassctl user add NAME")
+    let isNeeded = hasUsersFile || access(place.users, F_OK) == 0
+    return files + (isNeeded ? [users] : []) + SecretCopies.findings(in: place.folder)
   }
 
   static func findings(of configuration: Configuration) -> [Finding] {

@@ -76,7 +76,7 @@ public enum Words {
   public static func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)" + (count == 1 ? "" : "s") }
 
   /// `a, b or c`.
-  static func either(_ words: [String]) -> String {
+  public static func either(_ words: [String]) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
     return words.dropLast().joined(separator: ", ") + " or " + last
   }

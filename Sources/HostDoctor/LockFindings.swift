@@ -1,7 +1,7 @@
 import HostState
 
-/// What is said of screen lockers that do not tell logind when the screen is locked: the helper logs their sessions out
-/// after ``Configuration/onLockFailure``, although the screen is locked.
+/// What is said of screen lockers of which the helper does not see that the screen is locked, or of which nobody knows:
+/// it logs their sessions out by ``Configuration/onLockFailure``, although the screen is locked.
 public struct LockFindings {
   public let configuration: Configuration
   /// PAM services of this computer.
@@ -13,16 +13,21 @@ public struct LockFindings {
   }
 
   public var findings: [Finding] {
+    let keys = lockingKeys.joined(separator: ", ")
+    guard !keys.isEmpty, configuration.onLockFailure == .logout else { return [] }
     let silent = services.filter { DesktopServices.silentLockers.contains($0) }
-    let keys = lockingKeys
-    guard !silent.isEmpty, !keys.isEmpty, configuration.onLockFailure == .logout else { return [] }
+    let untried = services.filter { DesktopServices.untriedLockers.contains($0) }
     return [
-      Finding(
-        .warning, .configuration,
-        "\(silent.joined(separator: ", ")) does not tell logind that the screen is locked: \(keys.joined(separator: ", "))"
-          + " would log such a session out",
-        hint: "set LockedHint as iampass-helper(8) shows, or on_lock_failure = ignore")
-    ]
+      finding(silent, "does not tell logind that the screen is locked: \(keys) would log such a session out"),
+      finding(untried, "was not tried: if it does not set logind's LockedHint, \(keys) would log such a session out"),
+    ].compactMap(\.self)
+  }
+
+  private func finding(_ lockers: [String], _ text: String) -> Finding? {
+    guard !lockers.isEmpty else { return nil }
+    return Finding(
+      .warning, .configuration, "\(lockers.joined(separator: ", ")) \(text)",
+      hint: "set LockedHint as iampass-helper(8) shows, or on_lock_failure = ignore")
   }
 
   /// The keys in force that lock a screen.

@@ -57,6 +57,15 @@ struct PAMChecks {
     }
   }
 
+  /// Listed services that a security key opens by itself.
+  var servicesTakingKeys: [String] {
+    configuration.services.filter { service in
+      guard let auth = try? reader.stack("auth", of: service) else { return false }
+      let stack = StackJudgement(service: service, auth: auth, session: [])
+      return !stack.keyLines.isEmpty && stack.takesKeyAlone
+    }
+  }
+
   /// The listed greeters, which hand a sealed password on.
   func keyringFindings() -> [Finding] {
     let greeters = configuration.services.filter { DesktopServices.isGreeter($0) && reader.has($0) }
@@ -90,7 +99,9 @@ struct PAMChecks {
     }
     var findings: [Finding] = []
     let listed = Set(configuration.services)
-    for stack in having where listed.contains(stack.service) { findings += stack.findings() + arguments(stack) }
+    for stack in having where listed.contains(stack.service) {
+      findings += stack.findings() + stack.keyFindings() + arguments(stack)
+    }
     var aside: [String] = []
     for stack in having where !listed.contains(stack.service) {
       let found = unlisted(stack, refusing: .problem)
@@ -111,6 +122,11 @@ struct PAMChecks {
     if !password.isEmpty {
       findings.append(Finding(.ok, .pam, "without the phone: \(password.joined(separator: ", "))"))
     }
+    let asking = having.filter { listed.contains($0.service) }
+    findings += KeyChecks(
+      lines: asking.flatMap(\.keyLines), files: SecurityKeyFiles(folder: SecureFile.folder(of: path)),
+      asking: asking.compactMap { stack in stack.keyHolders.map { (stack.service, $0) } }
+    ).findings()
     findings += modules(having) + timeouts(having.filter { listed.contains($0.service) })
     return findings
   }

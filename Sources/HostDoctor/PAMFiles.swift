@@ -1,7 +1,7 @@
 import Glibc
 import HostState
 
-/// A line in force that names the module.
+/// A line in force that names the module, or security keys that are registered here.
 public struct ModuleLine: Sendable, Equatable {
   public let path: String
   /// Counted from 1.
@@ -27,7 +27,10 @@ public enum PAMFiles {
   /// Links may lead in a circle.
   private static let greatestDepth = 8
 
-  /// Lines that name the module, as the removal of the package looks for them (packaging/debian/libpam-iampass.prerm):
+  /// What a line of ours has in it: the module, what our keys are registered for, and their mapping.
+  private static let marks = [StackJudgement.module, SecurityKeyFiles.origin, "/etc/iampass/security-key"]
+
+  /// Lines that name the module or its security keys, as the removal of the package looks for them (packaging/debian/libpam-iampass.prerm):
   /// also in a vendor's file that one of the admin's hides, since it comes into force when that one goes.
   public static func moduleLines(in places: [String] = PAMFiles.places) -> [ModuleLine] {
     places.flatMap { files(at: $0, depth: 0) }.flatMap { path in
@@ -47,7 +50,7 @@ public enum PAMFiles {
     for raw in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
       let text = String(decoding: raw.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
-      if text.contains(StackJudgement.module) { lines.append(ModuleLine(path: path, number: number, text: text)) }
+      if marks.contains(where: text.contains) { lines.append(ModuleLine(path: path, number: number, text: text)) }
     }
     return lines
   }

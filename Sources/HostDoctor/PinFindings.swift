@@ -26,6 +26,12 @@ package struct PinFindings: Sendable {
       guard !pinned.isEmpty, let told else { return false }
       return !pinned.contains { phone in told.contains { $0.id == phone.id && $0.keysDigest == phone.keys.digest } }
     }
+
+    /// Whether the service asks a further phone, whose approval signs nobody in here.
+    fileprivate var hasUnpinned: Bool {
+      guard !pinned.isEmpty, !isReplaced, let told else { return false }
+      return !told.allSatisfy { phone in pinned.contains { $0.id == phone.id && $0.keys.digest == phone.keysDigest } }
+    }
   }
 
   package let users: [User]
@@ -63,6 +69,11 @@ package struct PinFindings: Sendable {
       "the service does not have the pinned phone any more, or has it with other keys"
     ) {
       "iampassctl phone trust \($0), if they have a new phone or screen lock; otherwise take the service for broken into"
+    }
+    add(
+      users.filter(\.hasUnpinned).map(\.name), "asked on a further phone that is not pinned, so it signs nobody in here"
+    ) {
+      "iampassctl phone trust \($0), or lost-device \($0) --phone NAME"
     }
     add(withoutToken, "with a pinned phone, but without a token") { "iampassctl phone forget \($0)" }
     if findings.isEmpty, !users.isEmpty, isWhole {
@@ -129,6 +140,8 @@ struct PinChecks {
 
   let path: String
   let usersPath: String
+  /// The users whom the service lists; nil: users are in the file alone.
+  let listed: ServiceUsers?
   /// Whether a sign-in needs a pinned phone.
   let isVerified: Bool
   /// What each service with the module asks for.
@@ -185,7 +198,10 @@ struct PinChecks {
     let known = Set(names.compactMap { UnixUsername(validating: $0) })
     return PinFindings(
       users: users.map { PinFindings.User(name: $0.name, pinned: $0.pinned, told: told[$0.name]) },
-      isWhole: users.count == names.count, withoutToken: file.users().filter { !known.contains($0) }.map(\.text),
+      isWhole: users.count == names.count,
+      withoutToken: file.users().filter {
+        !known.contains($0) && listed?.tokens[$0.text] == nil && !PinnedPhones.isRole($0)
+      }.map(\.text),
       asking: asking
     ).findings + refused.prefix(UserFindings.greatestNamed)
   }

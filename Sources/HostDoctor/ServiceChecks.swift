@@ -12,12 +12,14 @@ package final class ServiceChecks {
   /// Users asked about at the service, one call each.
   static let greatestAskedUsers = 200
 
-  private let setup: HostSetup
+  let setup: HostSetup
   private let server: ServerURL
   /// What a management credential that is accepted leaves behind, to ask about phones.
   private(set) var management: ManagementClient?
   /// What any credential that is accepted leaves behind, to ask about pinned phones.
   private var authentication: AuthenticationClient?
+  /// The service has accepted this computer's credential.
+  var isAccepted: Bool { authentication != nil }
 
   init?(setup: HostSetup) {
     guard let server = setup.configuration.server else { return nil }

@@ -200,15 +200,29 @@ extension PAMLine {
     "pam_securetty", "pam_shells", "pam_mount", "pam_ecryptfs", "pam_keyinit", "pam_loginuid", "pam_umask",
     "pam_selinux", "pam_apparmor", "pam_tally2", "pam_faillock", "pam_issue", "pam_ftp",
   ]
-  /// Modules that hold for some and not for others; taken as what opens less.
+  /// Modules that hold for some and not for others; taken as what opens less. Keys are judged by themselves.
   private static let conditions: Set<String> = [
     "pam_succeed_if", "pam_listfile", "pam_time", "pam_access", "pam_wheel", "pam_localuser", "pam_usertype",
-    "pam_rootok", "pam_rhosts", "pam_exec",
+    "pam_rootok", "pam_rhosts", "pam_exec", StackJudgement.keyModule,
   ]
+
+  /// Whether the module's answer only decides which lines follow.
+  var isCondition: Bool { ["pam_succeed_if", "pam_listfile"].contains(moduleName) }
+
+  /// Whether it holds a name's letters against others: a directory may take several spellings.
+  var comparesNames: Bool {
+    moduleName == "pam_listfile" && arguments.contains("item=user")
+      || moduleName == "pam_succeed_if"
+        && ["user", "login", "name"].contains { word in
+          arguments.firstIndex(of: word).map { $0 + 1 < arguments.count && !arguments[$0 + 1].hasSuffix("group") }
+            ?? false
+        }
+  }
 
   /// Whether the module asks for something that only the user knows or has.
   var isFactor: Bool {
-    moduleName != "pam_deny" && moduleName != StackJudgement.module && !Self.neutral.contains(moduleName)
+    moduleName != "pam_deny" && moduleName != StackJudgement.module && moduleName != StackJudgement.keyModule
+      && !Self.neutral.contains(moduleName)
       && !Self.conditions.contains(moduleName)
   }
 

@@ -38,7 +38,7 @@ public enum FileSet {
   /// the lock.
   public static func recover(in folder: String) throws(FileError) {
     if access(folder + "/" + list, F_OK) == 0 { return try finish(in: folder) }
-    for name in ["iampass.conf", "credentials"] { unlink(folder + "/" + name + suffix) }
+    for name in ["iampass.conf", "credentials", "service-ca.pem"] { unlink(folder + "/" + name + suffix) }
   }
 
   private static func finish(in folder: String) throws(FileError) {
@@ -53,15 +53,8 @@ public enum FileSet {
         throw FileError(.system(errno), path: target)
       }
     }
-    try synchronise(folder)
+    // The names reach the disk before the list that would bring them again goes.
+    try FolderFlush.flush(folder)
     guard unlink(path) == 0 else { throw FileError(.system(errno), path: path) }
-  }
-
-  /// The names reach the disk before the list that would bring them again goes.
-  private static func synchronise(_ folder: String) throws(FileError) {
-    let descriptor = iampass_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw FileError(.system(errno), path: folder) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw FileError(.system(errno), path: folder) }
   }
 }

@@ -8,30 +8,42 @@ public struct RunFolder: Sendable {
   public init(path: String) { self.path = path }
 
   /// The path of a folder below, made and looked at: a folder that someone else made first is refused.
+  ///
+  /// - Parameter name: of one part, or of several with `/` between them; each is made and looked at.
   public func folder(_ name: String) throws(FileError) -> String {
-    try Self.make(path)
-    let full = path + "/" + name
-    try Self.make(full)
-    return full
+    var place: SafePath.Place
+    do throws(PathFault) { place = try SafePath.place(of: path) } catch { throw FileError(error) }
+    var here = try Self.make(place)
+    for part in name.split(separator: "/") {
+      // From the folder that was looked at: its path is walked once.
+      place = SafePath.Place(folder: here, name: String(part), path: place.path + "/" + part)
+      here = try Self.make(place)
+    }
+    return place.path
   }
 
   private static let mode: mode_t = 0o700
 
-  private static func make(_ path: String) throws(FileError) {
-    let place: SafePath.Place
-    do throws(PathFault) { place = try SafePath.place(of: path) } catch { throw FileError(error) }
-    let isNew = mkdirat(place.folder.number, place.name, mode) == 0
-    guard isNew || errno == EEXIST else { throw FileError(.system(errno), path: path) }
-    let folder: Descriptor
-    do throws(PathFault) { folder = try place.open(O_RDONLY | O_DIRECTORY) } catch { throw FileError(error) }
+  private static func make(_ place: SafePath.Place) throws(FileError) -> Descriptor {
+    let path = place.path
+    var isNew = false
+    var (folder, status): (Descriptor, stat)
+    do throws(PathFault) { (folder, status) = try place.look(O_RDONLY | O_DIRECTORY) } catch {
+      // Nearly always it is there.
+      guard error.code == .system(ENOENT) else { throw FileError(error) }
+      isNew = mkdirat(place.folder.number, place.name, mode) == 0
+      guard isNew || errno == EEXIST else { throw FileError(.system(errno), path: path) }
+      do throws(PathFault) { (folder, status) = try place.look(O_RDONLY | O_DIRECTORY) } catch {
+        throw FileError(error)
+      }
+    }
     // The host's umask is not ours to rely on.
     guard !isNew || fchmod(folder.number, Self.mode) == 0 else { throw FileError(.system(errno), path: path) }
-    var found = stat()
-    guard fstat(folder.number, &found) == 0 else { throw FileError(.system(errno), path: path) }
-    let mode = found.st_mode & 0o7777
-    guard found.st_uid == 0 else { throw FileError(.notOwnedByRoot, path: path, mode: mode) }
-    guard mode & 0o022 == 0 else { throw FileError(.writableByOthers, path: path, mode: mode) }
-    guard mode & 0o077 == 0 else { throw FileError(.readableByOthers, path: path, mode: mode) }
+    let found = status.st_mode & 0o7777
+    guard status.st_uid == 0 else { throw FileError(.notOwnedByRoot, path: path, mode: found) }
+    guard found & 0o022 == 0 else { throw FileError(.writableByOthers, path: path, mode: found) }
+    guard found & 0o077 == 0 else { throw FileError(.readableByOthers, path: path, mode: found) }
+    return folder
   }
 }
 
@@ -119,8 +131,9 @@ public final class NewFile {
     guard fchown(descriptor, uid_t.max, group) == 0 else { throw FileError(.system(errno), path: temporary) }
   }
 
-  public func takePlace() throws(FileError) {
-    guard rename(temporary, path) == 0 else { throw FileError(.system(errno), path: path) }
+  /// - Parameter place: where it goes, if not to the path that it was opened for.
+  public func takePlace(of place: String? = nil) throws(FileError) {
+    guard rename(temporary, place ?? path) == 0 else { throw FileError(.system(errno), path: place ?? path) }
     hasItsPlace = true
   }
 

@@ -44,12 +44,15 @@ package enum SafePath {
     /// Opens the last part without following a link.
     ///
     /// - Parameter flags: added to `O_CLOEXEC` and `O_NOFOLLOW`.
-    package func open(_ flags: Int32) throws(PathFault) -> Descriptor {
+    package func open(_ flags: Int32) throws(PathFault) -> Descriptor { try look(flags).found }
+
+    /// As ``open(_:)``, with the status of what was found.
+    package func look(_ flags: Int32) throws(PathFault) -> (found: Descriptor, status: stat) {
       let found = try Descriptor(SafePath.step(from: folder, name, flags, path))
       var status = stat()
       guard fstat(found.number, &status) == 0 else { throw PathFault(code: .system(errno), path: path) }
       guard status.st_mode & S_IFMT != S_IFLNK else { throw PathFault(code: .symbolicLink, path: path) }
-      return found
+      return (found, status)
     }
   }
 

@@ -169,12 +169,14 @@ package final class PieceFile {
   private let path: String
   private let limit: Int
   private let descriptor: Int32
+  /// In bytes, when it was opened. It is set last: the object is whole by then, and closes what it has if that fails.
+  private var size = 0
 
   package init(_ path: String, privacy: SecureFile.Privacy, limit: Int) throws(FileError) {
     self.path = path
     self.limit = limit
     descriptor = try SecureFile.open(path)
-    _ = try SecureFile.check(descriptor, path: path, privacy: privacy, limit: limit)
+    size = try SecureFile.check(descriptor, path: path, privacy: privacy, limit: limit)
   }
 
   deinit { close(descriptor) }
@@ -183,7 +185,7 @@ package final class PieceFile {
   /// reading. A piece is gone, and cleared, when `take` returns.
   package func read(_ take: (UnsafeRawBufferPointer) -> Bool) throws(FileError) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
-    var buffer = PieceBuffer()
+    var buffer = PieceBuffer(forFileOf: size)
     defer { buffer.discard() }
     var total = 0
     while true {
@@ -205,10 +207,17 @@ package final class PieceFile {
 /// The room for a piece of a file. It grows only for a line that is longer.
 private struct PieceBuffer {
   /// Bytes: fits the processor's cache, and takes few page faults.
-  private static let usualSize = 65_536
+  private static let greatestFirst = 65_536
+  private static let leastFirst = 1_024
 
-  private var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 1)
+  private var bytes: UnsafeMutableRawBufferPointer
   private var filled = 0
+
+  /// - Parameter size: of the file. Nearly every file fits as a whole, and what is not there need not be cleared.
+  init(forFileOf size: Int) {
+    let count = min(Self.greatestFirst, max(Self.leastFirst, size + 1))
+    bytes = .allocate(byteCount: count, alignment: 1)
+  }
 
   var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]) }
   var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<filled]) }

@@ -39,6 +39,17 @@ public struct SystemUser: Sendable, Equatable {
     self.uid = uid
   }
 
+  /// Nil where the system knows no user of this number (getpwuid(3)).
+  public init?(uid: UInt32) {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var buffer = [CChar](repeating: 0, count: 65_536)
+    guard getpwuid_r(uid, &entry, &buffer, buffer.count, &found) == 0, found != nil, let spelled = entry.pw_name,
+      let name = UnixUsername(validating: String(cString: spelled))
+    else { return nil }
+    self.init(name: name, uid: uid)
+  }
+
   /// Nil where the system does not know the name.
   public init?(named name: UnixUsername) {
     var entry = passwd()

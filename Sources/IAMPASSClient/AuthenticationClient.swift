@@ -7,10 +7,12 @@ public final class AuthenticationClient {
   /// So many codes are drawn at most until one is free: a user has few requests at once, and there are a hundred codes.
   /// Each refused code brings a broken service nearer to the one that it wants, which another terminal shows.
   private static let greatestCodeCount = 3
+  /// How often a start is sent at most, each time over another connection.
+  private static let greatestSendCount = 3
 
-  private let channel: SignedChannel
-  private let signer: RequestSigner
-  private let applicationID: String
+  let channel: SignedChannel
+  let signer: RequestSigner
+  let applicationID: String
   private let bootID: String?
   /// The code of the sign-in that is to start, and how many were drawn for it.
   private var code: Secret?
@@ -82,8 +84,10 @@ public final class AuthenticationClient {
     query.append(("duration_seconds", String(durationSeconds)))
     // Only `iampass-server` is told more than the published contract has: it announced one of the two.
     let isOurs = question.context != nil || settings.signedReplies
+    let name = isOurs ? StartName.draw() : nil
     let body = StartRequest(
-      context: question.context, bootID: isOurs ? bootID : nil, challenge: asked?.challenge, matchCode: asked?.code
+      context: question.context, bootID: isOurs ? bootID : nil, challenge: asked?.challenge, matchCode: asked?.code,
+      start: name
     ).encoded()
     // The digest of what the phone will show: the signature covers the address alone.
     if isOurs {
@@ -91,11 +95,36 @@ public final class AuthenticationClient {
     }
     let url = settings.server.route(
       ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
-    let reply = try channel.send(.post, url, by: signer, body: body, deadline: deadline)
+    let reply = try sendStart(url, body, mayRepeat: name != nil, deadline: deadline)
     switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
     case .notStarted(let reason): return .notStarted(reason: reason)
     case .started(let started): return try answer(started, asked)
     }
+  }
+
+  /// Sends a start, and sends it again if its connection is lost and the service knows a start again by its name.
+  private func sendStart(
+    _ url: String, _ body: [UInt8], mayRepeat: Bool, deadline: MonotonicInstant
+  ) throws(ServiceError) -> HTTPReply {
+    var count = 1
+    while true {
+      do { return try channel.send(.post, url, by: signer, body: body, deadline: deadline) } catch {
+        guard mayRepeat, count < Self.greatestSendCount, error.isLostConnection, takesStartsAgain(deadline: deadline)
+        else { throw error }
+        count += 1
+      }
+    }
+  }
+
+  /// Otherwise the first start may have rung the phone, and the second one would ring it once more.
+  private func takesStartsAgain(deadline: MonotonicInstant) -> Bool {
+    let probe = ServiceProbe(channel)
+    for _ in 1..<Self.greatestSendCount {
+      do { return try probe.greeting(deadline: deadline).announcement?.repeatedStarts ?? false } catch {
+        guard error.isLostConnection else { return false }
+      }
+    }
+    return false
   }
 
   private func answer(_ started: StartedSession, _ asked: AskedApproval?) throws(ServiceError) -> StartAnswer {
@@ -135,6 +164,30 @@ public final class AuthenticationClient {
       ["authentication", "user_phone_digests", applicationID, token.exposedValue])
     let reply = try channel.send(.get, url, by: signer, deadline: deadline)
     return try understood { () throws(MessageError) in try PhoneDigestsReply(parsing: reply.body) }
+  }
+
+  /// A page of what the service noted of this computer's sign-ins, the newest first. Only a host credential may ask.
+  ///
+  /// - Parameters:
+  ///   - since: Unix seconds.
+  ///   - before: entries with smaller ids; nil: the newest.
+  /// - Throws: ``ServiceError/notFound`` by a service without this route, and ``ServiceError/replyForAnother``.
+  public func audit(since: Int64, before: Int64?, deadline: MonotonicInstant) throws(ServiceError) -> HostAuditReply {
+    var query = [("since", String(since))]
+    if let before { query.append(("before", String(before))) }
+    let url = channel.seal.settings.server.route(["authentication", "audit", applicationID], query: query)
+    let reply = try channel.send(.get, url, by: signer, deadline: deadline)
+    let page = try understood { () throws(MessageError) in try HostAuditReply(parsing: reply.body) }
+    guard page.credential == applicationID else { throw .replyForAnother }
+    return page
+  }
+
+  /// Asks, signed, for nothing but an answer: it fails as ``start(token:_:durationSeconds:deadline:)`` would without a
+  /// way to the service. A service without this route answers, too.
+  public func reach(deadline: MonotonicInstant) throws(ServiceError) {
+    do { _ = try channel.exchange(channel.seal.markRequest(), deadline: deadline) } catch {
+      guard error == .notFound else { throw error }
+    }
   }
 
   /// Ends the session at the service, or cancels its request. ``SessionInquiry/confirmEnd(_:to:)`` says what counts as

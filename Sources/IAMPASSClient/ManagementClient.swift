@@ -50,15 +50,18 @@ public final class ManagementClient {
     public let endedSessions: Int64?
   }
 
-  /// Cuts the user's phone off and gives the link for a new one.
+  /// Cuts the user's phones off and gives the link for a new one.
   ///
   /// - Parameters:
   ///   - displayName: nil keeps the name that the phone had.
   ///   - sessions: nil: they go on.
+  ///   - phone: the id of the one that is lost, as ``phones(of:deadline:)`` has it; nil: all of them.
   public func lostUserMobileDevice(
-    token: Secret, displayName: String?, sessions: LostDeviceSessions? = nil, deadline: MonotonicInstant
+    token: Secret, displayName: String?, sessions: LostDeviceSessions? = nil, phone: String? = nil,
+    deadline: MonotonicInstant
   ) throws(ServiceError) -> LostDevice {
-    try link("lost_user_mobile_device", token, displayName, sessions, deadline: deadline)
+    let lost = phone.map { [(LostDeviceSessions.phoneName, PercentEncoding.encode($0))] } ?? []
+    return try link("lost_user_mobile_device", token, displayName, sessions, lost, deadline: deadline)
   }
 
   public func hasRegisteredMobileDevice(token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> Bool {
@@ -86,16 +89,16 @@ public final class ManagementClient {
 
   private func link(
     _ name: String, _ token: Secret, _ displayName: String?, _ sessions: LostDeviceSessions? = nil,
-    deadline: MonotonicInstant
+    _ further: [(String, String)] = [], deadline: MonotonicInstant
   ) throws(ServiceError) -> LostDevice {
     let query = displayName.map { [("display_name", PercentEncoding.encode($0))] } ?? []
     guard isOurs else {
-      let reply = try channel.send(.get, route(name, token, query: query), by: signer, deadline: deadline)
+      let reply = try channel.send(.get, route(name, token, query: query + further), by: signer, deadline: deadline)
       let answer = try understood { () throws(MessageError) in try RegistrationLinkReply(parsing: reply.body) }
       return LostDevice(link: answer.registerURL, endedSessions: nil)
     }
     let ending = sessions?.query ?? []
-    let asking = route(name, token, query: query + [SealedLinkReply.query] + ending)
+    let asking = route(name, token, query: query + [SealedLinkReply.query] + ending + further)
     let sealed = try channel.seal.request(.get, asking, by: signer)
     let reply = try channel.exchange(sealed, deadline: deadline)
     let link = try channel.seal.link(in: reply, to: sealed)

@@ -9,6 +9,9 @@ public struct RemoteSession: Sendable {
   /// What the service's replies about this session call it. Nil if the service gave no name at the start, and if
   /// replies are not signed: then anybody could write the name.
   public let name: String?
+  /// The same name, signed or not, if it can stand in a log line: under it the session is found at the service. It
+  /// decides nothing.
+  public let label: String?
   let signer: RequestSigner
 
   /// - Throws: ``ServiceError/foreignAddress``, ``ServiceError/badSessionSecret``.
@@ -27,6 +30,7 @@ public struct RemoteSession: Sendable {
     self.token = token
     self.secret = secret
     self.name = settings.signedReplies ? name : nil
+    label = StartedSession.label(name)
     do {
       signer = try RequestSigner(client: token, secret: secret, scheme: settings.scheme)
     } catch { throw .badSessionSecret }
@@ -77,6 +81,8 @@ public struct ActiveSession: Sendable {
   public let remote: RemoteSession
   /// What the phone signed; nil if the service is believed.
   public let approval: VerifiedApproval?
+  /// The phone that approved, for the log: what a phone signed, otherwise what the service says. Nil if neither does.
+  public let phone: String?
   /// Where the service stood in its history when it said so; nil if it does not tell.
   public let mark: ServiceMark?
 
@@ -87,6 +93,7 @@ public struct ActiveSession: Sendable {
     case .phone(let check):
       do { approval = try check.verified(reply.approval) } catch { throw .approvalNotVerified(error) }
     }
+    phone = approval?.phone.id ?? reply.approvedBy
     remote = pending.remote
     mark = reply.mark
   }

@@ -21,7 +21,7 @@ public struct SealedRequest: Sendable {
 public struct RequestSeal {
   let settings: ServiceSettings
   private let credential: ServiceCredential
-  private let unixTime: () -> Int64
+  let unixTime: () -> Int64
 
   /// - Parameter unixTime: the wall clock in seconds, for the requests' timestamps.
   public init(settings: ServiceSettings, credential: ServiceCredential, unixTime: @escaping () -> Int64) {
@@ -46,12 +46,42 @@ public struct RequestSeal {
   /// The question that ``ServiceMark`` answers, signed by the credential itself: a service that forgot a session knows
   /// neither its token nor whose it was.
   func markRequest() throws(ServiceError) -> SealedRequest {
-    let signer: RequestSigner
+    try request(
+      .get, settings.server.route(["authentication", "service_mark", credential.applicationID]), by: ownSigner())
+  }
+
+  var credentialID: String { credential.applicationID }
+
+  func userListRequest(_ question: UserListQuestion, waitSeconds: Int64?) throws(ServiceError) -> SealedRequest {
+    var query = [("version", String(question.since))]
+    query.append(question.after.isEmpty ? ("software", ProductVersion.text) : ("after", question.after))
+    if let signed = question.signed {
+      query += [
+        ("signed", "1"), ("epoch", String(signed.epoch)), ("administrators", String(signed.administrators)),
+      ]
+    }
+    if let mark = question.mark {
+      query.append(("mark", mark.mark))
+      if let former = mark.former { query.append(("former_mark", former)) }
+    }
+    let url = settings.server.route(["authentication", "user_list", credential.applicationID], query: query)
+    return try request(.get, url, by: ownSigner(), preferWait: waitSeconds)
+  }
+
+  private func ownSigner() throws(ServiceError) -> RequestSigner {
     do {
-      signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
+      return try RequestSigner(
+        clientID: credential.applicationID, secret: credential.secret, scheme: settings.scheme)
     } catch { throw .badSessionSecret }
-    let url = settings.server.route(["authentication", "service_mark", credential.applicationID])
-    return try request(.get, url, by: signer)
+  }
+
+  /// The report that a code of the user that `token` stands for has served here.
+  func codeUseRequest(_ report: CodeUseReport, of token: Secret) throws(ServiceError) -> SealedRequest {
+    let body = report.encoded()
+    let url = settings.server.route(
+      ["authentication", "code_use", credential.applicationID, token.exposedValue],
+      query: [BodyDigest.item(for: body)])
+    return try request(.post, url, by: ownSigner(), body: body)
   }
 
   /// - Throws: for a reply that is not 2xx, and for one without the signature that the settings require.
@@ -75,13 +105,16 @@ public struct RequestSeal {
   func link(in reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) -> String {
     switch try understood({ () throws(MessageError) in try SealedLinkReply(parsing: reply.body) }) {
     case .sealed(let text):
-      guard let link = LinkSeal(secret: credential.secret, nonce: sealed.nonce).opened(text) else {
-        throw .badReply(.member("sealed_register_url"))
-      }
+      guard let link = opened(text, by: sealed) else { throw .badReply(.member("sealed_register_url")) }
       return link
     case .plain(let link):
       guard !settings.signedTargets else { throw .badReply(.member("sealed_register_url")) }
       return link
     }
+  }
+
+  /// What was sealed for this request; nil if it was not.
+  func opened(_ text: String, by sealed: SealedRequest) -> String? {
+    LinkSeal(secret: credential.secret, nonce: sealed.nonce).opened(text)
   }
 }

@@ -45,6 +45,13 @@ public enum ServiceError: Error, Sendable, Equatable {
     }
   }
 
+  /// A server that is killed ends its connections, also one whose handshake goes on. The request may have reached the
+  /// service, or not.
+  var isLostConnection: Bool {
+    guard case .transport(let error) = self else { return false }
+    return error.code == .connectionLost || error.code == .tlsRefused
+  }
+
   /// A few words for the user and the log: why, never with an address or a secret.
   public var explanation: String {
     switch self {

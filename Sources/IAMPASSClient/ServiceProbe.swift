@@ -45,6 +45,12 @@ public final class ServiceProbe {
     self.unixTime = unixTime
   }
 
+  convenience init(_ channel: SignedChannel) {
+    self.init(
+      server: channel.seal.settings.server, dialect: channel.seal.settings.dialect, transport: channel.transport,
+      unixTime: channel.seal.unixTime)
+  }
+
   /// Reads ``ServiceAnnouncement/path``; any complete reply counts.
   public func greeting(deadline: MonotonicInstant) throws(ServiceError) -> Greeting {
     let url = server.route([".well-known", "iampass"])

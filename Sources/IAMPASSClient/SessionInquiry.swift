@@ -12,9 +12,18 @@ public enum SessionAnswer: Sendable, Equatable {
   case unknownSession
 }
 
+/// What the service says to a report that a code has served.
+public enum CodeUseAnswer: Sendable, Equatable {
+  case noted
+  /// The user has said on the phone that it was somebody else.
+  case disowned
+  /// The service does not know the user, or takes no such reports.
+  case refused
+}
+
 /// Questions about sessions whose replies come later: for a loop that has many under way.
 public struct SessionInquiry {
-  private let seal: RequestSeal
+  let seal: RequestSeal
 
   public init(seal: RequestSeal) { self.seal = seal }
 
@@ -66,6 +75,31 @@ public struct SessionInquiry {
       try question.session?.require(acknowledged(reply).session)
     } catch {
       guard error == .notFound, isOwnRefusal(reply) else { throw error }
+    }
+  }
+
+  /// Reports a use of a recovery code.
+  public func codeUse(_ report: CodeUseReport, of token: Secret) throws(ServiceError) -> SealedRequest {
+    try seal.codeUseRequest(report, of: token)
+  }
+
+  /// - Throws: for every other reply. A proxy's page for a wrong path says nothing about the user.
+  public func answerToCodeUse(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> CodeUseAnswer {
+    do throws(ServiceError) { try seal.check(reply, to: question) } catch {
+      guard error == .notFound, isOwnRefusal(reply), isSigned(reply, to: question) else { throw error }
+      return .refused
+    }
+    let answer = try understood { () throws(MessageError) in try CodeUseReply(parsing: reply.body) }
+    return answer.isDisowned ? .disowned : .noted
+  }
+
+  /// Whether the service itself has given this reply, whatever it says. One that signs nothing is believed.
+  private func isSigned(_ reply: HTTPReply, to question: SealedRequest) -> Bool {
+    guard seal.settings.signedReplies else { return true }
+    switch seal.check(of: reply, to: question).strength {
+    case .target: return true
+    case .plain: return !seal.settings.signedTargets
+    case .none: return false
     }
   }
 

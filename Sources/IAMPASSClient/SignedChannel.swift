@@ -5,7 +5,7 @@ import WorkerLink
 /// Signs requests, sends them, and gives back replies whose status and signature were looked at.
 final class SignedChannel {
   let seal: RequestSeal
-  private let transport: any HTTPTransport
+  let transport: any HTTPTransport
 
   init(seal: RequestSeal, transport: any HTTPTransport) {
     self.seal = seal

@@ -126,19 +126,25 @@ struct ConfiguredHost {
     }
   }
 
-  /// What the user's phone is asked: as much as a sign-in on this computer asks of it.
+  /// What the user's phone is asked: as much as a sign-in on this computer asks of it, and no locum in its place.
   ///
   /// - Parameter context: nil, or without a host, if the service says which host asks.
   func question(of user: UnixUsername, context: SignInContext?) throws(Failure) -> ApprovalQuestion {
     guard let trust = setup.phoneTrust else { return .service(methods: [], context: context) }
     guard var context else { throw .misconfigured(.verifiedWithoutContext, path: setup.configurationPath) }
     context.host = hostName ?? context.host
-    do { return .phone(try trust.demand(of: user, asked: []), context: context) } catch {
+    do { return .phone(try trust.demand(of: user, asked: [], takesLocums: false), context: context) } catch {
       switch error {
       case .file(let error, let path): throw .misconfigured(.phones(error, path: path), path: path)
       case .gap(let gap): throw .phoneNotTrusted(user, gap)
       }
     }
+  }
+
+  /// Whether the list of users is the service's, and this computer's credential is its own: an administrator's phone
+  /// approves changes then. A file that was given with `--credentials` is to be used.
+  var asksAdministrators: Bool {
+    setup.configuration.users == .service && hostName != nil && credentialsPath == setup.credentialsPath
   }
 
   /// After Ctrl-C the call that takes things back must still go out.
@@ -152,14 +158,19 @@ struct ConfiguredHost {
 
   /// The user as the system spells the name, with the token that the file has for this user, shared or not.
   func enrolled(_ text: String) throws(Failure) -> EnrolledUser {
-    try enrolled(text) { (user) throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
+    guard setup.configuration.users == .file else { return try enrolledForSignIn(text) }
+    return try enrolled(text) { (user) throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
   }
 
   /// The same, but refuses a shared token that no sign-in takes.
   func enrolledForSignIn(_ text: String) throws(Failure) -> EnrolledUser {
-    try enrolled(text) { (user) throws(UserTokensError) in
-      try UserTokens.token(of: user, inFile: usersPath, sharing: setup.configuration.sharedTokens)
+    let user = try UnixUsername(typed: text)
+    let token: Secret?
+    do { token = try setup.token(of: user, known: SystemUser(named: user)) } catch {
+      throw .misconfigured(error, path: usersPath)
     }
+    guard let token else { throw .noToken(user) }
+    return EnrolledUser(name: user, token: token)
   }
 
   private func enrolled(
@@ -168,6 +179,16 @@ struct ConfiguredHost {
     let user = try UnixUsername(typed: text)
     guard let token = try usersFile({ () throws(UserTokensError) in try tokenOf(user) }) else { throw .noToken(user) }
     return EnrolledUser(name: user, token: token)
+  }
+
+  /// The user's token, if there is one: the file's, shared or not, or the service's for a user who may sign in here.
+  func token(of user: UnixUsername) throws(Failure) -> Secret? {
+    guard setup.configuration.users == .service else {
+      return try usersFile { () throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
+    }
+    do { return try setup.token(of: user, known: SystemUser(named: user)) } catch {
+      throw .misconfigured(error, path: usersPath)
+    }
   }
 
   func usersFile<Result>(_ body: () throws(UserTokensError) -> Result) throws(Failure) -> Result {

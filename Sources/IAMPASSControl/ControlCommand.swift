@@ -12,9 +12,10 @@ public struct ControlCommand: ParsableCommand {
     discussion: "Keep a root shell open while you change how this computer signs people in.",
     version: ProductVersion.text,
     subcommands: [
-      SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
+      JoinCommand.self, SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
       EnrollCommand.self, LostDeviceCommand.self, PhoneCommand.self, LoginTestCommand.self, SessionCommand.self,
-      PresenceCommand.self, KeyringCommand.self,
+      AuditCommand.self,
+      PresenceCommand.self, KeyringCommand.self, RecoveryCommand.self,
       TrialEndCommand.self,
     ])
 
@@ -25,6 +26,12 @@ public struct ControlCommand: ParsableCommand {
     // A dump would hold the application's secret.
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else {
       Terminal.complain("iampassctl: core dumps cannot be forbidden")
+      Glibc.exit(EX_OSERR)
+    }
+    // Swift reads the arguments there. Without them every command would print its help, and end well.
+    guard access("/proc/self/cmdline", R_OK) == 0 else {
+      Terminal.complain("iampassctl: /proc is not mounted")
+      Terminal.complain("hint: mount -t proc proc /proc")
       Glibc.exit(EX_OSERR)
     }
     main(nil)

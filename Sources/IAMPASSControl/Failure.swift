@@ -72,6 +72,10 @@ enum Failure: Error {
   case otherWords(UnixUsername)
   /// With the id that was asked for; nil: any phone.
   case notPinned(UnixUsername, phone: String?)
+  /// The user has these phones, and none of them is named.
+  case severalPhones(UnixUsername, [String])
+  /// Not exactly one phone of the user has this name, or an id that begins so.
+  case noSuchPhone(UnixUsername, String)
   case stoppedWaiting(UnixUsername)
   /// `check` has found some, and they were shown.
   case problemsFound
@@ -79,6 +83,13 @@ enum Failure: Error {
   case profilesNotOff
   /// pam_iampass.so's own file.
   case moduleMissing
+  /// pam_u2f.so, of libpam-u2f.
+  case keyModuleMissing
+  case keyProgramMissing
+  /// pamu2fcfg has printed no key.
+  case keyNotRegistered(UnixUsername)
+  /// A user of this name has a key, and the system does not say which user id that is.
+  case keyOfUnknownUser(String)
   case pamFile(PAMFileError)
   /// `approvals = verified`, and no approval of the user could be verified.
   case phoneNotTrusted(UnixUsername, TrustGap)
@@ -95,6 +106,18 @@ enum Failure: Error {
   /// A test sign-in, with the service's word for it.
   case notApproved(String)
   case presence(PresenceProblem)
+  case join(JoinProblem)
+  case change(UserChangeProblem)
+  case recovery(RecoveryError)
+  case collect(CollectProblem)
+  /// The service has no route for it.
+  case auditNotTold
+  /// The computer has the application's own credential, which others may have, too.
+  case auditNotForApplications
+  /// More pages than are read.
+  case auditTooLong
+  /// Recovery codes are shown on a terminal only.
+  case codesNeedTerminal
 
   var message: String {
     switch self {
@@ -141,10 +164,19 @@ enum Failure: Error {
     case .notPinned(let user, nil): "this computer has not pinned a phone of \(user)"
     case .notPinned(let user, let id?):
       "this computer has not pinned exactly one phone of \(user) whose id begins with \(DisplayText.sanitized(id, limit: 64))"
+    case .severalPhones(let user, let names):
+      "\(user) has \(names.count) phones: \(names.joined(separator: ", "))"
+    case .noSuchPhone(let user, let name):
+      "\(user) does not have exactly one phone of the name or id \(DisplayText.sanitized(name, limit: 64))"
     case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
     case .problemsFound: "nothing was changed, because of the problems above"
     case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
     case .profilesNotOff: "lines of pam_iampass.so are still in force, which pam-auth-update does not take away"
+    case .keyModuleMissing: "pam_u2f.so is not in the folder of PAM modules: no security key could sign anybody in"
+    case .keyProgramMissing: "pamu2fcfg is missing, which registers security keys"
+    case .keyNotRegistered(let user): "no security key was registered for \(user)"
+    case .keyOfUnknownUser(let name):
+      "the system does not know \(DisplayText.sanitized(name, limit: 64)), who has a security key"
     case .moduleMissing: "pam_iampass.so is not in the folder of PAM modules: nobody would be asked on the phone"
     case .pamFile(let error): error.explanation
     case .programFailed(let name, let output):
@@ -155,6 +187,14 @@ enum Failure: Error {
     case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
     case .notApproved(let reason): "the sign-in was not approved: \(reason)"
     case .presence(let problem): problem.message
+    case .join(let problem): problem.message
+    case .change(let problem): problem.message
+    case .recovery(let error): error.explanation
+    case .collect(let problem): problem.message
+    case .auditNotTold: "the service does not tell computers what it noted"
+    case .auditNotForApplications: "the service tells this only to a computer that has a credential of its own"
+    case .auditTooLong: "the service noted more than is read at once"
+    case .codesNeedTerminal: "recovery codes are secrets, and standard output is not a terminal"
     case .service(.badReply(.refused(let reason))):
       "the service refused: \(ReasonWord.text(of: reason) ?? "no reason that this version knows; see the service's log")"
     case .service(.notFound), .unknownAtService: "the service does not know this application or user"

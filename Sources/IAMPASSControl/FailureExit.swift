@@ -17,11 +17,13 @@ extension Failure {
     case .records: EX_IOERR
     case .keysNotTold: EX_UNAVAILABLE
     case .unusableKeys: EX_PROTOCOL
-    case .wordsNeeded: EX_USAGE
-    case .otherWords, .notPinned: EX_DATAERR
+    case .wordsNeeded, .severalPhones: EX_USAGE
+    case .otherWords, .notPinned, .noSuchPhone: EX_DATAERR
     case .helperNotThere, .sessionStays: EX_TEMPFAIL
     case .file(let error) where error.code == .missing: EX_NOINPUT
-    case .moduleMissing: EX_NOINPUT
+    case .moduleMissing, .keyModuleMissing, .keyProgramMissing: EX_NOINPUT
+    case .keyNotRegistered: EX_UNAVAILABLE
+    case .keyOfUnknownUser: EX_NOUSER
     case .file(let error): Self.exitCode(of: error)
     case .outputLost: EX_IOERR
     case .problemsFound, .pamFile: EX_CONFIG
@@ -29,9 +31,17 @@ extension Failure {
     case .programFailed, .noSystemd: EX_OSERR
     case .pam: EX_OSERR
     case .presence(let problem): problem.exitCode
+    case .join(let problem): problem.exitCode
+    case .change(let problem): problem.exitCode
+    case .collect(let problem): problem.exitCode
     case .mayNotManage: EX_NOPERM
     case .badToken: EX_DATAERR
-    case .secretsToTerminal: EX_USAGE
+    case .secretsToTerminal, .codesNeedTerminal: EX_USAGE
+    case .auditNotTold, .auditTooLong: EX_UNAVAILABLE
+    case .auditNotForApplications: EX_NOPERM
+    case .recovery(.file(let error)): Self.exitCode(of: error)
+    case .recovery(.cannotHash), .recovery(.cannotSeal), .recovery(.unknownComputer): EX_OSERR
+    case .recovery: EX_CONFIG
     case .phoneNotTrusted, .phoneForgotten, .linkElsewhere: EX_CONFIG
     case .notVerifiable: EX_PROTOCOL
     case .noPhoneCame, .notApproved: EX_TEMPFAIL

@@ -45,13 +45,29 @@ extension Failure {
     case .wordsNeeded(let user): "iampassctl phone trust \(user) --words 'WORD WORD WORD WORD WORD WORD'"
     case .otherWords: "read them from the phone again; if they still differ, take the service for broken into"
     case .notPinned: "iampassctl phone list"
+    case .severalPhones(let user, _): "iampassctl lost-device \(user) --phone NAME, or --all-phones"
+    case .noSuchPhone(let user, _): "iampassctl lost-device \(user), which names them"
     case .stoppedWaiting(let user): "iampassctl user show \(user), to see whether it came"
     case .problemsFound: "mend them (iampassctl check), or give --force"
     case .profilesNotOn: "add the lines above by hand; pam-auth-update --force would throw those of your own away"
     case .profilesNotOff: "with a root shell open, remove the lines above by hand"
+    case .keyModuleMissing: "apt install libpam-u2f"
+    case .keyProgramMissing: "apt install pamu2fcfg"
+    case .keyNotRegistered: "plug it in, touch it when it blinks, then try again"
+    case .keyOfUnknownUser(let name): "iampassctl lost-device --security-key \(DisplayText.sanitized(name, limit: 64))"
     case .moduleMissing: "apt install --reinstall libpam-iampass"
     case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
     case .presence(let problem): problem.hint
+    case .join(let problem): problem.hint
+    case .change(let problem): problem.hint
+    case .collect(let problem): problem.hint
+    case .recovery(.file(let error)): error.hint
+    case .recovery(.damaged), .recovery(.notThisComputers), .recovery(.notThisUsers): "iampassctl recovery create USER"
+    case .recovery: nil
+    case .auditNotTold: "update iampass-server"
+    case .auditNotForApplications: "iampass-server host-credential create, or iampassctl join; or --local"
+    case .auditTooLong: "name a later --since"
+    case .codesNeedTerminal: "--any-output, which writes them there"
     case .pamFile, .programFailed, .noSystemd: nil
     case .pam: "ls /etc/pam.d, for the names of services"
     case .badUsername, .service, .outputLost, .interrupted, .interruptedUnchanged, .badApplicationID, .badSecret,

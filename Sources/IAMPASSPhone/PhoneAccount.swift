@@ -8,22 +8,29 @@ public struct PhoneAccount: Sendable {
   public let device: String
   /// Each account has a key of its own, so that services cannot find out that two accounts are on one phone.
   public let key: any PhoneKey
+  /// By it the phone approves without a network; nil: it cannot.
+  public let agreementKey: (any PhoneAgreementKey)?
   /// The application's name, for people. It comes from outside: sanitize it before showing it.
   public let application: String
   /// The application's name for the user. It comes from outside, too.
   public let user: String
   /// The authority's certificates from the registration, in PEM; nil: the system's authorities.
   public let authority: String?
+  /// What the phone remembers of the documents that it was shown as an administrator's.
+  public var documents: DocumentMemory
 
   public init(
-    server: ServerURL, device: String, key: any PhoneKey, application: String, user: String, authority: String?
+    server: ServerURL, device: String, key: any PhoneKey, agreementKey: (any PhoneAgreementKey)? = nil,
+    application: String, user: String, authority: String?, documents: DocumentMemory = DocumentMemory()
   ) {
     self.server = server
     self.device = device
     self.key = key
+    self.agreementKey = agreementKey
     self.application = application
     self.user = user
     self.authority = authority
+    self.documents = documents
   }
 
   /// Six words that a person compares with those that a computer shows, before they trust this phone there.
@@ -36,25 +43,39 @@ public struct PhoneAccount: Sendable {
 }
 
 extension PhoneAccount {
-  /// JSON with the private key in it: for a place that nobody else can read.
+  /// JSON with the private keys in it: for a place that nobody else can read.
   ///
-  /// - Parameter key: ``key``, whose private part can be read.
-  public func encoded(with key: DeviceKey) throws(DeviceKeyError) -> [UInt8] {
-    JSON.object([
+  /// - Parameters:
+  ///   - key: ``key``, whose private part can be read.
+  ///   - agreementKey: ``agreementKey``, likewise.
+  public func encoded(with key: DeviceKey, agreementKey: DeviceKey? = nil) throws(DeviceKeyError) -> [UInt8] {
+    let agreement = try agreementKey.map { (key) throws(DeviceKeyError) in try key.exported().exposedValue }
+    return JSON.object([
       "server": .string(server.description), "device": .string(device),
-      "private_key": .string(try key.exported().exposedValue), "application": .string(application),
+      "private_key": .string(try key.exported().exposedValue),
+      "agreement_private_key": agreement.map { .string($0) }, "application": .string(application),
       "user": .string(user), "ca": authority.map { .string($0) },
+      "documents": documents == DocumentMemory() ? nil : documents.json,
     ]).encoded()
   }
 
-  /// An account as ``encoded(with:)`` wrote it; nil for any other text.
+  /// An account as ``encoded(with:agreementKey:)`` wrote it; nil for any other text.
   public init?(parsing text: [UInt8]) {
     guard let json = try? JSON(parsing: text), let server = json["server"]?.string.flatMap({ try? ServerURL($0) }),
       let device = json["device"]?.string, let exported = json["private_key"]?.string,
       let key = try? DeviceKey(exported: Secret(exported))
     else { return nil }
+    var agreementKey: DeviceKey?
+    if let exported = json["agreement_private_key"]?.string {
+      guard let read = try? DeviceKey(exported: Secret(exported)) else { return nil }
+      agreementKey = read
+    }
+    // A phone that forgets takes older documents again.
+    let documents = json["documents"].map(DocumentMemory.init) ?? DocumentMemory()
+    guard let documents else { return nil }
     self.init(
-      server: server, device: device, key: key, application: json["application"]?.string ?? "",
-      user: json["user"]?.string ?? "user", authority: json["ca"]?.string)
+      server: server, device: device, key: key, agreementKey: agreementKey,
+      application: json["application"]?.string ?? "",
+      user: json["user"]?.string ?? "user", authority: json["ca"]?.string, documents: documents)
   }
 }

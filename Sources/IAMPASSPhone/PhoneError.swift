@@ -19,6 +19,8 @@ public enum PhoneError: Error, Sendable, Equatable {
   case noRandomness
   /// The method is not one of those that this phone can prove.
   case methodNotSupported
+  /// The request is for a document, and no ``ReviewedDocument`` of it came with the approval.
+  case documentNotShown
 
   /// Whether the same request may be done later: the network, the service's load, a restart.
   public var isPassing: Bool {
@@ -26,7 +28,7 @@ public enum PhoneError: Error, Sendable, Equatable {
     // Without its worker a program never connects; an interruption was asked for.
     case .transport(let error): error.code != .workerFailed && error.code != .interrupted
     case .unavailable: true
-    case .refused, .badReply, .key, .noRandomness, .methodNotSupported: false
+    case .refused, .badReply, .key, .noRandomness, .methodNotSupported, .documentNotShown: false
     }
   }
 }

@@ -30,17 +30,21 @@ public struct PhoneRegistration {
   /// - Parameters:
   ///   - authenticator: nil: the phone proves `acceptance` only. If its user declines, nothing is registered.
   ///   - way: how the service rings this phone; nil: not at all.
+  ///   - name: what its user calls it, to tell it from another phone of theirs; nil: the service finds a word.
   /// - Throws: ``PhoneError``, and what `storage` and `authenticator` throw.
   public func register(
-    in storage: some PhoneStorage, authenticator: (any PhoneAuthenticator)? = nil, push way: PushWay? = nil
+    in storage: some PhoneStorage, authenticator: (any PhoneAuthenticator)? = nil, push way: PushWay? = nil,
+    name: String? = nil
   ) throws -> RegisteredPhone {
-    let account = try storage.add { try registered(with: try storage.makeKey(), authenticator, way) }
+    let account = try storage.add { try registered(in: storage, authenticator, way, name) }
     return RegisteredPhone(account: account, transport: transport)
   }
 
   private func registered(
-    with key: any PhoneKey, _ authenticator: (any PhoneAuthenticator)?, _ way: PushWay?
+    in storage: some PhoneStorage, _ authenticator: (any PhoneAuthenticator)?, _ way: PushWay?, _ name: String?
   ) throws -> PhoneAccount {
+    let key = try storage.makeKey()
+    let agreementKey = try storage.makeAgreementKey()
     let publicKey = try keyed { () throws(DeviceKeyError) in try key.publicKeyText }
     let credential = try authenticator.map { (authenticator) in
       let challenge = CredentialChallenge.bytes(for: link.code, publicKey: publicKey)
@@ -51,12 +55,13 @@ public struct PhoneRegistration {
     }
     let keys = PhoneKeys(publicKey: publicKey, credential: credential.map(PhoneKeys.Credential.init))
     let request = RegisterRequest(
-      code: link.code, publicKey: publicKey, credential: credential, pinMAC: link.pin(of: keys), way: way)
+      code: link.code, publicKey: publicKey, credential: credential, pinMAC: link.pin(of: keys), way: way,
+      name: name)
     let body = try service.post(DeviceRoute.register, request.encoded())
     let reply = try understood { () throws(MessageError) in try RegisterReply(parsing: body) }
     return PhoneAccount(
-      server: link.server, device: reply.device, key: key, application: reply.application, user: reply.user,
-      authority: authority)
+      server: link.server, device: reply.device, key: key, agreementKey: agreementKey,
+      application: reply.application, user: reply.user, authority: authority)
   }
 }
 

@@ -8,6 +8,9 @@ public protocol PhoneStorage {
   /// A new key for a new account.
   func makeKey() throws -> any PhoneKey
 
+  /// A new key for agreement, by which a new account approves without a network; nil: it shall not.
+  func makeAgreementKey() throws -> (any PhoneAgreementKey)?
+
   /// Stores the account that `register` returns.
   ///
   /// Make sure that there is room before you call `register`, once: it uses the link up. Store nothing if it throws.
@@ -20,4 +23,7 @@ public protocol PhoneStorage {
 extension PhoneStorage {
   /// A key from the system's generator, in memory.
   public func makeKey() throws -> any PhoneKey { try DeviceKey.generate() }
+
+  /// None: storages of before know no such key.
+  public func makeAgreementKey() throws -> (any PhoneAgreementKey)? { nil }
 }

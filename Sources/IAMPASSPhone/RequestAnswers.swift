@@ -49,13 +49,15 @@ extension RegisteredPhone {
   /// - Parameters:
   ///   - authenticator: asked for an approval by the method `device`.
   ///   - face: asked for an approval by the method `facial`.
+  ///   - document: what the user was shown, if the request is for a document (``OpenRequest/isForDocument``).
   /// - Throws: ``PhoneError``: ``PhoneError/methodNotSupported`` if the phone cannot prove the request's method, or its
-  ///   user declined to; then nothing was sent. And what `authenticator` throws.
+  ///   user declined to, ``PhoneError/documentNotShown`` without the request's own document; then nothing was sent. And
+  ///   what `authenticator` throws.
   public func answer(
     _ request: OpenRequest, with decision: PhoneDecision, authenticator: (any PhoneAuthenticator)? = nil,
-    face: (any PhoneFace)? = nil
+    face: (any PhoneFace)? = nil, showing document: ReviewedDocument? = nil
   ) throws -> AnswerOutcome {
-    let statement = statement(decision, on: request).json
+    let statement = try statement(decision, on: request, document).json
     let assertion =
       decision.answer == .approve ? try proof(of: request, over: statement, authenticator, face) : nil
     do throws(PhoneError) {
@@ -71,13 +73,26 @@ extension RegisteredPhone {
     }
   }
 
-  private func statement(_ decision: PhoneDecision, on request: OpenRequest) -> AnswerStatement {
+  private func statement(
+    _ decision: PhoneDecision, on request: OpenRequest, _ document: ReviewedDocument?
+  ) throws(PhoneError) -> AnswerStatement {
+    let isApproval = decision.answer == .approve
+    // The digest that is signed is that of what was shown, and of nothing else.
+    guard !isApproval || request.isForDocument == (document != nil),
+      document.map({ $0.document.challenge == request.challenge }) ?? true
+    else { throw .documentNotShown }
+    // Only a computer that verifies the answer has a use for it.
+    let key = request.challenge == nil ? nil : account.agreementKey
+    let agreementKey = try key.map { (key) throws(PhoneError) in
+      try keyed { () throws(DeviceKeyError) in try key.publicKeyText }
+    }
     var digits = ""
     if case .approve(let code?) = decision { digits = code.digits }
     return AnswerStatement(
       origin: account.server.origin, device: account.device, session: request.session, answer: decision.answer,
       contextHash: ShownContext.hash(request.context), nonce: request.nonce, expires: request.expires,
-      method: request.method, code: digits, challenge: request.challenge)
+      method: request.method, code: digits, challenge: request.challenge, agreementKey: agreementKey,
+      document: isApproval ? document.map { Digest.hexadecimal($0.document.digest) } : nil)
   }
 
   /// Nil if the request asks for a tap, or for the app's word.

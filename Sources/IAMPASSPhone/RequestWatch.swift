@@ -10,10 +10,20 @@ public protocol PhoneUser: AnyObject {
   /// ``RegisteredPhone/status()`` in between: a phone that is silent for 150 s may count as gone.
   func decision(on request: OpenRequest) throws -> PhoneDecision?
 
+  /// Shows all that `review` says, and asks the user whether to sign it as an administrator. Nil: no answer is sent.
+  ///
+  /// If it is a misfit, show its explanation, and let the user deny: an approval is not sent.
+  func decision(on request: OpenRequest, _ review: DocumentReview) throws -> PhoneDecision?
+
   func hear(_ event: WatchEvent)
 
   /// Waits. Throw to end the watch.
   func pause(milliseconds: Int64) throws
+}
+
+extension PhoneUser {
+  /// Apps of before know no documents: they cannot sign one.
+  public func decision(on request: OpenRequest, _ review: DocumentReview) throws -> PhoneDecision? { .unable }
 }
 
 /// What a ``RequestWatch`` tells besides requests.
@@ -28,6 +38,11 @@ public enum WatchEvent {
   /// ``RegisteredPhone/update(vouchesForFace:)``. Told once for each
   /// method, and again after a restart, until the phone has it.
   case trainingRequired([AuthenticationMethod])
+  /// Codes of the user have served on computers that could not ask the phone. Each is told once, and again after
+  /// a restart, as long as the service shows it. Ask the user whether it was them.
+  case codesUsed([CodeUseReport])
+  /// Another phone of the user has answered a request. Told once for each request that this watch has shown.
+  case answeredElsewhere(AnsweredElsewhere)
 }
 
 /// Waits for requests, has the user decide, and answers. Goes on while the service is unavailable.
@@ -42,21 +57,26 @@ public final class RequestWatch {
   private let user: any PhoneUser
   private let authenticator: (any PhoneAuthenticator)?
   private let face: (any PhoneFace)?
+  private let documents: (any DocumentStorage)?
   private var known: [String] = []
   private var failures = 0
   private var toldTraining: [AuthenticationMethod] = []
+  private var toldUses: Set<String> = []
+  private var toldAnswered: Set<String> = []
 
   /// - Parameters:
   ///   - authenticator: for approvals by the method `device`.
   ///   - face: for approvals by the method `facial`: see ``RegisteredPhone/update(vouchesForFace:)``.
+  ///   - documents: what an administrator's phone remembers of the documents that it was shown; nil: it signs none.
   public init(
     phone: RegisteredPhone, user: any PhoneUser, authenticator: (any PhoneAuthenticator)? = nil,
-    face: (any PhoneFace)? = nil
+    face: (any PhoneFace)? = nil, documents: (any DocumentStorage)? = nil
   ) {
     self.phone = phone
     self.user = user
     self.authenticator = authenticator
     self.face = face
+    self.documents = documents
   }
 
   /// Answers requests until something is thrown: a ``PhoneError`` that does not pass, or what `user` throws.
@@ -84,6 +104,13 @@ public final class RequestWatch {
       let further = listing.training.filter { !toldTraining.contains($0) }
       toldTraining = listing.training
       if !further.isEmpty { user.hear(.trainingRequired(further)) }
+      let uses = listing.codesUsed.filter { !toldUses.contains($0.id) }
+      toldUses = Set(listing.codesUsed.map(\.id))
+      if !uses.isEmpty { user.hear(.codesUsed(uses)) }
+      for answer in listing.answered where known.contains(answer.session) {
+        if toldAnswered.insert(answer.session).inserted { user.hear(.answeredElsewhere(answer)) }
+      }
+      toldAnswered.formIntersection(listing.answered.map(\.session))
       return listing.requests
     } catch {
       // The request was sent twice, since its first connection broke. The next request has another nonce.
@@ -99,9 +126,10 @@ public final class RequestWatch {
 
   /// Has the user decide, and answers.
   public func settle(_ request: OpenRequest) throws -> Settlement {
-    guard let decision = try user.decision(on: request) else { return .over }
     do {
-      let outcome = try phone.answer(request, with: decision, authenticator: authenticator, face: face)
+      guard let (decision, document) = try decided(request) else { return .over }
+      let outcome = try phone.answer(
+        request, with: decision, authenticator: authenticator, face: face, showing: document)
       user.hear(.answered(decision, outcome))
       return outcome == .hasAnotherCode ? .hasAnotherCode : .over
     } catch let error as PhoneError {
@@ -109,6 +137,26 @@ public final class RequestWatch {
       try pause(error)
       return .stillOpen
     }
+  }
+
+  /// What the user decided, and the document that they were shown.
+  private func decided(_ request: OpenRequest) throws -> (PhoneDecision, ReviewedDocument?)? {
+    guard request.isForDocument else { return try user.decision(on: request).map { ($0, nil) } }
+    guard let documents else { return (.unable, nil) }
+    let memory = try documents.documentMemory()
+    let review: DocumentReview
+    do throws(PhoneError) {
+      review = try phone.review(request, remembering: memory)
+    } catch {
+      guard case .refused(_, let reason) = error, ["UNKNOWN_REQUEST", "TOO_LATE"].contains(reason) else { throw error }
+      user.hear(.answered(.unable, .tooLate))
+      return nil
+    }
+    guard case .fits(let document) = review else { return try user.decision(on: request, review).map { ($0, nil) } }
+    guard let decision = try user.decision(on: request, review) else { return nil }
+    // Only now: a request that nobody has read must not make administrators or users known.
+    if decision.answer == .approve { try documents.keep(document.memoryOnceSigned) }
+    return (decision, document)
   }
 
   private func pause(_ error: PhoneError) throws {

@@ -4,6 +4,7 @@
 public enum ReasonWord {
   public static let requestPending = "REQUEST_PENDING"
   public static let codeInUse = "CODE_IN_USE"
+  public static let noMobileDevice = "NO_MOBILE_DEVICE"
 
   /// The text to show for a reason: a known word's meaning, or the service's prose made safe to show. Nil without a
   /// reason, and for a word that this version does not know.
@@ -18,15 +19,17 @@ public enum ReasonWord {
 
   private static let meanings = [
     // Why no request was started.
-    "NO_MOBILE_DEVICE": "no phone is registered for you",
+    noMobileDevice: "no phone is registered for you",
     "UNKNOWN_METHOD": "the server does not support the required method",
     "METHOD_NOT_AVAILABLE": "your phone does not support the required method",
     requestPending: "your phone has another open request; answer that first",
     "APPLICATION_DISABLED": "sign-in by phone is switched off",
+    "COMPUTER_HELD": "this computer may be a copy of another one, ask your administrator",
     "CONTEXT_REQUIRED": "the server requires the sign-in's details, see send_context",
     "SOURCE_BLOCKED": "you reported on your phone that a request from here was not yours",
     "TOO_MANY_DENIALS": "denied too often, try again later",
     "TOO_MANY_REQUESTS": "too many requests in the last two minutes, try again later",
+    "RESERVED_SERVICE": "the service name stands for documents that administrators sign, choose another",
     "WRONG_HOST": "this computer's credential is for another host, see host in the credentials",
     codeInUse: "the code is still in use, try again",
     "BAD_DURATION": "the server does not accept this session_duration",
@@ -34,12 +37,29 @@ public enum ReasonWord {
     "UNKNOWN_USER": "the server does not know this user",
     "CREDENTIAL_REVOKED": "this computer's credential was revoked",
     "HOST_MAY_NOT_MANAGE": "this computer's credential may not manage users and phones",
+    "HOST_CREDENTIAL_REQUIRED": "this computer has the application's credential, and needs one of its own for this",
     "BAD_USER_ID": "the server does not accept this user's token",
     "HAS_MOBILE_DEVICE": "this user already has a registered phone",
     "SMS_NOT_CONFIGURED": "the server cannot send text messages",
     "SMS_NOT_SENT": "the server could not send the text message",
     "BAD_PHONE_NUMBER": "this is not a phone number",
     "NO_USERS": "the request did not name a user",
+    // Why a computer does not join.
+    "UNKNOWN_JOIN_CODE": "the server does not know this join code",
+    "JOIN_CODE_EXPIRED": "the join code has expired",
+    "JOIN_CODE_REVOKED": "the join code was revoked",
+    "JOIN_CODE_USED": "the join code has been used by as many computers as it is for",
+    "COMPUTER_NAME_TAKEN": "another computer of this name has joined, or asks to",
+    "JOIN_REFUSED": "an administrator refused this computer",
+    // Why the list of users is not changed.
+    "NO_ADMINISTRATOR": "no administrator of the service has a phone that could be asked",
+    "ADMINISTRATOR_BUSY": "the administrators' phones have another open request of this computer",
+    "CHANGE_DENIED": "an administrator denied it on the phone",
+    "CHANGE_CODE_WRONG": "the wrong digits were typed on the administrator's phone",
+    "CHANGE_NOT_ANSWERED": "no administrator answered in time",
+    "CHANGE_USED": "an administrator approved it, and that approval has been used",
+    "USER_NAME_NOT_FIT": "the server does not take this user name",
+    "GROUP_NAME_NOT_FIT": "the server does not take this name of a group",
     // Why a request or session ended.
     "DENIED": "denied on your phone",
     "NOT_ME": "you reported on your phone that this was not you",

@@ -24,7 +24,7 @@ public enum ReplySignature {
   ) -> String {
     let key = Digest.sha256(Array("reply to target".utf8) + secret.exposedBytes)
     // None of the four fields can contain a newline, so that text cannot move between them.
-    let head = [nonce, method, address, String(status)].map { $0 + "\n" }.joined()
+    let head = "\(nonce)\n\(method)\n\(address)\n\(status)\n"
     return Base64.encode(Digest.hmacSHA256(key: key, Array(head.utf8) + body))
   }
 }

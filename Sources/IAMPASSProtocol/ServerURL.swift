@@ -33,7 +33,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
 
   /// The address of a route. Encodes `segments`; `query` must be encoded already.
   public func route(_ segments: [String], query: [(String, String)] = []) -> String {
-    let path = ([description] + segments.map(PercentEncoding.encode)).joined(separator: "/")
+    let path = segments.reduce(description) { $0 + "/" + PercentEncoding.encode($1) }
     if query.isEmpty { return path }
     return path + "?" + query.map { "\($0)=\($1)" }.joined(separator: "&")
   }

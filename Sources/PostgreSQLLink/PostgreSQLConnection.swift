@@ -8,6 +8,9 @@ public final class PostgreSQLConnection {
   /// Longer than the server's own statement_timeout of 5 s, which has a clearer answer.
   public static let answerLimit = Duration.seconds(7)
 
+  /// How long an answer may take: ``answerLimit``, or longer while much is copied.
+  public var patience = answerLimit
+
   var connection: OpaquePointer?
   /// The names of the statements that the server has prepared for this connection.
   var prepared: [PreparedName: String] = [:]
@@ -141,15 +144,16 @@ public final class PostgreSQLConnection {
 
   /// Some refusals say for sure that nothing was committed (PostgreSQL's manual, appendix A). Class 40 says that the
   /// transaction was rolled back, except for 40003, which says that nobody knows. A statement before the commit failed
-  /// if the class is 22 (data), 23 (a constraint), 25 (the transaction's state), 42 (SQL or rights) or 55 (a lock).
+  /// if the class is 22 (data), 23 (a constraint), 25 (the transaction's state), 42 (SQL or rights) or 55 (a lock), or if
+  /// there was no room for a row (53100): without room for the commit's own record the server ends.
   /// Every other refusal is taken for no answer: a commit that waits for a standby may be cancelled (57014) when the
   /// primary has it already.
   private static func asCommit(_ error: PostgreSQLError) -> PostgreSQLError {
     switch error.code {
     case .connectionLost, .timedOut, .answerInvalid: return PostgreSQLError(.commitUnanswered, detail: error.detail)
     case .refused(let state):
-      let sure = ["22", "23", "25", "40", "42", "55"].contains(String(state.prefix(2))) && state != "40003"
-      return sure ? error : PostgreSQLError(.commitUnanswered, detail: error.detail)
+      let isSure = ["22", "23", "25", "40", "42", "55"].contains(String(state.prefix(2))) || state == "53100"
+      return isSure && state != "40003" ? error : PostgreSQLError(.commitUnanswered, detail: error.detail)
     default: return error
     }
   }

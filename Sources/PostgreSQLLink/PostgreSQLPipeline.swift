@@ -27,7 +27,7 @@ extension PostgreSQLConnection {
     _ calls: [PostgreSQLCall]
   ) throws(PostgreSQLError) -> (answers: [Answer], refusal: PostgreSQLError?) {
     guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
-    let end = ContinuousClock.now + Self.answerLimit
+    let end = ContinuousClock.now + patience
     guard PQenterPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
     var sent: [Sent] = []
     var names = prepared
@@ -77,7 +77,7 @@ extension PostgreSQLConnection {
   }
 
   /// The next result. Sends what is not sent yet, and reads meanwhile: otherwise both sides could wait for each other.
-  private func next(until end: ContinuousClock.Instant) throws(PostgreSQLError) -> OpaquePointer? {
+  func next(until end: ContinuousClock.Instant) throws(PostgreSQLError) -> OpaquePointer? {
     while true {
       let unsent = PQflush(connection)
       guard unsent >= 0 else { throw lost(.connectionLost) }
@@ -99,7 +99,7 @@ extension PostgreSQLConnection {
   /// - Throws: ``PostgreSQLError``, never `commitUnanswered`. The caller rolls back.
   public func run(script: StaticString) throws(PostgreSQLError) {
     guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
-    let end = ContinuousClock.now + Self.answerLimit
+    let end = ContinuousClock.now + patience
     guard PQsendQuery(connection, "\(script)") == 1 else { throw lost(.connectionLost) }
     var refusal: PostgreSQLError?
     while let result = try next(until: end) {

@@ -5,7 +5,7 @@ enum PreparedCall {
   /// Whether libpq took the preparation.
   static func prepare(_ call: PostgreSQLCall, as name: String, on connection: OpaquePointer?) -> Bool {
     let types = call.values.map(\.typeNumber)
-    return PQsendPrepare(connection, name, "\(call.sql)", Int32(types.count), types) == 1
+    return PQsendPrepare(connection, name, call.sql, Int32(types.count), types) == 1
   }
 
   /// Whether libpq took the call.

@@ -1,6 +1,7 @@
 import CommandSupport
 import Glibc
 import HostSystem
+import IAMPASSProtocol
 
 /// `/etc/iampass-server`: the certificates that setup makes or copies. Each file is whole at any time, so that a setup
 /// that was broken off goes on where it stopped.
@@ -139,8 +140,15 @@ public struct SetupFolder: Sendable {
     let moment = min(max(now, leaf.begins), leaf.ends)
     let isForName = leaf.covers(name)
     return LeafFacts(
-      isOfAuthority: !isForName || leaf.refusal(by: authority.certificate, for: name, at: moment) == nil,
+      isOfAuthority: !isForName
+        || leaf.refusal(by: authority.certificate, for: name, at: moment) == nil && shows(authority),
       isForName: isForName, begins: leaf.begins, ends: leaf.ends, authorityEnds: authority.certificate.ends)
+  }
+
+  /// Whether the authority is in the file that the service shows.
+  private func shows(_ authority: OwnAuthority) -> Bool {
+    guard let bytes = try? read(ownPair), let pem = try? authority.certificate.pem() else { return false }
+    return !Set(CertificateChain.certificates(in: bytes)).isDisjoint(with: CertificateChain.certificates(in: pem))
   }
 
   /// Makes the service's certificate, for the key that it has: computers may have pinned it.
@@ -150,7 +158,9 @@ public struct SetupFolder: Sendable {
     do {
       let key = try ownLeaf()?.key ?? TLSKey.generate()
       let leaf = try authority.leaf(for: name, key: key, at: now)
-      try Self.write(try key.pem() + leaf.pem(), to: ownPair, mode: 0o640, group: group)
+      // Computers that join are shown the authority too, and know it by its digest.
+      let bytes = try key.pem() + leaf.pem() + authority.certificate.pem()
+      try Self.write(bytes, to: ownPair, mode: 0o640, group: group)
       return leaf
     } catch let problem as CommandProblem { throw problem } catch CertificateError.notAccepted(let reason) {
       throw .authorityRefuses(name.text, reason)

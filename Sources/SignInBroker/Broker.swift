@@ -2,6 +2,7 @@ import CHost
 import Glibc
 import HostState
 import HostSystem
+import IAMPASSProtocol
 import LoginModule
 
 /// Why the broker does not run.
@@ -28,6 +29,15 @@ public struct Broker {
   private static let idleMilliseconds: Int64 = 30_000
   /// After a descriptor, process or memory was missing. Microseconds.
   private static let pause: UInt32 = 50_000
+  /// For ending what an earlier broker left: callers wait meanwhile.
+  private static let endingMilliseconds: Int64 = 2_000
+  /// The process that does it ends by itself within so much more.
+  private static let endingSlack: Int64 = 500
+  /// For processes that end with the broker before.
+  private static let mostLooks = 25
+  private static let lookPause: UInt32 = 20_000
+  /// Between two looks at that process. Microseconds.
+  private static let endingStep: UInt32 = 2_000
 
   let configurationPath: String
   /// The folder in which logind keeps its sessions.
@@ -54,6 +64,7 @@ public struct Broker {
     let signals = signalfd(-1, &ended, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
     guard signals >= 0 else { throw .system(errno) }
     var callers = Callers()
+    endLeftOver(closing: signals)
     while true {
       let wait = callers.milliseconds(.now()) ?? Self.idleMilliseconds
       var entries = [Self.socket, signals].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -63,6 +74,32 @@ public struct Broker {
       if count == 0, callers.count == 0 { return }
       if count > 0, entries[0].revents & Int16(POLLIN) != 0 { accept(&callers, signals) }
     }
+  }
+
+  /// Ends at the service what a broker that was killed has asked phones, before anybody asks again.
+  private func endLeftOver(closing signals: Int32) {
+    guard let setup = try? HostSetup(path: configurationPath) else { return }
+    let requests = AskedRequests(setup: setup)
+    for _ in 0..<Self.mostLooks where requests.isAnyAsked { usleep(Self.lookPause) }
+    let ids = requests.leftOver
+    guard !ids.isEmpty else { return }
+    let process = fork(closing: signals)
+    guard process == 0 else {
+      guard process > 0 else { return }
+      let end = MonotonicInstant.now().advanced(milliseconds: Self.endingMilliseconds + Self.endingSlack)
+      while waitpid(process, nil, WNOHANG) == 0 {
+        if MonotonicInstant.now() >= end { kill(process, SIGKILL) }
+        usleep(Self.endingStep)
+      }
+      return
+    }
+    Secret.staysOutOfDumps = true
+    let deadline = MonotonicInstant.now().advanced(milliseconds: Self.endingMilliseconds)
+    do throws(Misconfiguration) {
+      let count = try requests.end(ids, by: deadline)
+      log(LOG_NOTICE, "ended \(count) of \(ids.count) requests that a broker before had left open")
+    } catch { log(LOG_ERR, "requests that a broker before had left stay open: \(error.explanation)") }
+    _exit(EX_OK)
   }
 
   private func bury(_ callers: inout Callers, _ signals: Int32) {
@@ -98,13 +135,24 @@ public struct Broker {
       try? BrokerChannel(descriptor: caller).send(.ended(refused, ""))
       return
     }
-    let broker = getpid()
-    let process = iampass_fork()
+    let process = fork(closing: signals)
     guard process == 0 else {
       close(caller)
       if process > 0 { callers.add(process, uid: uid, now: .now()) } else { usleep(Self.pause) }
       return
     }
+    CallerService(
+      channel: BrokerChannel(descriptor: caller), callerUID: uid, callerPID: peer.pid,
+      configurationPath: configurationPath, sessionsFolder: sessionsFolder, log: log
+    ).serve()
+    _exit(EX_OK)
+  }
+
+  /// A process that ends with the broker; 0 in that process.
+  private func fork(closing signals: Int32) -> pid_t {
+    let broker = getpid()
+    let process = iampass_fork()
+    guard process == 0 else { return process }
     close(Self.socket)
     close(signals)
     var ended = sigset_t()
@@ -115,10 +163,6 @@ public struct Broker {
     guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0, getppid() == broker,
       sigprocmask(SIG_UNBLOCK, &ended, nil) == 0
     else { _exit(EX_OSERR) }
-    CallerService(
-      channel: BrokerChannel(descriptor: caller), callerUID: uid, callerPID: peer.pid,
-      configurationPath: configurationPath, sessionsFolder: sessionsFolder, log: log
-    ).serve()
-    _exit(EX_OK)
+    return 0
   }
 }

@@ -40,18 +40,24 @@ struct CallerService {
     }
     let login = BrokeredLogin(setup: setup, request: request, user: user, callerUID: callerUID)
     let conversation = CallerConversation(channel: channel)
-    switch try login.outcome(
+    let (outcome, session) = try login.outcome(
       conversation: conversation, clock: CallerClock(channel: channel), interruption: channel)
-    {
+    switch outcome {
     case .approved(let signIn):
-      note(LOG_NOTICE, "approved", user, request, "")
+      let phone = signIn.session.phone.map { " phone=\($0)" } ?? ""
+      note(LOG_NOTICE, "approved", user, request, "session=\(session ?? "none")\(phone)")
       settleLocks(setup)
-      end(.approved, "")
+      end(.approved, session ?? "")
       login.end(signIn)
+    // The broker takes no codes.
+    case .offline: end(.aside, "")
     case .refused(let refusal):
       // The question was handed over: the caller comes back if its user agrees.
       if conversation.hasAsked { return }
-      note(refusal == .noToken ? LOG_DEBUG : LOG_NOTICE, "refused", user, request, "reason=\(refusal.explanation)")
+      let name = session.map { "session=\($0) " } ?? ""
+      note(
+        refusal == .noToken ? LOG_DEBUG : LOG_NOTICE, "refused", user, request,
+        "\(name)reason=\(refusal.explanation)")
       end(BrokerEnding(refusal), refusal.message(passwordFollows: request.passwordFollows) ?? "")
     }
   }
@@ -99,6 +105,9 @@ private final class CallerConversation: Conversation {
   func say(_ text: String) throws(ConversationError) {
     do { try channel.send(.say(text)) } catch { throw .gone }
   }
+
+  /// Never asked for: the broker takes no sign-in without the service.
+  func show(link: String) throws(ConversationError) { throw .gone }
 
   func ask(_ prompt: String) throws(ConversationError) -> Secret? {
     hasAsked = true

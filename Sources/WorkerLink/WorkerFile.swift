@@ -39,12 +39,10 @@ enum WorkerFile {
   static func open(socket path: String) throws(TransportError) -> Descriptor { try open(path, kind: S_IFSOCK).0 }
 
   private static func open(_ path: String, kind: mode_t) throws(TransportError) -> (Descriptor, stat) {
-    let descriptor: Descriptor
-    do throws(PathFault) { descriptor = try SafePath.place(of: path).open(O_PATH) } catch {
+    let (descriptor, status): (Descriptor, stat)
+    do throws(PathFault) { (descriptor, status) = try SafePath.place(of: path).look(O_PATH) } catch {
       throw TransportError(error)
     }
-    var status = stat()
-    guard fstat(descriptor.number, &status) == 0 else { throw .start(path) }
     guard status.st_mode & S_IFMT == kind else {
       throw TransportError(.workerFailed, detail: "\(path) is not a \(kind == S_IFSOCK ? "socket" : "regular file")")
     }

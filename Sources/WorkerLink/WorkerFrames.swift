@@ -135,7 +135,10 @@ package struct FrameBuffer: Sendable {
 
   package init(greatest: Int) { self.greatest = greatest }
 
-  package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
+  package mutating func append(_ more: [UInt8]) { bytes.append(contentsOf: more) }
+
+  /// Without a call for each byte, as the same for any sequence has it from another module.
+  package mutating func append(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
 
   /// The next complete frame; nil if none is complete.
   package mutating func next() throws(MalformedFrame) -> WorkerFrame? {

@@ -42,10 +42,11 @@ final class ParentConnection {
 
   /// Takes the bytes that have arrived. If more are left than fit, the next wait returns at once.
   func receive() {
-    withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { chunk in
+    // Room that the heap has at hand: more would make it larger, and smaller again.
+    withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { chunk in
       // SAFETY: recv writes at most the chunk's size and returns the number of bytes.
       let count = recv(descriptor, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
-      if count > 0 { return incoming.append(chunk[..<count]) }
+      if count > 0 { return incoming.append(UnsafeRawBufferPointer(rebasing: chunk[..<count])) }
       isOver = count == 0 || errno != EAGAIN && errno != EINTR
     }
   }

@@ -82,10 +82,14 @@ final class Service {
         if pause > 0 { usleep(UInt32(clamping: pause) * 1_000) }
       }
       lastTurn = .now()
-      let next = [agenda.next, driven, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
+      let next = wakeTime(now, driven)
       connections = max(1, events.connectionCount)
       if events.take(until: next, sendsToParent: parent.wantsToSend) { parent.receive() }
     }
+  }
+
+  private func wakeTime(_ now: MonotonicInstant, _ driven: MonotonicInstant?) -> MonotonicInstant {
+    [agenda.next, driven, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
   }
 
   /// Drives libcurl while a connection is being made.
@@ -191,6 +195,36 @@ final class Service {
         agenda.note(transfer.bound)
       }
     }
+  }
+}
+
+extension Service {
+  /// Takes a request, and drops it before anything goes out. Swift's runtime makes types, and libcurl its tables, at
+  /// their first use. Processes that are forked afterwards do not repeat it.
+  static func rehearse() {
+    var ends: [Int32] = [-1, -1]
+    guard iampass_socket_pair(&ends) == 0 else { return }
+    defer { for end in ends { Glibc.close(end) } }
+    guard let service = Service(parent: ParentConnection(descriptor: ends[0]), end: nil) else { return }
+    defer { service.close() }
+    let now = MonotonicInstant.now()
+    // Without a lifetime, which would limit this process's own processor time.
+    let origin = WorkerOrigin(origin: "https://localhost", userAgent: "-", proxy: "", authorities: [], lifetime: 0)
+    let request = HTTPRequest(method: .post, url: "https://localhost/", headers: [("Accept", "-")], body: [0])
+    let deadline = now.advanced(milliseconds: idle)
+    var frames = FrameBuffer(greatest: FrameBuffer.greatestRequest)
+    for frame in [.settings(origin), WorkerFrame.request(id: 1, deadline: deadline, request)] {
+      frames.append(frame.encoded())
+    }
+    while let frame = try? frames.next() { service.take(frame) }
+    service.drop(1)
+    service.parent.send(.reply(id: 1, HTTPReply(status: 200, headers: request.headers, body: request.body)))
+    service.parent.flush()
+  }
+
+  private func close() {
+    curl_multi_cleanup(multi)
+    events.close()
   }
 }
 

@@ -37,6 +37,8 @@ final class SocketEvents {
     guard onSocket == CURLM_OK, onTimer == CURLM_OK else { return nil }
   }
 
+  func close() { Glibc.close(epoll) }
+
   /// Waits for events until `end`, and passes libcurl its own.
   ///
   /// - Returns: whether the parent has sent something.

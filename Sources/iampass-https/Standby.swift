@@ -24,6 +24,7 @@ enum Standby {
     guard let place = WorkerPlace.own(user: user) else { throw .notConfined }
     guard Service.loadLibraries() else { throw .noNetworkLibrary }
     iampass_tls_warm_up()
+    Service.rehearse()
     let files = LoadedFiles()
     let children = try ForkedWorkers()
     while true {

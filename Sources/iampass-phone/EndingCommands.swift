@@ -7,7 +7,7 @@ struct End: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "End sessions of this phone's user: computers log them out.")
 
-  @Argument(help: "Ids of sessions, as status --json shows them.")
+  @Argument(help: "Ids of sessions, as status --json shows them, or of uses that opened one.")
   var sessions: [String] = []
 
   @Flag(help: "End all sessions.")
@@ -29,7 +29,8 @@ struct End: ParsableCommand {
   }
 
   private func endAll(by phone: RegisteredPhone) throws(PhoneError) -> Int {
-    var left = Set(try phone.status().sessions.map(\.session))
+    let status = try phone.status()
+    var left = Set(status.sessions.map(\.session) + status.codesUsed.filter(\.isOpen).map(\.id))
     var count = 0
     while !left.isEmpty {
       let some = Set(left.prefix(EndStatement.greatestCount))

@@ -8,7 +8,9 @@ struct PhoneCommand: ParsableCommand {
     commandName: "iampass-phone",
     abstract: "The phone's side of IAMPASS as a command: register, answer, leave, return, end.",
     version: ProductVersion.text,
-    subcommands: [Register.self, Watch.self, Leave.self, Return.self, Status.self, End.self, Unregister.self])
+    subcommands: [
+      Register.self, Watch.self, Offline.self, Leave.self, Return.self, Status.self, End.self, Unregister.self,
+    ])
 
   static func main() {
     do {

@@ -75,6 +75,20 @@ extension CommandProblem {
       hint: "log out at each computer, or have walkaway switched on for the application", exitCode: EX_NOPERM)
   }
 
+  static let notAnOfflineLink = CommandProblem(
+    message: "this is not the link of a computer without a network",
+    hint: "copy the whole link, in quotes: it ends behind #offline=", exitCode: EX_USAGE)
+
+  static func linkOfAnotherService(_ address: String, _ account: String) -> CommandProblem {
+    CommandProblem(
+      message: "the link leads to \(DisplayText.sanitized(address)), and this phone's service is \(account)",
+      hint: "name the state file of the phone that is registered there", exitCode: EX_DATAERR)
+  }
+
+  static let needsUnlockedPhone = CommandProblem(
+    message: "the computer asks for an unlocked phone, and this command cannot prove that: nothing is approved",
+    hint: "open the link with a phone that has a screen lock", exitCode: EX_UNAVAILABLE)
+
   static let noRequestWithCode = CommandProblem(
     message: "no open request has this code: nothing is approved",
     hint: "check the code on the terminal, or answer each request with --answer ask", exitCode: EX_DATAERR)
@@ -99,7 +113,7 @@ extension CommandProblem {
     case .badReply: self = .brokenReply
     case .key, .noRandomness: self = .noKey
     // `Decisions` answers such a request by `unable`.
-    case .methodNotSupported: self.init(status: 403, reason: "METHOD_NOT_AVAILABLE")
+    case .methodNotSupported, .documentNotShown: self.init(status: 403, reason: "METHOD_NOT_AVAILABLE")
     }
   }
 

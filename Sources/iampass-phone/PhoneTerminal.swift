@@ -32,6 +32,24 @@ enum PhoneTerminal {
     }
   }
 
+  /// A code that served on a computer that could not ask this phone.
+  static func line(of use: CodeUseReport) -> String {
+    let from = use.context.remoteHost.map { " from \(DisplayText.escaped($0))" } ?? ""
+    let way =
+      switch use.way {
+      case .recovery: "a recovery code"
+      case .phone: "this phone without network"
+      }
+    let left = use.left.map { ", \($0) left" } ?? ""
+    let open = use.isOpen ? ", and still is: iampass-phone end \(use.id) ends it" : ""
+    return
+      "signed in by \(way): \(use.context.summary)\(from), \(duration(Int64(time(nil)) - use.usedAt)) ago\(left)\(open); "
+      + "if that was not you, tell your administrator"
+  }
+
+  /// As much of a session's name as computers show of it in lists; their logs have all of it.
+  static func short(_ session: String) -> String { String(session.prefix(8)) }
+
   /// Lines of a name and an aligned value, in full.
   static func table(_ rows: [(String, String)]) -> String {
     let width = 14
@@ -71,9 +89,10 @@ extension OpenRequest {
     let blocked = (blocked ?? 0) > 0 ? [("held back", "\(blocked ?? 0) more from there")] : []
     let code = asksCode ? [("code", "the terminal shows one")] : []
     let cut = context.longCommand == nil ? [] : [("left out", "the middle of the command, which is too long")]
+    let another = isForAnother ? [("locum", "for \(context.user ?? "a user"), who has no phone at hand")] : []
     let rows =
-      [("application", application)] + context.rows + cut + code + blocked
-      + [("time left", PhoneTerminal.duration(secondsLeft))]
+      another + [("application", application)] + context.rows + cut + code + blocked
+      + [("session", PhoneTerminal.short(session)), ("time left", PhoneTerminal.duration(secondsLeft))]
     return (context.isTransaction ? "transaction\n" : "sign-in request\n") + PhoneTerminal.table(rows)
   }
 }

@@ -38,7 +38,9 @@ extension WorkerTransport {
 extension RegisteredPhone {
   /// The phone of a state file.
   convenience init(_ option: StateOption, interrupt: Interrupt) throws {
-    let account = try StateFile(path: option.state).read()
+    let file = StateFile(path: option.state)
+    // A file that cannot be written serves as before.
+    let account = try (try? file.readWithAgreementKey()) ?? file.read()
     let authority = try account.authority.map { (pem) throws(CommandProblem) in
       guard let bundle = CertificateBundle(pem: Array(pem.utf8)) else {
         throw .authorityNotReadable(option.state, "its authority has no certificate")

@@ -17,6 +17,9 @@ struct Register: ParsableCommand {
     completion: .file())
   var ca: String?
 
+  @Option(help: "What its user calls this phone, to tell it from another phone of theirs.")
+  var name: String?
+
   @Flag(help: "Replace the phone in the state file.")
   var force = false
 
@@ -36,7 +39,7 @@ struct Register: ParsableCommand {
       link: link, transport: transport, authority: authority.map { String(decoding: $0.pem, as: UTF8.self) })
     try explaining {
       let shown = try registration.look()
-      _ = try registration.register(in: file)
+      _ = try registration.register(in: file, name: name)
       PhoneTerminal.say(
         "registered: this is now the phone of \(DisplayText.sanitized(shown.user)) "
           + "for \(DisplayText.sanitized(shown.application))")

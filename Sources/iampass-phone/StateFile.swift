@@ -49,9 +49,11 @@ struct StateFile {
       unlink(path)
     }
 
-    consuming func commit(_ text: [UInt8]) throws(CommandProblem) {
+    consuming func commit(_ account: PhoneAccount) throws {
+      guard let key = account.key as? DeviceKey else { throw DeviceKeyError.notAKey }
+      let text = try account.encoded(with: key, agreementKey: account.agreementKey as? DeviceKey)
       guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0, rename(path, target) == 0 else {
-        throw .notWritable(target, String(cString: strerror(errno)))
+        throw CommandProblem.notWritable(target, String(cString: strerror(errno)))
       }
     }
   }
@@ -63,13 +65,38 @@ extension StateFile: PhoneStorage {
   func add(_ register: () throws -> PhoneAccount) throws -> PhoneAccount {
     let draft = try prepare()
     let account = try register()
-    guard let key = account.key as? DeviceKey else { throw DeviceKeyError.notAKey }
-    try draft.commit(try account.encoded(with: key))
+    try draft.commit(account)
     return account
+  }
+
+  func makeAgreementKey() throws -> (any PhoneAgreementKey)? { try DeviceKey.generate() }
+
+  /// The account, which gets its key for agreement if an earlier version registered it.
+  func readWithAgreementKey() throws -> PhoneAccount {
+    let account = try read()
+    guard account.agreementKey == nil else { return account }
+    let draft = try prepare()
+    let whole = PhoneAccount(
+      server: account.server, device: account.device, key: account.key, agreementKey: try DeviceKey.generate(),
+      application: account.application, user: account.user, authority: account.authority,
+      documents: account.documents)
+    try draft.commit(whole)
+    return whole
   }
 
   func remove(_ account: PhoneAccount) throws {
     guard unlink(path) == 0 else { throw CommandProblem.notRemoved(path, String(cString: strerror(errno))) }
+  }
+}
+
+extension StateFile: DocumentStorage {
+  func documentMemory() throws -> DocumentMemory { try read().documents }
+
+  func keep(_ memory: DocumentMemory) throws {
+    var account = try read()
+    guard account.documents != memory else { return }
+    account.documents = memory
+    try prepare().commit(account)
   }
 }
 

@@ -28,7 +28,9 @@ struct Status: ParsableCommand {
     let members: JSON = .object([
       "server": .string(account.server.description), "application": .string(reply.application),
       "user": .string(reply.user), "presence": .string(reply.presence.rawValue),
-      "sessions": .array(reply.sessions.map(\.json)), "words": .string(words),
+      "sessions": .array(reply.sessions.map(\.json)), "codes_used": .array(reply.codesUsed.map(\.json)),
+      "words": .string(words),
+      "phones": .array(reply.phones.map { .string($0.name) }),
     ])
     return members.printed()
   }
@@ -42,7 +44,18 @@ struct Status: ParsableCommand {
     let sessions = reply.sessions.map { session in
       "    \(DisplayText.sanitized(session.status.word)): \(session.context.summary), "
         + "since \(PhoneTerminal.duration(now - session.since)), ends in \(PhoneTerminal.duration(session.expires - now))"
+        + (session.approvedOn.map { ", approved on \(DisplayText.sanitized($0, limit: 64))" } ?? "")
+        + " (session \(PhoneTerminal.short(session.session)))"
     }
-    return (["this phone", head] + sessions).joined(separator: "\n")
+    let uses = reply.codesUsed.map { "    \(PhoneTerminal.line(of: $0))" }
+    let others = reply.phones.filter { !$0.isThis }.map { phone in
+      "another phone: \(DisplayText.sanitized(phone.name, limit: 64)), "
+        + "registered \(PhoneTerminal.duration(now - phone.since)) ago"
+    }
+    let helped = reply.byLocums.map { approval in
+      "approved for you by \(DisplayText.sanitized(approval.name, limit: 64)): \(approval.context.summary), "
+        + "\(PhoneTerminal.duration(now - approval.at)) ago"
+    }
+    return (["this phone", head] + sessions + others + helped + uses).joined(separator: "\n")
   }
 }

@@ -28,19 +28,30 @@ struct Watch: ParsableCommand {
       valueName: "digits"))
   var code: String?
 
+  @Flag(
+    help: """
+      With approve: also sign lists of users and sets of administrators, without anyone reading them. Otherwise such a \
+      request is not answered.
+      """)
+  var signDocuments = false
+
   @Flag(help: "End after the first request.")
   var once = false
 
   func validate() throws {
     guard (0...3_600).contains(after) else { throw ValidationError("--after takes 0 to 3600 seconds") }
+    guard !signDocuments || answer == .approve else {
+      throw ValidationError("--sign-documents goes with --answer approve; with ask, each document is asked about")
+    }
     guard code.map({ MatchCode($0) != nil }) ?? true else { throw ValidationError("--code takes two digits") }
   }
 
   func run() throws {
     let interrupt = Interrupt.ofPhone()
     let watcher = Watcher(
-      phone: try RegisteredPhone(options, interrupt: interrupt), interrupt: interrupt, answer: answer,
-      code: code.flatMap(MatchCode.init), delay: after * 1_000, once: once)
+      phone: try RegisteredPhone(options, interrupt: interrupt), state: StateFile(path: options.state),
+      interrupt: interrupt, answer: answer, code: code.flatMap(MatchCode.init), delay: after * 1_000, once: once,
+      signsDocuments: signDocuments)
     try explaining { try watcher.run() }
   }
 }

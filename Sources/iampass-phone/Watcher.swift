@@ -13,6 +13,7 @@ final class Watcher: PhoneUser {
   private static let beat: Int64 = 40_000
 
   private let phone: RegisteredPhone
+  private let state: StateFile
   private let interrupt: Interrupt
   private let questions = Questions()
   private let answer: Watch.Answer
@@ -20,24 +21,29 @@ final class Watcher: PhoneUser {
   private var code: MatchCode?
   private let delay: Int64
   private let once: Bool
+  /// With `approve`, which otherwise leaves documents to somebody who reads them.
+  private let signsDocuments: Bool
   private var nextBeat = MonotonicInstant.now()
 
   init(
-    phone: RegisteredPhone, interrupt: Interrupt, answer: Watch.Answer, code: MatchCode?, delay: Int64, once: Bool
+    phone: RegisteredPhone, state: StateFile, interrupt: Interrupt, answer: Watch.Answer, code: MatchCode?,
+    delay: Int64, once: Bool, signsDocuments: Bool
   ) {
     self.phone = phone
+    self.state = state
     self.interrupt = interrupt
     self.answer = answer
     self.code = code
     self.delay = delay
     self.once = once
+    self.signsDocuments = signsDocuments
   }
 
   func run() throws {
     PhoneTerminal.say(
       "waiting for sign-ins of \(DisplayText.sanitized(phone.account.user)) "
         + "(\(DisplayText.sanitized(phone.account.application)))")
-    let watch = RequestWatch(phone: phone, user: self)
+    let watch = RequestWatch(phone: phone, user: self, documents: state)
     guard let code, answer == .approve else { return try watch.run(once: once) }
     while true {
       if let requests = try watch.next(), !requests.isEmpty, try approveTheOne(of: requests, code, watch) { return }
@@ -73,6 +79,11 @@ final class Watcher: PhoneUser {
       PhoneTerminal.complain(
         "a computer asked for \(names), which this command cannot prove; no sign-in was started. "
           + "To sign in there, register the phone's page in a browser with a screen lock")
+    case .codesUsed(let uses): for use in uses { PhoneTerminal.complain(PhoneTerminal.line(of: use)) }
+    case .answeredElsewhere(let answer):
+      PhoneTerminal.say(
+        "\(answer.isApproved ? "approved" : "denied") on \(DisplayText.sanitized(answer.phone, limit: 64)): "
+          + answer.context.summary)
     case .answered(let decision, .taken): PhoneTerminal.say(Self.report(of: decision))
     case .answered(_, .hasAnotherCode): PhoneTerminal.say("denied: the terminal shows another code")
     case .answered(_, .alreadyAnswered): PhoneTerminal.say("the request has already been answered")
@@ -84,7 +95,7 @@ final class Watcher: PhoneUser {
     switch error {
     case .transport(let error): "\(error.code)"
     case .unavailable(let status): "status \(status)"
-    case .refused, .badReply, .key, .noRandomness, .methodNotSupported: "\(error)"
+    case .refused, .badReply, .key, .noRandomness, .methodNotSupported, .documentNotShown: "\(error)"
     }
   }
 
@@ -103,6 +114,34 @@ final class Watcher: PhoneUser {
 
   func decision(on request: OpenRequest) throws -> PhoneDecision? {
     PhoneTerminal.say(request.description(application: phone.account.application))
+    return try decision(on: request, answer) { try askWhether("approve? [y/n] ", until: $0) }
+  }
+
+  func decision(on request: OpenRequest, _ review: DocumentReview) throws -> PhoneDecision? {
+    switch review {
+    case .fits(let document):
+      let text = DocumentText(request: request, application: phone.account.application, document: document)
+      PhoneTerminal.say(text.beginning)
+      guard answer != .approve || signsDocuments else {
+        PhoneTerminal.say("not answered: --answer approve does not sign documents; use ask, or add --sign-documents")
+        return nil
+      }
+      let question = text.isWhole ? "approve? [y/n] " : "approve? [y/n, or all to read all] "
+      return try decision(on: request, answer) { try askWhether(question, all: text.whole, until: $0) }
+    case .misfit(let misfit):
+      PhoneTerminal.say("not to be signed: \(misfit.explanation); tell the administrator of the service")
+      // It can be denied or left alone.
+      guard answer == .ask else { return try decision(on: request, answer == .approve ? .deny : answer) { _ in nil } }
+      return try decision(on: request, .ask) { end in
+        try askWhether("deny it? [y/n] ", until: end).flatMap { $0 ? false : nil }
+      }
+    }
+  }
+
+  /// - Parameter ask: asks until the request ends; nil: no answer.
+  private func decision(
+    on request: OpenRequest, _ answer: Watch.Answer, _ ask: (MonotonicInstant) throws -> Bool?
+  ) throws -> PhoneDecision? {
     // Requests were listed just now, or up to the listing's hold ago.
     nextBeat = .now().advanced(milliseconds: Self.beat - RegisteredPhone.holdTime * 1_000)
     if answer != .ignore, try wait(until: .now().advanced(milliseconds: delay)) == .interrupted { throw leave() }
@@ -121,7 +160,7 @@ final class Watcher: PhoneUser {
       return nil
     case .ask:
       questions.forgetWhatWasTyped()
-      guard let isApproved = try askWhetherToApprove(until: end) else { return nil }
+      guard let isApproved = try ask(end) else { return nil }
       return isApproved ? try approval(of: request, until: end) : .deny
     }
   }
@@ -129,11 +168,12 @@ final class Watcher: PhoneUser {
   // MARK: - The terminal
 
   /// Nil if the request ran out first, or if standard input has ended.
-  private func askWhetherToApprove(until end: MonotonicInstant) throws -> Bool? {
-    while let line = try ask("approve? [y/n] ", until: end) {
+  private func askWhether(_ question: String, all: String? = nil, until end: MonotonicInstant) throws -> Bool? {
+    while let line = try ask(question, until: end) {
       switch line.lowercased() {
       case "y", "yes": return true
       case "n", "no": return false
+      case "all": if let all { PhoneTerminal.say(all) }
       default: continue
       }
     }

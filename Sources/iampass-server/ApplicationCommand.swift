@@ -83,8 +83,19 @@ struct ApplicationSet: AsyncParsableCommand {
   @Option(help: "Whether apps of your own may vouch for their user's face: the method facial.")
   var faces: FaceVouchers?
 
+  @Option(help: ArgumentHelp("How many phones a user may register: 1 or 2. Both are asked.", valueName: "number"))
+  var phones: Int64?
+
+  @Option(help: "Whether a computer that may be a copy starts no sign-ins until computer settle.")
+  var holdClones: YesNo?
+
   func validate() throws {
-    guard matchCode != nil || faces != nil else { throw ValidationError("give --match-code or --faces") }
+    guard matchCode != nil || faces != nil || phones != nil || holdClones != nil else {
+      throw ValidationError("give --match-code, --faces, --phones or --hold-clones")
+    }
+    guard phones.map(ApplicationSettings.phoneCounts.contains) ?? true else {
+      throw ValidationError("--phones takes 1 or 2")
+    }
   }
 
   func run() async throws {
@@ -92,7 +103,10 @@ struct ApplicationSet: AsyncParsableCommand {
       let storage = try place.existing()
       do {
         try await storage.set(
-          matchCodes: matchCode, appsVouchForFaces: faces.map { $0 == .apps }, ofApplicationNamed: name)
+          SettingsChange(
+            matchCodes: matchCode, appsVouchForFaces: faces.map { $0 == .apps }, phones: phones,
+            holdsClones: holdClones.map { $0 == .yes }),
+          ofApplicationNamed: name)
       } catch let refusal as ApplicationRefusal {
         throw CommandProblem(refusal, name: DisplayText.sanitized(name))
       }
@@ -102,9 +116,15 @@ struct ApplicationSet: AsyncParsableCommand {
       [
         matchCode.map { "match codes of \(shown) are \($0.rawValue)" },
         faces.map { $0 == .apps ? "apps of \(shown) vouch for faces" : "apps of \(shown) do not vouch for faces" },
+        phones.map {
+          $0 == 1 ? "users of \(shown) may register one phone" : "users of \(shown) may register \($0) phones"
+        },
+        holdClones.map { "computers of \(shown) that may be copies are \($0 == .yes ? "held" : "not held")" },
       ].compactMap(\.self))
   }
 }
+
+enum YesNo: String, CaseIterable, ExpressibleByArgument { case yes, no }
 
 /// Who may say that a user's face was recognized.
 enum FaceVouchers: String, CaseIterable, ExpressibleByArgument { case off, apps }

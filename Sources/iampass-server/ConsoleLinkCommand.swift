@@ -6,7 +6,10 @@ import IAMPASSServer
 struct ConsoleLinkCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "console-link", abstract: "Print a link that opens the console in one browser, once.",
-    discussion: "It works for ten minutes. The service may be running. Whoever has the link can do what you can.")
+    discussion: """
+      For emergencies: administrators sign in by phone. It works for ten minutes. The service may be running. Whoever \
+      has the link can do what you can.
+      """)
 
   @OptionGroup var place: DatabaseOptions
 

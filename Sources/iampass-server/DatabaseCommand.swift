@@ -4,7 +4,8 @@ import IAMPASSServer
 
 struct DatabaseCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "database", abstract: "Look after the service's database.", subcommands: [CheckCommand.self])
+    commandName: "database", abstract: "Look after the service's database.",
+    subcommands: [CheckCommand.self, MoveCommand.self])
 
   struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

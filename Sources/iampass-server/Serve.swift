@@ -134,14 +134,19 @@ struct Serve: AsyncParsableCommand {
       let storage = try PostgreSQLStorage(url: database)
       let service = SignInService(
         storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
-        proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end })
+        proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end }, joinCodes: joinCodes)
       return (service, storage)
     }
     let storage = try await openStorage(in: data ?? "", logger)
     let service = SignInService(
       storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
-      proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end })
+      proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end }, joinCodes: joinCodes)
     return (service, storage)
+  }
+
+  /// A proxy shows computers a certificate of its own.
+  private var joinCodes: JoinCodeMaker {
+    trustedProxy.isEmpty ? JoinCodeMaker(certificate: tlsCert) : .none
   }
 
   private func standIn() throws -> ServerURL? {

@@ -12,7 +12,8 @@ struct ServerCommand: AsyncParsableCommand {
     version: ProductVersion.text,
     subcommands: [
       SetupCommand.self, Serve.self, CertificateCommand.self, ApplicationCommand.self, HostCredentialCommand.self,
-      OpenIDClientCommand.self, BackupCommand.self,
+      ComputerCommand.self, OpenIDClientCommand.self, JoinCodeCommand.self, UserCommand.self, AdministratorCommand.self,
+      HelpdeskCommand.self, BackupCommand.self,
       AuditCommand.self, ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self, DatabaseCommand.self,
     ])
 

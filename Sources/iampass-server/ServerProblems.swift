@@ -133,6 +133,14 @@ extension CommandProblem {
       self.init(
         message: "\(error.path) cannot be used: \(error.detail)",
         hint: "look at the PostgreSQL server, its log, and the network on the way to it", exitCode: EX_UNAVAILABLE)
+    case .databaseMoved:
+      self.init(
+        message: "\(error.path) was moved to \(error.detail)",
+        hint: "start the service on that database; what is left in the old one can be deleted", exitCode: EX_CONFIG)
+    case .databaseArriving:
+      self.init(
+        message: "the move from \(error.detail) to \(error.path) is not completed",
+        hint: "run iampass-server database move again, with the same --from and --to", exitCode: EX_CONFIG)
     case .databaseTooNew:
       self.init(
         message: "a newer version has changed the database: \(error.detail)", hint: "update iampass-server",
@@ -217,6 +225,57 @@ extension CommandProblem {
     }
   }
 
+  init(_ refusal: MoveRefusal) {
+    let (message, hint, code): (String, String, Int32) =
+      switch refusal.code {
+      case .sourceMoved:
+        ("everything was moved to \(refusal.subject) before", "start the service on that database", EX_CONFIG)
+      case .sourceArriving:
+        (
+          "the move from \(refusal.subject) to --from is not completed",
+          "complete that one first: run it again", EX_CONFIG
+        )
+      case .destinationNotEmpty:
+        (
+          "\(refusal.subject) is not empty", "give an empty database or a new directory: nothing is overwritten",
+          EX_CANTCREAT
+        )
+      case .destinationMoved:
+        (
+          "what --to had was moved to \(refusal.subject) before",
+          "give an empty database or a new directory", EX_CANTCREAT
+        )
+      case .destinationArriving:
+        (
+          "a move from \(refusal.subject) to --to is not completed",
+          "complete that one first, or give an empty database or a new directory", EX_CANTCREAT
+        )
+      case .tooNew:
+        ("a newer version has changed \(refusal.subject)", "update iampass-server", EX_CONFIG)
+      case .formsDiffer:
+        (
+          "only one of --from and --to has the column \(refusal.subject): they are of different versions",
+          "run this again; if it says the same, give an empty database or a new directory as --to", EX_CANTCREAT
+        )
+      case .sameEngine:
+        (
+          "a move is from a data directory to a PostgreSQL database, or back",
+          "for a copy of a directory use iampass-server backup, and for one of PostgreSQL its own tools", EX_USAGE
+        )
+      case .differs:
+        (
+          "what was read back from the table \(refusal.subject) is not what was written; nothing was moved",
+          "look at both disks, and run this again", EX_IOERR
+        )
+      case .busy:
+        (
+          "another program works on \(refusal.subject), or moves it", "wait for its end, and run this again",
+          EX_TEMPFAIL
+        )
+      }
+    self.init(message: message, hint: hint, exitCode: code)
+  }
+
   /// Any other failure of the storage.
   init(unexpected error: any Error) {
     self.init(message: "\(error)", hint: "look at the data directory and its disk", exitCode: EX_IOERR)
@@ -233,6 +292,8 @@ func explaining<Value>(_ work: () async throws -> Value) async throws -> Value {
     throw CommandProblem(error)
   } catch let error as BackupError {
     throw CommandProblem(error)
+  } catch let refusal as MoveRefusal {
+    throw CommandProblem(refusal)
   } catch let problem as CommandProblem {
     throw problem
   } catch {

@@ -11,6 +11,10 @@ struct ServerRun: Sendable {
   private static let drainTime = 1.0
   /// Milliseconds.
   private static let closeTime = 500
+  /// Bytes. TLS keeps three times as much for each connection, and uses little of it.
+  private static let largeBlock = 16_384
+  /// Seconds between two looks for memory that the kernel can have back.
+  private static let heapInterval = 30
   /// Seconds after which the service has stopped, whatever hangs.
   private static let stopTime: UInt32 = 3
 
@@ -24,6 +28,7 @@ struct ServerRun: Sendable {
 
   /// Returns or throws when the service no longer serves; a signal ends the process.
   func run() async throws {
+    iampass_map_large_blocks(Self.largeBlock)
     let server = HTTPServer(service: service, logger: logger)
     let stopping = try Signals([SIGTERM, SIGINT])
     let renewing = try Signals([SIGHUP])
@@ -31,9 +36,13 @@ struct ServerRun: Sendable {
     let housekeeping = Task {
       async let certificates: Void = tls.keepFresh(logger: logger)
       async let others: Void = service.followOtherServers()
+      async let lists: Void = service.followUserLists()
+      async let heap: Void = giveBackHeap()
       await service.keepHouse()
       await certificates
       await others
+      await lists
+      await heap
     }
     renewOnSignal(renewing)
     stopOnSignal(stopping, server, [serving.cancel, housekeeping.cancel])
@@ -78,6 +87,15 @@ struct ServerRun: Sendable {
       return
     } catch {
       throw CommandProblem.notListening(on: address.text, option: "--metrics-listen", detail: "\(error)")
+    }
+  }
+
+  /// Thousands of connections that begin at once leave much memory behind: handshakes and first requests lie between
+  /// what stays.
+  private func giveBackHeap() async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .seconds(Self.heapInterval))
+      iampass_give_back_heap()
     }
   }
 

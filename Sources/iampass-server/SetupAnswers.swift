@@ -9,6 +9,7 @@ import ServerSetup
 struct SetupAnswers {
   /// The application that is made if there is none yet.
   private static let usualApplication = "office"
+  private static let secondQuestion = "Second administrator's name, if the first one's phone gets lost (Enter: none): "
 
   let name: PublicName
   let publicURL: String
@@ -18,7 +19,7 @@ struct SetupAnswers {
   let given: GivenPair?
   /// An application to make or to confirm; nil: none was asked for, and there is one.
   let application: (name: String, secretFile: String)?
-  let administrator: String?
+  let administrators: [String]
 
   init(_ command: SetupCommand, _ current: CurrentSetup, _ questions: SetupQuestions?) throws(CommandProblem) {
     let places = command.places
@@ -32,7 +33,7 @@ struct SetupAnswers {
     given = try Self.given(certificate, name, places)
     let known = try ServiceApplications(data: places.data)
     application = try Self.application(command, known, questions)
-    administrator = try Self.administrator(command, known, questions)
+    administrators = try Self.administrators(command, known, questions)
   }
 
   /// For an administrator to agree to.
@@ -46,8 +47,7 @@ struct SetupAnswers {
     return [
       "address        \(publicURL)", "listens on     \(listen.text)", "certificate    \(source)",
       application.map { "application    \($0.name), its credential in \($0.secretFile)" },
-      administrator.map { "administrator  \($0)" },
-    ].compactMap { $0 }
+    ].compactMap { $0 } + administrators.map { "administrator  \($0)" }
   }
 
   /// All addresses, also on a computer without IPv6.
@@ -116,18 +116,25 @@ struct SetupAnswers {
     return isPlain ? name : "iampass-application"
   }
 
-  private static func administrator(
+  /// A second one is asked for: without the phone of the only one, nobody but root here could do anything.
+  private static func administrators(
     _ command: SetupCommand, _ known: ServiceApplications, _ questions: SetupQuestions?
-  ) throws(CommandProblem) -> String? {
+  ) throws(CommandProblem) -> [String] {
     func fit(_ name: String) throws(CommandProblem) -> String {
       guard Administrators.isFit(name) else { throw .badAdministrator }
       return name
     }
-    if let given = command.administrator { return try fit(given) }
-    guard !known.names.contains(Administrators.application), let questions else { return nil }
-    return try questions.answer("First administrator's name (Enter: none yet): ") { text throws(CommandProblem) in
-      text.isEmpty ? nil : try fit(text)
+    guard command.administrators.isEmpty else {
+      return try command.administrators.map { (name) throws(CommandProblem) in try fit(name) }
     }
+    guard !known.names.contains(Administrators.application), let questions else { return [] }
+    var names: [String] = []
+    for question in ["First administrator's name (Enter: none yet): ", secondQuestion] {
+      let name = try questions.answer(question) { text throws(CommandProblem) in text.isEmpty ? nil : try fit(text) }
+      guard let name else { break }
+      if !names.contains(name) { names.append(name) }
+    }
+    return names
   }
 }
 

@@ -43,8 +43,10 @@ struct SetupCommand: AsyncParsableCommand {
     completion: .file())
   var secretFile: String?
 
-  @Option(help: "Make this administrator, and show a link for their phone.")
-  var administrator: String?
+  @Option(
+    name: .customLong("administrator"),
+    help: "Make this administrator, and show a link for their phone. Give it twice: phones get lost.")
+  var administrators: [String] = []
 
   @Flag(help: "Ask nothing: take the defaults for what is not given.")
   var yes = false

@@ -9,6 +9,8 @@ import ServerSetup
 struct SetupWork {
   /// In place of a file that this computer does not know.
   private static let unknownAuthority = "AUTHORITY"
+  /// Computers that may join by the code which a setup shows.
+  private static let joinUses = 10
 
   private let places: SetupPlaces
   private let folder: SetupFolder
@@ -150,20 +152,21 @@ struct SetupWork {
   /// Links, and what to do next. Nothing here needs root.
   func tell() async throws {
     let authority = clientAuthority
+    // Both as root, who may read the certificate.
+    let anchor = joinAnchor
     try ActingUser.become(ownerOf: places.data)
     let url = try ServerURL(ofOption: answers.publicURL)
     // The commands that make links know the address before the first start.
     let storage = try SQLiteStorage(folder: places.data)
     try await storage.setServiceAddress(answers.publicURL)
     try await storage.setPublicAddress(answers.publicURL)
-    if let name = answers.administrator { try await invite(name, storage, url) }
+    for name in answers.administrators { try await invite(name, storage, url) }
+    try await tellOfSigning(storage)
+    try await warnOfOne(storage)
     let code = try await storage.createConsoleLink(at: storage.now())
     Terminal.say("\nThe console, for one browser, within ten minutes:")
     Terminal.say("  " + url.route(["console", "enter", code.exposedValue]))
-    Terminal.say("On each computer:")
-    let file = answers.application?.secretFile ?? "FILE"
-    Terminal.say(
-      "  iampassctl setup --server \(answers.publicURL) --secret-file \(file)\(authority.map { " --ca \($0)" } ?? "")")
+    try await tellOfComputers(joiningBy: anchor, storage, url, authority: authority)
     if authority == folder.authority {
       Terminal.say("Phones must trust the authority too: import \(folder.authority) on each.")
     }
@@ -173,9 +176,74 @@ struct SetupWork {
     if let failure = Terminal.outputError { throw CommandProblem.notPrinted(failure) }
   }
 
+  /// Nil if the certificate's authority is not in the file that the service shows.
+  private var joinAnchor: JoinAnchor? {
+    let shown: String
+    switch answers.certificate {
+    case .own: shown = folder.ownPair
+    case .files(let certificate, _): shown = certificate
+    case .certbot: shown = folder.certbotPair
+    }
+    do { return try JoinAnchor(certificate: shown, settings: places.settings) } catch {
+      error.report(by: "iampass-server")
+      return nil
+    }
+  }
+
+  private func tellOfComputers(
+    joiningBy anchor: JoinAnchor?, _ storage: SQLiteStorage, _ url: ServerURL, authority: String?
+  ) async throws {
+    let known = try await storage.listedApplications().map(\.name)
+    let application = answers.application?.name ?? known.first { $0 != Administrators.application }
+    guard let anchor, let application else {
+      Terminal.say("On each computer:")
+      let file = answers.application?.secretFile ?? "FILE"
+      return Terminal.say(
+        "  iampassctl setup --server \(answers.publicURL) --secret-file \(file)\(authority.map { " --ca \($0)" } ?? "")"
+      )
+    }
+    let code = try await NewJoinCode.make(
+      for: application, at: url, anchor: anchor, uses: Self.joinUses, days: 1, isUnattended: false, in: storage)
+    Terminal.say("Users, by their Unix names:")
+    Terminal.say("  iampass-server user add \(application) NAME --data \(places.data)")
+    Terminal.say("On each computer, \(Self.joinUses) at most, within a day:")
+    Terminal.say("  " + code.command)
+    Terminal.say("Each waits until you approve it, in the console or here:")
+    Terminal.say("  iampass-server join-code approve NAME --data \(places.data)")
+  }
+
+  /// Computers that join from then on take no users that no administrator's phone has signed.
+  private func tellOfSigning(_ storage: SQLiteStorage) async throws {
+    guard !answers.administrators.isEmpty else { return }
+    switch try await storage.createAdministratorSet(replacing: false, at: storage.now()) {
+    case .exists: return
+    case .made:
+      Terminal.say("\nAdministrators' phones sign the lists of users from now on. A key on paper, if they get lost:")
+    case .noPhone:
+      Terminal.say("\nOnce the phones are registered, have them sign the lists of users, before computers join:")
+      Terminal.say("  iampass-server administrator start-signing --data \(places.data)")
+      Terminal.say("and make a key on paper, if they get lost:")
+    }
+    Terminal.say("  iampass-server administrator recovery-key --data \(places.data)")
+  }
+
+  /// One lost phone must not leave nobody to approve.
+  private func warnOfOne(_ storage: SQLiteStorage) async throws {
+    let admins = try await storage.administrators().filter { $0.role == .admin }
+    guard admins.count == 1, let only = admins.first else { return }
+    let name = DisplayText.sanitized(only.name)
+    Terminal.say("\n\(name) is the only administrator. If that phone gets lost, here as root:")
+    Terminal.say("  iampass-server administrator link NAME --lost --data \(places.data)")
+    Terminal.say("A second one, on another person's phone:")
+    Terminal.say("  iampass-server administrator add NAME --role admin --data \(places.data)")
+  }
+
   private func invite(_ name: String, _ storage: SQLiteStorage, _ url: ServerURL) async throws {
-    switch try await Administrators(storage).invite(name) {
-    case .nameNotFit: throw CommandProblem.badAdministrator
+    // One who is there already keeps the role.
+    let change = try await storage.addAdministrator(name, role: .admin, at: storage.now())
+    guard change != .nameNotFit else { throw CommandProblem.badAdministrator }
+    switch try await storage.invitation(ofAdministrator: name, isLost: false, at: storage.now()) {
+    case .unknown: throw CommandProblem.badAdministrator
     case .hasPhone: Terminal.say("\nadministrator \(name) has a phone already")
     case .code(let code):
       let link = url.route(["register", code.exposedValue])

@@ -67,6 +67,7 @@ def measure_probe(report):
 
     machine = Machine()
     try:
+        machine.answer_at_once()
         machine.install()
         machine.restart_controllers()
         machine.bond()

@@ -11,16 +11,40 @@ import subprocess
 #: Colours of Okabe and Ito, which are told apart without red and green.
 SEEN, ASKED = "#0072b2", "#d55e00"
 
+STAND_IN, INSTALLED = "a stand-in approves at once, as installed: ", "pam_iampass, as installed: "
+#: Each figure of the summary: its label and unit, what is asked and which way, and the line, or two whose ratio it is.
+ASKED_FIGURES = (
+    ("signed status requests as a share of fixed texts, SQLite", "", 0.55, "least",
+     [("The service", "signed requests as a share of fixed texts")]),
+    ("the same, PostgreSQL, one server", "", 0.25, "least",
+     [("PostgreSQL, one server", "signed requests as a share of fixed texts")]),
+    ("5,000 held and 5,000 pages open, resident", "MiB", 450, "asked",
+     [("The service", "resident, 5000 held, 5000 phones' pages open")]),
+    ("leave to waiter's reply, other server, PostgreSQL", "ms", 15, "asked",
+     [("PostgreSQL, two servers", "leave to waiter's reply, the other server")]),
+    ("sign-in by the stand-in: whole process by pam_permit's", "", 4.5, "asked",
+     [("A sign-in", STAND_IN + "whole process"), ("A sign-in", "pam_permit: whole process")]),
+    ("the same: processor time of all processes by pam_permit's", "", 4.5, "asked",
+     [("A sign-in", STAND_IN + "CPU, all processes"), ("A sign-in", "pam_permit: CPU, all processes")]),
+    ("sign-in by the real service and a phone by pam_permit's", "", 9, "asked",
+     [("A sign-in", INSTALLED + "to PAM_SUCCESS"), ("A sign-in", "pam_permit: to PAM_SUCCESS")]),
+    ("sign-ins that were lost while servers were killed", "", 0, "asked",
+     [("PostgreSQL, two servers", "of them not to PAM_SUCCESS")]),
+    ("a move of 100,000 users: nobody could write for", "s", 5, "asked",
+     [("A move of 100,000 users", "to PostgreSQL: nobody could write for")]),
+)
+
 
 class Row:
     """One line: samples of one thing, or a single number."""
 
-    def __init__(self, label, samples, unit, asked):
+    def __init__(self, label, samples, unit, asked, least=None):
         ordered = sorted(samples)
         #: The least says what the machine's other work cannot disturb.
         self.least, self.median = ordered[0], statistics.median(ordered)
         self.p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
-        self.label, self.unit, self.asked, self.count = label, unit, asked, len(ordered)
+        self.label, self.unit, self.asked, self.count = label, unit, asked if least is None else least, len(ordered)
+        self.is_least = least is not None
 
     @property
     def columns(self):
@@ -30,10 +54,12 @@ class Row:
 
     @property
     def bound(self):
-        return "" if self.asked is None else f"{self.asked:g}"
+        return "" if self.asked is None else f"{'≥ ' if self.is_least else ''}{self.asked:g}"
 
 
 def rounded(value):
+    if 0 < abs(value) < 1:
+        return f"{value:.2f}"
     return f"{value:.0f}" if abs(value) >= 1_000 or value == int(value) else f"{value:.1f}"
 
 
@@ -46,19 +72,36 @@ class Report:
         self.parts.append((title, []))
         print(f"\n{title}\n{'':<58}{'least':>8}{'median':>8}{'p95':>8}  {'unit':<13}asked", flush=True)
 
-    def add(self, label, samples, unit, asked=None):
-        """Samples of one thing; `asked` is the most that they should take."""
-        row = Row(label, samples, unit, asked)
+    def add(self, label, samples, unit, asked=None, least=None):
+        """Samples of one thing; `asked` is the most that they should take, or `least` the least that they should reach."""
+        row = Row(label, samples, unit, asked, least)
         self.parts[-1][1].append(row)
         least, median, p95 = row.columns
         print(f"{label:<58}{least:>8}{median:>8}{p95:>8}  {unit:<13}{row.bound}", flush=True)
+
+    def median(self, part, label):
+        """The median of the line with this label in the first part whose title begins so; None without one."""
+        for title, rows in self.parts:
+            for row in rows:
+                if title.startswith(part) and row.label == label:
+                    return row.median
+        return None
+
+    def summary(self):
+        """The figures that were asked for, side by side, as far as this run has what they are made of."""
+        self.part("What was asked for, from this run")
+        for label, unit, asked, bound, made_of in ASKED_FIGURES:
+            values = [self.median(*place) for place in made_of]
+            if None not in values:
+                value = values[0] / values[1] if len(values) == 2 else values[0]
+                self.add(label, [value], unit, **{bound: asked})
 
     def save(self, page, pictures):
         """Writes the page, and a plot a part beside the pictures."""
         lines = ["# Benchmarks", "", *self._machine(), ""]
         for title, rows in self.parts:
             plot = f"bench-{re.sub(r'[^a-z]+', '-', title.lower()).strip('-')}.svg"
-            lines += [f"## {title}", "", "| | least | median | p95 | unit | asked, at most |", "|---|--:|--:|--:|---|--:|"]
+            lines += [f"## {title}", "", "| | least | median | p95 | unit | asked |", "|---|--:|--:|--:|---|--:|"]
             lines += [f"| {row.label} | {' | '.join(row.columns)} | {row.unit} | {row.bound} |" for row in rows]
             lines += ["", f"![{title}: medians as bars, from the least to the 95th percentile as lines, what is asked as marks]"
                           f"({os.path.relpath(pictures, page.parent)}/{plot})", ""]

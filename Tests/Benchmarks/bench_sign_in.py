@@ -20,17 +20,24 @@ PASSWORD = "bench-password"
 PATIENCE = 30
 
 
-def measure_sign_in(report, runs):
+@contextlib.contextmanager
+def served_world():
+    """A world with the service, and with programs as installed: what is stripped is smaller to map."""
     with contextlib.ExitStack() as ending:
         world = World()
         ending.callback(world.close)
         ending.enter_context(memory_at(world.path("run")))
-        # As installed: what is stripped is smaller to map.
         for name in ("pam_iampass.so", "iampass-https"):
             subprocess.run(["strip", world.path(name)], check=True, timeout=PATIENCE)
         world.serve()
+        yield world
+
+
+def measure_sign_in(report, runs):
+    with contextlib.ExitStack() as ending:
+        world = ending.enter_context(served_world())
         world.register_phone()
-        take_pam_folder(world)
+        ending.enter_context(taken_pam_folder(world))
         phone = world.phone("approve")
         phone.wait_for("waiting for sign-ins")
         asked = (16, 15)
@@ -57,8 +64,9 @@ def measure_sign_in(report, runs):
         measure_waits(report, world)
 
 
-def take_pam_folder(world):
-    """/etc/pam.d, and a password for the user of pam_unix, as only this namespace sees them."""
+@contextlib.contextmanager
+def taken_pam_folder(world):
+    """/etc/pam.d, and a password for the user of pam_unix, as only this namespace sees them, for a while."""
     for name, lines in {
         "bench-permit": "auth required pam_permit.so\n",
         "bench-unix": "auth required pam_unix.so\n",
@@ -73,8 +81,11 @@ def take_pam_folder(world):
         if fields[0] == USER:
             fields[1] = hashed.stdout.strip()
     world.write("shadow", "".join(":".join(fields) + "\n" for fields in shadow))
-    subprocess.run(["mount", "--bind", world.path("pam.d"), "/etc/pam.d"], check=True, timeout=PATIENCE)
-    subprocess.run(["mount", "--bind", world.path("shadow"), "/etc/shadow"], check=True, timeout=PATIENCE)
+    with contextlib.ExitStack() as mounted:
+        for name, place in (("pam.d", "/etc/pam.d"), ("shadow", "/etc/shadow")):
+            subprocess.run(["mount", "--bind", world.path(name), place], check=True, timeout=PATIENCE)
+            mounted.callback(subprocess.run, ["umount", "--lazy", place], check=True, timeout=PATIENCE)
+        yield
 
 
 class Run:

@@ -119,6 +119,8 @@ static inline int iampass_pidfd_kill(int pidfd, int signal) {
 static inline short iampass_spawn_flags(void) {
   return POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
 }
+/// The same for a program that stays in this process's session, and so at its terminal.
+static inline short iampass_spawn_flags_at_terminal(void) { return POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF; }
 static inline int iampass_spawn_chdir(posix_spawn_file_actions_t *actions, const char *path) {
   return posix_spawn_file_actions_addchdir_np(actions, path);
 }

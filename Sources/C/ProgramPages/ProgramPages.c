@@ -4,6 +4,7 @@
 #include "ProgramPages.h"
 
 #include <link.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,3 +28,7 @@ void iampass_give_back_pages(void) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   dl_iterate_phdr(give_back, &page);
 }
+
+void iampass_map_large_blocks(size_t least) { mallopt(M_MMAP_THRESHOLD, (int)least); }
+
+void iampass_give_back_heap(void) { malloc_trim(0); }

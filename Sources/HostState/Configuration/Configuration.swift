@@ -76,6 +76,14 @@ public struct Configuration: Sendable, Equatable {
   public var sendsCommand = false
   public var longCommand = LongCommandPolicy.show
   public var sharedTokens = SharedTokens.refused
+  public var users = UserSource.file
+  /// Who of the service's list may sign in here.
+  public var userSelection: UserSelection {
+    get { chosenUsers ?? .usual }
+    set { chosenUsers = newValue == .usual ? nil : newValue }
+  }
+  /// Nil: the usual ones, which a computer with a list of its own need not make.
+  private var chosenUsers: UserSelection?
   public var onWalkaway = EndAction.logout
   /// Seconds.
   public var walkawayGrace: Int64 = 0
@@ -89,6 +97,9 @@ public struct Configuration: Sendable, Equatable {
   public var onLinger = LingerAction.stop
   public var unlock = UnlockPolicy.off
   public var keyring = KeyringPolicy.off
+  public var offlineMethods = OfflineMethods()
+  /// Seconds after which a session ends that was opened without the service.
+  public var offlineSession: Int64 = 4 * 3600
   public var presence = PresenceSearch.off
   /// Seconds from one look for a phone to the next while it answers.
   public var presenceInterval: Int64 = 20
@@ -136,12 +147,10 @@ public struct Configuration: Sendable, Equatable {
 
   private init(_ file: KeyValueFile) throws(ConfigurationError) {
     for entry in file.entries {
-      guard let reader = Self.readers[entry.key] else {
-        unknownKeys.append(entry.key)
-        continue
-      }
-      guard reader.read(entry.value, &self) else {
-        throw .badValue(entry.key, line: entry.line, takes: reader.takes)
+      switch read(entry.value, for: entry.key) {
+      case .good: break
+      case .unknown: unknownKeys.append(entry.key)
+      case .bad(let takes): throw .badValue(entry.key, line: entry.line, takes: takes)
       }
     }
     if requiresSignedTargets { requiresSignedReplies = true }
@@ -149,91 +158,107 @@ public struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
-  /// Reads one key's value; false if it is bad.
-  private struct Reader: Sendable {
-    let takes: String
-    let read: @Sendable (String, inout Configuration) -> Bool
+  private enum Verdict {
+    case good, unknown
+    case bad(takes: String)
   }
 
-  private static func reader<Value>(
-    _ field: WritableKeyPath<Configuration, Value> & Sendable, _ takes: String,
-    _ convert: @escaping @Sendable (String) -> Value?
-  ) -> Reader {
-    Reader(takes: takes) { text, configuration in
-      guard let value = convert(text) else { return false }
-      configuration[keyPath: field] = value
-      return true
+  /// Not a table of key paths or a dictionary: the runtime makes their types again in each process, which took a fifth of
+  /// a sign-in's instructions.
+  private mutating func read(_ text: String, for key: String) -> Verdict {
+    switch key {
+    case "server": Self.setOptional(&server, text, "an https address") { try? ServerURL($0) }
+    case "signing": Self.choose(&signing, text)
+    case "dialect": Self.choose(&dialect, text)
+    case "ca_file": Self.setOptional(&caFile, text, "an absolute path") { Self.absolutePath($0) }
+    case "proxy": Self.setOptional(&proxy, text, "an http address") { $0.hasPrefix("http://") ? $0 : nil }
+    case "services": Self.set(&services, text, "names of PAM services, or @desktop") { ServiceNames.read($0) }
+    case "signed_replies": Self.set(&requiresSignedReplies, text, "required, off") { Self.flag($0, "required", "off") }
+    case "signed_targets": Self.set(&requiresSignedTargets, text, "required, off") { Self.flag($0, "required", "off") }
+    case "session_duration":
+      Self.setSeconds(&sessionDuration, text, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h")
+    case "approval_timeout": Self.set(&approvalTimeout, text, ApprovalTimeout.takes) { ApprovalTimeout.seconds($0) }
+    case "approvals": Self.choose(&approvals, text)
+    case "send_context": Self.choose(&sendContext, text)
+    case "send_command": Self.set(&sendsCommand, text, "yes, no") { Self.flag($0, "yes", "no") }
+    case "long_command": Self.choose(&longCommand, text)
+    case "shared_tokens": Self.choose(&sharedTokens, text)
+    case "users": Self.choose(&users, text)
+    case "users_from_service":
+      Self.set(&userSelection, text, "ranges of uids above 0, and groups, such as 1000-59999 group:staff") {
+        UserSelection($0)
+      }
+    case "on_walkaway": Self.choose(&onWalkaway, text)
+    case "walkaway_grace": Self.setSeconds(&walkawayGrace, text, 0...86_400, "a duration from 0s to 24h")
+    case "on_end": Self.choose(&onEnd, text)
+    case "on_expiry": Self.choose(&onExpiry, text)
+    case "on_unreachable": Self.setOptional(&onUnreachable, text, "logout, lock, ignore") { EndAction(rawValue: $0) }
+    case "unreachable_grace": Self.setSeconds(&unreachableGrace, text, 0...30 * 86_400, "a duration from 0s to 720h")
+    case "on_lock_failure": Self.choose(&onLockFailure, text)
+    case "on_linger": Self.choose(&onLinger, text)
+    case "unlock": Self.choose(&unlock, text)
+    case "keyring": Self.choose(&keyring, text)
+    case "methods_offline": Self.set(&offlineMethods, text, OfflineMethods.takes) { OfflineMethods(reading: $0) }
+    case "offline_session":
+      Self.setSeconds(&offlineSession, text, 60...30 * 86_400, "a duration from 1m to 720h, such as 4h")
+    case "presence": Self.choose(&presence, text)
+    case "presence_interval": Self.setSeconds(&presenceInterval, text, 5...120, "a duration from 5s to 2m")
+    case "presence_grace": Self.setSeconds(&presenceGrace, text, 0...3_600, "a duration from 0s to 1h")
+    case "on_presence_left": Self.choose(&onPresenceLeft, text)
+    case "presence_unknown_grace":
+      Self.setSeconds(&presenceUnknownGrace, text, 10...86_400, "a duration from 10s to 24h")
+    case "on_presence_unknown": Self.choose(&onPresenceUnknown, text)
+    case "presence_key": Self.choose(&presenceKey, text)
+    case "max_requests":
+      Self.set(&maxRequests, text, "a number from 1 to 20") { Int($0).flatMap { (1...20).contains($0) ? $0 : nil } }
+    case "request_window": Self.setSeconds(&requestWindow, text, 60...86_400, "a duration from 1m to 24h")
+    case "run_dir": Self.set(&runFolder, text, "an absolute path") { Self.absolutePath($0) }
+    case "state_dir": Self.set(&stateFolder, text, "an absolute path") { Self.absolutePath($0) }
+    case "worker": Self.set(&worker, text, "an absolute path") { Self.absolutePath($0) }
+    case "worker_user": Self.set(&workerUser, text, "a user's name") { UnixUsername(validating: $0)?.text }
+    default: .unknown
     }
   }
 
+  private static func set<Value>(
+    _ field: inout Value, _ text: String, _ takes: String, _ convert: (String) -> Value?
+  ) -> Verdict {
+    guard let value = convert(text) else { return .bad(takes: takes) }
+    field = value
+    return .good
+  }
+
   /// For a key without a default: a bad value must not count as an unset key.
-  private static func optional<Value>(
-    _ field: WritableKeyPath<Configuration, Value?> & Sendable, _ takes: String,
-    _ convert: @escaping @Sendable (String) -> Value?
-  ) -> Reader {
-    reader(field, takes) { convert($0).map(Optional.some) }
+  private static func setOptional<Value>(
+    _ field: inout Value?, _ text: String, _ takes: String, _ convert: (String) -> Value?
+  ) -> Verdict {
+    guard let value = convert(text) else { return .bad(takes: takes) }
+    field = value
+    return .good
   }
 
-  private static func choice<Value: RawRepresentable & CaseIterable & Sendable>(
-    _ field: WritableKeyPath<Configuration, Value> & Sendable
-  ) -> Reader where Value.RawValue == String {
-    reader(field, Value.allCases.map(\.rawValue).joined(separator: ", ")) { Value(rawValue: $0) }
+  private static func choose<Value: RawRepresentable & CaseIterable>(
+    _ field: inout Value, _ text: String
+  ) -> Verdict where Value.RawValue == String {
+    guard let value = Value(rawValue: text) else {
+      return .bad(takes: Value.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    field = value
+    return .good
   }
 
-  private static func seconds(
-    _ field: WritableKeyPath<Configuration, Int64> & Sendable, _ bounds: ClosedRange<Int64>, _ takes: String
-  ) -> Reader {
-    reader(field, takes) { TimeSpan.seconds($0).flatMap { bounds.contains($0) ? $0 : nil } }
+  private static func setSeconds(
+    _ field: inout Int64, _ text: String, _ bounds: ClosedRange<Int64>, _ takes: String
+  ) -> Verdict {
+    set(&field, text, takes) { TimeSpan.seconds($0).flatMap { bounds.contains($0) ? $0 : nil } }
+  }
+
+  /// Nil for any other word.
+  private static func flag(_ text: String, _ yes: String, _ no: String) -> Bool? {
+    text == yes ? true : text == no ? false : nil
   }
 
   private static func absolutePath(_ text: String) -> String? {
     text.hasPrefix("/") && text.utf8.count < 1024 && !text.utf8.contains(0) ? text : nil
   }
-
-  private static let readers: [String: Reader] = [
-    "server": optional(\.server, "an https address") { try? ServerURL($0) },
-    "signing": choice(\.signing),
-    "dialect": choice(\.dialect),
-    "ca_file": optional(\.caFile, "an absolute path") { absolutePath($0) },
-    "proxy": optional(\.proxy, "an http address") { $0.hasPrefix("http://") ? $0 : nil },
-    "services": reader(\.services, "names of PAM services, or @desktop") { ServiceNames.read($0) },
-    "signed_replies": reader(\.requiresSignedReplies, "required, off") {
-      ["required": true, "off": false][$0]
-    },
-    "signed_targets": reader(\.requiresSignedTargets, "required, off") {
-      ["required": true, "off": false][$0]
-    },
-    "session_duration": seconds(\.sessionDuration, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h"),
-    "approval_timeout": reader(\.approvalTimeout, ApprovalTimeout.takes) { ApprovalTimeout.seconds($0) },
-    "approvals": choice(\.approvals),
-    "send_context": choice(\.sendContext),
-    "send_command": reader(\.sendsCommand, "yes, no") { ["yes": true, "no": false][$0] },
-    "long_command": choice(\.longCommand),
-    "shared_tokens": choice(\.sharedTokens),
-    "on_walkaway": choice(\.onWalkaway),
-    "walkaway_grace": seconds(\.walkawayGrace, 0...86_400, "a duration from 0s to 24h"),
-    "on_end": choice(\.onEnd),
-    "on_expiry": choice(\.onExpiry),
-    "on_unreachable": optional(\.onUnreachable, "logout, lock, ignore") { EndAction(rawValue: $0) },
-    "unreachable_grace": seconds(\.unreachableGrace, 0...30 * 86_400, "a duration from 0s to 720h"),
-    "on_lock_failure": choice(\.onLockFailure),
-    "on_linger": choice(\.onLinger),
-    "unlock": choice(\.unlock),
-    "keyring": choice(\.keyring),
-    "presence": choice(\.presence),
-    "presence_interval": seconds(\.presenceInterval, 5...120, "a duration from 5s to 2m"),
-    "presence_grace": seconds(\.presenceGrace, 0...3_600, "a duration from 0s to 1h"),
-    "on_presence_left": choice(\.onPresenceLeft),
-    "presence_unknown_grace": seconds(\.presenceUnknownGrace, 10...86_400, "a duration from 10s to 24h"),
-    "on_presence_unknown": choice(\.onPresenceUnknown),
-    "presence_key": choice(\.presenceKey),
-    "max_requests": reader(\.maxRequests, "a number from 1 to 20") {
-      Int($0).flatMap { (1...20).contains($0) ? $0 : nil }
-    },
-    "request_window": seconds(\.requestWindow, 60...86_400, "a duration from 1m to 24h"),
-    "run_dir": reader(\.runFolder, "an absolute path") { absolutePath($0) },
-    "state_dir": reader(\.stateFolder, "an absolute path") { absolutePath($0) },
-    "worker": reader(\.worker, "an absolute path") { absolutePath($0) },
-    "worker_user": reader(\.workerUser, "a user's name") { UnixUsername(validating: $0)?.text },
-  ]
 }

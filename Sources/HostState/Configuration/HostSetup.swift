@@ -22,6 +22,12 @@ public struct HostSetup {
   public var ledger: SessionLedger { SessionLedger(run: run) }
   public var watchNotes: WatchNotes { WatchNotes(run: run) }
   public var awayLocks: AwayLocks { AwayLocks(run: run) }
+  public var recoveryCodes: RecoveryCodes { RecoveryCodes(state: state) }
+  /// Nil if this computer believes the service: then it knows no phone's keys.
+  public var offlinePhones: OfflinePhones? {
+    configuration.approvals == .verified
+      ? OfflinePhones(state: state, pins: place.phones, service: servicePhones) : nil
+  }
   public var sealedPasswords: SealedPasswords { SealedPasswords(state: state) }
   public var helper: HelperPresence { HelperPresence(run: run) }
 

@@ -24,12 +24,15 @@ extension ServiceCredential {
     try self.init(file)
   }
 
+  /// Whether a credential may have this as its id or its secret: 1 to 512 printable ASCII characters without a space.
+  public static func isValue(_ text: String) -> Bool {
+    (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
   fileprivate init(_ file: KeyValueFile) throws(CredentialsError) {
     func value(_ key: String) throws(CredentialsError) -> String {
       guard let entry = file[key], !entry.value.isEmpty else { throw .missing(key) }
-      guard entry.value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), entry.value.utf8.count <= 512 else {
-        throw .badValue(key, line: entry.line)
-      }
+      guard Self.isValue(entry.value) else { throw .badValue(key, line: entry.line) }
       return entry.value
     }
     // A phone is shown the host as it is here, so what no sign-in could send is refused.

@@ -17,20 +17,20 @@ public enum KeyValueError: Error, Sendable, Equatable {
 }
 
 /// A file of `key = value` lines, with `#` comments on lines of their own.
-struct KeyValueFile {
+package struct KeyValueFile {
   /// Greatest size in bytes.
   static let greatestSize = 64 * 1024
 
-  struct Entry: Equatable {
-    let key: String
-    let value: String
+  package struct Entry: Equatable {
+    package let key: String
+    package let value: String
     /// Counted from 1.
-    let line: Int
+    package let line: Int
   }
 
   let entries: [Entry]
 
-  init(path: String, privacy: SecureFile.Privacy) throws(KeyValueError) {
+  package init(path: String, privacy: SecureFile.Privacy) throws(KeyValueError) {
     let bytes: [UInt8]
     do {
       bytes = try SecureFile.read(path, privacy: privacy, limit: Self.greatestSize)
@@ -60,7 +60,7 @@ struct KeyValueFile {
     self.entries = entries
   }
 
-  subscript(key: String) -> Entry? { entries.first { $0.key == key } }
+  package subscript(key: String) -> Entry? { entries.first { $0.key == key } }
 
   private static func isText(_ scalar: Unicode.Scalar) -> Bool {
     (scalar.value >= 0x20 && scalar.value != 0x7F || scalar == "\t") && scalar != "\u{FEFF}"

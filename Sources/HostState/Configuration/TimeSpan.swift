@@ -2,12 +2,17 @@
 public enum TimeSpan {
   /// Seconds of `45s`, `15m`, `12h` or a plain number of seconds; nil for anything else.
   public static func seconds(_ text: String) -> Int64? {
-    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
-    guard let last = text.last else { return nil }
-    let digits = units[last] == nil ? text[...] : text.dropLast()
+    let unit: Int64? =
+      switch text.last {
+      case "s": 1
+      case "m": 60
+      case "h": 3600
+      default: nil
+      }
+    let digits = unit == nil ? text[...] : text.dropLast()
     guard !digits.isEmpty, digits.utf8.count <= 9, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let number = Int64(digits)
     else { return nil }
-    return number * (units[last] ?? 1)
+    return number * (unit ?? 1)
   }
 }

@@ -39,12 +39,16 @@ public struct TrialNotes {
 
   /// Whether `user` (nil: anybody) was approved through one of `services`. A file that is missing, or that others could
   /// have written, names nobody.
-  public func hasApproval(of user: UnixUsername?, through services: [String]) -> Bool {
+  ///
+  /// - Parameter suffices: whether the phone alone signs this user in.
+  public func hasApproval(
+    of user: UnixUsername?, through services: [String], _ suffices: (UnixUsername) -> Bool = { _ in true }
+  ) -> Bool {
     guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: 2 * Self.greatestSize) else { return false }
     return bytes.split(separator: UInt8(ascii: "\n")).contains { line in
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
       guard words.count == 2, let approved = UnixUsername(validating: words[0]) else { return false }
-      return (user == nil || user == approved) && services.contains(words[1])
+      return (user == nil || user == approved) && services.contains(words[1]) && suffices(approved)
     }
   }
 }

@@ -10,20 +10,45 @@ public enum AttemptSource: Sendable, Equatable {
   case remoteHost(String)
   /// Another local user, by uid.
   case caller(uid: UInt32)
+  /// A host that asks for a name that the system does not know. There are any number of such names.
+  case unknownName(String)
+  /// All remote hosts together, and the same for a name that the system does not know.
+  case everyHost(isKnownName: Bool)
+
+  /// What counts this source together with all other remote hosts; nil for one at this computer.
+  public var allRemote: AttemptSource? {
+    switch self {
+    case .own, .caller, .everyHost: nil
+    case .remoteHost: .everyHost(isKnownName: true)
+    // A local service without a known user has no host.
+    case .unknownName(let host): host.isEmpty ? nil : .everyHost(isKnownName: false)
+    }
+  }
 
   var folder: String {
     switch self {
     case .own: "own"
     case .remoteHost: "remote"
     case .caller: "local"
+    case .unknownName: "unknown"
+    case .everyHost(true): "every"
+    case .everyHost(false): "every-unknown"
     }
   }
 
   var detail: String {
     switch self {
-    case .own: ""
-    case .remoteHost(let host): NetworkOfHost.name(host)
+    case .own, .everyHost: ""
+    case .remoteHost(let host), .unknownName(let host): NetworkOfHost.name(host)
     case .caller(let uid): String(uid)
+    }
+  }
+
+  /// Whether the oldest counts may be forgotten: nobody can be signed in by them.
+  var makesRoom: Bool {
+    switch self {
+    case .own, .remoteHost, .caller, .everyHost(true): false
+    case .unknownName, .everyHost(false): true
     }
   }
 }
@@ -55,29 +80,37 @@ public struct AttemptLimiter: Sendable {
   /// Sources kept in each folder; the oldest that no longer count make room.
   static let greatestFileCount = 4_096
   private static let greatestFileSize = 1_024
+  /// Times kept of one source, the newest: more than any limit counts.
+  private static let greatestKept = 64
   private static let greatestReopenCount = 100
 
   private let run: RunFolder
   private let greatestCount: Int
   private let window: Int64
+  /// Seconds for which times are kept: other limits on the same source may count for longer.
+  private let memory: Int64
   private let now: @Sendable () -> Int64
 
   /// - Parameters:
   ///   - window: in seconds.
+  ///   - longest: the longest window, in seconds, in which any limit counts these times.
   ///   - now: seconds after boot.
   public init(
-    run: RunFolder, greatestCount: Int, window: Int64, now: @escaping @Sendable () -> Int64 = BootTime.seconds
+    run: RunFolder, greatestCount: Int, window: Int64, remembering longest: Int64 = CodeTries.window,
+    now: @escaping @Sendable () -> Int64 = BootTime.seconds
   ) {
     self.run = run
     self.greatestCount = greatestCount
     self.window = window
+    memory = max(window, CodeTries.window, longest)
     self.now = now
   }
 
   /// Counts one request, before it is sent: requests side by side count each other.
   public func admit(_ user: UnixUsername, from source: AttemptSource) throws(AttemptRefusal) {
     let admitted = try update(user, source) { times in
-      guard times.count < greatestCount else { return false }
+      let start = now() - window
+      guard times.count(where: { $0 > start }) < greatestCount else { return false }
       times.append(now())
       return true
     }
@@ -102,8 +135,8 @@ public struct AttemptLimiter: Sendable {
       let size = try SecureFile.check(descriptor, path: path, privacy: .secret, limit: Self.greatestFileSize)
       let bytes = try SecureFile.readAll(descriptor, path: path, expecting: size, limit: Self.greatestFileSize)
       guard var times = stillCounting(bytes) else {
-        // The file cannot be counted from. It begins again as used up, for one window.
-        let full = [Int64](repeating: now(), count: greatestCount)
+        // The file cannot be counted from. It begins again as used up.
+        let full = [Int64](repeating: now(), count: Self.greatestKept)
         try store(full, in: descriptor, path: path, oldSize: size)
         throw FileError(.system(EBADMSG), path: path)
       }
@@ -132,9 +165,9 @@ public struct AttemptLimiter: Sendable {
     throw FileError(.system(EBUSY), path: path)
   }
 
-  /// The times inside the window; nil if a line is not a number.
+  /// The times that are kept; nil if a line is not a number.
   private func stillCounting(_ bytes: [UInt8]) -> [Int64]? {
-    let limit = now() - window
+    let limit = now() - memory
     var times: [Int64] = []
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
       guard let time = Int64(String(decoding: line, as: UTF8.self).drop { $0 == " " }) else { return nil }
@@ -145,7 +178,7 @@ public struct AttemptLimiter: Sendable {
 
   /// Written in place and padded to the old size, so that a full /run takes nothing away that was counted.
   private func store(_ times: [Int64], in descriptor: Int32, path: String, oldSize: Int) throws(FileError) {
-    var text = Array(times.map { String($0) + "\n" }.joined().utf8)
+    var text = times.suffix(Self.greatestKept).flatMap { Array("\($0)\n".utf8) }
     let length = text.count
     text += [UInt8](repeating: UInt8(ascii: "\n"), count: max(0, oldSize - length))
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
@@ -154,7 +187,6 @@ public struct AttemptLimiter: Sendable {
   }
 
   private func file(_ user: UnixUsername, _ source: AttemptSource) throws(FileError) -> String {
-    _ = try run.folder("attempts")
     let folder = try run.folder("attempts/" + source.folder)
     // A name made by a hash: neither a user nor a host name ever becomes part of a path.
     let name = Digest.hexadecimal(Digest.sha256(Array((user.text + "\0" + source.detail).utf8)))
@@ -162,7 +194,9 @@ public struct AttemptLimiter: Sendable {
     // Not access(2), which asks for the real uid: in su that is the caller's.
     var found = stat()
     if lstat(path, &found) != 0 {
-      try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestFileCount) { age in age > window }
+      let count = Self.greatestFileCount
+      if source.makesRoom { try BoundedFolder.forgetOldest(in: folder, greatestCount: count) }
+      try BoundedFolder.makeRoom(in: folder, greatestCount: count) { age in age > memory }
     }
     return path
   }
@@ -184,6 +218,17 @@ enum BoundedFolder {
       if isStale(Int64(time(nil)) - Int64(found.st_mtim.tv_sec)), unlink(folder + "/" + name) == 0 { left -= 1 }
     }
     guard left < greatestCount else { throw FileError(.system(ENOSPC), path: folder) }
+  }
+
+  /// Removes the older half of the files once the folder is full.
+  static func forgetOldest(in folder: String, greatestCount: Int) throws(FileError) {
+    let names = try self.names(in: folder)
+    guard names.count >= greatestCount else { return }
+    let times = names.map { (name) -> (name: String, time: Int) in
+      var found = stat()
+      return (name, lstat(folder + "/" + name, &found) == 0 ? found.st_mtim.tv_sec : 0)
+    }
+    for file in times.sorted(by: { $0.time < $1.time }).prefix(names.count / 2) { unlink(folder + "/" + file.name) }
   }
 
   static func names(in folder: String) throws(FileError) -> [String] {

@@ -68,7 +68,6 @@ public struct ConnectionMemory: Sendable {
   }
 
   private func folder() throws(FileError) -> String {
-    _ = try run.folder("attempts")
     return try run.folder("attempts/connections")
   }
 

@@ -12,6 +12,8 @@ public struct LeavingSession: Sendable, Equatable {
 
   /// The record's; an id of its own if the session has no record.
   public let id: String
+  /// ``SessionRecord/publicName``; ``id`` if the session has no record.
+  public let publicName: String
   public let user: UnixUsername
   public let uid: UInt32
   public let service: String
@@ -22,6 +24,7 @@ public struct LeavingSession: Sendable, Equatable {
 
   public init(_ record: SessionRecord, _ binding: SessionRecord.Binding) {
     id = record.id
+    publicName = record.publicName
     user = record.user
     uid = record.uid
     service = record.service
@@ -36,6 +39,7 @@ public struct LeavingSession: Sendable, Equatable {
   ///   - service: what the log names instead of a PAM service.
   public init(id: String, user: UnixUsername, uid: UInt32, service: String, binding: SessionRecord.Binding) {
     self.id = id
+    publicName = id
     self.user = user
     self.uid = uid
     self.service = service
@@ -45,7 +49,8 @@ public struct LeavingSession: Sendable, Equatable {
 
   func encoded() -> [UInt8] {
     JSON.object([
-      "version": .integer(Self.version), "id": .string(id), "user": .string(user.text), "uid": .integer(Int64(uid)),
+      "version": .integer(Self.version), "id": .string(id), "session_label": .string(publicName),
+      "user": .string(user.text), "uid": .integer(Int64(uid)),
       "service": .string(service), "remote_host": remoteHost.map { .string($0) },
       "logind_session": .string(binding.logindSession), "leader": SessionRecord.json(binding.leader),
       "terminated_at": .integer(terminatedAt),
@@ -61,6 +66,7 @@ public struct LeavingSession: Sendable, Equatable {
       let terminatedAt = json["terminated_at"]?.integer, Self.times.contains(terminatedAt)
     else { return nil }
     self.id = id
+    publicName = StartedSession.label(json["session_label"]?.string) ?? id
     self.user = user
     self.uid = uid
     self.service = service

@@ -20,6 +20,8 @@ public struct OpenSession: Sendable, Equatable {
   private let token: Secret
   private let secret: Secret
   private let name: String?
+  /// ``SessionRecord/publicName``.
+  public let publicName: String
 
   /// A computer from one start to the next.
   public struct Origin: Sendable, Equatable {
@@ -67,6 +69,24 @@ public struct OpenSession: Sendable, Equatable {
     token = record.token
     secret = record.secret
     name = record.sessionName
+    publicName = record.publicName
+  }
+
+  /// A request that a phone is asked by, without a record.
+  ///
+  /// - Parameters:
+  ///   - id: as ``SessionLedger/isID(_:)`` takes it.
+  ///   - end: seconds since 1970.
+  public init(_ remote: RemoteSession, id: String, origin: Origin, end: Int64) {
+    self.id = id
+    self.origin = origin
+    self.end = end
+    statusURL = remote.statusURL
+    logoutURL = remote.logoutURL
+    token = remote.token
+    secret = remote.secret
+    name = remote.name
+    publicName = remote.label ?? id
   }
 
   /// The session at the service; the configuration may name another one by now.
@@ -82,6 +102,7 @@ public struct OpenSession: Sendable, Equatable {
       "status_url": .string(statusURL),
       "logout_url": .string(logoutURL), "session_token": .string(token.exposedValue),
       "session_secret": .string(secret.exposedValue), "session_name": name.map { .string($0) },
+      "session_label": .string(publicName),
     ]).encoded()
   }
 
@@ -101,15 +122,21 @@ public struct OpenSession: Sendable, Equatable {
     self.token = Secret(token)
     self.secret = Secret(secret)
     name = json["session_name"]?.string
+    publicName = StartedSession.label(json["session_label"]?.string ?? name) ?? id
   }
 }
 
-/// `/var/lib/iampass/open`: a file of mode 0600 a session, by its record's id. The helper's alone.
+/// A file of mode 0600 a session, by its id: `/var/lib/iampass/open` is the helper's, `/run/iampass/asked` the broker's.
 public struct OpenSessions: Sendable {
   private let files: RecordFiles
 
   /// - Parameter state: `/var/lib/iampass`.
   public init(state: RunFolder) { files = RecordFiles(run: state, name: "open") }
+
+  /// The requests by which the broker asks phones now.
+  public static func asked(run: RunFolder) -> OpenSessions { OpenSessions(files: RecordFiles(run: run, name: "asked")) }
+
+  private init(files: RecordFiles) { self.files = files }
 
   /// Names of all files that may be such, in no order.
   public func ids() throws(LedgerError) -> [String] { try files.ids() }

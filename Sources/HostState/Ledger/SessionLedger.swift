@@ -40,36 +40,58 @@ public struct SessionLedger: Sendable {
   public func record(
     _ session: ActiveSession, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64
   ) throws(LedgerError) -> SessionRecord {
+    try record(
+      session.remote, session.mark, user: user, service: service, remoteHost: remoteHost, tty: tty, duration: duration,
+      phone: ApprovingPhone(session.approval))
+  }
+
+  /// Writes the record of a sign-in without the service. Only what proves one opens it.
+  ///
+  /// - Parameter duration: seconds after which the session ends.
+  public func record(
+    _ proof: OfflineProof, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64
+  ) throws(LedgerError) -> SessionRecord {
+    guard proof.user == user.name else { throw .notYours }
+    return try record(
+      nil, nil, user: user, service: service, remoteHost: remoteHost, tty: tty, duration: duration,
+      offlineUse: proof.use(at: Int64(time(nil))), phone: proof.phone)
+  }
+
+  private func record(
+    _ session: RemoteSession?, _ mark: ServiceMark?, user: SystemUser, service: String, remoteHost: String?,
+    tty: String?, duration: Int64, offlineUse: SessionRecord.OfflineUse? = nil, phone: ApprovingPhone?
+  ) throws(LedgerError) -> SessionRecord {
     guard let id = Digest.randomIdentifier(), let process = ProcessIdentity.current(),
       let parent = ProcessIdentity.parent()
     else { throw .badID }
     let record = SessionRecord(
-      id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty,
-      session: session.remote, mark: session.mark, process: process, parent: parent, created: BootTime.seconds(),
-      duration: duration)
+      id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty, session: session,
+      mark: mark, process: process, parent: parent, created: BootTime.seconds(), duration: duration,
+      offlineUse: offlineUse, phone: phone)
     try write(record)
     return record
   }
 
   private func write(_ record: SessionRecord) throws(LedgerError) {
-    let path = try path(record.id)
+    let path = try Self.path(record.id, in: folder())
     do { try AtomicFile.write(record.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
   }
 
   /// The record, with all that became of it.
   public func read(_ id: String) throws(LedgerError) -> SessionRecord {
-    let path = try path(id)
+    let folder = try folder()
+    let path = try Self.path(id, in: folder)
     let bytes: [UInt8]
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
     guard var record = SessionRecord(parsing: bytes), record.id == id else { throw .notARecord }
-    try addFacts(to: &record)
+    try addFacts(to: &record, in: folder)
     // A record goes before its facts do: while the record is there, no fact was missed.
     try requireRecord(path)
     return record
   }
 
-  private func addFacts(to record: inout SessionRecord) throws(LedgerError) {
-    let facts = RecordFacts(folder: try folder())
+  private func addFacts(to record: inout SessionRecord, in folder: String) throws(LedgerError) {
+    let facts = RecordFacts(folder: folder)
     if let claim = try facts.read(.claim, of: record.id) {
       record.isClaimed = true
       if claim == RecordFacts.givenUp { record.isReleased = true }
@@ -125,7 +147,7 @@ public struct SessionLedger: Sendable {
     var renewed = SessionRecord(
       id: id, user: record.user, uid: record.uid, service: record.service, remoteHost: record.remoteHost,
       tty: record.tty, session: session.remote, mark: session.mark, process: record.process, parent: record.parent,
-      created: BootTime.seconds(), duration: duration)
+      created: BootTime.seconds(), duration: duration, phone: ApprovingPhone(session.approval))
     renewed.isClaimed = true
     renewed.binding = record.binding
     try write(renewed)
@@ -168,9 +190,10 @@ public struct SessionLedger: Sendable {
 
   /// Removes a record whose end the service knows.
   public func remove(_ id: String) throws(LedgerError) {
-    let path = try path(id)
+    let folder = try folder()
+    let path = try Self.path(id, in: folder)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
-    let facts = RecordFacts(folder: try folder())
+    let facts = RecordFacts(folder: folder)
     for fact in RecordFacts.Fact.allCases { try facts.remove(fact, of: id) }
   }
 
@@ -192,9 +215,10 @@ public struct SessionLedger: Sendable {
 
   /// - Returns: false if that became of it before.
   private func set(_ fact: RecordFacts.Fact, of id: String, _ bytes: [UInt8] = []) throws(LedgerError) -> Bool {
-    let path = try path(id)
+    let folder = try folder()
+    let path = try Self.path(id, in: folder)
     try requireRecord(path)
-    let facts = RecordFacts(folder: try folder())
+    let facts = RecordFacts(folder: folder)
     let isFirst = try facts.set(fact, of: id, bytes)
     do { try requireRecord(path) } catch {
       // The record went meanwhile, and may have done so before this could be removed with it.
@@ -211,9 +235,9 @@ public struct SessionLedger: Sendable {
     }
   }
 
-  private func path(_ id: String) throws(LedgerError) -> String {
-    guard Self.isID(id) else { throw .badID }
-    return try folder() + "/" + id
+  private static func path(_ id: String, in folder: String) throws(LedgerError) -> String {
+    guard isID(id) else { throw .badID }
+    return folder + "/" + id
   }
 
   /// The folder of the records, made and checked first.
@@ -235,7 +259,7 @@ public struct SessionLedger: Sendable {
   /// Whether a record could have this id. A file with another name is not a record.
   public static func isID(_ text: String) -> Bool { text.utf8.count == 32 && text.utf8.allSatisfy(isHexadecimal) }
 
-  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+  static func isHexadecimal(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 }

@@ -2,7 +2,8 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One approved sign-in: whose it is, who may claim it, and how the service is asked about it.
+/// One approved sign-in: whose it is, who may claim it, and how the service is asked about it. A sign-in by a recovery
+/// code has no session at the service.
 public struct SessionRecord: Sendable, Equatable {
   /// Records of another version are left aside.
   static let version: Int64 = 1
@@ -21,6 +22,21 @@ public struct SessionRecord: Sendable, Equatable {
     }
   }
 
+  /// What signed in without the service.
+  public struct OfflineUse: Sendable, Equatable {
+    /// Under which the service is told of it.
+    public let id: String
+    public let way: OfflineMethod
+    /// Seconds since 1970.
+    public let time: Int64
+
+    public init(id: String, way: OfflineMethod, time: Int64) {
+      self.id = id
+      self.way = way
+      self.time = time
+    }
+  }
+
   /// 128 random bits in hexadecimal; the file's name.
   public let id: String
   public let user: UnixUsername
@@ -34,8 +50,16 @@ public struct SessionRecord: Sendable, Equatable {
   public let secret: Secret
   /// See ``RemoteSession/name``.
   public let sessionName: String?
+  /// See ``RemoteSession/label``.
+  private let label: String?
   /// Where the service stood in its history when it said that the phone had approved; nil if it does not tell.
   public let mark: ServiceMark?
+  /// A recovery code opened it: the service does not know of it, and its time alone ends it.
+  public let isOffline: Bool
+  /// Nil for a session of the service, and in an offline record of an older version.
+  public let offlineUse: OfflineUse?
+  /// Nil if this computer did not verify it, or if it was an administrator's.
+  public let phone: ApprovingPhone?
   /// The process that authenticated, and its parent: one of them may claim the record.
   public let process: ProcessIdentity
   public let parent: ProcessIdentity
@@ -55,22 +79,27 @@ public struct SessionRecord: Sendable, Equatable {
   /// An administrator wants the session ended.
   public var isLogoutRequested = false
 
+  /// - Parameter session: nil for a sign-in by a recovery code.
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
-    session: RemoteSession, mark: ServiceMark? = nil, process: ProcessIdentity, parent: ProcessIdentity,
-    created: Int64, duration: Int64
+    session: RemoteSession?, mark: ServiceMark? = nil, process: ProcessIdentity, parent: ProcessIdentity,
+    created: Int64, duration: Int64, offlineUse: OfflineUse? = nil, phone: ApprovingPhone? = nil
   ) {
+    self.offlineUse = offlineUse
+    self.phone = phone
     self.id = id
     self.user = user
     self.uid = uid
     self.service = service
     self.remoteHost = remoteHost
     self.tty = tty
-    statusURL = session.statusURL
-    logoutURL = session.logoutURL
-    token = session.token
-    secret = session.secret
-    sessionName = session.name
+    statusURL = session?.statusURL ?? ""
+    logoutURL = session?.logoutURL ?? ""
+    token = session?.token ?? Secret("")
+    secret = session?.secret ?? Secret("")
+    sessionName = session?.name
+    label = session?.label
+    isOffline = session == nil
     self.mark = mark
     self.process = process
     self.parent = parent
@@ -78,6 +107,10 @@ public struct SessionRecord: Sendable, Equatable {
     self.duration = duration
     endsAtExpiry = true
   }
+
+  /// What log lines, commands and the service call the session: the service's name, or the record's own id if it gave
+  /// none.
+  public var publicName: String { label ?? id }
 
   /// The session at the service, its addresses looked at again: the file is root's, the configuration may have changed.
   public func remoteSession(_ settings: ServiceSettings) throws(ServiceError) -> RemoteSession {
@@ -94,7 +127,9 @@ extension SessionRecord {
       "service": .string(service), "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
-      "session_name": sessionName.map { .string($0) }, "service_mark": mark.map(\.json),
+      "session_name": sessionName.map { .string($0) }, "session_label": label.map { .string($0) },
+      "service_mark": mark.map(\.json),
+      "offline": isOffline ? .bool(true) : nil, "offline_use": offlineUse?.json, "phone": phone?.json,
       "process": Self.json(process), "parent": Self.json(parent), "created": .integer(created),
       "duration": .integer(duration), "ends_at_expiry": .bool(endsAtExpiry), "claimed": .bool(isClaimed),
       "released": .bool(isReleased), "condemned": .bool(isLogoutRequested),
@@ -126,7 +161,12 @@ extension SessionRecord {
     self.token = Secret(token)
     self.secret = Secret(secret)
     sessionName = json["session_name"]?.string
+    // A version before kept the signed name alone.
+    label = StartedSession.label(json["session_label"]?.string ?? sessionName)
     mark = json["service_mark"].flatMap(ServiceMark.init(json:))
+    isOffline = json["offline"]?.bool ?? false
+    offlineUse = json["offline_use"].flatMap(OfflineUse.init(json:))
+    phone = json["phone"].flatMap(ApprovingPhone.init(json:))
     self.process = process
     self.parent = parent
     self.created = created
@@ -151,5 +191,18 @@ extension SessionRecord {
       let start = json["start"]?.string.flatMap({ UInt64($0) })
     else { return nil }
     return ProcessIdentity(pid: pid, startTime: start)
+  }
+}
+
+extension SessionRecord.OfflineUse {
+  fileprivate var json: JSON {
+    .object(["id": .string(id), "way": .string(way.rawValue), "time": .integer(time)])
+  }
+
+  fileprivate init?(json: JSON) {
+    guard let id = json["id"]?.string, let way = json["way"]?.string.flatMap({ OfflineMethod(rawValue: $0) }),
+      let time = json["time"]?.integer
+    else { return nil }
+    self.init(id: id, way: way, time: time)
   }
 }

@@ -8,26 +8,75 @@ public enum PhoneTrustError: Error, Sendable, Equatable {
   case gap(TrustGap)
 }
 
-/// The phones in `/etc/iampass/phones`, for `approvals = verified`.
+/// The phones in `/etc/iampass/phones`, and those of the list that administrators' phones sign, for `approvals = verified`.
 public struct PhoneTrust: Sendable {
-  /// The file's path.
+  /// The path of the computer's own file.
   public let path: String
+  /// Nil: the computer's own file alone counts.
+  let service: ServicePhones?
   let verifier: any SignatureVerifier
 
-  public init(path: String, verifier: any SignatureVerifier = LibcryptoVerifier()) {
+  public init(
+    path: String, service: ServicePhones? = nil, verifier: any SignatureVerifier = LibcryptoVerifier()
+  ) {
     self.path = path
+    self.service = service
     self.verifier = verifier
+  }
+
+  /// Whoever has a phone in the computer's own file has no other.
+  public func phones(of user: UnixUsername) throws(PhoneTrustError) -> [PinnedPhone] {
+    try phones(of: user, beside: try file())
+  }
+
+  private func file() throws(PhoneTrustError) -> PinnedPhones {
+    do { return try PinnedPhones(path: path) } catch { throw .file(error, path: path) }
+  }
+
+  private func phones(of user: UnixUsername, beside file: PinnedPhones) throws(PhoneTrustError) -> [PinnedPhone] {
+    let own: [PinnedPhone]
+    do { own = try file.phones(of: user) } catch { throw .file(error, path: path) }
+    guard own.isEmpty, let service else { return own }
+    do { return try service.phones(of: user) } catch { throw .file(error, path: service.path) }
+  }
+
+  /// The signed list, to look phones up in; nil if a file cannot be read, or if this computer has no list.
+  public func listedPhones() -> ListedPhones? {
+    guard let service, let own = try? file(), let listed = try? service.file() else { return nil }
+    return ListedPhones(service: service, own: own, listed: listed)
+  }
+
+  /// Whether all phones have a screen lock, of whomever they are; false if there is none, or if a file cannot be read.
+  var haveAllLocks: Bool {
+    guard let own = try? PinnedPhones(path: path), let others = try? service?.file() ?? PinnedPhones(parsing: []) else {
+      return false
+    }
+    let files = [own, others]
+    return files.contains(where: \.hasPhone) && !files.contains(where: \.hasPhoneWithoutLock)
+  }
+
+  /// What an approval of a sign-in of this user must prove.
+  public func demand(
+    of user: UnixUsername, asked: [AuthenticationMethod]
+  ) throws(PhoneTrustError) -> ApprovalDemand {
+    try demand(of: user, asked: asked, takesLocums: true)
   }
 
   /// What an approval of this user must prove.
   ///
-  /// - Parameter asked: the methods that are enough; none leaves the choice to the phones.
+  /// - Parameters:
+  ///   - asked: the methods that are enough; none leaves the choice to the phones.
+  ///   - takesLocums: for a sign-in; nothing else is decided for somebody.
   public func demand(
-    of user: UnixUsername, asked: [AuthenticationMethod]
+    of user: UnixUsername, asked: [AuthenticationMethod], takesLocums: Bool
   ) throws(PhoneTrustError) -> ApprovalDemand {
-    let phones: [PinnedPhone]
-    do { phones = try PinnedPhones(path: path).phones(of: user) } catch { throw .file(error, path: path) }
-    do { return try ApprovalDemand(phones: phones, asked: asked, verifier: verifier) } catch { throw .gap(error) }
+    let file = try file()
+    let phones = try phones(of: user, beside: file)
+    // A bad line of the role refuses locums, and nobody else.
+    let locums = phones.isEmpty || !takesLocums ? [] : (try? file.locums(for: user)) ?? []
+    do {
+      return try ApprovalDemand(phones: phones, locums: locums, asked: asked, verifier: verifier)
+    } catch { throw .gap(error) }
   }
 }
 
@@ -36,7 +85,7 @@ extension HostSetup {
   public var phoneTrust: PhoneTrust? {
     switch configuration.approvals {
     case .service: nil
-    case .verified: PhoneTrust(path: place.phones)
+    case .verified: PhoneTrust(path: place.phones, service: servicePhones)
     }
   }
 }

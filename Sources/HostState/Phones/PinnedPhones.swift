@@ -32,6 +32,11 @@ public struct PinnedPhones: Sendable {
   /// The greatest number of phones of one user.
   public static let greatestCount = 4
 
+  /// In the place of a user's name: a phone that may answer for users who have none at hand, except for root.
+  public static let locum = "@locum"
+  /// The same, for root, and nobody else. No command writes it.
+  public static let rootsLocum = "@locum-root"
+
   private let bytes: [UInt8]
 
   /// Reads the file as it is now. A missing file has no phone.
@@ -69,6 +74,16 @@ public struct PinnedPhones: Sendable {
     return phones
   }
 
+  /// Whether the name stands for phones that answer for others.
+  public static func isRole(_ name: UnixUsername) -> Bool { name.text == locum || name.text == rootsLocum }
+
+  /// The phones that may answer for this user. A user whom the system does not know counts as root.
+  public func locums(for user: UnixUsername) throws(PinnedPhonesError) -> [PinnedPhone] {
+    let isRoot = SystemUser(named: user).map { $0.uid == 0 } ?? true
+    guard let role = UnixUsername(validating: isRoot ? Self.rootsLocum : Self.locum) else { return [] }
+    return try phones(of: role)
+  }
+
   /// The names before the first colon of each line, each once, in the file's order. A name that no user can have is
   /// left out.
   public func users() -> [UnixUsername] {
@@ -92,6 +107,38 @@ public struct PinnedPhones: Sendable {
       if !line.isEmpty, line.first != UInt8(ascii: "#"), Self.phone(in: line) == nil { numbers.append(number) }
     }
     return numbers
+  }
+
+  /// Whether somebody has a phone. Lines that no sign-in takes, and those of a role, do not count.
+  var hasPhone: Bool {
+    var rest = bytes[...]
+    while let line = rest.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first {
+      if Self.userPhone(in: line) != nil { return true }
+      rest = bytes[line.endIndex...]
+    }
+    return false
+  }
+
+  /// Whether somebody has a phone without a screen lock. Reads no other line than those that look like it: there may be
+  /// 100,000.
+  var hasPhoneWithoutLock: Bool {
+    // The empty parts of such a line; a phone's name may have them, too.
+    let mark = Array(":::".utf8)
+    return bytes.withUnsafeBytes { text in
+      var start = 0
+      while let found = TokenSearch.position(of: mark, in: text, from: start) {
+        let line = TokenSearch.lineRange(around: found, in: text)
+        if let phone = Self.userPhone(in: bytes[line]), phone.credential == nil { return true }
+        start = line.upperBound
+      }
+      return false
+    }
+  }
+
+  private static func userPhone(in line: ArraySlice<UInt8>) -> PinnedPhone? {
+    let roles = [Self.locum, Self.rootsLocum].map { Array($0.utf8) + [UInt8(ascii: ":")] }
+    let isOthers = line.first == UInt8(ascii: "#") || roles.contains { line.starts(with: $0) }
+    return isOthers ? nil : phone(in: line)
   }
 
   private static func phone(in line: ArraySlice<UInt8>) -> PinnedPhone? {

@@ -18,9 +18,16 @@ public struct PinnedPhonesEditor: Sendable {
   /// - Throws: ``PinnedPhonesError/tooMany``, and what is wrong with the user's other lines if those stay.
   public func pin(_ phone: PinnedPhone, for user: UnixUsername, replacing: Bool) throws(PinnedPhonesError) {
     try edit { (known) throws(PinnedPhonesError) in
-      var text = known.text(removing: user) { old in
-        replacing || old.map { $0.id == phone.id || $0.key == phone.key } ?? false
+      var lost: [PinnedPhone] = []
+      let kept = known.text(removing: user) { old in
+        let isThis = old.map { $0.id == phone.id || $0.key == phone.key } ?? false
+        // Also the phone's own former key, if it was registered again.
+        if replacing || isThis, let old, old.key != phone.key { lost.append(old) }
+        return replacing || isThis
       }
+      var text = Self.text(
+        kept,
+        withoutLocums: { old in old.key != phone.key && lost.contains { $0.id == old.id || $0.key == old.key } })
       if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
       text += Array("\(user.text):\(phone.fields)\n".utf8)
       // What no sign-in would take is not written.
@@ -29,21 +36,42 @@ public struct PinnedPhonesEditor: Sendable {
     }
   }
 
-  /// Trusts the user's phones no more: all, or those with this id. Lines that cannot be read go with all.
+  /// Trusts the user's phones no more, for others neither: all, or those with this id. Lines that cannot be read go with
+  /// all.
   ///
   /// - Returns: whether the file had such a line. Otherwise nothing is written.
   @discardableResult
   public func forget(_ user: UnixUsername, phone id: String? = nil) throws(PinnedPhonesError) -> Bool {
     var hadOne = false
     try edit { (known) throws(PinnedPhonesError) in
-      let text = known.text(removing: user) { old in
+      var lost: [PinnedPhone] = []
+      let kept = known.text(removing: user) { old in
         let isGone = id == nil || old?.id == id
         hadOne = hadOne || isGone
+        if isGone, let old { lost.append(old) }
         return isGone
       }
+      // A locum's line has the administrator's name in the place of the phone's.
+      let text = Self.text(
+        kept,
+        withoutLocums: { old in
+          let isGone =
+            (id == nil && old.name.utf8.elementsEqual(user.text.utf8)) || old.id == id
+            || lost.contains { $0.id == old.id || $0.key == old.key }
+          hadOne = hadOne || isGone
+          return isGone
+        })
       return hadOne ? text : nil
     }
     return hadOne
+  }
+
+  /// Without the lines of phones that may answer for others, and for which `isGone` holds.
+  private static func text(_ text: [UInt8], withoutLocums isGone: (PinnedPhone) -> Bool) -> [UInt8] {
+    [PinnedPhones.locum, PinnedPhones.rootsLocum].compactMap { UnixUsername(validating: $0) }.reduce(text) {
+      text, role in
+      PinnedPhones(parsing: text).text(removing: role) { $0.map(isGone) ?? false }
+    }
   }
 
   /// - Parameter change: gives the new text; nil leaves the file as it is.

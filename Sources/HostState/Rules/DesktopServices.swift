@@ -1,21 +1,34 @@
-/// The PAM services of a desktop: greeters, screen lockers and the administrator's dialog.
+/// The PAM services of a desktop: greeters, screen lockers and the administrator's dialog. Lists, not sets: the runtime
+/// makes a set's type again in each process, which takes a sign-in longer than all of these comparisons.
 public enum DesktopServices {
   /// The administrator's dialog: pkexec(1) and its like.
   public static let polkit = "polkit-1"
 
   /// Those that open no session: the administrator's dialog, and lockers of a session that is there.
-  public static let sessionless: Set<String> = [
+  public static let sessionless = [
     "polkit-1", "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
     "physlock", "vlock",
   ]
 
   /// Those that ask the phone through the broker, because they do not run as root or have no network.
-  public static let brokered: Set<String> = [
+  public static let brokered = [
     polkit, "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
   ]
 
-  /// Lockers that leave logind's LockedHint alone, and whose usual companion swayidle(1) does so too.
-  public static let silentLockers: Set<String> = ["swaylock", "gtklock"]
+  /// Processes that run while the screen is locked, and at no other time. swaylock and gtklock leave logind's LockedHint
+  /// alone, and so does swayidle(1), which starts them.
+  public static let runOnlyWhileLocked = ["swaylock", "gtklock", "i3lock", "xsecurelock"]
+
+  /// Lockers that lock if logind asks, leave logind's LockedHint alone, and run all the time.
+  public static let silentLockers = ["mate-screensaver", "xfce4-screensaver"]
+
+  /// Further lockers by their PAM services. Nobody has looked at what they tell logind.
+  public static let untriedLockers = [
+    "budgie-screensaver", "cinnamon-screensaver", "gnome-screensaver", "hyprlock", "waylock", "xlock", "xscreensaver",
+  ]
+
+  /// Lockers that show none of PAM's lines, match codes included.
+  public static let mute = ["swaylock", "i3lock"]
 
   private static let greeterNames = ["gdm-password", "lightdm", "sddm", "greetd"]
 

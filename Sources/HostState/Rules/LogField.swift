@@ -20,6 +20,6 @@ public enum LogField {
 
   /// Whose sign-in a line is about: the fields that the module and the helper share, in their order.
   public static func signIn(user: String?, service: String, remoteHost: String?) -> String {
-    [text("user", user), text("service", service), text("rhost", remoteHost)].joined(separator: " ")
+    "\(text("user", user)) \(text("service", service)) \(text("rhost", remoteHost))"
   }
 }

@@ -47,39 +47,39 @@ public struct ModuleArguments: Sendable, Equatable {
 
   private enum Verdict { case taken, bad, unknown }
 
-  /// A bad value changes nothing.
+  /// A bad value changes nothing. Without key paths, whose types the runtime would make again in each process.
   private mutating func take(_ name: String, _ value: String?) -> Verdict {
     switch name {
-    case "config": take(\.configurationPath, value) { $0.hasPrefix("/") ? $0 : nil }
-    case "timeout": takeOptional(\.timeout, value) { ApprovalTimeout.seconds($0) }
-    case "prompt": take(\.prompt, value) { PromptMode(rawValue: $0) }
-    case "methods": take(\.methods, value) { Self.methods($0) }
-    case "fail": take(\.failsOpen, value) { ["closed": false, "open": true][$0] }
-    case "password": take(\.passwordFollows, value) { ["follows": true, "none": false][$0] }
-    case "debug" where value == nil: take(flag: \.isDebugging)
-    case "keyring" where value == nil: take(flag: \.servesKeyring)
+    case "config": Self.take(&configurationPath, value) { $0.hasPrefix("/") ? $0 : nil }
+    case "timeout": Self.takeOptional(&timeout, value) { ApprovalTimeout.seconds($0) }
+    case "prompt": Self.take(&prompt, value) { PromptMode(rawValue: $0) }
+    case "methods": Self.take(&methods, value) { Self.methods($0) }
+    case "fail": Self.take(&failsOpen, value) { $0 == "open" ? true : $0 == "closed" ? false : nil }
+    case "password": Self.take(&passwordFollows, value) { $0 == "follows" ? true : $0 == "none" ? false : nil }
+    case "debug" where value == nil: Self.take(flag: &isDebugging)
+    case "keyring" where value == nil: Self.take(flag: &servesKeyring)
     // `debug=1` is not `debug`; it only costs a log line.
     default: .unknown
     }
   }
 
-  private mutating func take<Value>(
-    _ field: WritableKeyPath<Self, Value>, _ text: String?, _ convert: (String) -> Value?
-  ) -> Verdict {
+  private static func take<Value>(_ field: inout Value, _ text: String?, _ convert: (String) -> Value?) -> Verdict {
     guard let text, let value = convert(text) else { return .bad }
-    self[keyPath: field] = value
+    field = value
     return .taken
   }
 
   /// For a value without a default.
-  private mutating func takeOptional<Value>(
-    _ field: WritableKeyPath<Self, Value?>, _ text: String?, _ convert: (String) -> Value?
+  private static func takeOptional<Value>(
+    _ field: inout Value?, _ text: String?, _ convert: (String) -> Value?
   ) -> Verdict {
-    take(field, text) { convert($0).map(Optional.some) }
+    guard let text, let value = convert(text) else { return .bad }
+    field = value
+    return .taken
   }
 
-  private mutating func take(flag: WritableKeyPath<Self, Bool>) -> Verdict {
-    self[keyPath: flag] = true
+  private static func take(flag: inout Bool) -> Verdict {
+    flag = true
     return .taken
   }
 

@@ -4,7 +4,7 @@
 /// The module, the helper and `iampassctl check` all ask here: a service that one of them watched and another did not
 /// would have a session that nobody ends.
 public enum UnwatchedServices {
-  private static let names: Set<String> = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
+  private static let names = ["sudo", "sudo-i", "su", "su-l", "runuser", "runuser-l"]
 
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func contains(_ service: String) -> Bool {

@@ -35,13 +35,25 @@ struct TokenSearch {
 
   static func key(of user: UnixUsername) -> [UInt8] { Array(user.text.utf8) + [UInt8(ascii: ":")] }
 
-  /// The position of the next line that begins with `key`, by memmem(3): there may be 100,000 users.
+  /// The next position of these bytes, by memmem(3): there may be 100,000 users.
+  static func position(of bytes: [UInt8], in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    guard start < text.count else { return nil }
+    // SAFETY: `start` is inside the buffer, and the search ends at its end.
+    return iampass_find(text.baseAddress! + start, text.count - start, bytes, bytes.count).map {
+      UnsafeRawPointer($0) - text.baseAddress!
+    }
+  }
+
+  /// The line that has this place, without its end.
+  static func lineRange(around place: Int, in text: UnsafeRawBufferPointer) -> Range<Int> {
+    let start = text[..<place].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    return start..<(position(of: UInt8(ascii: "\n"), in: text, from: place) ?? text.count)
+  }
+
+  /// The position of the next line that begins with `key`.
   static func line(beginning key: [UInt8], in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var start = start
-    while start < text.count {
-      // SAFETY: `start` is inside the buffer, and the search ends at its end.
-      guard let found = iampass_find(text.baseAddress! + start, text.count - start, key, key.count) else { return nil }
-      let index = UnsafeRawPointer(found) - text.baseAddress!
+    while let index = position(of: key, in: text, from: start) {
       // Elsewhere in a line the key is the end of another name, or part of a token.
       if index == 0 || text[index - 1] == UInt8(ascii: "\n") { return index }
       start = index + 1

@@ -13,6 +13,8 @@ public enum UserTokensError: Error, Sendable, Equatable {
   case hasAnotherToken(String)
   /// The token to be added is this user's in the file.
   case tokenIsAnothers(String)
+  /// The service's list does not say in its first line for which computer it is.
+  case notSaidForWhom
   /// The first user's token is the second one's too, and nothing allows that.
   case tokenIsShared(String, with: String)
 
@@ -24,6 +26,7 @@ public enum UserTokensError: Error, Sendable, Equatable {
     case .userNamedTwice(let line): "\(path):\(line): user named twice"
     case .hasAnotherToken(let user): "\(path): \(DisplayText.sanitized(user, limit: 64)) has another token already"
     case .tokenIsAnothers(let user): "\(path): this token is \(DisplayText.sanitized(user, limit: 64))'s"
+    case .notSaidForWhom: "\(path):1: does not say for which computer this list is"
     case .tokenIsShared(let user, let other):
       "\(path): \(DisplayText.sanitized(user, limit: 64)) and \(DisplayText.sanitized(other, limit: 64)) have the same token"
     }
@@ -62,16 +65,31 @@ public struct UserTokens: Sendable {
     of user: UnixUsername, inFile path: String, sharing: SharedTokens,
     isRoot: (UnixUsername) -> Bool = UnixUsername.isRoots
   ) throws(UserTokensError) -> Secret? {
+    let file: PieceFile
+    do { file = try PieceFile(path, privacy: .secret, limit: greatestSize) } catch { throw .file(error) }
+    return try token(of: user, in: file, sharing: sharing, isRoot: isRoot)
+  }
+
+  static func token(
+    of user: UnixUsername, in file: PieceFile, sharing: SharedTokens,
+    isRoot: (UnixUsername) -> Bool = UnixUsername.isRoots
+  ) throws(UserTokensError) -> Secret? {
     var search = TokenSearch(user)
     var holders: TokenHolders?
+    var whole: [UInt8] = []
     do {
-      let file = try PieceFile(path, privacy: .secret, limit: greatestSize)
       try file.read { search.look(at: $0) }
       holders = search.token.map { TokenHolders(of: $0) }
       if !search.hasTrouble { try file.read { holders?.look(at: $0) ?? false } }
+      if search.hasTrouble {
+        try file.read {
+          whole += $0
+          return true
+        }
+      }
     } catch { throw .file(error) }
     // Only a reader of the whole file can say which line is wrong.
-    if search.hasTrouble { return try UserTokens(path: path).token(of: user, sharing: sharing, isRoot: isRoot) }
+    if search.hasTrouble { return try UserTokens(parsing: whole).token(of: user, sharing: sharing, isRoot: isRoot) }
     guard let token = search.token, let holders else { return nil }
     if let refusal = sharing.refusal(of: user, holders.names, isRoot: isRoot) { throw refusal }
     return token

@@ -1,30 +1,16 @@
 import IAMPASSProtocol
 
-/// What one request asked the phone to sign: drawn here, so that nobody on the way can choose it.
-struct AskedApproval: Sendable {
+extension AskedApproval {
   /// In bytes; two digits have a hundred values, and a byte has no fair share for more than twice that.
   private static let fairBytes = 0..<200
 
-  let demand: ApprovalDemand
-  let challenge: ApprovalChallenge
-  /// Two digits, shown at the terminal.
-  let code: Secret
-  /// ``ShownContext/hash(_:)`` of the context that is sent.
-  let contextHash: String
-  /// The service's, as the phone spells it.
-  let origin: String
-
-  /// With a new challenge.
+  /// With a new challenge, drawn here, so that nobody on the way can choose it.
   ///
   /// - Parameter code: from ``drawCode()``; nil: a new one.
   /// - Throws: ``ServiceError/noRandomness``.
   init(_ demand: ApprovalDemand, code: Secret? = nil, context: SignInContext, origin: String) throws(ServiceError) {
     guard let challenge = ApprovalChallenge.draw(), let code = code ?? Self.drawCode() else { throw .noRandomness }
-    self.demand = demand
-    self.challenge = challenge
-    self.code = code
-    contextHash = ShownContext.hash(context)
-    self.origin = origin
+    self.init(demand, challenge: challenge, code: code, context: context, origin: origin)
   }
 
   /// 00 to 99, each as likely as the others; nil if the kernel gives no random bytes.

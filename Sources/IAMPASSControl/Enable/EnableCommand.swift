@@ -22,6 +22,7 @@ struct EnableCommand: ParsableCommand {
   @Option(help: "Turn it off again after so long, such as 10m, unless you sign in by phone meanwhile.")
   var trial: String?
   @Flag(help: "Let sshd ask PAM, where it does not, without a question.") var sshd = false
+  @Flag(exclusivity: .exclusive) var key: SecurityKeyChoice?
   @Flag(help: "Go on with problems that check finds.") var force = false
 
   func validate() throws {
@@ -43,6 +44,7 @@ struct EnableCommand: ParsableCommand {
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       try PAMProfiles.requireParts()
+      if key == .securityKey || key == .securityKeySecond { try SecurityKeyParts.requireParts() }
       let wanted = try wantedServices()
       let dropIn = try planForSSHD(wanted)
       try refuseProblems(PlannedChange(services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write))
@@ -54,7 +56,13 @@ struct EnableCommand: ParsableCommand {
       KeyringParts.settle(try configuration().keyring)
       Terminal.say(SwitchedOn.text(DesktopServices.expanded(names), sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
-        Terminal.say("it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
+        let isLate = UnixUsername(validating: trialUser).map {
+          SecurityKeyParts.isRequired(of: $0, folder: host.folder)
+        }
+        Terminal.say(
+          isLate == true
+            ? "it turns itself off in \(trial): whether \(trialUser)'s security key was asked for, a trial cannot tell"
+            : "it turns itself off in \(trial), unless \(trialUser) signs in by phone before")
       } else {
         Trial.cancel(host)
       }
@@ -67,6 +75,7 @@ struct EnableCommand: ParsableCommand {
   /// - Returns: who has to sign in during the trial; nil where there is none.
   private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(Failure) -> String? {
     let wereOff = try PAMProfiles.off()
+    let keyBefore = SecurityKeyParts.Before()
     let trialBefore = Trial.Units()
     // Before anything can lock anybody out.
     let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
@@ -76,8 +85,10 @@ struct EnableCommand: ParsableCommand {
     do throws(Failure) {
       old = try write(names)
       try PAMProfiles.switchOn()
+      try SecurityKeyParts.settle(key, services: DesktopServices.expanded(names), folder: host.folder)
       if dropIn == .write { try SSHDropIn.write() }
     } catch {
+      SecurityKeyParts.putBack(keyBefore)
       PAMProfiles.takeBack(wereOff)
       if let old { putBack(old) }
       if trialUser != nil { trialBefore.putBack(host) }
@@ -182,7 +193,8 @@ enum TurnOff {
   static func run(_ host: HostOptions) throws(Failure) {
     var failure: Failure?
     KeyringParts.switchOff()
-    do { try PAMProfiles.switchOff() } catch { failure = error }
+    do { try SecurityKeyParts.switchOff() } catch { failure = error }
+    do { try PAMProfiles.switchOff() } catch { failure = failure ?? error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }
     BrokerUnit.switchOff()
     if (try? PAMProfiles.areOff()) == true { Trial.cancel(host) }

@@ -19,7 +19,7 @@ struct LoginTestCommand: ParsableCommand {
 
   @Option(help: "The PAM service whose stacks are run.") var service = "sudo"
   @Option(help: ArgumentHelp("The folder of the PAM services' files.", visibility: .hidden))
-  var pamFolder = "/etc/pam.d"
+  var pamFolder: String?
   /// Set where this process was started in a unit of its own.
   @Flag(help: .hidden) var inOwnUnit = false
   @Argument(help: "The user's name.") var user: String
@@ -33,8 +33,9 @@ struct LoginTestCommand: ParsableCommand {
     try reportingFailures {
       try requireRoot()
       guard let name = UnixUsername(validating: user) else { throw Failure.badUsername(user) }
-      guard access("\(pamFolder)/\(service)", R_OK) == 0 else {
-        throw Failure.file(FileError(.missing, path: "\(pamFolder)/\(service)"))
+      let folder = pamFolder ?? PAMProfiles.folder
+      guard PAMReader(folder: folder).has(service) else {
+        throw Failure.file(FileError(.missing, path: "\(folder)/\(service)"))
       }
       if OwnUnit.isNeeded(for: service), !inOwnUnit { OwnUnit.enter(service: service, user: user) }
       let transaction = try PAMTransaction(service: service, user: name, folder: pamFolder)

@@ -17,7 +17,8 @@ final class PAMTransaction {
   private let handle: OpaquePointer
   private var last = PAM_SUCCESS
 
-  init(service: String, user: UnixUsername, folder: String) throws(Failure) {
+  /// - Parameter folder: nil for libpam's own, which are several.
+  init(service: String, user: UnixUsername, folder: String?) throws(Failure) {
     self.service = service
     self.user = user
     conversation = TerminalConversation(interrupt: Interrupt())
@@ -25,7 +26,12 @@ final class PAMTransaction {
     // SAFETY: the transaction holds the conversation until pam_end, after which libpam calls no more.
     callbacks.appdata_ptr = Unmanaged.passUnretained(conversation).toOpaque()
     var started: OpaquePointer?
-    let code = pam_start_confdir(service, user.text, &callbacks, folder, &started)
+    let code =
+      if let folder {
+        pam_start_confdir(service, user.text, &callbacks, folder, &started)
+      } else {
+        pam_start(service, user.text, &callbacks, &started)
+      }
     guard code == PAM_SUCCESS, let started else { throw .pam(service, PAMCode(code).name) }
     handle = started
     describeCaller()

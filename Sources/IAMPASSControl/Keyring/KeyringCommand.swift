@@ -25,7 +25,7 @@ struct KeyringStatus: ParsableCommand {
       do throws(FileError) {
         for uid in try kept.users() {
           guard let key = try kept.key(of: uid) else { continue }
-          Terminal.say("\(SystemUser.name(of: uid) ?? String(uid)): sealed with \(key.rawValue)")
+          Terminal.say("\(SystemUser(uid: uid)?.name.text ?? String(uid)): sealed with \(key.rawValue)")
         }
       } catch { throw Failure.file(error) }
     }
@@ -67,13 +67,5 @@ extension HostOptions {
     do { return try Configuration(path: path) } catch {
       throw .misconfigured(.configuration(error, path: path), path: path)
     }
-  }
-}
-
-extension SystemUser {
-  /// Nil for a number that no user has.
-  fileprivate static func name(of uid: UInt32) -> String? {
-    // SAFETY: getpwuid's entry is copied before another call; this program has one thread.
-    getpwuid(uid).map { String(cString: $0.pointee.pw_name) }
   }
 }

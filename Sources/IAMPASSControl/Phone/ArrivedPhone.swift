@@ -52,7 +52,7 @@ struct ArrivedPhone {
   /// Nil, with the reason said, if the service does not answer: the phone is registered all the same.
   private func told() throws(Failure) -> [UserPhonesReply.Phone]? {
     do throws(Failure) {
-      if let phones = try host.phones(of: user) { return phones }
+      if let reply = try host.phones(of: user) { return reply.phones }
       complain("the service does not tell the phone's keys any more")
     } catch {
       if case .interrupted = error { throw .stoppedWaiting(user.name) }

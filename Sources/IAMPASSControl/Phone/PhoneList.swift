@@ -8,8 +8,11 @@ import IAMPASSProtocol
 
 struct PhoneList: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists pinned phones.",
-    discussion: "The service is not asked: check compares the list with its phones.")
+    commandName: "list", abstract: "Lists the phones that this computer trusts.",
+    discussion: """
+      Those that are pinned here, and those of the list that administrators' phones sign. The service is not asked: check \
+      compares the list with its phones.
+      """)
 
   @OptionGroup var host: HostOptions
   @Flag(help: "Print a JSON array.") var json = false
@@ -29,15 +32,33 @@ struct PhoneList: ParsableCommand {
         } catch { failure = failure ?? Failure(error, path: path) }
       }
       if user == nil, failure == nil, let line = file.badLines().first { failure = Failure(.badLine(line), path: path) }
-      show(listed)
+      show(listed + (try ofService(besides: Set(file.users()))))
       if let failure { throw failure }
     }
+  }
+
+  /// Whoever has a phone that is pinned here has no other.
+  private func ofService(besides pinned: Set<UnixUsername>) throws(Failure) -> [ListedPhone] {
+    guard let trust = (try? HostSetup(path: host.path))?.servicePhones else { return [] }
+    let asked = try user.map { (text) throws(Failure) in try UnixUsername(typed: text) }
+    var listed: [ListedPhone] = []
+    do throws(PinnedPhonesError) {
+      guard let file = try trust.file() else { return [] }
+      for name in asked.map({ [$0] }) ?? file.users() where !pinned.contains(name) {
+        listed += try file.phones(of: name).map { ListedPhone(user: name, phone: $0, isPinned: false) }
+      }
+    } catch { throw Failure(error, path: trust.path) }
+    return listed
   }
 
   private func show(_ phones: [ListedPhone]) {
     if json { return Terminal.say(.array(phones.map(\.json))) }
     let now = Int64(time(nil))
-    TextTable(head: ListedPhone.head, rows: phones.map { $0.columns(now: now) }).show(whenEmpty: "no pinned phones")
+    let isMixed = phones.contains { !$0.isPinned }
+    TextTable(
+      head: ListedPhone.head + (isMixed ? ["FROM"] : []),
+      rows: phones.map { $0.columns(now: now) + (isMixed ? [$0.source] : []) }
+    ).show(whenEmpty: "no pinned phones")
   }
 }
 
@@ -47,6 +68,10 @@ private struct ListedPhone {
 
   let user: UnixUsername
   let phone: PinnedPhone
+  /// Here; otherwise it is in the list that administrators' phones sign.
+  var isPinned = true
+
+  var source: String { isPinned ? "file" : "service" }
 
   private var methods: [AuthenticationMethod] { phone.credential == nil ? [.acceptance] : [.acceptance, .device] }
 
@@ -61,7 +86,7 @@ private struct ListedPhone {
     .object([
       "user": .string(user.text), "id": .string(phone.id), "name": .string(phone.name),
       "methods": .array(methods.map { .string($0.rawValue) }), "since": .integer(phone.since),
-      "words": .string(phone.keys.words), "public_key": .string(phone.key.text),
+      "words": .string(phone.keys.words), "public_key": .string(phone.key.text), "from": .string(source),
     ])
   }
 }

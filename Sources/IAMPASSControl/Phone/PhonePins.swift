@@ -15,7 +15,12 @@ struct PhonePins {
   ///
   /// - Parameter isOnly: the user's other phones are then trusted no more.
   func pin(_ proven: ProvenPhone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
-    guard let phone = PinnedPhone(proven.phone, since: Int64(time(nil))) else { throw .unusableKeys(user) }
+    try pin(proven.phone, for: user, isOnly: isOnly)
+  }
+
+  /// - Parameter proven: of a ``ProvenPhone``.
+  func pin(_ proven: UserPhonesReply.Phone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
+    guard let phone = PinnedPhone(proven, since: Int64(time(nil))) else { throw .unusableKeys(user) }
     try onFile { () throws(PinnedPhonesError) in try editor.pin(phone, for: user, replacing: isOnly) }
   }
 
@@ -64,13 +69,14 @@ extension HostOptions {
 extension ConfiguredHost {
   var pins: PhonePins { PhonePins(path: setup.place.phones) }
 
-  /// The user's phones with their keys, as the service tells them; nil if it does not tell any: it is an older one or
-  /// another maker's. The user must be known to be there, and the credential to be one that manages.
-  func phones(of user: EnrolledUser) throws(Failure) -> [UserPhonesReply.Phone]? {
+  /// The user's phones with their keys, and how many the user may have, as the service tells them; nil if it does not tell
+  /// any: it is an older one or another maker's. The user must be known to be there, and the credential to be one that
+  /// manages.
+  func phones(of user: EnrolledUser) throws(Failure) -> UserPhonesReply? {
     do throws(Failure) {
       return try manage { (client, deadline) throws(ServiceError) in
         try client.phones(of: user.token, deadline: deadline)
-      }.phones
+      }
     } catch {
       switch error {
       case .service(.notFound), .service(.unexpectedStatus), .mayNotManage: return nil

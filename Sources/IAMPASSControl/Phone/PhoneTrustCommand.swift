@@ -20,6 +20,8 @@ struct PhoneTrustCommand: ParsableCommand {
   @OptionGroup var options: ManagementOptions
   @Option(help: ArgumentHelp("The six words that the phone shows, instead of a question.", valueName: "words"))
   var words: String?
+  @Flag(help: "The phone may also answer for other users, but for root, whom iampass-server helpdesk names.")
+  var locum = false
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
@@ -29,15 +31,26 @@ struct PhoneTrustCommand: ParsableCommand {
       guard words != nil || Terminal.isInteractive else { throw Failure.wordsNeeded(user.name) }
       // Says first whether the user is known and the credential accepted.
       guard try host.hasPhone(user) else { throw Failure.noPhone(user.name) }
-      guard let told = try host.phones(of: user) else { throw Failure.keysNotTold }
+      guard let told = try host.phones(of: user)?.phones else { throw Failure.keysNotTold }
       guard !told.isEmpty else { throw Failure.noPhone(user.name) }
       try host.requireOwnPhones()
       let proven = try words.map { Self.phone(of: told, with: $0) } ?? asked(told, user, host)
       guard let proven else { throw Failure.otherWords(user.name) }
+      if locum { return try trustAsLocum(proven, user, host) }
       try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)
       Terminal.say("\(user.name)'s phone \(DisplayText.sanitized(proven.phone.name, limit: 64)) is pinned")
       try host.pins.tellOthers(than: proven, of: user.name)
     }
+  }
+
+  /// Under the role's name, with the administrator's as the phone's: it stands in the log and before the user's eyes.
+  private func trustAsLocum(_ proven: ProvenPhone, _ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
+    guard let role = UnixUsername(validating: PinnedPhones.locum) else { throw .badUsername(PinnedPhones.locum) }
+    let named = UserPhonesReply.Phone(
+      id: proven.phone.id, name: user.name.text, keys: proven.phone.keys, pinMAC: proven.phone.pinMAC,
+      since: proven.phone.since)
+    try host.pins.pin(named, for: role, isOnly: false)
+    Terminal.say("\(user.name)'s phone may answer for users of this computer who have none at hand, but for root")
   }
 
   /// Nil if the words were not a phone's in any of the ``tries``.

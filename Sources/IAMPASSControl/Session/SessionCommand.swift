@@ -17,7 +17,8 @@ struct SessionCommand: ParsableCommand {
       abstract: "Lists the sessions that phones opened on this computer.",
       discussion: """
         STATUS is the service's last word, as the background helper knows it; NEXT CHECK says when it asks again. \
-        sudo and su are not watched: their sessions end with the command. If phones are looked for by Bluetooth, a \
+        sudo and su are not watched: their sessions end with the command. A session of STATUS offline was opened by a \
+        recovery code, and ends with its time. If phones are looked for by Bluetooth, a \
         second list shows what is known of them.
         """)
 
@@ -45,7 +46,7 @@ struct SessionCommand: ParsableCommand {
       discussion: "The session's terminal says that an administrator ended it. Returns when the session is gone.")
 
     @OptionGroup var host: HostOptions
-    @Argument(help: "The record's id, or as much of its beginning as is unique.") var id: String
+    @Argument(help: "The session's id, or as much of its beginning as is unique.") var id: String
 
     func run() throws {
       try reportingFailures {
@@ -56,7 +57,7 @@ struct SessionCommand: ParsableCommand {
         // Nobody watches a sudo or su, so nobody can tell its processes from others.
         let isWatched = session.record.binding != nil
         Terminal.say(
-          "\(session.record.id): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
+          "\(session.record.publicName): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
       }
     }
   }
@@ -104,7 +105,7 @@ struct RecordedSessions {
   }
 
   func session(beginning text: String) throws(Failure) -> RecordedSession {
-    let matches = try all().filter { !text.isEmpty && $0.record.id.hasPrefix(text) }
+    let matches = try all().filter { !text.isEmpty && $0.isNamed(text) }
     guard let first = matches.first else { throw .noSession(text) }
     guard matches.count == 1 else { throw .severalSessions(text) }
     return first
@@ -120,7 +121,7 @@ struct RecordedSessions {
         usleep(50_000)
       }
     } catch .file(let error) where error.code == .missing { return } catch { throw .records(error) }
-    throw .sessionStays(id)
+    throw .sessionStays(session.record.publicName)
   }
 }
 
@@ -129,10 +130,18 @@ struct RecordedSession {
   let record: SessionRecord
   let note: WatchNote?
 
-  private var isWatched: Bool { record.binding != nil && note?.asking != .no && !record.isReleased }
+  /// By the name that logs, the service and the phone have, or by the record's file.
+  func isNamed(_ beginning: String) -> Bool {
+    record.publicName.hasPrefix(beginning) || record.id.hasPrefix(beginning)
+  }
+
+  private var isWatched: Bool {
+    record.binding != nil && !record.isOffline && note?.asking != .no && !record.isReleased
+  }
 
   var status: String {
     if record.isReleased { return "ending" }
+    if record.isOffline { return "offline" }
     return note?.status?.word ?? (record.binding == nil ? "not watched" : "unknown")
   }
 
@@ -152,7 +161,7 @@ struct RecordedSession {
 
   var columns: [String] {
     [
-      String(record.id.prefix(8)), record.user.text, record.service, record.remoteHost ?? "-",
+      String(record.publicName.prefix(8)), record.user.text, record.service, record.remoteHost ?? "-",
       record.binding?.logindSession ?? "-", status, Span.text(age), nextCheck, note?.remark ?? "",
     ].map { DisplayText.sanitized($0, limit: 64) }.map { $0.isEmpty ? "-" : $0 }
   }
@@ -163,13 +172,15 @@ struct RecordedSession {
   func json(presence: [UserPresence]) -> JSON {
     let phones = presence.first { $0.user == record.user }
     return .object([
-      "id": .string(record.id), "user": .string(record.user.text), "service": .string(record.service),
+      "id": .string(record.publicName), "record": .string(record.id),
+      "user": .string(record.user.text), "service": .string(record.service),
       "remote_host": record.remoteHost.map { .string($0) }, "tty": record.tty.map { .string($0) },
       "logind_session": record.binding.map { .string($0.logindSession) },
       "status": note?.status.map { .string($0.word) }, "since_seconds": .integer(age),
       "asking": note.map { .string($0.asking.rawValue) }, "watched": .bool(isWatched),
       "next_check": isWatched ? .string(nextCheck) : .null,
       "unanswered_seconds": note?.unansweredSince.map { .integer(BootTime.seconds() - $0) },
+      "offline": .bool(record.isOffline),
       "remark": note.map { .string($0.remark) }, "ending": .bool(record.isReleased),
       "presence": phones.map { .string($0.state.rawValue) },
       "presence_since_seconds": phones.map { .integer(max(0, BootTime.seconds() - $0.since)) },

@@ -16,7 +16,7 @@ extension SessionCommand {
         """)
 
     @OptionGroup var host: HostOptions
-    @Argument(help: "The record's id, or as much of its beginning as is unique.") var id: String?
+    @Argument(help: "The session's id, or as much of its beginning as is unique.") var id: String?
 
     func run() throws {
       try reportingFailures {
@@ -44,7 +44,9 @@ extension RecordedSessions {
 
   func renew(_ session: RecordedSession, _ host: ConfiguredHost) throws(Failure) {
     let record = session.record
-    guard record.binding != nil, !record.isReleased, !record.isLogoutRequested else { throw .notRenewable(record.id) }
+    guard record.binding != nil, !record.isReleased, !record.isLogoutRequested else {
+      throw .notRenewable(record.publicName)
+    }
     let user = try host.enrolledForSignIn(record.user.text)
     let duration = host.setup.configuration.sessionDuration
     // The phone names the request's purpose: its approval does not count for a sign-in or a command.
@@ -57,10 +59,10 @@ extension RecordedSessions {
     let active = try question.approval("approve on the phone that the session goes on")
     do {
       let renewed = try ledger.renew(record, by: active, duration: duration)
-      Terminal.say("\(renewed.id): goes on for \(Span.text(duration))")
+      Terminal.say("\(renewed.publicName): goes on for \(Span.text(duration))")
     } catch {
       question.end(active.remote)
-      throw error == .notYours ? .notRenewable(record.id) : .records(error)
+      throw error == .notYours ? .notRenewable(record.publicName) : .records(error)
     }
   }
 

@@ -3,6 +3,7 @@ import HostState
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import WorkerLink
 
 /// What is to be set up: from options, the files that are there, and the terminal.
 struct SetupAnswers {
@@ -15,6 +16,29 @@ struct SetupAnswers {
   let givesUpPins: Bool
   /// As it will stand in the configuration; nil: as it stands there now.
   let newAuthority: String?
+  /// What a join has learned; nil for a setup by hand.
+  let joining: JoinedAuthority?
+
+  /// The authority of a service that this computer joins.
+  struct JoinedAuthority {
+    /// Nil: the system's authorities.
+    let certificates: CertificateBundle?
+    /// Where they are to be written.
+    let path: String
+    /// Whether administrators' phones sign the list of users, with the keys of users' phones in it.
+    let isSigned: Bool
+  }
+
+  /// What a join has learned. The service signs all that it says.
+  init(configuration: Configuration, server: ServerURL, credential: ServiceCredential, authority: JoinedAuthority) {
+    self.configuration = configuration
+    self.server = server
+    self.credential = credential
+    credentialPins = ReplyPins(signedReplies: true, signedTargets: true)
+    givesUpPins = false
+    newAuthority = authority.certificates.map { _ in authority.path }
+    joining = authority
+  }
 
   init(_ command: SetupCommand, prompt: Prompt?) throws(Failure) {
     configuration = try Self.configuration(at: command.host.path)
@@ -25,10 +49,11 @@ struct SetupAnswers {
     credential = try Self.credential(command, file, known, prompt)
     credentialPins = file?.pins ?? .none
     givesUpPins = command.unsigned
+    joining = nil
   }
 
   /// An unusable file is for the admin to look at, not to be overwritten.
-  private static func configuration(at path: String) throws(Failure) -> Configuration {
+  static func configuration(at path: String) throws(Failure) -> Configuration {
     do { return try Configuration(path: path) } catch {
       if case .keyValue(.file(let file)) = error, file.code == .missing { return Configuration() }
       throw .misconfigured(.configuration(error, path: path), path: path)
@@ -36,7 +61,7 @@ struct SetupAnswers {
   }
 
   /// Nil where there are none yet, or an empty file.
-  private static func credential(at path: String) throws(Failure) -> ServiceCredential? {
+  static func credential(at path: String) throws(Failure) -> ServiceCredential? {
     do { return try ServiceCredential(path: path) } catch {
       if case .keyValue(.file(let file)) = error, file.code == .missing { return nil }
       if case .missing = error { return nil }
@@ -62,7 +87,7 @@ struct SetupAnswers {
     return try address(text)
   }
 
-  private static func address(_ text: String) throws(Failure) -> ServerURL {
+  static func address(_ text: String) throws(Failure) -> ServerURL {
     let full = text.contains("://") ? text : "https://" + text
     do { return try ServerURL(full) } catch { throw .badAddress(text, error) }
   }

@@ -6,6 +6,9 @@ import IAMPASSProtocol
 
 /// The two files with the new values in them.
 struct SetupFiles {
+  /// The authority of a service that this computer joined.
+  static let authority = "service-ca.pem"
+
   let folder: String
   /// The configuration's name.
   let name: String
@@ -14,7 +17,7 @@ struct SetupFiles {
 
   func write() throws(Failure) {
     do throws(FileError) {
-      let changes = try [configuration(), credentials()].compactMap { $0 }
+      let changes = try [authority(), configuration(), credentials()].compactMap { $0 }
       guard !changes.isEmpty else { return Terminal.say("nothing to change") }
       for (entry, backup) in changes {
         if let backup { try AtomicFile.write(backup, to: "\(folder)/\(entry.name).bak", mode: entry.mode) }
@@ -33,6 +36,9 @@ struct SetupFiles {
     let known = answers.configuration
     if known.server != answers.server { values.append(("server", answers.server.description)) }
     if let path = answers.newAuthority, path != known.caFile { values.append(("ca_file", path)) }
+    if answers.joining != nil, known.users != .service { values.append(("users", "service")) }
+    if answers.joining?.isSigned == true, !saysWhoseApprovalsCount { values.append(("approvals", "verified")) }
+    let dropped = answers.joining != nil && answers.newAuthority == nil && known.caFile != nil ? ["ca_file"] : []
     if known.signing != trial.scheme { values.append(("signing", trial.scheme.rawValue)) }
     func word(_ isRequired: Bool) -> String { isRequired ? "required" : "off" }
     let was = ReplyPins(known)
@@ -42,7 +48,17 @@ struct SetupFiles {
     if was.signedTargets != trial.replies.signedTargets {
       values.append(("signed_targets", word(trial.replies.signedTargets)))
     }
-    return try entry(name, values, .readableByAll, mode: 0o644)
+    return try entry(name, values, removing: dropped, .readableByAll, mode: 0o644)
+  }
+
+  /// What the administrator of this computer has decided stays.
+  private var saysWhoseApprovalsCount: Bool {
+    (try? KeyValueFile(path: "\(folder)/\(name)", privacy: .readableByAll))?["approvals"] != nil
+  }
+
+  private func authority() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
+    guard let certificates = answers.joining?.certificates else { return nil }
+    return (FileSet.Entry(name: Self.authority, bytes: certificates.pem, mode: 0o644), nil)
   }
 
   /// Without a backup: the old secret may be the application's own, which the new one is to take away from this computer.
@@ -65,7 +81,7 @@ struct SetupFiles {
     _ name: String, _ values: [(key: String, value: String)], removing removed: [String] = [],
     _ privacy: SecureFile.Privacy, mode: UInt32
   ) throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
-    guard !values.isEmpty else { return nil }
+    guard !values.isEmpty || !removed.isEmpty else { return nil }
     var old: [UInt8]?
     do { old = try SecureFile.read("\(folder)/\(name)", privacy: privacy, limit: 64 * 1024) } catch {
       guard error.code == .missing else { throw error }

@@ -72,7 +72,9 @@ struct SetupTrial {
 
   private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(Failure) -> WorkerTransport {
     var authorities: CertificateBundle?
-    if let path = answers.newAuthority ?? answers.configuration.caFile {
+    if let joining = answers.joining {
+      authorities = joining.certificates
+    } else if let path = answers.newAuthority ?? answers.configuration.caFile {
       do { authorities = try CertificateBundle(path: path) } catch { throw .file(error) }
     }
     let configuration = answers.configuration

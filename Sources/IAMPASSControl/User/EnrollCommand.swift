@@ -11,13 +11,21 @@ import QRCodes
 struct EnrollCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "enroll", abstract: "Shows the link, and its QR code, by which a user's phone registers, once.",
-    discussion: "On a terminal it waits until the phone is there, pins its keys, then offers to try it.")
+    discussion: """
+      On a terminal it waits until the phone is there, pins its keys, then offers to try it. With --security-key it \
+      registers a key that is plugged in here, for this computer alone. If the users come from the service, an \
+      administrator has to approve the link on the phone, and the command does not wait.
+      """)
 
   @OptionGroup var options: ManagementOptions
   @Option(help: "Have the service send the link by SMS to this number, with country code.") var sms: String?
+  @Flag(help: "Register a security key instead of a phone.") var securityKey = false
   @OptionGroup var registration: RegistrationOptions
 
   func validate() throws {
+    guard !securityKey || sms == nil && !registration.json && registration.png == nil else {
+      throw ValidationError("a security key has no link")
+    }
     guard let sms else { return }
     let digits = sms.dropFirst()
     guard sms.hasPrefix("+"), (7...15).contains(digits.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -29,18 +37,19 @@ struct EnrollCommand: ParsableCommand {
 
   func run() throws {
     try reportingFailures {
+      if securityKey { return try SecurityKeyRegistration(host: options.host).register(registration.user) }
       let host = try ConfiguredHost(options)
+      if host.asksAdministrators { return try enrollListed(host) }
       // A phone that registers for a shared token would sign in as each user who has the token.
       let user = try host.enrolledForSignIn(registration.user)
       let picture = try registration.openPicture()
       let hasPhone = try host.hasPhone(user)
-      if hasPhone {
-        Terminal.complain("warning: \(user.name) has a phone already, and the service may refuse a second one")
-        Terminal.complain("hint: iampassctl lost-device \(user.name), where the first one is gone")
-      }
-      let waits = registration.waits && !hasPhone
+      let others = try hasPhone ? host.phones(of: user) : nil
+      let mayHaveMore = others.map { $0.phones.count < $0.greatestCount } ?? false
+      if hasPhone { tell(others, mayHaveMore, user) }
+      let waits = registration.waits && (!hasPhone || mayHaveMore)
       // Only a command that waits can check what the secret proves.
-      let tellsKeys = try waits && host.tellsKeys(of: user)
+      let tellsKeys = try waits && (mayHaveMore || host.tellsKeys(of: user))
       let proof: KeyProof
       if let number = sms {
         try sendMessage(to: number, user, host)
@@ -56,8 +65,38 @@ struct EnrollCommand: ParsableCommand {
         proof = offer.proof
       }
       guard waits else { return registration.hintAtPin(of: user.name, host) }
-      try RegistrationWait(host: host, user: user, proof: proof).run()
+      let known = mayHaveMore ? others?.phones.map(\.id) ?? [] : []
+      try RegistrationWait(host: host, user: user, proof: proof, known: known).run()
     }
+  }
+
+  /// The user is on the service's list: an administrator's phone approves the link.
+  ///
+  /// It does not wait for the user's phone: this computer's credential is not told its keys.
+  private func enrollListed(_ host: ConfiguredHost) throws {
+    guard sms == nil, registration.displayName == nil else {
+      throw Failure.change(.option("--sms and --display-name need the application's credential, by --credentials"))
+    }
+    let user = try UnixUsername(typed: registration.user)
+    let picture = try registration.openPicture()
+    guard let link = try UserChangeCall(host: host).run(.enroll, [user]).link else {
+      throw Failure.service(.badReply(.member("sealed_register_url")))
+    }
+    let offer = try host.offer(link, isPinned: false)
+    registration.show(offer.text, for: user)
+    try registration.draw(offer.text, into: picture)
+    registration.hintAtPin(of: user, host)
+  }
+
+  /// The user has a phone already.
+  private func tell(_ others: UserPhonesReply?, _ mayHaveMore: Bool, _ user: EnrolledUser) {
+    if mayHaveMore {
+      let names = (others?.phones ?? []).map { DisplayText.sanitized($0.name, limit: 64) }.joined(separator: ", ")
+      // On standard error: with --json standard output is the script's.
+      return Terminal.complain("\(user.name) has a phone (\(names)), and keeps it: this link is for a further one")
+    }
+    Terminal.complain("warning: \(user.name) has a phone already, and the service may refuse a second one")
+    Terminal.complain("hint: iampassctl lost-device \(user.name), where the first one is gone")
   }
 
   private func sendMessage(to number: String, _ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
@@ -75,54 +114,73 @@ struct LostDeviceCommand: ParsableCommand {
     commandName: "lost-device", abstract: "Cuts a user's phone off, and shows the link for a new one.",
     discussion: """
       The old phone stops working at once, also where no new one ever registers. The user's sessions are ended, on \
-      all computers of the application, but for the one that this command runs in.
+      all computers of the application, but for the one that this command runs in. A user who has two phones keeps the \
+      one that is not named, and what that one approved. With --security-key it removes the user's security keys on \
+      this computer instead.
       """)
 
   @OptionGroup var options: ManagementOptions
+  @Option(help: ArgumentHelp("One of the user's two phones: its name, or its id's beginning.", valueName: "name"))
+  var phone: String?
+  @Flag(help: "Both of the user's two phones.") var allPhones = false
   @Flag(help: "Leave the user's sessions as they are.") var keepSessions = false
+  @Flag(help: "Remove the user's security keys, and leave the phone.") var securityKey = false
   @OptionGroup var registration: RegistrationOptions
+
+  func validate() throws {
+    guard phone == nil || !allPhones else { throw ValidationError("--phone and --all-phones exclude each other") }
+  }
 
   func run() throws {
     try reportingFailures {
+      if securityKey { return try SecurityKeyRegistration(host: options.host).removeAll(registration.user) }
       let host = try ConfiguredHost(options)
       // The lost phone is cut off even if other users have its token too.
       let user = try host.enrolled(registration.user)
       // A phone is not cut off before the picture's file is known to be one that can be written.
       let picture = try registration.openPicture()
-      // Before the service is asked: a broken one, or none, must not keep a lost phone trusted here.
-      let kept = forgetPins(of: user, host)
-      let hadPhone = try hadPhone(user, host)
+      let lost = LostPhone(host: host, user: user)
+      let choice = try lost.choice(phone, isAll: allPhones)
+      // Before the service is asked to cut it off: a broken one, or none, must not keep a lost phone trusted here.
+      let kept = lost.forgetPins(choice)
+      if let unasked = choice.unasked {
+        if kept == nil { lost.sayForgotten(choice) }
+        throw kept ?? unasked
+      }
+      let hadPhone = try reachingService(lost, choice, kept) { () throws(Failure) -> Bool? in
+        try self.hadPhone(user, host)
+      }
       let tellsKeys = try registration.waits && host.tellsKeys(of: user)
       let own = try host.ownSessions()
       let sessions = keepSessions ? nil : LostDeviceSessions(kept: own)
-      let lost = try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
-        try client.lostUserMobileDevice(
-          token: user.token, displayName: registration.displayName, sessions: sessions, deadline: deadline)
+      let done = try reachingService(lost, choice, kept) { () throws(Failure) -> ManagementClient.LostDevice in
+        try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
+          try client.lostUserMobileDevice(
+            token: user.token, displayName: registration.displayName, sessions: sessions, phone: choice.phone,
+            deadline: deadline)
+        }
       }
       if !registration.json {
-        Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : "\(user.name)'s phone is cut off")
+        Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : choice.told(of: user.name))
       }
-      tell(lost.endedSessions, of: user, isWithinOne: !own.isEmpty)
-      let offer = try host.offer(lost.link, isPinned: tellsKeys)
-      registration.show(offer.text, for: user.name, cutOff: hadPhone, endedSessions: lost.endedSessions)
+      tell(done.endedSessions, of: user, isWithinOne: !own.isEmpty)
+      let offer = try host.offer(done.link, isPinned: tellsKeys)
+      registration.show(offer.text, for: user.name, cutOff: hadPhone, endedSessions: done.endedSessions)
       try registration.draw(offer.text, into: picture)
       if let kept { throw kept }
       guard registration.waits else { return registration.hintAtPin(of: user.name, host) }
-      try RegistrationWait(host: host, user: user, proof: offer.proof).run()
+      try RegistrationWait(host: host, user: user, proof: offer.proof, known: choice.others).run()
     }
   }
 
-  /// The lost phone signs nobody in here any more, whatever the service says; nor another user who has the same token.
-  ///
-  /// - Returns: why some phone may still be pinned. The new phone's link is shown all the same.
-  private func forgetPins(of user: EnrolledUser, _ host: ConfiguredHost) -> Failure? {
-    do throws(Failure) {
-      let names = try host.usersFile { () throws(UserTokensError) in
-        try UserTokens(path: host.usersPath).users(having: user.token)
-      }
-      for name in names.compactMap({ UnixUsername(validating: $0) }) { try host.pins.forget(name) }
-      return nil
-    } catch { return error }
+  /// Says what was done here if the service cannot be told the rest.
+  private func reachingService<Answer>(
+    _ lost: LostPhone, _ choice: LostPhone.Choice, _ kept: Failure?, _ body: () throws(Failure) -> Answer
+  ) throws(Failure) -> Answer {
+    do { return try body() } catch {
+      if kept == nil, case .unreachable = error { lost.sayForgotten(choice) }
+      throw error
+    }
   }
 
   private func tell(_ ended: Int64?, of user: EnrolledUser, isWithinOne: Bool) {

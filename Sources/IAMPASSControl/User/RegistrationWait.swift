@@ -14,6 +14,8 @@ struct RegistrationWait {
   let host: ConfiguredHost
   let user: EnrolledUser
   let proof: KeyProof
+  /// The ids of the phones that the user has already.
+  var known: [String] = []
 
   func run() throws(Failure) {
     try waitForPhone()
@@ -38,7 +40,10 @@ struct RegistrationWait {
 
   /// A network that is away for a moment ends no wait.
   private func isThere() throws(Failure) -> Bool {
-    do throws(Failure) { return try host.hasPhone(user) } catch {
+    do throws(Failure) {
+      guard !known.isEmpty else { return try host.hasPhone(user) }
+      return try host.phones(of: user)?.phones.contains { !known.contains($0.id) } ?? false
+    } catch {
       switch error {
       case .unreachable: return false
       case .service(let service) where service.isPassing: return false

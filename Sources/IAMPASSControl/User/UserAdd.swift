@@ -8,10 +8,17 @@ import IAMPASSProtocol
 struct UserAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Gives users a token, at the service and in the users file.",
-    discussion: "A user who has one keeps it. Running it again repairs what was interrupted.")
+    discussion: """
+      A user who has one keeps it. Running it again repairs what was interrupted. On a computer whose users come from \
+      the service it puts users on the service's list instead, once an administrator has approved that on the phone.
+      """)
 
   @OptionGroup var options: ManagementOptions
   @Option(help: "The token of one user, as another computer has it; 128 random bits unless given.") var token: String?
+  @Option(
+    name: .customLong("group"),
+    help: "On the service's list: only computers of this group, and those without, have them.")
+  var groups: [String] = []
   @Flag(help: "Add users that this system does not know.") var force = false
   @Argument(help: "Names of users.") var users: [String]
 
@@ -22,12 +29,26 @@ struct UserAdd: ParsableCommand {
   func run() throws {
     try reportingFailures {
       let host = try ConfiguredHost(options)
+      if host.asksAdministrators { return try list(host) }
+      guard groups.isEmpty else {
+        throw Failure.change(.option("--group is for users that come from the service (users = service)"))
+      }
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
       // All names are looked at before anybody is added.
       let names = try users.map { (text) throws(Failure) in try known(text) }
       for user in names { try add(user, host) }
     }
+  }
+
+  /// The helper keeps the list: nothing is written here.
+  private func list(_ host: ConfiguredHost) throws {
+    guard token == nil else {
+      throw Failure.change(.option("--token is for the users file, and users come from the service (users = service)"))
+    }
+    let names = try users.map { (text) throws(Failure) in try known(text) }
+    let approved = try UserChangeCall(host: host).run(.add, names, groups: groups.isEmpty ? nil : groups)
+    for user in names { Terminal.say("\(user): on the service's list, approved by \(approved.administrator)") }
   }
 
   private func known(_ text: String) throws(Failure) -> UnixUsername {

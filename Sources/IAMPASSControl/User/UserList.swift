@@ -19,8 +19,19 @@ struct UserList: ParsableCommand {
     }
   }
 
-  /// None where there is no file yet.
+  /// Those of the file, and with `users = service` those whom the service lists.
   private func users() throws(Failure) -> [String] {
+    let own = try usersOfFile()
+    guard let setup = try? HostSetup(path: host.path), setup.configuration.users == .service,
+      let credential = try? setup.credential(),
+      let listed = ServiceUsers(path: setup.serviceUsersPath, credential: credential.applicationID)
+    else { return own }
+    let known = Set(own)
+    return own + listed.tokens.keys.filter { !known.contains($0) }.sorted()
+  }
+
+  /// None where there is no file yet.
+  private func usersOfFile() throws(Failure) -> [String] {
     let path = host.usersPath
     do { return try UserTokens(path: path).users() } catch {
       if case .file(let file) = error, file.code == .missing { return [] }

@@ -8,7 +8,10 @@ import IAMPASSProtocol
 struct UserRemove: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove", abstract: "Takes users' tokens away, at the service and from the users file.",
-    discussion: "Their phones stop signing in at once, on every computer that has the same token.")
+    discussion: """
+      Their phones stop signing in at once, on every computer that has the same token. On a computer whose users come \
+      from the service, an administrator has to approve it on the phone.
+      """)
 
   @OptionGroup var options: ManagementOptions
   @Flag(help: "Forget the token here only; other computers go on using it.") var local = false
@@ -18,10 +21,46 @@ struct UserRemove: ParsableCommand {
   func run() throws {
     try reportingFailures {
       try requireRoot()
+      let names = try users.map { (text) throws(Failure) in try UnixUsername(typed: text) }
+      if let host = try listing(names) { return try unlist(names, host) }
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
-      let names = try users.map { (text) throws(Failure) in try UnixUsername(typed: text) }
       for user in names { try remove(user) }
+    }
+  }
+
+  /// Nil unless the users are on the service's list, and none of them has a line in the users file.
+  private func listing(_ names: [UnixUsername]) throws(Failure) -> ConfiguredHost? {
+    guard !local, !force, let configuration = try? Configuration(path: options.host.path),
+      configuration.users == .service
+    else { return nil }
+    let host = try ConfiguredHost(options)
+    guard host.asksAdministrators else { return nil }
+    for user in names where try hasLine(user) { return nil }
+    return host
+  }
+
+  private func hasLine(_ user: UnixUsername) throws(Failure) -> Bool {
+    let path = options.host.usersPath
+    do { return try UserTokens(path: path).token(of: user) != nil } catch {
+      if case .file(let file) = error, file.code == .missing { return false }
+      throw .misconfigured(.users(error, path: path), path: path)
+    }
+  }
+
+  private func unlist(_ names: [UnixUsername], _ host: ConfiguredHost) throws(Failure) {
+    try options.host.pins.check()
+    _ = try options.host.recoveryCodes()
+    let approved = try UserChangeCall(host: host).run(.remove, names)
+    // Not before: nobody waits for an administrator.
+    let lock = try AdminLock(folder: options.host.folder)
+    defer { withExtendedLifetime(lock) {} }
+    for user in names {
+      Terminal.say("\(user): removed, approved by \(approved.administrator)")
+      // Otherwise codes and keys would serve whoever gets this name later.
+      try options.host.pins.forget(user)
+      try options.host.revokeRecoveryCodes(of: user)
+      try options.host.removeSecurityKeys(of: user)
     }
   }
 
@@ -38,6 +77,8 @@ struct UserRemove: ParsableCommand {
     }
     guard let token else {
       guard force else { throw .noToken(user) }
+      try options.host.revokeRecoveryCodes(of: user)
+      try options.host.removeSecurityKeys(of: user)
       try options.host.pins.forget(user)
       return Terminal.say("\(user): had no token")
     }
@@ -46,10 +87,15 @@ struct UserRemove: ParsableCommand {
       removal = try UserTokensEditor(path: path).removal(of: user, token: token)
     } catch { throw .misconfigured(.users(error, path: path), path: path) }
     try options.host.pins.check()
+    // A configuration that does not say where codes are stops it before anything is removed.
+    _ = try options.host.recoveryCodes()
     let others = try self.others(having: token, than: user)
     if !local, others.isEmpty { try removeAtService(user, token) }
     // Before the token goes: a run that fails here can be repeated.
     try options.host.pins.forget(user)
+    // Otherwise codes and keys would serve whoever gets this name later.
+    try options.host.revokeRecoveryCodes(of: user)
+    try options.host.removeSecurityKeys(of: user)
     do { try removal.finish() } catch { throw .misconfigured(.users(error, path: path), path: path) }
     Terminal.say(local || !others.isEmpty ? "\(user): removed here" : "\(user): removed")
     if let other = others.first, !local {

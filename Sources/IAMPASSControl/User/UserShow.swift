@@ -18,9 +18,7 @@ struct UserShow: ParsableCommand {
       let host = try ConfiguredHost(options)
       guard let name = UnixUsername(validating: user) else { throw Failure.badUsername(user) }
       let known = SystemUser(named: name)
-      let token = try host.usersFile { () throws(UserTokensError) in
-        try UserTokens(path: host.usersPath).token(of: known?.name ?? name)
-      }
+      let token = try host.token(of: known?.name ?? name)
       let hasPhone = try token.map { (token) throws(Failure) in
         try host.manage(for: known?.name ?? name) { (client, deadline) throws(ServiceError) in
           try client.hasRegisteredMobileDevice(token: token, deadline: deadline)

@@ -27,10 +27,17 @@ public struct AnswerStatement: Sendable, Equatable {
   public let code: String
   /// The request's challenge; nil if the request has none.
   public let challenge: ApprovalChallenge?
+  /// The phone's public key for agreement, as base64 of its `SubjectPublicKeyInfo`; nil if the phone has none. By it the
+  /// computer knows the phone's digits if there is no network.
+  public let agreementKey: String?
+  /// Hexadecimal: the digest of the ``SignedDocument`` that this phone computed from what it showed. Nil for a sign-in,
+  /// and from a phone that does not know documents.
+  public let document: String?
 
   public init(
     origin: String, device: String, session: String, answer: DeviceAnswer, contextHash: String, nonce: String,
-    expires: Int64, method: AuthenticationMethod = .acceptance, code: String = "", challenge: ApprovalChallenge? = nil
+    expires: Int64, method: AuthenticationMethod = .acceptance, code: String = "", challenge: ApprovalChallenge? = nil,
+    agreementKey: String? = nil, document: String? = nil
   ) {
     self.origin = origin
     self.device = device
@@ -42,6 +49,8 @@ public struct AnswerStatement: Sendable, Equatable {
     self.method = method
     self.code = code
     self.challenge = challenge
+    self.agreementKey = agreementKey
+    self.document = document
   }
 
   public var json: JSON {
@@ -50,6 +59,8 @@ public struct AnswerStatement: Sendable, Equatable {
       "answer": .string(answer.rawValue), "context_hash": .string(contextHash), "nonce": .string(nonce),
       "expires": .integer(expires), "method": .string(method.rawValue), "code": .string(code),
       "purpose": .string("answer"), ApprovalChallenge.name: challenge.map { .string($0.text) },
+      "agreement_key": agreementKey.map { .string($0) },
+      "document": document.map { .string($0) },
     ])
   }
 
@@ -67,5 +78,10 @@ public struct AnswerStatement: Sendable, Equatable {
     method = try json.method("method")
     code = json["code"]?.string ?? ""
     challenge = try ApprovalChallenge.member(of: json)
+    agreementKey = json["agreement_key"]?.string
+    document = try json.optional("document") { (value) throws(MessageError) in
+      guard let text = value.string else { throw .member("document") }
+      return text
+    }
   }
 }

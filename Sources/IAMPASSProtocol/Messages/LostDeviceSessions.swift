@@ -5,6 +5,8 @@ public struct LostDeviceSessions: Sendable, Equatable {
   public static let greatestKept = 64
   /// The reply's member with the number of ended sessions. Other services do not send it.
   static let endedName = "sessions_ended"
+  /// The query's item with the id of the phone that is lost. Without it all of the user's are.
+  public static let phoneName = "phone"
   private static let endName = "end_sessions"
   private static let keepName = "keep_sessions"
   private static let idCharacters = Set("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)

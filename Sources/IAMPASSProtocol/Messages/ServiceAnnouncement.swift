@@ -15,13 +15,15 @@ public struct ServiceAnnouncement: Sendable, Equatable {
   public var bodyDigests: Bool
   /// The service seals registration links on request.
   public var sealedLinks: Bool
+  /// A start with a ``StartName`` may be sent again.
+  public var repeatedStarts: Bool
   /// The address to which the service's links lead, and for which its phones sign. Nil if the service does not tell.
   public var address: ServerURL?
 
   public init(
     signedReplies: Bool = false, context: Bool = false, preferWait: Bool = false, matchCode: Bool = false,
     hostCredentials: Bool = false, sessionNames: Bool = false, signedTargets: Bool = false, bodyDigests: Bool = false,
-    sealedLinks: Bool = false, address: ServerURL? = nil
+    sealedLinks: Bool = false, repeatedStarts: Bool = false, address: ServerURL? = nil
   ) {
     self.signedReplies = signedReplies
     self.context = context
@@ -32,6 +34,7 @@ public struct ServiceAnnouncement: Sendable, Equatable {
     self.signedTargets = signedTargets
     self.bodyDigests = bodyDigests
     self.sealedLinks = sealedLinks
+    self.repeatedStarts = repeatedStarts
     self.address = address
   }
 
@@ -42,7 +45,8 @@ public struct ServiceAnnouncement: Sendable, Equatable {
       signedReplies: has("signed_replies"), context: has("context"), preferWait: has("prefer_wait"),
       matchCode: has("match_code"), hostCredentials: has("host_credentials"),
       sessionNames: has("session_names"), signedTargets: has("signed_targets"), bodyDigests: has("body_digests"),
-      sealedLinks: has("sealed_links"), address: json["address"]?.string.flatMap { try? ServerURL($0) })
+      sealedLinks: has("sealed_links"), repeatedStarts: has("repeated_starts"),
+      address: json["address"]?.string.flatMap { try? ServerURL($0) })
   }
 
   public func encoded() -> [UInt8] {
@@ -51,6 +55,7 @@ public struct ServiceAnnouncement: Sendable, Equatable {
       "match_code": .bool(matchCode), "host_credentials": .bool(hostCredentials),
       "session_names": .bool(sessionNames), "signed_targets": .bool(signedTargets),
       "body_digests": .bool(bodyDigests), "sealed_links": .bool(sealedLinks),
+      "repeated_starts": .bool(repeatedStarts),
       "address": address.map { .string($0.description) },
     ]).encoded()
   }

@@ -8,16 +8,20 @@ public struct StartRequest: Sendable, Equatable {
   public var challenge: ApprovalChallenge?
   /// Two digits that the computer drew and shows; only with ``challenge``. Nil: the service may draw them.
   public var matchCode: Secret?
+  /// The computer's own name for this start; nil: it has none, and is never sent again.
+  public var start: StartName?
 
   private static let bootIDLengths = 1...64
 
   public init(
-    context: SignInContext?, bootID: String? = nil, challenge: ApprovalChallenge? = nil, matchCode: Secret? = nil
+    context: SignInContext?, bootID: String? = nil, challenge: ApprovalChallenge? = nil, matchCode: Secret? = nil,
+    start: StartName? = nil
   ) {
     self.context = context
     self.bootID = bootID
     self.challenge = challenge
     self.matchCode = matchCode
+    self.start = start
   }
 
   public func encoded() -> [UInt8] {
@@ -25,6 +29,7 @@ public struct StartRequest: Sendable, Equatable {
       "context": context?.json, "boot_id": bootID.map { .string($0) },
       ApprovalChallenge.name: challenge.map { .string($0.text) },
       "match_code": matchCode.map { .string($0.exposedValue) },
+      StartName.name: start.map { .string($0.text) },
     ]).encoded()
   }
 
@@ -38,7 +43,8 @@ public struct StartRequest: Sendable, Equatable {
     guard case .object = json else { throw .member("body") }
     self.init(
       context: try Self.context(in: json), bootID: try Self.bootID(in: json),
-      challenge: try ApprovalChallenge.member(of: json), matchCode: try Self.matchCode(in: json))
+      challenge: try ApprovalChallenge.member(of: json), matchCode: try Self.matchCode(in: json),
+      start: try StartName(in: json))
     guard challenge != nil else {
       // The service would draw other digits than the computer shows.
       guard matchCode == nil else { throw .member("match_code") }

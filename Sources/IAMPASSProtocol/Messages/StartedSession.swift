@@ -19,6 +19,23 @@ public struct StartedSession: Sendable, Equatable {
   public let challenge: ApprovalChallenge?
 
   private static let nameLengths = 1...128
+  /// Bytes of a name in a log line.
+  private static let labelLengths = 1...64
+
+  /// The name, if it can stand in a log line as it is. Nil also for nil.
+  public static func label(_ name: String?) -> String? {
+    guard let name, labelLengths.contains(name.utf8.count) else { return nil }
+    return name.utf8.allSatisfy(isOfLabel) ? name : nil
+  }
+
+  private static func isOfLabel(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
 
   public init(
     status: SessionStatus, statusURL: String, logoutURL: String, token: Secret, secret: Secret, matchCode: String?,

@@ -13,10 +13,13 @@ public struct StatusReply: Sendable, Equatable {
   public private(set) var approval: JSON?
   /// A JWT about the approval (OpenID Connect Core §2), if the start asked for one. As received, nothing is verified.
   public private(set) var idToken: String?
+  /// The service's name for the phone that approved; nil if the session is not active, and from a service that does not
+  /// tell. The service's word alone: it names the phone in a log and decides nothing.
+  public private(set) var approvedBy: String?
 
   public init(
     status: SessionStatus, authenticated: Bool?, reason: String?, session: String? = nil, approval: JSON? = nil,
-    idToken: String? = nil
+    idToken: String? = nil, approvedBy: String? = nil
   ) {
     self.status = status
     self.authenticated = authenticated
@@ -24,6 +27,7 @@ public struct StatusReply: Sendable, Equatable {
     self.session = session
     self.approval = approval
     self.idToken = idToken
+    self.approvedBy = approvedBy
   }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
@@ -47,6 +51,7 @@ public struct StatusReply: Sendable, Equatable {
     mark = ServiceMark(ofReply: json)
     approval = json["approval"].flatMap { $0 == .null ? nil : $0 }
     idToken = json["id_token"]?.string
+    approvedBy = StartedSession.label(json["approved_by"]?.string)
   }
 
   private init(_ reply: JSON) throws(MessageError) {
@@ -75,7 +80,10 @@ public struct StatusReply: Sendable, Equatable {
     }
     guard case .object(let flat) = JSON.object(members()) else { preconditionFailure("an object has members") }
     let name = session.map { [JSON.Member("session_name", .string($0))] } ?? []
-    let further = [("approval", approval), ("id_token", idToken.map { .string($0) })].compactMap { name, value in
+    let further = [
+      ("approval", approval), ("id_token", idToken.map { .string($0) }),
+      ("approved_by", approvedBy.map { .string($0) }),
+    ].compactMap { name, value in
       value.map { JSON.Member(name, $0) }
     }
     return JSON.object(flat + name + [JSON.Member("authentication_status", .object(flat))] + further).encoded()

@@ -4,7 +4,7 @@
 public struct UserPhonesReply: Sendable, Equatable {
   public struct Phone: Sendable, Equatable {
     public let id: String
-    /// What the phone shows for its user.
+    /// What its user calls it, or otherwise what it shows for its user.
     public let name: String
     public let keys: PhoneKeys
     /// ``PhoneKeys/pinMAC(secret:origin:link:)`` as the phone sent it; nil if it sent none.
@@ -52,17 +52,25 @@ public struct UserPhonesReply: Sendable, Equatable {
   }
 
   public let phones: [Phone]
+  /// How many phones the user may register; one, if an older service does not tell.
+  public let greatestCount: Int64
 
-  public init(phones: [Phone]) { self.phones = phones }
+  public init(phones: [Phone], greatestCount: Int64 = 1) {
+    self.phones = phones
+    self.greatestCount = greatestCount
+  }
 
   public init(parsing body: [UInt8]) throws(MessageError) {
-    guard let items = try JSON.acknowledged(body)["phones"]?.array else { throw .member("phones") }
+    let json = try JSON.acknowledged(body)
+    guard let items = json["phones"]?.array else { throw .member("phones") }
     var phones: [Phone] = []
     for item in items { phones.append(try Phone(item)) }
-    self.init(phones: phones)
+    self.init(phones: phones, greatestCount: json["greatest_count"]?.integer ?? 1)
   }
 
   public func encoded() -> [UInt8] {
-    JSON.object(["status": .bool(true), "phones": .array(phones.map(\.json))]).encoded()
+    JSON.object([
+      "status": .bool(true), "phones": .array(phones.map(\.json)), "greatest_count": .integer(greatestCount),
+    ]).encoded()
   }
 }

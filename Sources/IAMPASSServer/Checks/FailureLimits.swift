@@ -2,7 +2,8 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
-/// Counts refused requests by their sender, and says when a sender is told to wait. In memory: a restart forgets.
+/// Counts refused requests by their sender, and says when a sender is told to wait. In memory: a restart forgets. Several
+/// servers of one database count together: see ``SharedLimits``.
 ///
 /// A right request is taken however many wrong ones came before. Signatures and codes have 128 bits, so guessing leads
 /// nowhere, and many may be behind one address: whoever sends wrong ones must not keep the others out.
@@ -14,7 +15,20 @@ final class FailureLimits: Sendable {
   enum Kind: Hashable, Sendable {
     case signature(client: String)
     case registration
+    case joining
     case answer(device: String)
+    /// Each sign-in that a browser begins at the console, also one that ends well.
+    case consoleSignIn
+
+    var name: String {
+      switch self {
+      case .signature: "signature"
+      case .registration: "registration"
+      case .joining: "joining"
+      case .answer: "answer"
+      case .consoleSignIn: "console"
+      }
+    }
   }
 
   /// Counters that are kept at most; each takes some hundred bytes.
@@ -39,8 +53,12 @@ final class FailureLimits: Sendable {
     case .signature: (30, 60)
     // Whoever mistypes a link needs few tries.
     case .registration: (30, 600)
+    // An image with an old code, on many computers behind one address, tries again at each start.
+    case .joining: (60, 600)
     // Counted for each phone: many may be behind one address, and a right one never fails.
     case .answer: (120, 60)
+    // Each one may ring an administrator's phone.
+    case .consoleSignIn: (30, 600)
     }
   }
 
@@ -66,6 +84,15 @@ final class FailureLimits: Sendable {
     }
   }
 
+  /// Takes what all servers counted together in the place of this one's own count.
+  func adopt(_ failures: Int, until end: UnixTime, _ kind: Kind, from source: String) {
+    counters.withLock { counters in
+      let key = Key(source: source, kind: kind)
+      guard counters[key] != nil else { return }
+      counters[key] = Counter(failures: failures, end: end)
+    }
+  }
+
   var keptCount: Int { counters.withLock { $0.count } }
 
   /// Forgets the counters that are over, and if that is not enough, the half that would be over first. A flood of
@@ -87,6 +114,7 @@ extension FailureLimits.Kind {
       guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
       self = .signature(client: Self.cut(claim.clientID))
     case .registration: self = .registration
+    case .joining: self = .joining
     case .openID:
       guard let client = OpenIDClientCheck.claimedID(in: request) else { return nil }
       self = .signature(client: Self.cut(client))
@@ -106,6 +134,8 @@ extension FailureLimits.Kind {
     switch self {
     case .signature: [.signatureRefused, .nonceReplayed].contains(reason)
     case .registration: reason == .unknownLink
+    case .joining: reason == .unknownJoinCode
+    case .consoleSignIn: false
     case .answer:
       [
         .signatureRefused, .unknownDevice, .nonceReplayed, .unknownRequest, .wrongNonce, .wrongContext,
@@ -116,7 +146,7 @@ extension FailureLimits.Kind {
 }
 
 extension Route {
-  enum FailureGroup { case signed, registration, device, openID, none }
+  enum FailureGroup { case signed, registration, joining, device, openID, none }
 
   var failureGroup: FailureGroup {
     switch self {
@@ -124,6 +154,7 @@ extension Route {
     case .phone(let route): route.failureGroup
     case .console(let path): path.first == "enter" ? .registration : .none
     case .openID(let route): route == .configuration ? .none : .openID
+    case .join: .joining
     case .announcement, .health, .signingKeys, .door, .phoneFile: .none
     }
   }
@@ -133,7 +164,9 @@ extension PhoneRoute {
   fileprivate var failureGroup: Route.FailureGroup {
     switch self {
     case .showLink, .register: .registration
-    case .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look, .face: .device
+    case .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look, .face,
+      .document:
+      .device
     case .pushKey: .none
     }
   }

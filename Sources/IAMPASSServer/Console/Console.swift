@@ -10,6 +10,9 @@ struct Console: Sendable {
   let management: ManagementReplies
   let sessions: SessionReplies
   let publicURL: ServerURL?
+  /// When the certificate that is shown ends; nil if that is not known.
+  let certificateEnd: @Sendable () -> UnixTime?
+  let joinCodes: JoinCodeMaker
   let call: Call
   let now: UnixTime
 
@@ -23,6 +26,20 @@ struct Console: Sendable {
   struct Visitor: Sendable {
     let key: Secret
     let formToken: Secret
+    /// Nil: it came by a one-time link, which may do everything.
+    let administrator: ConsoleVisit.SignedIn?
+    let role: AdministratorRole
+
+    /// As the audit has it.
+    var name: String { administrator?.name ?? ConsoleAccess.linkName }
+
+    /// The same, for a page where it only reads.
+    var reading: Visitor {
+      Visitor(key: key, formToken: formToken, administrator: administrator, role: .auditor)
+    }
+
+    /// Whether it may send the form.
+    func may(_ path: String) -> Bool { ConsoleRule.find(posting: path)?.least.map { role >= $0 } ?? false }
   }
 
   func reply(to path: [String]) async throws -> ServiceReply {
@@ -30,21 +47,67 @@ struct Console: Sendable {
     guard route.methods.contains(call.request.method) else {
       return refusal(405, .methodNotAllowed).adding("Allow", route.methods.sorted().joined(separator: ", "))
     }
+    guard let rule = ConsoleRule.find(call.request.method, path) else { return refusal(404, .notFound) }
+    guard let least = rule.least else { return try await open(route) }
+    guard let visitor = try await visitor() else { return refusal(401, .notSignedIn) }
+    guard visitor.role >= least else { return refusal(403, .roleTooLow) }
+    guard call.request.method == "POST" else { return try await page(route, visitor) }
+    guard isFromHere else { return refusal(403, .wrongOrigin) }
+    guard let token = field("token"), Secret(token) == visitor.formToken else { return refusal(403, .badFormToken) }
+    if let refused = try await refusal(ofOwn: route, visitor) { return refused }
+    let deed = ConsoleAct(
+      administrator: visitor.name, approval: visitor.administrator?.session, seen: seen(by: route))
+    do {
+      return try await ConsoleAct.$current.withValue(deed) { try await act(route, visitor) }
+    } catch is ChangedMeanwhile {
+      return refusal(409, .changedMeanwhile)
+    }
+  }
+
+  /// What needs no signing in.
+  private func open(_ route: ConsoleRoute) async throws -> ServiceReply {
+    let isPost = call.request.method == "POST"
+    guard !isPost || isFromHere else { return refusal(403, .wrongOrigin) }
     switch route {
     case .style: return Self.style
+    case .script: return Self.script
     case .enter(let code?): return try await door(Secret(code))
-    case .enter(nil):
-      guard isFromHere else { return refusal(403, .wrongOrigin) }
-      return try await enter()
-    default: break
+    case .enter(nil): return try await enter()
+    case .signIn: return isPost ? try await startSignIn() : try await signInProgress()
+    default: return refusal(404, .notFound)
     }
-    guard let visitor = try await visitor() else { return refusal(401, .notSignedIn) }
-    if call.request.method == "POST" {
-      guard isFromHere else { return refusal(403, .wrongOrigin) }
-      guard let token = field("token"), Secret(token) == visitor.formToken else { return refusal(403, .badFormToken) }
-      return try await act(route, visitor)
+  }
+
+  /// Whoever cares for an administrator's phone could become that administrator; and nobody else's program may have the
+  /// secret of the administrators' own application.
+  private func refusal(ofOwn route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply? {
+    let application: String?
+    switch route {
+    case .applicationAct(let id, _), .credentialAct(let id, _, _), .userAct(let id, _, _): application = id
+    case .endSession(let id): application = try await storage.session(id)?.application
+    default: application = nil
     }
-    return try await page(route, visitor)
+    guard let application, try await storage.administratorsApplication() == application else { return nil }
+    switch route {
+    case .applicationAct(_, .secret), .applicationAct(_, .credentials), .applicationAct(_, .users):
+      return refusal(403, .ownApplication)
+    default: return visitor.role < .admin ? refusal(403, .roleTooLow) : nil
+    }
+  }
+
+  /// What the form's page showed; nil if that cannot have changed.
+  private func seen(by route: ConsoleRoute) -> SeenState? {
+    let subject: ConsoleSubject
+    switch route {
+    case .applicationAct(let id, let act):
+      guard act != .credentials, act != .users, act != .sign else { return nil }
+      subject = .application(id)
+    case .credentialAct(_, let id, _): subject = .credential(id)
+    case .userAct(_, let user, _): subject = .phone(user: user)
+    case .administratorAct(let name, _): subject = .administrator(name)
+    default: return nil
+    }
+    return field("seen").map { SeenState(subject: subject, state: $0) }
   }
 
   /// Whether one of our own pages sent the form. The browser itself says so, and a page cannot change that.
@@ -56,19 +119,21 @@ struct Console: Sendable {
   }
 
   private func visitor() async throws -> Visitor? {
-    guard let key = cookieValue else { return nil }
+    guard let key = cookie(Self.cookie) else { return nil }
     guard let visit = try await storage.consoleVisit(key, at: now) else { return nil }
     if visit.isUseOld { try await storage.markUsed(consoleVisit: key, at: now) }
     call.request.onProof()
-    return Visitor(key: key, formToken: visit.formToken)
+    return Visitor(
+      key: key, formToken: visit.formToken, administrator: visit.administrator,
+      role: visit.administrator?.role ?? .admin)
   }
 
-  private var cookieValue: Secret? {
+  func cookie(_ name: String) -> Secret? {
     // Compares bytes, as browsers do: Swift's Character treats a Greek question mark as a semicolon.
     let pairs = call.request.values(of: ["Cookie"]).flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
     let values = pairs.compactMap { pair -> Secret? in
       let sides = Substring(pair).trimming(" \t").split(separator: "=", maxSplits: 1)
-      return sides.count == 2 && sides[0] == Self.cookie ? Secret(String(sides[1])) : nil
+      return sides.count == 2 && sides[0] == name ? Secret(String(sides[1])) : nil
     }
     return values.count == 1 ? values[0] : nil
   }
@@ -109,12 +174,18 @@ struct Console: Sendable {
       return refusal(404, .unknownLink)
     }
     core.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
+    return admitted(key)
+  }
+
+  /// - Parameter key: the visit's.
+  func admitted(_ key: Secret) -> ServiceReply {
     let attributes = "Path=/; Max-Age=\(ConsoleAccess.visitLifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("").adding("Set-Cookie", "\(Self.cookie)=\(key.exposedValue); \(attributes)")
   }
 
   func leave(_ visitor: Visitor) async throws -> ServiceReply {
     try await storage.leaveConsole(visitor.key)
+    if let administrator = visitor.administrator { _ = try await sessions.logOut(administrator.session) }
     let gone = "\(Self.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict"
     return show("Signed out", "<p>This browser is signed out of the console.</p>", visitor: nil)
       .adding("Set-Cookie", gone)

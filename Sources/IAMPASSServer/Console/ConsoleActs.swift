@@ -11,8 +11,15 @@ extension Console {
     case .credentialAct(let application, let credential, let act):
       try await perform(act, on: credential, of: application, visitor)
     case .userAct(let application, let user, let act): try await perform(act, on: user, of: application, visitor)
+    case .joins: try await addJoinCode(visitor)
+    case .joinAct(let id, let act): try await perform(act, onJoin: id, visitor)
     case .endSession(let id): try await endSession(id)
-    case .style, .enter, .application, .user, .sessions, .audit, .auditExport: refusal(404, .notFound)
+    case .administrators: try await addAdministrator(visitor)
+    case .signAdministrators: try await signAdministrators(visitor)
+    case .administratorAct(let name, let act): try await perform(act, onAdministrator: name, visitor)
+    case .style, .script, .overview, .enter, .signIn, .application, .user, .joinCode, .sessions, .audit,
+      .auditExport:
+      refusal(404, .notFound)
     }
   }
 
@@ -48,6 +55,25 @@ extension Console {
       return redirect("/application/\(id)", done: act == .disable ? .disabled : .enabled)
     case .credentials: return try await addCredential(to: id, visitor)
     case .notifications: return try await changeNotifications(of: id, visitor)
+    case .users: return try await listUser(of: id, visitor)
+    case .sign: return try await signUsers(of: id, visitor)
+    }
+  }
+
+  private func listUser(of id: String, _ visitor: Visitor) async throws -> ServiceReply {
+    let groups = trimmedField("groups").split(separator: " ").map(String.init)
+    let name = trimmedField("name")
+    do {
+      _ = try await storage.listUser(
+        UserListOrder(application: id, name: name, groups: groups))
+      core.board.changed(.userList(id))
+      guard let code = try await storage.invitation(ofListed: name, of: id, isFurther: false, at: now) else {
+        return redirect("/application/\(id)", done: .listed)
+      }
+      let link = call.address.url.route(["register", code.exposedValue])
+      return linkPage(link, name: name, back: "/application/\(id)", visitor)
+    } catch let refusal as UserListRefusal {
+      return try await applicationPage(id, visitor, problem: refusal.explanation)
     }
   }
 
@@ -80,7 +106,13 @@ extension Console {
     guard let matchCodes = field("match_code").flatMap(MatchCodes.init(rawValue:)) else {
       return try await applicationPage(id, visitor, problem: "Match codes must be off, on or required.")
     }
+    // A form of a page that was opened before an upgrade does not have it.
+    let phones = field("phones").flatMap { Int64($0) }
+    guard phones.map(ApplicationSettings.phoneCounts.contains) ?? true else {
+      return try await applicationPage(id, visitor, problem: "A user has one phone or two.")
+    }
     try await storage.changeSettings(of: id) { settings in
+      if let phones { settings.phones = phones }
       settings.walkaway = walkaway
       settings.silenceLeaves = silenceLeaves
       settings.appsVouchForFaces = appsVouchForFaces
@@ -117,6 +149,7 @@ extension Console {
       }
       core.announceEnd(of: closed)
       return redirect("/application/\(application)", done: .revoked)
+    case .settle: return try await settleComputer(id, of: application, visitor)
     }
   }
 
@@ -128,13 +161,15 @@ extension Console {
     case .delete:
       core.announceEnd(of: try await storage.deleteUsers([found.user.name], of: application, at: now))
       core.board.changed(.user(id))
+      core.board.changed(.userList(application))
       return redirect("/application/\(application)", done: .deleted)
     case .link, .lost:
       let name = act == .lost ? found.phone?.displayName ?? "user" : trimmedField("display_name")
       guard
         let link = try await management.links.make(
           for: found.user.name, of: application, displayName: name.isEmpty ? "user" : name,
-          losing: act == .lost ? phoneLoss : nil, at: call.address)
+          losing: act == .lost ? phoneLoss : nil, phone: field("phone").flatMap { $0.isEmpty ? nil : $0 },
+          at: call.address)
       else { return refusal(404, .unknownUser) }
       return linkPage(link.url, name: name, back: "/application/\(application)/user/\(id)", visitor)
     }
@@ -171,7 +206,7 @@ extension Console {
     return show(title, content, visitor: visitor)
   }
 
-  private func linkPage(_ link: String, name: String, back: String, _ visitor: Visitor) -> ServiceReply {
+  func linkPage(_ link: String, name: String, back: String, _ visitor: Visitor) -> ServiceReply {
     let content: HTML = """
       <section aria-labelledby="title">
       <p>\(name)'s phone opens this link, once, within \(Link.lifetime / 60) minutes.</p>
@@ -190,6 +225,16 @@ extension ApplicationRefusal {
     case .nameUnknown: "It no longer exists."
     case .nameTaken: "An application with this name already exists."
     case .nameNotFit: "A name must have 1 to 100 characters, without control characters."
+    }
+  }
+}
+
+extension UserListRefusal {
+  fileprivate var explanation: String {
+    switch self {
+    case .unknownApplication, .unknownUser, .badToken: "It no longer exists."
+    case .nameNotFit: "A Unix user name has letters, digits, points, hyphens and underscores, and is not root."
+    case .groupNotFit: "A group's name has letters, digits, points, hyphens and underscores."
     }
   }
 }

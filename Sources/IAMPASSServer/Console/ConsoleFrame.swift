@@ -3,9 +3,9 @@ import IAMPASSProtocol
 // The frame of every page of the console.
 
 extension Console {
-  /// Allows only our own style, pictures and forms, and forbids other pages to embed ours.
+  /// Allows only our own style, script, pictures and forms, and forbids other pages to embed ours.
   private static let policy =
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
   private static let headers = [
     ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", policy),
@@ -16,6 +16,11 @@ extension Console {
 
   static var style: ServiceReply {
     ServiceReply(200, Array(ConsoleStyle.text.utf8), headers: [("Content-Type", "text/css; charset=utf-8")] + headers)
+  }
+
+  static var script: ServiceReply {
+    ServiceReply(
+      200, Array(ConsoleScript.text.utf8), headers: [("Content-Type", "text/javascript; charset=utf-8")] + headers)
   }
 
   func file(_ bytes: [UInt8], type: String, name: String) -> ServiceReply {
@@ -52,6 +57,7 @@ extension Console {
       <meta name="color-scheme" content="light dark">
       <title>\(title) – IAMPASS console</title>
       <link rel="stylesheet" href="\(base)/style.css">
+      <script src="\(base)/times.js" defer></script>
       </head>
       <body>
       \(visitor.map(navigation) ?? .nothing)
@@ -59,6 +65,7 @@ extension Console {
       <h1 id="title">\(title)</h1>
       \(said)
       \(content)
+      \(visitor == nil ? .nothing : "<p class=\"soft\" id=\"zone\">Times are UTC.</p>")
       </main>
       </body>
       </html>
@@ -75,38 +82,62 @@ extension Console {
     <header>
     <strong>IAMPASS</strong>
     <nav aria-label="Console">
-    <a href="\(base)">Applications</a>
+    <a href="\(base)">Overview</a>
+    <a href="\(base)/applications">Applications</a>
+    <a href="\(base)/joins">Computers</a>
     <a href="\(base)/sessions">Sessions</a>
     <a href="\(base)/audit">Audit</a>
+    <a href="\(base)/administrators">Administrators</a>
     </nav>
+    <span class="soft">\(visitor.administrator.map { "\($0.name), \($0.role.rawValue)" } ?? "by a one-time link")</span>
     \(form("/leave", visitor, "<button class=\"quiet\">Sign out</button>"))
     </header>
     """
   }
 
-  /// A form that only this browser's own page can send.
-  func form(_ path: String, _ visitor: Visitor, _ content: HTML) -> HTML {
-    """
-    <form method="post" action="\(base + path)">
-    <input type="hidden" name="token" value="\(visitor.formToken.exposedValue)">
-    \(content)
-    </form>
-    """
+  /// A form that only this browser's own page can send. Nothing, if its role may not send it.
+  ///
+  /// - Parameter seen: a mark of what the page shows of the form's subject.
+  func form(_ path: String, _ visitor: Visitor, seen: String? = nil, _ content: HTML) -> HTML {
+    guard visitor.may(path) else { return .nothing }
+    let mark: HTML = seen.map { "<input type=\"hidden\" name=\"seen\" value=\"\($0)\">" } ?? .nothing
+    return """
+      <form method="post" action="\(base + path)">
+      <input type="hidden" name="token" value="\(visitor.formToken.exposedValue)">
+      \(mark)
+      \(content)
+      </form>
+      """
+  }
+
+  /// A form that opens first.
+  func unfolding(
+    _ summary: String, _ path: String, _ visitor: Visitor, seen: String? = nil, _ content: HTML
+  ) -> HTML {
+    guard visitor.may(path) else { return .nothing }
+    return """
+      <details>
+      <summary>\(summary)</summary>
+      \(form(path, visitor, seen: seen, content))
+      </details>
+      """
   }
 
   /// A step that cannot be undone opens first, and then asks for confirmation.
   ///
   /// - Parameter choice: form fields above the button.
   func careful(
-    _ summary: String, _ path: String, _ visitor: Visitor, _ words: String, choice: HTML = .nothing, button: String
+    _ summary: String, _ path: String, _ visitor: Visitor, _ words: String, seen: String? = nil,
+    choice: HTML = .nothing, button: String
   ) -> HTML {
-    """
-    <details>
-    <summary>\(summary)</summary>
-    <p>\(words)</p>
-    \(form(path, visitor, "\(choice)<button class=\"danger\">\(button)</button>"))
-    </details>
-    """
+    guard visitor.may(path) else { return .nothing }
+    return """
+      <details>
+      <summary>\(summary)</summary>
+      <p>\(words)</p>
+      \(form(path, visitor, seen: seen, "\(choice)<button class=\"danger\">\(button)</button>"))
+      </details>
+      """
   }
 
   /// A page for browsers, JSON for other clients.
@@ -114,13 +145,15 @@ extension Console {
     guard call.request.values(of: ["Accept"]).contains(where: { $0.contains("text/html") }) else {
       return .refused(status, reason)
     }
+    if reason == .notSignedIn { return signInPage(status: status, reason: reason) }
     return show(reason.consoleTitle, reason.consoleText, visitor: nil, status: status, reason: reason)
   }
 }
 
 /// What was just done, as the next page reports it.
 enum ConsoleNotice: String {
-  case settings, disabled, enabled, revoked, renamed, deleted, ended, rings, silent
+  case settings, disabled, enabled, revoked, renamed, deleted, ended, rings, silent, joined, turnedAway, codeRevoked,
+    listed, role, removed, settled, signatureAsked
 
   fileprivate var text: String {
     switch self {
@@ -131,6 +164,14 @@ enum ConsoleNotice: String {
     case .renamed: "The credential has its new name."
     case .deleted: "The user is deleted. The phone no longer works."
     case .ended: "The session has ended. Its computer logs the user out."
+    case .listed: "The user is on the list. Computers that have joined learn of it within two seconds."
+    case .joined: "The computer joins now."
+    case .turnedAway: "The computer is refused."
+    case .role: "The role is changed. It applies from the next request on."
+    case .removed: "The administrator is removed."
+    case .signatureAsked: "Your phone shows what it is to sign. Load this page again once you have approved."
+    case .settled: "What was noticed of this computer is forgotten. A copy that is still in use is noticed again."
+    case .codeRevoked: "The code is revoked. No computer joins by it."
     case .rings: "The notification settings are stored. They apply to new requests."
     case .silent: "The notification settings are removed, with their key."
     }
@@ -140,7 +181,9 @@ enum ConsoleNotice: String {
 extension Reason {
   fileprivate var consoleTitle: String {
     switch self {
-    case .notSignedIn: "Not signed in"
+    case .notSignedIn: "Sign in"
+    case .roleTooLow, .ownApplication: "Not allowed"
+    case .changedMeanwhile: "Changed meanwhile"
     case .unknownLink: "This link does not work"
     case .notFound, .unknownApplication, .unknownUser, .unknownSession: "Not found"
     default: "Not done"
@@ -149,6 +192,11 @@ extension Reason {
 
   fileprivate var consoleText: HTML {
     switch self {
+    case .roleTooLow: "<p>Your role does not allow this. Nothing was changed.</p>"
+    case .ownApplication:
+      "<p>This is the administrators' own application. Its secret, hosts and users are not given to anybody.</p>"
+    case .changedMeanwhile:
+      "<p>Somebody changed the same thing after this page was opened. Nothing was stored. Go back and load it again.</p>"
     case .notSignedIn, .unknownLink:
       """
       <p>A link into the console works once, for ten minutes. To get a new link, run this as the service's user on the

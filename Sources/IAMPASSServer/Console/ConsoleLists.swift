@@ -9,9 +9,17 @@ extension Console {
   private static let exportLength = 50_000
 
   func userPage(_ id: Int64, of application: String, _ visitor: Visitor) async throws -> ServiceReply {
-    guard let found = try await storage.user(id, of: application) else { return refusal(404, .unknownUser) }
+    let seen = try await storage.state(of: .phone(user: id))
+    guard let found = try await storage.user(id, of: application),
+      let phones = try await storage.managed(id, of: application)?.phones.map(\.phone)
+    else { return refusal(404, .unknownUser) }
+    // Whoever cares for an administrator's phone could become that administrator.
+    let isOwn = try await storage.administratorsApplication() == application
+    let visitor = isOwn && visitor.role < .admin ? visitor.reading : visitor
     let (application, user, sessions) = (found.application, found.user, found.sessions)
     let path = "/application/\(application.id)/user/\(user.id)"
+    let isFull = phones.count >= application.settings.phones
+    let several: HTML = phones.count < 2 ? .nothing : "<ul>\(phones.map { listed($0) })</ul>"
     let phone: HTML =
       user.phone.map { name in
         "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).\(look(at: user))</p>"
@@ -21,27 +29,46 @@ extension Console {
       <section aria-labelledby="phone">
       <h2 id="phone">Phone</h2>
       \(phone)
-      \(user.phone == nil ? linkForm(path + "/link", visitor, user) : .nothing)
+      \(several)
+      \(isFull ? .nothing : linkForm(path + "/link", visitor, seen))
       \(careful("Lost phone", path + "/lost", visitor,
         "The phone stops working and the user's sessions end immediately. A link for a new phone is shown.",
-        choice: keepSessions, button: "Cut the phone off"))
+        seen: seen, choice: phones.count < 2 ? keepSessions : "\(choice(among: phones))\(keepSessions)",
+        button: "Cut the phone off"))
       </section>
       <section aria-labelledby="sessions">
       <h2 id="sessions">Live sessions</h2>
       \(table(of: sessions, visitor))
       </section>
-      <section aria-labelledby="delete">
-      <h2 id="delete">Delete</h2>
-      \(careful("Delete this user", path + "/delete", visitor,
-        "Phone, links and sessions go with the user. This cannot be undone.", button: "Delete \(user.shownName)"))
-      </section>
+      \(deleteSection(path + "/delete", user, visitor, seen))
       """
     return show("User \(user.shownName)", content, visitor: visitor)
+  }
+
+  private func deleteSection(_ path: String, _ user: UserSummary, _ visitor: Visitor, _ seen: String) -> HTML {
+    guard visitor.may(path) else { return .nothing }
+    return """
+      <section aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      \(careful("Delete this user", path, visitor,
+        "Phone, links and sessions go with the user. This cannot be undone.", seen: seen,
+        button: "Delete \(user.shownName)"))
+      </section>
+      """
   }
 
   private func look(at user: UserSummary) -> HTML {
     guard let time = dated(user.lookedAt) else { return .nothing }
     return " Its page was last looked at \(time.html)."
+  }
+
+  private func listed(_ phone: Phone) -> HTML {
+    "<li>\(phone.label)\(phone.presence == .away ? " (away)" : ""), registered \(dated(phone.registeredAt).html(orElse: ""))</li>"
+  }
+
+  private func choice(among phones: [Phone]) -> HTML {
+    let each: [HTML] = phones.map { "<option value=\"\($0.id)\">\($0.label)</option>" }
+    return "<label>Which <select name=\"phone\"><option value=\"\">all phones</option>\(each)</select></label>"
   }
 
   private var keepSessions: HTML {
@@ -50,9 +77,9 @@ extension Console {
     """
   }
 
-  private func linkForm(_ path: String, _ visitor: Visitor, _ user: UserSummary) -> HTML {
+  private func linkForm(_ path: String, _ visitor: Visitor, _ seen: String) -> HTML {
     form(
-      path, visitor,
+      path, visitor, seen: seen,
       """
       <label>Name on the phone
       <input type="text" name="display_name" maxlength="100" autocomplete="off" required></label>
@@ -61,11 +88,17 @@ extension Console {
   }
 
   func sessionsPage(_ visitor: Visitor) async throws -> ServiceReply {
-    let sessions = try await storage.liveSessions()
+    let status = query("result")
+    let sessions = try await storage.liveSessions(matching: sessionFilter).filter {
+      status.isEmpty || $0.session.lifecycle.status.word == status
+    }
     let all: HTML =
       sessions.count == SessionSummary.greatestCount
       ? "<p class=\"soft\">Only the newest \(sessions.count). A user's page lists all.</p>" : .nothing
-    let content: HTML = "<section aria-labelledby=\"title\">\(table(of: sessions, visitor))\(all)</section>"
+    let content: HTML = """
+      \(searchForm("/sessions", Self.placeFields, resultChoices(["active", "walkaway"])))
+      <section aria-labelledby="title">\(table(of: sessions, visitor))\(all)</section>
+      """
     return show("Live sessions", content, visitor: visitor)
   }
 
@@ -79,7 +112,8 @@ extension Console {
       table.add([
         "\(one.phone ?? shown([context.user]).first ?? "–") <small>(\(one.application))</small>", "\(place)",
         "\(origin)",
-        dated(one.session.lifecycle.approvedAt).html(orElse: ""), "\(one.session.lifecycle.status.word)",
+        dated(one.session.lifecycle.approvedAt).html(orElse: ""),
+        "\(one.session.lifecycle.status.word) <small>\(short(one.session.id))</small>",
         form(
           "/sessions/\(one.session.id)/end", visitor,
           "<button class=\"quiet\" aria-label=\"Log out \(one.phone ?? "") at \(place)\">Log out</button>"),
@@ -89,29 +123,47 @@ extension Console {
   }
 
   /// Values from computers, escaped as phones show them.
-  private func shown(_ values: [String?]) -> [String] { values.compactMap { $0.map(DisplayText.escaped) } }
+  func shown(_ values: [String?]) -> [String] { values.compactMap { $0.map(DisplayText.escaped) } }
+
+  /// As much of a session's name as computers and phones show of it in lists.
+  private func short(_ session: String) -> String { "session \(session.prefix(8))" }
+
+  private func more(_ entry: AuditEntry) -> HTML {
+    let values = ["application", "credential", "reason"].map { entry[$0] } + [entry["session"].map(short)]
+    return "\(shown(values).joined(separator: ", "))"
+  }
 
   func auditPage(_ visitor: Visitor) async throws -> ServiceReply {
     let before = call.target.value("before").flatMap { Int64($0) }
-    let entries = try await storage.newestAuditEntries(before: before, limit: Self.auditLength)
-    var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More"])
+    let entries = try await storage.auditEntries(matching: auditFilter, before: before, limit: Self.auditLength)
+    var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More", "Administrator"])
     for entry in entries {
       func words(_ names: [String]) -> HTML { "\(shown(names.map { entry[$0] }).joined(separator: ", "))" }
       table.add([
         entry.at.html, "\(entry.event)", words(["phone", "account"]), words(["host", "service", "tty"]),
-        words(["remote_host", "address"]), words(["application", "credential", "reason"]),
+        words(["remote_host", "address"]), more(entry), words(["administrator"]),
       ])
     }
     let older: HTML =
       entries.count == Self.auditLength
-      ? "<p><a href=\"\(base)/audit?before=\(entries[entries.count - 1].id)\">Older entries</a></p>" : .nothing
+      ? "<p><a href=\"\(older(than: entries[entries.count - 1]))\">Older entries</a></p>" : .nothing
     let content: HTML = """
+      \(searchForm("/audit", Self.placeFields, resultChoices(AuditFilter.Result.allCases.map(\.rawValue))))
       <p><a href="\(base)/audit.jsonl">Download as JSON lines</a> <span class="soft">(the newest \(Self.exportLength); all of
       them: <code>iampass-server audit --json-lines</code>)</span></p>
       <section aria-labelledby="title">\(table.html(none: "No entries yet."))</section>
       \(older)
       """
     return show("Audit", content, visitor: visitor)
+  }
+
+  private static let placeFields = [
+    (name: "user", label: "User", kind: "search"), (name: "computer", label: "Computer", kind: "search"),
+    (name: "from", label: "From (UTC day)", kind: "date"), (name: "to", label: "To", kind: "date"),
+  ]
+
+  private func older(than entry: AuditEntry) -> String {
+    next("/audit", keeping: ["user", "computer", "result", "from", "to"], [("before", "\(entry.id)")])
   }
 
   func auditExport() async throws -> ServiceReply {

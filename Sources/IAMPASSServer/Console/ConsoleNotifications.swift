@@ -3,14 +3,16 @@ import IAMPASSProtocol
 // How an application's own apps are rung.
 
 extension Console {
-  func notificationsSection(_ set: [NotificationSummary], of id: String, _ visitor: Visitor) -> HTML {
+  func notificationsSection(
+    _ set: [NotificationSummary], of id: String, _ visitor: Visitor, seen: String
+  ) -> HTML {
     var table = ConsoleTable(["Service", "Settings", "Since", ""])
     for one in set {
       let service: HTML = "<input type=\"hidden\" name=\"service\" value=\"\(one.service.rawValue)\">"
       let removal = careful(
         "Remove", notificationsPath(id), visitor,
         "Apps are no longer rung through \(one.service.name). Its key is deleted here. Revoke it there, too.",
-        choice: "\(service)<input type=\"hidden\" name=\"kind\" value=\"none\">",
+        seen: seen, choice: "\(service)<input type=\"hidden\" name=\"kind\" value=\"none\">",
         button: "Remove \(one.service.name)")
       table.add(["\(one.service.name)", "<code>\(one.told)</code>", one.setAt.html, removal])
     }
@@ -20,18 +22,18 @@ extension Console {
       <p class="soft">The phone's page rings without these settings. An app that you built tells the service its device
       token, and is rung through Apple or Google.</p>
       \(table.html(none: "No app is rung."))
-      \(appleTokenForm(id, visitor))
-      \(appleCertificateForm(id, visitor))
-      \(googleForm(id, visitor))
+      \(appleTokenForm(id, visitor, seen))
+      \(appleCertificateForm(id, visitor, seen))
+      \(googleForm(id, visitor, seen))
       </section>
       """
   }
 
   private func notificationsPath(_ id: String) -> String { "/application/\(id)/notifications" }
 
-  private func appleTokenForm(_ id: String, _ visitor: Visitor) -> HTML {
+  private func appleTokenForm(_ id: String, _ visitor: Visitor, _ seen: String) -> HTML {
     notificationForm(
-      "Ring through Apple, by a token key", kind: "apple-token", id, visitor,
+      "Ring through Apple, by a token key", kind: "apple-token", id, visitor, seen,
       """
       \(topicFields)
       <label>Key id <input type="text" name="key_id" required maxlength="10" autocomplete="off"></label>
@@ -40,9 +42,9 @@ extension Console {
       """)
   }
 
-  private func appleCertificateForm(_ id: String, _ visitor: Visitor) -> HTML {
+  private func appleCertificateForm(_ id: String, _ visitor: Visitor, _ seen: String) -> HTML {
     notificationForm(
-      "Ring through Apple, by a certificate", kind: "apple-certificate", id, visitor,
+      "Ring through Apple, by a certificate", kind: "apple-certificate", id, visitor, seen,
       """
       \(topicFields)
       \(area("certificate", "Certificate", "In PEM. The command line also takes a PKCS #12 file (.p12)."))
@@ -50,9 +52,9 @@ extension Console {
       """)
   }
 
-  private func googleForm(_ id: String, _ visitor: Visitor) -> HTML {
+  private func googleForm(_ id: String, _ visitor: Visitor, _ seen: String) -> HTML {
     notificationForm(
-      "Ring through Google", kind: "google", id, visitor,
+      "Ring through Google", kind: "google", id, visitor, seen,
       area("account", "Service account", "The JSON text of its private key, of the app's Firebase project."))
   }
 
@@ -73,18 +75,15 @@ extension Console {
   }
 
   private func notificationForm(
-    _ title: String, kind: String, _ id: String, _ visitor: Visitor, _ fields: HTML
+    _ title: String, kind: String, _ id: String, _ visitor: Visitor, _ seen: String, _ fields: HTML
   ) -> HTML {
-    """
-    <details>
-    <summary>\(title)</summary>
-    \(form(notificationsPath(id), visitor, """
+    unfolding(
+      title, notificationsPath(id), visitor, seen: seen,
+      """
       <input type="hidden" name="kind" value="\(kind)">
       \(fields)
       <button>Store</button>
-      """))
-    </details>
-    """
+      """)
   }
 
   func changeNotifications(of id: String, _ visitor: Visitor) async throws -> ServiceReply {

@@ -3,15 +3,24 @@ import IAMPASSProtocol
 // Pages of the applications and their settings.
 
 extension Console {
+  /// Credentials on an application's page.
+  private static let credentialsLength = 50
+
   func page(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
     switch route {
+    case .overview: try await overviewPage(visitor)
     case .applications: try await applicationsPage(visitor)
     case .application(let id): try await applicationPage(id, visitor)
     case .user(let application, let user): try await userPage(user, of: application, visitor)
+    case .joins: try await joinsPage(visitor)
+    case .joinCode(let id): try await joinCodePage(id, visitor)
     case .sessions: try await sessionsPage(visitor)
     case .audit: try await auditPage(visitor)
     case .auditExport: try await auditExport()
-    case .style, .enter, .leave, .applicationAct, .credentialAct, .userAct, .endSession: refusal(404, .notFound)
+    case .administrators: try await administratorsPage(visitor)
+    case .style, .script, .enter, .signIn, .leave, .applicationAct, .credentialAct, .userAct, .joinAct, .endSession,
+      .administratorAct, .signAdministrators:
+      refusal(404, .notFound)
     }
   }
 
@@ -26,14 +35,7 @@ extension Console {
     }
     let content: HTML = """
       <section aria-labelledby="title">\(table.html(none: "No applications yet."))</section>
-      <section aria-labelledby="add">
-      <h2 id="add">Add an application</h2>
-      \(form("/applications", visitor, """
-        <label>Name <small>Phones show it as the sender of requests.</small>
-        <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
-        <button>Add</button>
-        """))
-      </section>
+      \(addApplicationSection(visitor))
       <section aria-labelledby="page">
       <h2 id="page">The phone's page</h2>
       <details>
@@ -46,68 +48,117 @@ extension Console {
     return show("Applications", content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
   }
 
+  private func addApplicationSection(_ visitor: Visitor) -> HTML {
+    guard visitor.may("/applications") else { return .nothing }
+    return """
+      <section aria-labelledby="add">
+      <h2 id="add">Add an application</h2>
+      \(form("/applications", visitor, """
+        <label>Name <small>Phones show it as the sender of requests.</small>
+        <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
+        <button>Add</button>
+        """))
+      </section>
+      """
+  }
+
   func applicationPage(_ id: String, _ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
+    // Before what is shown: a change between the two is told, and not missed.
+    let seen = try await storage.state(of: .application(id))
     let after = call.target.value("after").flatMap { Int64($0) } ?? 0
-    guard let found = try await storage.application(id, usersAfter: after) else {
+    guard let found = try await storage.application(id, usersAfter: after, matching: query("q")) else {
       return refusal(404, .unknownApplication)
     }
     let (application, credentials, users) = (found.application, found.credentials, found.users)
     let notifications = try await storage.notifications(of: id)
+    let forks = try await storage.forkedComputers(of: id)
+    let signing = try await signingSection(of: id, visitor)
     let content: HTML = """
       <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live of
       \(application.allSessions) sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
-      \(usersSection(users, of: application))
-      \(credentialsSection(credentials, of: id, visitor))
-      \(settingsSection(application, visitor))
-      \(notificationsSection(notifications, of: id, visitor))
-      \(dangerSection(application, visitor))
+      \(signing)
+      \(usersSection(users, of: application, visitor))
+      \(credentialsSection(credentials, copied: forks, of: id, visitor))
+      \(settingsSection(application, visitor, seen: seen))
+      \(notificationsSection(notifications, of: id, visitor, seen: seen))
+      \(dangerSection(application, visitor, seen: seen))
       """
     return show(application.name, content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
   }
 
-  private func usersSection(_ users: [UserSummary], of application: ApplicationSummary) -> HTML {
-    var table = ConsoleTable(["User", "Phone", "Registered", "Last use"])
+  private func usersSection(
+    _ users: [UserSummary], of application: ApplicationSummary, _ visitor: Visitor
+  ) -> HTML {
+    let path = "/application/\(application.id)"
+    var table = ConsoleTable(["User", "Groups", "Phone", "Registered", "Last use"])
     for user in users {
       table.add([
-        "<a href=\"\(base)/application/\(application.id)/user/\(user.id)\">\(user.shownName)</a>",
+        "<a href=\"\(base + path)/user/\(user.id)\">\(user.shownName)</a>",
+        "\(user.groups.split(separator: " ").joined(separator: ", "))",
         user.phone.map { "\($0)\(user.isAway ? " (away)" : "")" } ?? "<span class=\"soft\">none</span>",
         dated(user.registeredAt).map(\.html) ?? .nothing, dated(user.lastUsedAt).html(orElse: "never"),
       ])
     }
     let more: HTML =
       users.count == UserSummary.pageLength
-      ? "<p><a href=\"\(base)/application/\(application.id)?after=\(users[users.count - 1].id)\">More users</a></p>"
+      ? "<p><a href=\"\(next(path, keeping: ["q"], [("after", "\(users[users.count - 1].id)")]))\">More users</a></p>"
       : .nothing
     return """
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>
-      \(table.html(none: application.users == 0 ? "No users yet. Add users with iampassctl user add." : "No more users."))
+      \(searchForm(path, [("q", "User, phone or group", "search")]))
+      \(table.html(none: application.users == 0 && query("q").isEmpty ? "No users yet. Add users with iampassctl user add." : "No more users."))
       \(more)
+      \(unfolding("Add a user to the list", "/application/\(application.id)/users", visitor, """
+        <p class="soft">For computers that have joined. A user who is on the list stays, and gets these groups.</p>
+        <label>Unix user name <small>The same on all computers.</small>
+        <input type="text" name="name" required maxlength="64" autocomplete="off" spellcheck="false"></label>
+        <label>Groups <small>With spaces between; none: no computer of a group has the user.</small>
+        <input type="text" name="groups" maxlength="200" autocomplete="off" spellcheck="false"></label>
+        <button>Add the user</button>
+        """))
       </section>
       """
   }
 
-  private func credentialsSection(_ credentials: [HostCredential], of id: String, _ visitor: Visitor) -> HTML {
+  /// The credential's name, with what was noticed of copies.
+  private func name(of one: HostCredential, _ fork: ForkedComputer?) -> HTML {
+    guard let fork else { return "\(one.name)" }
+    let what = fork.areBothUsed ? "copied: two computers use it" : "copied, or its disk was put back"
+    return """
+      \(one.name) <strong>\(what)</strong>
+      <small>\(fork.address ?? "-") and \(fork.otherAddress ?? "-"), since \(fork.firstAt.html)</small>
+      """
+  }
+
+  private func credentialsSection(
+    _ credentials: [HostCredential], copied forks: [ForkedComputer], of id: String, _ visitor: Visitor
+  ) -> HTML {
+    let start = call.target.value("credentials").flatMap { Int($0) }.map { max(0, $0) } ?? 0
+    let next = start + Self.credentialsLength
+    let more: HTML =
+      next < credentials.count
+      ? "<p><a href=\"\(base)/application/\(id)?credentials=\(next)#credentials\">More credentials</a></p>" : .nothing
     var table = ConsoleTable(["Name", "Host", "Last use", ""])
-    for one in credentials {
+    for one in credentials.dropFirst(start).prefix(Self.credentialsLength) {
       let path = "/application/\(id)/credential/\(one.id)"
+      let seen = SeenState.mark([one.name, "\(one.isRevoked)"])
       let acts: HTML =
         one.isRevoked
         ? "revoked \(dated(one.revokedAt).html(orElse: ""))"
         : """
-        <details>
-        <summary>Rename</summary>
-        \(form(path + "/rename", visitor, """
+        \(unfolding("Rename", path + "/rename", visitor, seen: seen, """
           <label>New name of \(one.name)
           <input type="text" name="name" value="\(one.name)" required maxlength="100" autocomplete="off"></label>
           <button>Rename</button>
           """))
-        </details>
         \(careful("Revoke", path + "/revoke", visitor,
-          "\(one.host) can no longer sign anyone in with it. This cannot be undone.", button: "Revoke \(one.name)"))
+          "\(one.host) can no longer sign anyone in with it. This cannot be undone.", seen: seen,
+          button: "Revoke \(one.name)"))
         """
       let host: HTML = one.isOpenID ? "\(one.host) (OpenID client)" : "\(one.host)"
-      table.add(["\(one.name)", host, dated(one.lastUsedAt).html(orElse: "never"), acts])
+      let fork = forks.first { $0.credential == one.id }
+      table.add([name(of: one, fork), host, dated(one.lastUsedAt).html(orElse: "never"), acts])
     }
     return """
       <section aria-labelledby="credentials">
@@ -115,57 +166,65 @@ extension Console {
       <p class="soft">Give each host its own credential. It can request sign-ins but cannot register phones. Phones show
       the credential's host.</p>
       \(table.html(none: "No host credentials yet."))
-      <details>
-      <summary>Add a host credential</summary>
-      \(form("/application/\(id)/credentials", visitor, """
+      \(more)
+      \(unfolding("Add a host credential", "/application/\(id)/credentials", visitor, """
         <label>Name <small>For administrators.</small>
         <input type="text" name="name" required maxlength="100" autocomplete="off"></label>
         <label>Host <small>Phones show it.</small>
         <input type="text" name="host" required maxlength="100" autocomplete="off"></label>
         <button>Make the credential</button>
         """))
-      </details>
       </section>
       """
   }
 
-  private func settingsSection(_ application: ApplicationSummary, _ visitor: Visitor) -> HTML {
-    let settings = application.settings
+  private func settingsSection(_ application: ApplicationSummary, _ visitor: Visitor, seen: String) -> HTML {
+    let path = "/application/\(application.id)/settings"
+    let fields = settingsFields(application.settings)
     return """
       <section aria-labelledby="settings">
       <h2 id="settings">Settings</h2>
-      \(form("/application/\(application.id)/settings", visitor, """
-        <label class="choice"><input type="checkbox" name="walkaway" value="on"\(settings.walkaway ? " checked" : "")>
-        <span>Walkaway <small>Sessions leave with their phone.</small></span></label>
-        <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
-        <span>Silence leaves <small>An <code>iampass-phone</code> that is silent for \(PresenceBySilence.patience)
-        seconds has left. A phone's page says when somebody looks at it, and nothing while the screen is off. So the
-        service knows when that was last, but not whether the phone left since: silence never counts for a page. A computer that looks for the phone by Bluetooth can
-        know it: <code>presence</code> in iampass.conf(5).</small></span></label>
-        <label class="choice"><input type="checkbox" name="face" value="on"\(settings.appsVouchForFaces ? " checked" : "")>
-        <span>Apps vouch for faces <small>Apps of your own may offer the method <code>facial</code>. It is their word:
-        nothing proves it to the service, and computers that verify approvals do not take it. The phone's page never
-        offers it.</small></span></label>
-        <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: the service refuses
-        computers that do not send the sign-in's details, and so cannot show the digits.</small>
-        <select name="match_code">\(choices(of: settings.matchCodes))</select></label>
-        <label>Seconds until a request expires <small>\(ApplicationSettings.answerTimes.lowerBound) to
-        \(ApplicationSettings.answerTimes.upperBound)</small>
-        <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"
-        max="\(ApplicationSettings.answerTimes.upperBound)" value="\(settings.answerTime)"></label>
-        <label>Greatest length of a session, in seconds <small>1 to \(SessionLifecycle.durations.upperBound), which is 30
-        days</small>
-        <input type="number" name="greatest_duration" required min="1" max="\(SessionLifecycle.durations.upperBound)"
-        value="\(settings.greatestDuration)"></label>
-        <label>Program that sends registration links <small>Its path in
-        \(management.programs), or nothing. Its standard input has the phone number in the
-        first line, and then the message.</small>
-        <input type="text" name="hook" maxlength="\(ApplicationSettings.greatestHookLength)" value="\(settings.hook)"
-        autocomplete="off" spellcheck="false"></label>
-        <button>Store the settings</button>
-        """))
+      \(visitor.may(path)
+        ? form(path, visitor, seen: seen, "\(fields)<button>Store the settings</button>")
+        : "<fieldset disabled><legend>Your role reads these.</legend>\(fields)</fieldset>")
       </section>
       """
+  }
+
+  private func settingsFields(_ settings: ApplicationSettings) -> HTML {
+    """
+    <label class="choice"><input type="checkbox" name="walkaway" value="on"\(settings.walkaway ? " checked" : "")>
+    <span>Walkaway <small>Sessions leave with their phone.</small></span></label>
+    <label class="choice"><input type="checkbox" name="silence" value="on"\(settings.silenceLeaves ? " checked" : "")>
+    <span>Silence leaves <small>An <code>iampass-phone</code> that is silent for \(PresenceBySilence.patience)
+    seconds has left. A phone's page says when somebody looks at it, and nothing while the screen is off. So the
+    service knows when that was last, but not whether the phone left since: silence never counts for a page. A computer that looks for the phone by Bluetooth can
+    know it: <code>presence</code> in iampass.conf(5).</small></span></label>
+    <label class="choice"><input type="checkbox" name="face" value="on"\(settings.appsVouchForFaces ? " checked" : "")>
+    <span>Apps vouch for faces <small>Apps of your own may offer the method <code>facial</code>. It is their word:
+    nothing proves it to the service, and computers that verify approvals do not take it. The phone's page never
+    offers it.</small></span></label>
+    <label>Match codes <small>Phones ask for two digits that the terminal shows. Required: the service refuses
+    computers that do not send the sign-in's details, and so cannot show the digits.</small>
+    <select name="match_code">\(choices(of: settings.matchCodes))</select></label>
+    <label>Phones of a user <small>With two, both are asked, and the first answer counts.</small>
+    <select name="phones">\(ApplicationSettings.phoneCounts.map { count -> HTML in
+      "<option\(count == settings.phones ? " selected" : "")>\(count)</option>"
+    })</select></label>
+    <label>Seconds until a request expires <small>\(ApplicationSettings.answerTimes.lowerBound) to
+    \(ApplicationSettings.answerTimes.upperBound)</small>
+    <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"
+    max="\(ApplicationSettings.answerTimes.upperBound)" value="\(settings.answerTime)"></label>
+    <label>Greatest length of a session, in seconds <small>1 to \(SessionLifecycle.durations.upperBound), which is 30
+    days</small>
+    <input type="number" name="greatest_duration" required min="1" max="\(SessionLifecycle.durations.upperBound)"
+    value="\(settings.greatestDuration)"></label>
+    <label>Program that sends registration links <small>Its path in
+    \(management.programs), or nothing. Its standard input has the phone number in the
+    first line, and then the message.</small>
+    <input type="text" name="hook" maxlength="\(ApplicationSettings.greatestHookLength)" value="\(settings.hook)"
+    autocomplete="off" spellcheck="false"></label>
+    """
   }
 
   private func choices(of chosen: MatchCodes) -> [HTML] {
@@ -174,21 +233,22 @@ extension Console {
     }
   }
 
-  private func dangerSection(_ application: ApplicationSummary, _ visitor: Visitor) -> HTML {
+  private func dangerSection(_ application: ApplicationSummary, _ visitor: Visitor, seen: String) -> HTML {
     let path = "/application/\(application.id)"
+    guard visitor.may(path + "/secret") else { return .nothing }
     let ability: HTML =
       application.settings.isDisabled
-      ? form(path + "/enable", visitor, "<button>Enable \(application.name)</button>")
+      ? form(path + "/enable", visitor, seen: seen, "<button>Enable \(application.name)</button>")
       : careful(
         "Disable", path + "/disable", visitor,
-        "Until it is enabled again, it cannot sign anyone in or manage users. Sessions go on.",
+        "Until it is enabled again, it cannot sign anyone in or manage users. Sessions go on.", seen: seen,
         button: "Disable \(application.name)")
     return """
       <section aria-labelledby="status">
       <h2 id="status">Secret and status</h2>
       \(careful("New secret", path + "/secret", visitor,
         "The old secret stops working immediately, on every computer that has it. Host credentials keep their secrets.",
-        button: "Make a new secret"))
+        seen: seen, button: "Make a new secret"))
       \(ability)
       </section>
       """

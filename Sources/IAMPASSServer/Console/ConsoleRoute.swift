@@ -1,7 +1,12 @@
 /// The meaning of a path below `/console`.
 enum ConsoleRoute: Equatable {
   case style
+  case script
+  /// The front page.
+  case overview
   case enter(code: String?)
+  /// A browser that is to be signed in by a phone.
+  case signIn
   case leave
   case applications
   case application(id: String)
@@ -9,22 +14,34 @@ enum ConsoleRoute: Equatable {
   case credentialAct(application: String, credential: String, CredentialAct)
   case user(application: String, user: Int64)
   case userAct(application: String, user: Int64, UserAct)
+  case joins
+  case joinCode(id: String)
+  case joinAct(id: String, JoinAct)
   case sessions
   case endSession(id: String)
   case audit
   case auditExport
+  case administrators
+  case signAdministrators
+  case administratorAct(name: String, AdministratorAct)
 
-  enum ApplicationAct: String { case settings, secret, disable, enable, credentials, notifications }
-  enum CredentialAct: String { case rename, revoke }
-  enum UserAct: String { case link, lost, delete }
+  enum ApplicationAct: String, CaseIterable {
+    case settings, secret, disable, enable, credentials, notifications, users, sign
+  }
+  enum CredentialAct: String, CaseIterable { case rename, revoke, settle }
+  enum JoinAct: String, CaseIterable { case approve, refuse, revoke }
+  enum UserAct: String, CaseIterable { case link, lost, delete }
+  enum AdministratorAct: String, CaseIterable { case role, remove, link, lost }
 
   /// - Parameter path: decoded segments below `/console`.
   init?(_ path: [String]) {
     switch (path.first, path.count) {
-    case (nil, 0): self = .applications
+    case (nil, 0): self = .overview
+    case ("times.js", 1): self = .script
     case ("style.css", 1): self = .style
     case ("enter", 1): self = .enter(code: nil)
     case ("enter", 2): self = .enter(code: path[1])
+    case ("sign-in", 1): self = .signIn
     case ("leave", 1): self = .leave
     case ("applications", 1): self = .applications
     case ("application", 2): self = .application(id: path[1])
@@ -34,12 +51,24 @@ enum ConsoleRoute: Equatable {
     case ("application", 4...):
       guard let route = ConsoleRoute(belowApplication: path) else { return nil }
       self = route
+    case ("joins", 1): self = .joins
+    case ("joins", 2): self = .joinCode(id: path[1])
+    case ("joins", 3):
+      guard let act = JoinAct(rawValue: path[2]) else { return nil }
+      self = .joinAct(id: path[1], act)
     case ("sessions", 1): self = .sessions
     case ("sessions", 3):
       guard path[2] == "end" else { return nil }
       self = .endSession(id: path[1])
     case ("audit", 1): self = .audit
     case ("audit.jsonl", 1): self = .auditExport
+    case ("administrators", 1): self = .administrators
+    case ("administrators", 2):
+      guard path[1] == "sign" else { return nil }
+      self = .signAdministrators
+    case ("administrators", 3):
+      guard let act = AdministratorAct(rawValue: path[2]) else { return nil }
+      self = .administratorAct(name: path[1], act)
     default: return nil
     }
   }
@@ -61,10 +90,12 @@ enum ConsoleRoute: Equatable {
 
   var methods: Set<String> {
     switch self {
-    case .style, .application, .user, .sessions, .audit, .auditExport: ["GET"]
+    case .style, .script, .overview, .application, .user, .joinCode, .sessions, .audit, .auditExport: ["GET"]
     case .enter(let code): code == nil ? ["POST"] : ["GET"]
-    case .applications: ["GET", "POST"]
-    case .leave, .applicationAct, .credentialAct, .userAct, .endSession: ["POST"]
+    case .applications, .signIn, .joins, .administrators: ["GET", "POST"]
+    case .leave, .applicationAct, .credentialAct, .userAct, .joinAct, .endSession, .administratorAct,
+      .signAdministrators:
+      ["POST"]
     }
   }
 }

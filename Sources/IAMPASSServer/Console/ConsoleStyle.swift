@@ -17,8 +17,30 @@ enum ConsoleStyle {
     header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; padding: .75rem 1rem;
       background: var(--paper); border-bottom: 1px solid var(--line); }
     nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; flex: 1; }
-    main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
-    h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0 1rem; overflow-wrap: anywhere; }
+    main { max-width: 96rem; margin: 0 auto; padding: 1rem; }
+    section > p, section > form:not(.search), section > details { max-width: 60rem; }
+    time { white-space: nowrap; }
+    svg.chart { display: block; width: 100%; max-width: 60rem; height: auto; }
+    svg.chart text { fill: var(--soft); font-size: 12px; }
+    svg.chart .axis { stroke: var(--line); }
+    svg .good { fill: #2c7a3f; stroke: var(--paper); }
+    svg .bad { fill: #c03434; stroke: var(--paper); }
+    svg .open { fill: #a9761b; stroke: var(--paper); }
+    .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: .25rem 0 .5rem; }
+    .key::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; border-radius: .2rem; }
+    .key.good::before { background: #2c7a3f; }
+    .key.bad::before { background: #c03434; }
+    .key.open::before { background: #a9761b; }
+    form.search { display: flex; flex-wrap: wrap; align-items: end; gap: .5rem 1rem; margin: 0 0 1rem; }
+    form.search label { margin: 0; }
+    form.search input { width: auto; }
+    form.search label.choice { align-items: center; min-height: 2.75rem; }
+    form.search a { padding: .6rem 0; }
+    .digits { font-size: 2rem; letter-spacing: .15em; }
+    fieldset { border: 1px solid var(--line); border-radius: .375rem; margin: 0; padding: .75rem; min-width: 0; }
+    select { font: inherit; min-height: 2.5rem; max-width: 100%; color: inherit; background: var(--ground);
+      border: 1px solid var(--soft); border-radius: .375rem; padding: .25rem .5rem; }
+    h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0 1rem; overflow-wrap: break-word; }
     h2 { font-size: 1.125rem; margin: 0 0 .75rem; }
     section { background: var(--paper); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
     a { color: var(--link); }
@@ -38,7 +60,8 @@ enum ConsoleStyle {
     table { width: 100%; border-collapse: collapse; }
     th, td { text-align: left; vertical-align: top; padding: .5rem .75rem .5rem 0; border-top: 1px solid var(--line);
       overflow-wrap: anywhere; }
-    thead th { border-top: 0; color: var(--soft); font-weight: 600; }
+    thead th { border-top: 0; color: var(--soft); font-weight: 600; overflow-wrap: normal; }
+    td[data-name=What] { overflow-wrap: normal; }
     td.number { font-variant-numeric: tabular-nums; }
     td form { margin: 0; }
     form { display: block; margin: 0; }
@@ -46,10 +69,11 @@ enum ConsoleStyle {
     label.choice { display: flex; gap: .5rem; align-items: flex-start; }
     label.choice input { margin: .3rem 0 0; width: 1.1rem; height: 1.1rem; flex: none; }
     label small { display: block; color: var(--soft); }
-    input[type=text], input[type=number], textarea { display: block; width: 100%; max-width: 26rem; margin-top: .25rem; padding: .5rem;
+    input[type=text], input[type=number], input[type=search], input[type=date], textarea { display: block; width: 100%; max-width: 26rem; margin-top: .25rem; padding: .5rem;
       font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--soft); border-radius: .375rem; }
     button { font: inherit; min-height: 2.75rem; padding: .4rem 1rem; border-radius: .375rem; border: 1px solid var(--button);
-      background: var(--button); color: var(--on-button); cursor: pointer; }
+      background: var(--button); color: var(--on-button); cursor: pointer;
+      overflow-wrap: normal; }
     button.quiet { background: transparent; color: var(--link); }
     button.danger { background: transparent; color: var(--danger); border-color: var(--danger); }
     details { margin: 0 0 .5rem; }
@@ -58,16 +82,21 @@ enum ConsoleStyle {
     pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; background: var(--ground);
       border: 1px solid var(--line); border-radius: .375rem; }
     svg.code { display: block; width: 100%; max-width: 16rem; height: auto; background: #ffffff; margin: 0 0 1rem; }
-    @media (max-width: 40rem) {
-      table, tbody, tr, td, tbody th { display: block; }
+    /* A table with many columns would break its words: each row becomes a list of named values. */
+    @media (max-width: 68rem) {
+      table, tbody, td, tbody th { display: block; }
       thead { position: absolute; left: -100rem; }
-      tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+      tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); column-gap: 1rem;
+        border-top: 1px solid var(--line); padding: .5rem 0; }
       tbody tr:first-child { border-top: 0; }
-      nav { order: 1; flex-basis: 100%; }
-      header strong { flex: 1; }
       td, tbody th { border: 0; padding: .125rem 0; }
+      tbody th { grid-column: 1 / -1; }
       td[data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
       td:empty { display: none; }
+    }
+    @media (max-width: 40rem) {
+      nav { order: 1; flex-basis: 100%; }
+      header strong { flex: 1; }
     }
 
     """

@@ -39,7 +39,7 @@ struct ConsoleTable {
 
 extension UnixTime {
   /// Readable for people and for programs.
-  var html: HTML { "<time datetime=\"\(text)\">\(String(text.prefix(16)).replacing("T", with: " ")) UTC</time>" }
+  var html: HTML { "<time datetime=\"\(text)\">\(String(text.prefix(16)).replacing("T", with: " "))\u{a0}UTC</time>" }
 }
 
 extension UnixTime? {

@@ -9,8 +9,8 @@ protocol EventSource: Actor {
 
 /// One page's stream.
 actor DeviceEvents: EventSource {
-  /// Held replies of one user's phone; a page that lost its network leaves some behind. The oldest end first.
-  static let greatestCount = 6
+  /// Held replies of one user's phones; a page that lost its network leaves some behind. The oldest end first.
+  static let greatestCount = 12
   /// How long a stream is silent at most, in seconds: middle boxes forget idle connections.
   private static let heartbeat: Int64 = 15
   /// How long a stream lasts, in seconds: then the page asks again, with a fresh signature.

@@ -13,8 +13,6 @@ final class FramingCheck: ChannelInboundHandler, RemovableChannelHandler, Sendab
   init(publicURL: ServerURL?) { self.publicURL = publicURL }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // Streams of HTTP/2 have frames, and no such words.
-    guard context.channel.connection === context.channel else { return }
     do {
       let pipeline = context.pipeline.syncOperations
       let translation = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)

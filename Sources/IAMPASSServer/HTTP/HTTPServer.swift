@@ -1,6 +1,6 @@
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOSSL
@@ -8,14 +8,12 @@ import NIOSSL
 /// The service over HTTP/1.1 and HTTP/2 on TLS.
 public struct HTTPServer: Sendable {
   /// Bytes of all headers of a request.
-  private static let greatestHeaders = 16_384
+  static let greatestHeaders = 16_384
   private static let greatestHeaderCount = 64
   /// Seconds a connection may be idle between requests, and that a request's headers may take.
   private static let idleTime: Int64 = 30
   /// Seconds from the connection to the first bytes within TLS.
   private static let silenceTime: Int64 = 15
-  /// Seconds more that an idle client of HTTP/2 has to answer the farewell.
-  private static let farewellTime: Int64 = 5
   /// Seconds in which a client must take something of its reply.
   private static let takingTime: Int64 = 30
 
@@ -35,24 +33,24 @@ public struct HTTPServer: Sendable {
   public func run(
     host: String, port: Int, tls: TLSConfiguration, onListening: @escaping @Sendable (Int) -> Void
   ) async throws {
-    var stream = HTTP1Channel.Configuration(
+    var http1 = HTTP1Channel.Configuration(
       additionalChannelHandlers: [
-        DepartureHandler(), FramingCheck(publicURL: service.publicURL), StreamHandler(),
+        DepartureHandler(), FramingCheck(publicURL: service.publicURL),
         SlowReaderHandler(time: .seconds(Self.takingTime)),
       ], idleTimeout: .seconds(Self.idleTime))
-    stream.httpDecoder = .init(
+    http1.httpDecoder = .init(
       maxHeaderFieldSize: Self.greatestHeaders, maxHeaderListSize: Self.greatestHeaders,
       maxHeaderFieldCount: Self.greatestHeaderCount)
-    let configuration = HTTP2ChannelConfiguration(idleTimeout: .seconds(Self.idleTime), streamConfiguration: stream)
     let application = Hummingbird.Application(
       responder: CallbackResponder<ConnectionContext> { request, context in await reply(to: request, context) },
-      server: HTTPServerBuilder { responder in
+      server: HTTPServerBuilder { [http1] responder in
         CountedChannel(
           base: BoundedSilence(
             base: SmallReads(
-              base: try HTTP2UpgradeChannel(
-                tlsConfiguration: tls, configuration: configuration, responder: responder)),
-            time: .seconds(Self.silenceTime), streamlessTime: .seconds(Self.idleTime + Self.farewellTime)),
+              base: try ServiceChannel(
+                tls: tls, http1: HTTP1Channel(responder: responder, configuration: http1), streams: streams,
+                idleTime: .seconds(Self.idleTime))),
+            time: .seconds(Self.silenceTime)),
           connections: connections)
       },
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), backlog: 1_024),
@@ -78,23 +76,32 @@ public struct HTTPServer: Sendable {
     try? await Task.sleep(for: .milliseconds(100))
   }
 
+  /// What answers the streams of HTTP/2.
+  private var streams: StreamExchange.Service {
+    StreamExchange.Service(
+      requests: requests, takingTime: Self.takingTime,
+      reply: { [service, logger] request in
+        let reply = await service.respond(to: request)
+        logger.debug("replied", metadata: ["method": "\(request.method)", "status": "\(reply.status)"])
+        return reply
+      }, onProof: { [connections] in connections.proven($0) })
+  }
+
+  /// Answers a request of HTTP/1.1.
   private func reply(to request: Request, _ context: ConnectionContext) async -> Response {
     // A client whose held request was just answered would ask again at once, and again.
-    guard let presence = requests.enter() else {
-      let reply = ServiceReply.refused(503, .stopping).adding("Retry-After", "2").adding("Connection", "close")
-      return Response(reply, context)
-    }
+    guard let presence = requests.enter() else { return Response(.stopping, context) }
     defer { _ = presence }
     let reply: ServiceReply
-    switch await RequestBody.read(from: request, isHTTP2: context.isHTTP2) {
+    switch await RequestBody.read(from: request) {
     case .failure(let refusal):
       // What still comes on this connection is not worth reading.
       context.channel.eventLoop.scheduleTask(in: .seconds(1)) { context.channel.close(promise: nil) }
       reply = refusal.reply.adding("Connection", "close")
     case .success(let body):
       reply = await service.respond(
-        to: ServiceRequest(request, body: body, channel: context.channel) {
-          connections.proven(context.channel.connection)
+        to: ServiceRequest(request.head, body: body, channel: context.channel) {
+          connections.proven(context.channel)
         })
     }
     logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
@@ -102,13 +109,20 @@ public struct HTTPServer: Sendable {
   }
 }
 
+extension ServiceReply {
+  /// For requests that come while the service stops.
+  static var stopping: ServiceReply {
+    refused(503, .stopping).adding("Retry-After", "2").adding("Connection", "close")
+  }
+}
+
 extension ServiceRequest {
-  fileprivate init(
-    _ request: Request, body: [UInt8], channel: any Channel, onProof: @escaping @Sendable () -> Void
+  init(
+    _ head: HTTPRequest, body: [UInt8], channel: any Channel, onProof: @escaping @Sendable () -> Void
   ) {
     self.init(
-      method: request.method.rawValue, target: request.head.path ?? "", authority: request.head.authority,
-      headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body,
+      method: head.method.rawValue, target: head.path ?? "", authority: head.authority,
+      headers: head.headerFields.map { ($0.name.rawName, $0.value) }, body: body,
       peer: channel.remoteAddress?.ipAddress,
       onDeparture: { action in channel.closeFuture.whenComplete { _ in action() } }, onProof: onProof)
   }

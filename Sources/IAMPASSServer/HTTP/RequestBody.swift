@@ -7,13 +7,12 @@ enum RequestBody {
   /// Bytes; requests to the service are far smaller.
   static let greatestLength = 65_536
   /// Seconds that a whole body may take.
-  private static let time: Int64 = 10
+  static let time: Int64 = 10
 
-  /// The bytes, or why they are not read.
-  ///
-  /// - Parameter isHTTP2: a request of HTTP/1.1 says in its headers whether it has a body (RFC 9112 §6.3).
-  static func read(from request: Request, isHTTP2: Bool) async -> Result<[UInt8], Refusal> {
-    if !isHTTP2, request.headers[.contentLength] == nil, request.headers[.transferEncoding] == nil {
+  /// The bytes of a request of HTTP/1.1, or why they are not read.
+  static func read(from request: Request) async -> Result<[UInt8], Refusal> {
+    // A request says in its headers whether it has a body (RFC 9112 §6.3).
+    if request.headers[.contentLength] == nil, request.headers[.transferEncoding] == nil {
       return .success([])
     }
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > greatestLength {
@@ -23,7 +22,7 @@ enum RequestBody {
       group.addTask { await collect(request) }
       group.addTask {
         try? await Task.sleep(for: .seconds(time))
-        return .failure(Refusal(status: 408, reason: .requestTooSlow))
+        return .failure(tooSlow)
       }
       defer { group.cancelAll() }
       return await group.next() ?? .failure(broken)
@@ -43,6 +42,7 @@ enum RequestBody {
     }
   }
 
-  private static let tooLarge = Refusal(status: 413, reason: .bodyTooLarge)
+  static let tooLarge = Refusal(status: 413, reason: .bodyTooLarge)
+  static let tooSlow = Refusal(status: 408, reason: .requestTooSlow)
   private static let broken = Refusal(status: 400, reason: .badRequest)
 }

@@ -7,8 +7,7 @@ extension Response {
   /// - Parameter presence: kept until the last byte of a stream was written.
   init(_ reply: ServiceReply, _ context: ConnectionContext, _ presence: RequestsAtWork.Presence? = nil) {
     var headers = HTTPFields()
-    // HTTP/2 has no connection header (RFC 9113 §8.2.2).
-    for (name, value) in reply.headers where !(context.isHTTP2 && name == "Connection") {
+    for (name, value) in reply.headers {
       if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
     }
     let body = reply.events.map { ResponseBody(events: $0, channel: context.channel, presence) }
@@ -18,16 +17,18 @@ extension Response {
   }
 }
 
-extension ResponseBody {
+extension ServiceReply {
   /// Seconds that a client may take for one piece of a stream.
-  private static let pieceTime: Int64 = 30
+  static let pieceTime: Int64 = 30
+}
 
+extension ResponseBody {
   fileprivate init(events: any EventSource, channel: any Channel, _ presence: RequestsAtWork.Presence?) {
     self.init { writer in
       defer { _ = presence }
       while let piece = await events.next() {
         // A client that takes nothing would keep its connection and its data for ever.
-        let end = channel.eventLoop.scheduleTask(in: .seconds(Self.pieceTime)) { channel.close(promise: nil) }
+        let end = channel.eventLoop.scheduleTask(in: .seconds(ServiceReply.pieceTime)) { channel.close(promise: nil) }
         defer { end.cancel() }
         try await writer.write(ByteBuffer(bytes: piece))
       }

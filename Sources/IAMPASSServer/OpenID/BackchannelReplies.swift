@@ -47,7 +47,7 @@ struct BackchannelReplies: Sendable {
     }
     switch start.outcome {
     case .not(let obstacle): throw refusal(obstacle)
-    case .started(let session, _):
+    case .started(let session, _), .begun(let session, _):
       _ = sessions.announce(session, isRung: true, call)
       return Self.asked(session)
     }
@@ -109,7 +109,7 @@ struct BackchannelReplies: Sendable {
     }
     if lifecycle.status == .active { return try await token(of: told, for: client, call, at: now) }
     // A phone that has left may come back until the time to collect the approval is over.
-    guard !pace.isTooFast(told.session.id, at: now) else {
+    guard await !pace.isTooFast(told.session.id, with: core.storage.limits, at: now) else {
       throw OpenIDError(.slowDown, "wait \(PollPace.interval) seconds longer between two questions")
     }
     throw OpenIDError(.pending, "the user has not answered yet")

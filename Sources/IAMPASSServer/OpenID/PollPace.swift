@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How often the tokens of requests are asked for. In memory: a restart forgives, and each server of a
-/// shared database counts for itself.
+/// How often the tokens of requests are asked for. In memory: a restart forgives. Several servers of one database count
+/// together: see ``SharedLimits``.
 final class PollPace: Sendable {
   /// Seconds between two questions of one request, and what each question that comes sooner adds to that
   /// (CIBA Core 1.0 §11).
@@ -11,7 +11,11 @@ final class PollPace: Sendable {
   /// Requests that are kept at most.
   static let greatestCount = 10_000
   /// Milliseconds by which a question may come early: clients count from when they got the reply.
-  private static let tolerance: Int64 = 500
+  static let tolerance: Int64 = 500
+
+  /// Seconds after which the questions of a request are forgotten by servers that count together. No request is open for
+  /// so long.
+  static let memory: Int64 = 3_600
 
   private struct Step {
     var last: UnixTime
@@ -19,6 +23,14 @@ final class PollPace: Sendable {
   }
 
   private let steps = Mutex<[String: Step]>([:])
+
+  /// Whether this question comes too soon after the last one of the same request, at any server. If the database does not
+  /// answer, this server counts by itself.
+  func isTooFast(_ request: String, with shared: (any SharedLimits)?, at now: UnixTime) async -> Bool {
+    let isTooFast = isTooFast(request, at: now)
+    guard let shared else { return isTooFast }
+    return (try? await shared.isTooFast(request, at: now)) ?? isTooFast
+  }
 
   /// Whether this question comes too soon after the last one of the same request.
   func isTooFast(_ request: String, at now: UnixTime) -> Bool {

@@ -45,6 +45,14 @@ struct Audit: Sendable {
     logger.info("phone cut off", metadata: ["phone": "\(phone)", "user": "\(user)"])
   }
 
+  func codeUsed(_ use: CodeUse, user: Int64) {
+    var metadata: Logger.Metadata = ["user": "\(user)", "way": "\(use.report.way.rawValue)"]
+    metadata["left"] = use.report.left.map { "\($0)" }
+    metadata["host"] = use.report.context.host.map { "\(DisplayText.sanitized($0))" }
+    metadata["service"] = use.report.context.service.map { "\(DisplayText.sanitized($0))" }
+    logger.notice("code used without asking the phone", metadata: metadata)
+  }
+
   /// The one line of a sign-in at the usual level: an answer, or an end without one.
   private func requestEnded(_ session: Session, _ more: Logger.Metadata = [:]) {
     let lifecycle = session.lifecycle

@@ -44,7 +44,11 @@ final class Metrics: Sendable {
   }
 
   /// The text of OpenMetrics 1.0.
-  func text(_ stock: StorageStock, held: Int, certificateEnd: UnixTime?) -> String {
+  ///
+  /// - Parameter unsignedSince: in Unix time.
+  func text(
+    _ stock: StorageStock, signing: SigningState, unsignedSince: UnixTime?, held: Int, certificateEnd: UnixTime?
+  ) -> String {
     let counts = counts.withLock { $0 }
     var text = MetricsText()
     text.counter("iampass_replies", "Replies sent.", counts.replies.map { ("status", "\($0.key)", $0.value) })
@@ -62,6 +66,19 @@ final class Metrics: Sendable {
     text.gauge("iampass_sessions_live", "Sessions that are approved and have not ended.", stock.live)
     text.gauge("iampass_requests_held", "Requests that are held until something changes.", Int64(held))
     text.gauge("iampass_database_size_bytes", "Size of the database.", stock.bytes)
+    if signing.set != nil {
+      text.gauge(
+        "iampass_unsigned_lists", "Lists of users that no administrator has signed as they are.",
+        Int64(signing.lists.count { !$0.isSigned }))
+      text.gauge(
+        "iampass_unsigned_changes", "Changes of users and administrators that nobody has signed.",
+        Int64(signing.setChanges.count + signing.lists.reduce(0) { $0 + $1.changes.count }))
+      if let unsignedSince {
+        text.gauge(
+          "iampass_unsigned_since_timestamp_seconds",
+          "When the first change came that nobody has signed, in Unix time.", unsignedSince.seconds)
+      }
+    }
     if let certificateEnd {
       text.gauge(
         "iampass_certificate_end_timestamp_seconds", "When the certificate ends, in Unix time.",
@@ -126,6 +143,9 @@ extension SignInService {
   /// For who may see them: never among the service's own routes.
   func metricsText() async throws -> String {
     let stock = try await core.storage.stock()
-    return core.metrics.text(stock, held: board.heldCount, certificateEnd: certificateEnd())
+    let signing = try await core.signingState()
+    return core.metrics.text(
+      stock, signing: signing, unsignedSince: signing.unsignedSince.map(core.storage.clock.unixTime),
+      held: board.heldCount, certificateEnd: certificateEnd())
   }
 }

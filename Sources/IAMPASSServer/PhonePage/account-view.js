@@ -1,7 +1,7 @@
 // One account of this phone: its live sessions, its presence, and its end.
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
-import { copyOf, isSure, moment, say, show, withButtonsOff } from "./dom.js";
+import { complain, copyOf, isSure, moment, say, shortName, show, withButtonsOff } from "./dom.js";
 import { laterPin, words } from "./pins.js";
 import { sentence } from "./refusals.js";
 
@@ -60,6 +60,10 @@ export class AccountView {
       ? `At ${status.application}, leaving does not sign you out. Log out of each session instead.` : null);
     this.#showSessions(status.sessions);
     void this.#showTraining(status.training_required ?? []);
+    this.#showCodesUsed(status.codes_used ?? []);
+    void this.#showPhones(status.phones ?? []);
+    const helped = (status.by_locums ?? []).map(({ name, at, context }) => `${escaped(name)} approved for you at ${moment(at)}: ${title(context)}.`);
+    show(this.#part(".helped"), helped.join(" "));
     if (status.methods) void this.#showMethods(status.methods);
   }
 
@@ -126,7 +130,9 @@ export class AccountView {
     item.querySelector("span").textContent = [
       session.session_status === "walkaway" ? "away" : null,
       session.context.user === undefined ? null : escaped(session.context.user),
-      session.context.remote_host === undefined ? null : `from ${escaped(session.context.remote_host)}`, `since ${moment(session.since)}`,
+      session.context.remote_host === undefined ? null : `from ${escaped(session.context.remote_host)}`,
+      session.approved_on === undefined ? null : `approved on ${escaped(session.approved_on)}`, `since ${moment(session.since)}`,
+      `session ${shortName(session.session)}`,
     ].filter(Boolean).join(" · ");
     const button = item.querySelector("button");
     button.setAttribute("aria-label", `Log out ${name}`);
@@ -135,6 +141,25 @@ export class AccountView {
       say(`Logged out: ${name}.`);
     }));
     return item;
+  }
+
+  /** The user's phones, if there are several; and one that came since, which the user must know of. */
+  async #showPhones(phones) {
+    const others = phones.filter((phone) => !phone.this);
+    const name = ({ name, since }) => `${escaped(name)} (since ${moment(since)})`;
+    const own = phones.find((phone) => phone.this);
+    show(this.#part(".phones"), others.length > 0
+      ? `You have another phone: ${others.map(name).join(", ")}. This one is ${escaped(own?.name ?? "")}. Both are asked, and the first answer counts.`
+      : null);
+    const known = this.account.others;
+    const told = others.map(({ name, since }) => `${since} ${name}`);
+    if (String(known) === String(told)) return;
+    const fresh = others.filter((phone, index) => known && !known.includes(told[index]));
+    this.account.others = told;
+    await accounts.put(this.account);
+    if (fresh.length > 0) {
+      complain(`Another phone was registered for ${this.account.user}: ${fresh.map(name).join(", ")}. If it is not yours, tell your administrator.`);
+    }
   }
 
   async #showMethods(methods) {
@@ -162,6 +187,36 @@ export class AccountView {
       return;
     }
     show(this.#part(".training"), `${asked} Add the screen lock under “This phone”, and sign in again.`);
+  }
+
+  /** Sign-ins by codes, which computers report once they reach the service. An older service does not say. */
+  #showCodesUsed(uses) {
+    const lines = uses.map(({ way, context, used_at: time, left }) => [
+      title(context), way === "phone" ? "by this phone without network" : "by a recovery code", context.remote_host === undefined ? null : `from ${escaped(context.remote_host)}`, moment(time),
+      left === undefined ? null : `${left} left`,
+    ].filter(Boolean).join(" · "));
+    const open = uses.filter((use) => use.open);
+    show(this.#part(".codes-used"), lines.length === 0 ? null
+      : `Signed in while the phone could not be asked: ${lines.join("; ")}. If that was not you, tell your administrator.`
+        + (open.length > 0 ? " Still signed in there. Was that you?" : ""));
+    const list = this.#part(".open-uses");
+    list.hidden = open.length === 0;
+    list.replaceChildren(...open.map((use) => this.#useItem(use)));
+  }
+
+  /** A session that a code opened: "Not me" has its computer end it. */
+  #useItem({ use, context, used_at: time }) {
+    const item = copyOf("use-template");
+    const name = title(context);
+    item.querySelector("strong").textContent = name;
+    item.querySelector("span").textContent = `since ${moment(time)}`;
+    const button = item.querySelector("button");
+    button.setAttribute("aria-label", `Not me: ${name}`);
+    button.addEventListener("click", () => void this.#attempt(async () => {
+      await this.end([{ session: use }]);
+      say(`Will be logged out within a minute: ${name}. Tell your administrator.`);
+    }));
+    return item;
   }
 
   async #addLock() {

@@ -1,8 +1,10 @@
 // The page as a whole: the accounts of this phone, and the requests to each.
 import "./shared.js";
 import { AccountView } from "./account-view.js";
+import { forget as forgetDocuments } from "./document-memory.js";
 import { complain, find, say, show } from "./dom.js";
 import { EventStream } from "./events.js";
+import { isOffline, isPageKept, OfflineRequest } from "./offline.js";
 import { hideSecret, secretOf } from "./pins.js";
 import { codeIn, hideCode, registeredAccounts, Registration } from "./registration.js";
 import { sentence } from "./refusals.js";
@@ -18,7 +20,8 @@ class PhonePage {
   /** By phone id: `{view, stream, isOpen, toldLook}`. */
   #phones = new Map();
   #requests = new RequestList((account) => this.#offerToEndSessions(account));
-  #ringing = new Ringing(() => [...this.#phones.values()].map(({ view }) => view.account));
+  #ringing = new Ringing(() => this.#accounts());
+  #offline = new OfflineRequest(() => this.#accounts());
 
   async start() {
     this.#listen();
@@ -32,12 +35,29 @@ class PhonePage {
     this.#arrange();
     this.#followAddress();
     await this.#ringing.start();
+    await this.#tellWhetherKept();
+  }
+
+  /** A phone whose browser has not kept the page can approve nothing without a network, which its user must know. */
+  async #tellWhetherKept() {
+    show(find("not-kept"), await isPageKept() ? null
+      : "This phone has not kept this page, so it cannot approve without a network. Make room on the phone, leave "
+        + "private browsing, and open the page again.");
+  }
+
+  #accounts() {
+    return [...this.#phones.values()].map(({ view }) => view.account);
   }
 
   #listen() {
     find("another-form").addEventListener("submit", (event) => {
       event.preventDefault();
       const link = find("another-link").value.trim();
+      if (isOffline(link)) {
+        find("another-link").value = "";
+        this.#openOffline(link);
+        return;
+      }
       const isLink = codeIn(link) !== null;
       show(find("another-problem"), isLink ? null : `This is not a registration link of ${location.host}.`);
       if (isLink) this.#register(link);
@@ -54,6 +74,8 @@ class PhonePage {
     window.addEventListener("pagehide", () => [...this.#phones.values()].forEach(({ stream }) => stream.stop()));
     window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
     window.addEventListener("hashchange", () => this.#followAddress());
+    // A worker of an older page does not answer.
+    navigator.serviceWorker?.addEventListener("controllerchange", () => void this.#tellWhetherKept());
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
       if (data?.session) this.#requests.focus(data.session);
     });
@@ -100,7 +122,7 @@ class PhonePage {
       event: (name, value) => {
         if (name === "status") view.update(value);
         if (name !== "requests") return;
-        this.#requests.update(account, value.requests);
+        this.#requests.update(account, value.requests, value.answered);
         void this.#ringing.tidy(account, value.requests);
         this.#followHash();
       },
@@ -125,6 +147,7 @@ class PhonePage {
     this.#requests.forget(view.account);
     view.element.remove();
     await accounts.remove(device);
+    await forgetDocuments(device).catch(() => {});
     this.#arrange();
     await this.#ringing.refresh();
     find("main").focus();
@@ -149,8 +172,18 @@ class PhonePage {
 
   /** A link that is opened again in this tab changes the part behind `#` alone. */
   #followAddress() {
-    if (codeIn(location.href)) this.#register(location.href);
+    if (isOffline(location.href)) this.#openOffline(location.href);
+    else if (codeIn(location.href)) this.#register(location.href);
     else this.#followHash();
+  }
+
+  #openOffline(link) {
+    complain(null);
+    try {
+      this.#offline.open(link);
+    } catch (error) {
+      complain(error.message);
+    }
   }
 
   /** Follows `#session=ID`, with which a notification opens the page. */

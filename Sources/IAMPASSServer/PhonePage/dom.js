@@ -81,6 +81,9 @@ export function isSure(title, text, yes) {
   });
 }
 
+/** As much of a session's name as computers show of it in lists; their logs have all of it. */
+export const shortName = (session) => session.slice(0, 8);
+
 /** A time of the service's, as the reader's language writes it. */
 export function moment(seconds) {
   const time = new Date(seconds * 1000);

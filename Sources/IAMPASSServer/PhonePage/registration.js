@@ -5,7 +5,7 @@ import { complain, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
 import { forgetSecret, keepSecret, pin, words } from "./pins.js";
 import { sentence } from "./refusals.js";
 
-const { accounts, base, get, makeKey, post } = globalThis.iampass;
+const { accounts, base, get, makeAgreementKey, makeKey, post } = globalThis.iampass;
 
 /** Marks a key whose registration is under way; it is never an account. */
 const pending = "pending";
@@ -56,6 +56,7 @@ export class Registration {
     find("registration").hidden = false;
     show(find("registration-text"), "Checking the link…");
     find("register").hidden = true;
+    find("registration-name-field").hidden = true;
     find("registration-leave").hidden = true;
     try {
       this.#link = await get("register/" + encodeURIComponent(this.#code));
@@ -82,6 +83,8 @@ export class Registration {
     show(find("registration-pin"), this.#secret
       ? null
       : "This link has no secret. Computers that check the phone itself will ask for six words, which you will see here.");
+    find("registration-name-field").hidden = false;
+    find("registration-name").value ||= usualName();
     find("register").hidden = false;
     find("registration-leave").hidden = false;
   }
@@ -110,6 +113,7 @@ export class Registration {
     await accounts.put({ device: pending, ...key });
     const body = {
       code: this.#code, public_key: key.publicKey, ...(credential && { credential }),
+      name: find("registration-name").value.trim() || usualName(),
       ...await pin(this.#secret, this.#code, key.publicKey, credential),
     };
     const reply = await (await post("device/v1/register", body)).json();
@@ -117,6 +121,7 @@ export class Registration {
       device: reply.device, user: reply.user, application: reply.application, origin: base.origin,
       methods: reply.methods ?? ["acceptance"],
       credential: credential && { id: credential.id, public_key: credential.public_key }, ...key,
+      agreement: await makeAgreementKey(),
     };
     keepSecret(account.device, this.#secret, this.#code);
     await accounts.put(account);
@@ -146,11 +151,23 @@ export class Registration {
   }
 }
 
+/** What browsers tell of the phone; the user can call it otherwise. */
+function usualName() {
+  const systems = [["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android phone"], ["Macintosh", "Mac"], ["Windows", "Windows computer"], ["Linux", "Linux computer"]];
+  return systems.find(([word]) => navigator.userAgent.includes(word))?.[1] ?? "phone";
+}
+
 const sixWords = (text) => text ? ` Its six words: ${text}.` : "";
 
-/** This phone's accounts. A registration that was interrupted is removed. */
+/**
+ * This phone's accounts. A registration that was interrupted is removed. Accounts of an older page get the key by which
+ * they approve without a network.
+ */
 export async function registeredAccounts() {
   const all = await accounts.all();
   if (all.some(({ device }) => device === pending)) await accounts.remove(pending);
-  return all.filter(({ device }) => device !== pending);
+  const whole = all.filter(({ device }) => device !== pending);
+  const agreed = await Promise.all(whole.map(async (account) => (
+    account.agreement ? account : accounts.agree(account.device, await makeAgreementKey()))));
+  return agreed.filter(Boolean);
 }

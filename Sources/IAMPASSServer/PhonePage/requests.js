@@ -1,10 +1,11 @@
 // The requests that wait for an answer, as cards.
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
-import { announce, copyOf, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
+import { DocumentPart, heading } from "./document-part.js";
+import { announce, copyOf, fillFacts, find, say, shortName, show, withButtonsOff } from "./dom.js";
 import { sentence } from "./refusals.js";
 
-const { answerStatement, contextPairs, isCutShort, sendAnswer, title } = globalThis.iampass;
+const { answerStatement, escaped, contextPairs, isCutShort, isForDocument, sendAnswer } = globalThis.iampass;
 
 /** Milliseconds without taps after cards came or went: another card may be under the finger. */
 const moving = 600;
@@ -20,12 +21,19 @@ const final = [
   "DEVICE_CUT_OFF", "UNKNOWN_DEVICE",
 ];
 
+const title = (request) => (isForDocument(request) ? heading : globalThis.iampass.title(request.context));
+
+const answerElsewhere = ({ approved, phone, context }) =>
+  `${title({ context })}: ${approved ? "approved" : "denied"} on ${escaped(phone)}.`;
+
 class RequestCard {
   element = copyOf("request-template");
   #account;
   #request;
   #ended;
   #deadline;
+  /** What an administrator is to sign; null for a sign-in. */
+  #document = null;
 
   /** @param ended is called with the answer once the service has taken it, or will not take any. */
   constructor(account, request, ended) {
@@ -33,12 +41,14 @@ class RequestCard {
     this.#request = request;
     this.#ended = ended;
     this.#deadline = performance.now() + request.seconds_left * 1000;
-    this.#part("h3").textContent = title(request.context);
-    this.#part(".whose").textContent = `For ${account.user} at ${account.application}`;
-    fillFacts(this.#part("dl"), contextPairs(request.context));
-    this.#part(".cut-short").hidden = !isCutShort(request.context);
+    this.#part("h3").textContent = title(request);
+    this.#part(".whose").textContent = `For ${account.user} at ${account.application} · session ${shortName(request.session)}`;
+    show(this.#part(".locum"), request.for_another
+      ? `You answer for ${escaped(request.context.user ?? "another user")}, who has no phone at hand. Approve only if you know that it is them.`
+      : null);
     this.#prepareCode();
     this.#prepareMethod();
+    this.#prepareContent();
     this.#part("progress").max = request.seconds_left;
     this.element.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -57,8 +67,9 @@ class RequestCard {
 
   /** For screen readers. */
   get spoken() {
+    if (this.#document) return `New request: ${heading}.`;
     const facts = contextPairs(this.#request.context).map(({ label, value }) => `${label} ${value}`).join(", ");
-    return `New request: ${title(this.#request.context)}. ${facts}`;
+    return `New request: ${title(this.#request)}. ${facts}`;
   }
 
   update(request) {
@@ -79,6 +90,21 @@ class RequestCard {
 
   #part(selector) {
     return this.element.querySelector(selector);
+  }
+
+  #prepareContent() {
+    if (!isForDocument(this.#request)) {
+      fillFacts(this.#part("dl"), contextPairs(this.#request.context));
+      this.#part(".cut-short").hidden = !isCutShort(this.#request.context);
+      return;
+    }
+    // The service asks for it, and no stranger.
+    for (const selector of ["dl", ".not-me", ".approve"]) this.#part(selector).hidden = true;
+    const isAble = this.#request.method !== "device" || Boolean(this.#request.credential);
+    this.#document = new DocumentPart(this.#part(".document"), this.#account, this.#request, () => {
+      this.#part(".approve").hidden = !isAble;
+    });
+    void this.#document.load();
   }
 
   #prepareCode() {
@@ -120,10 +146,12 @@ class RequestCard {
   async #send(answer, code) {
     show(this.#part(".problem"), null);
     try {
-      const statement = await answerStatement(this.#account, this.#request, answer, code);
+      const shown = answer === "approve" && this.#document ? this.#document.signed : null;
+      const statement = await answerStatement(this.#account, this.#request, answer, code, shown);
       const assertion = answer === "approve" && this.#request.method === "device" ? await this.#unlock(statement) : null;
+      if (shown) await this.#document.remember();
       await sendAnswer(this.#account, statement, assertion);
-      say(`${title(this.#request.context)}: ${done[answer]}`);
+      say(`${title(this.#request)}: ${done[answer]}`);
       this.#ended(this, answer);
     } catch (error) {
       if (final.includes(error.reason)) {
@@ -157,11 +185,14 @@ export class RequestList {
     setInterval(() => this.#each((card) => card.tick()), 1000);
   }
 
-  /** Shows these as the account's open requests. */
-  update(account, requests) {
+  /** Shows these as the account's open requests. It says which ones another phone answered. */
+  update(account, requests, answered = []) {
     const open = new Map(requests.map((request) => [request.session, request]));
     this.#each((card, owner) => {
-      if (owner === account.device && !open.has(card.session)) this.#remove(card);
+      if (owner !== account.device || open.has(card.session)) return;
+      const elsewhere = answered.find(({ session }) => session === card.session);
+      if (elsewhere) say(answerElsewhere(elsewhere));
+      this.#remove(card);
     });
     for (const request of requests) {
       const known = this.#cards.get(request.session);

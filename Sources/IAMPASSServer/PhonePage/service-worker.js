@@ -1,18 +1,78 @@
-// Rings the phone while the page is closed. A push message only says which request to fetch: what is shown and signed
+// Rings the phone while the page is closed, and keeps the page for when there is no network. A push message only says which request to fetch: what is shown and signed
 // comes from the service itself.
 "use strict";
 
 importScripts("shared.js");
 
-const { accounts, answerStatement, ask, base, contextPairs, fitsNotice, Refusal, sendAnswer, title } = globalThis.iampass;
+const {
+  accounts, answerStatement, ask, base, contextPairs, fitsNotice, isForDocument, Refusal, sendAnswer, title,
+} = globalThis.iampass;
 const page = new URL("phone/", base).href;
 const icon = new URL("phone/phone-icon-192.png", base).href;
 
-self.addEventListener("install", () => self.skipWaiting());
+/** The page's files, below phone/. */
+const files = [
+  "", "account-view.js", "app.js", "changes.js", "document-forms.js", "document-memory.js", "document-part.js", "dom.js",
+  "events.js", "offline.js", "phone-icon-192.png", "phone-icon.svg", "phone.css", "phone.webmanifest", "pins.js",
+  "proofs.js", "refusals.js", "registration.js", "requests.js", "review.js", "ringing.js", "screen-lock.js", "shared.js",
+].map((name) => page + name);
+/** Where they are kept. */
+const shelf = "iampass page";
+/** Milliseconds that a network may take for a file before the kept one is shown. */
+const patience = 3_000;
+
+self.addEventListener("install", (event) => event.waitUntil(keepAll().then(() => self.skipWaiting())));
+self.addEventListener("fetch", (event) => {
+  const address = event.request.url.replace(/[?#].*$/s, "");
+  if (event.request.method === "GET" && files.includes(address)) event.respondWith(pageFile(event, address));
+});
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 self.addEventListener("push", (event) => event.waitUntil(ring(event)));
 self.addEventListener("notificationclick", (event) => event.waitUntil(act(event)));
 self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(move(event)));
+
+self.addEventListener("message", (event) => {
+  if (event.data?.isKept) event.waitUntil(isKept().then((kept) => event.ports[0]?.postMessage({ kept })));
+});
+
+/** Keeps the whole page, or goes on with what is kept. */
+async function keepAll() {
+  const kept = await caches.open(shelf);
+  await kept.addAll(files.map((address) => new Request(address, { cache: "no-cache", credentials: "omit" }))).catch(() => {});
+}
+
+/** Whether the page would open without a network. What is missing is tried once more. */
+async function isKept() {
+  const hasAll = async () => {
+    const kept = await caches.open(shelf);
+    return (await Promise.all(files.map((address) => kept.match(address)))).every(Boolean);
+  };
+  try {
+    if (await hasAll()) return true;
+    await keepAll();
+    return await hasAll();
+  } catch {
+    return false;
+  }
+}
+
+/** The service's file, which is kept for the next time; without the service, the kept one. */
+function pageFile(event, address) {
+  const asked = fetch(event.request).then((response) => (response.status < 500 ? response : null), () => null);
+  // Copied before anybody reads it.
+  event.waitUntil(asked.then((response) => response?.ok && keep(address, response.clone())).catch(() => {}));
+  return firstOf(asked, address);
+}
+
+async function keep(address, response) {
+  await (await caches.open(shelf)).put(address, response);
+}
+
+async function firstOf(asked, address) {
+  const late = new Promise((resolve) => setTimeout(resolve, patience, null));
+  const kept = async () => (await caches.open(shelf)).match(address);
+  return (await Promise.race([asked, late])) ?? (await kept()) ?? (await asked) ?? Response.error();
+}
 
 /** The page's windows. */
 async function windows() {
@@ -37,21 +97,25 @@ async function ring(event) {
 }
 
 function showRequest(account, request, silent) {
-  const facts = contextPairs(request.context);
-  const lines = [`For ${account.user} at ${account.application}`, ...facts.map(({ label, value }) => `${label}: ${value}`)];
-  return self.registration.showNotification(title(request.context), {
+  const isDocument = isForDocument(request);
+  const facts = contextPairs(request.context).map(({ label, value }) => `${label}: ${value}`);
+  const lines = [
+    `For ${account.user} at ${account.application}`, ...(isDocument ? ["Open IAMPASS to read what it changes."] : facts),
+  ];
+  return self.registration.showNotification(isDocument ? "To sign as an administrator" : title(request.context), {
     body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,
     data: { device: account.device, session: request.session, request },
     actions: [
       // A request that a notification may cut is approved on the page, which shows it whole.
-      ...(fitsNotice(request.context) ? [{ action: "approve", title: "Approve" }] : []), { action: "deny", title: "Deny" },
+      ...(!isDocument && fitsNotice(request.context) ? [{ action: "approve", title: "Approve" }] : []), { action: "deny", title: "Deny" },
     ],
   });
 }
 
-/** Codes, the screen lock and long requests need the page. */
-function needsPage({ match_code, method, context }) {
-  return match_code || (method ?? "acceptance") !== "acceptance" || !fitsNotice(context);
+/** Codes, the screen lock, documents and long requests need the page. */
+function needsPage(request) {
+  const { match_code, method, context } = request;
+  return match_code || (method ?? "acceptance") !== "acceptance" || isForDocument(request) || !fitsNotice(context);
 }
 
 function showPlain(heading, body, session) {

@@ -42,6 +42,7 @@ globalThis.iampass = (() => {
   // --- Accounts, each with a key that never leaves this browser ---
 
   const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
+  const agreementAlgorithm = { name: "ECDH", namedCurve: "P-256" };
   const signing = { name: "ECDSA", hash: "SHA-256" };
 
   function database() {
@@ -73,11 +74,28 @@ globalThis.iampass = (() => {
     get: (device) => stored("readonly", (store) => store.get(device)),
     put: (account) => stored("readwrite", (store) => store.put(account)),
     remove: (device) => stored("readwrite", (store) => store.delete(device)),
+    /** The account with a key for agreement: the one that it has, whichever of several tabs gave it; or this one. */
+    agree: (device, agreement) => stored("readwrite", (store) => {
+      const reading = store.get(device);
+      reading.onsuccess = () => {
+        const account = reading.result;
+        if (!account || account.agreement) return;
+        account.agreement = agreement;
+        store.put(account);
+      };
+      return reading;
+    }),
   };
 
   /** A key pair whose private key scripts cannot read, ours included. */
   async function makeKey() {
     const pair = await crypto.subtle.generateKey(keyAlgorithm, false, ["sign"]);
+    return { privateKey: pair.privateKey, publicKey: base64(await crypto.subtle.exportKey("spki", pair.publicKey)) };
+  }
+
+  /** The second key pair, by which this phone approves without a network. */
+  async function makeAgreementKey() {
+    const pair = await crypto.subtle.generateKey(agreementAlgorithm, false, ["deriveBits"]);
     return { privateKey: pair.privateKey, publicKey: base64(await crypto.subtle.exportKey("spki", pair.publicKey)) };
   }
 
@@ -167,13 +185,40 @@ globalThis.iampass = (() => {
     return { challenge };
   }
 
-  /** What the answer to a request says, to be signed. */
-  async function answerStatement(account, request, answer, code = "") {
+  /** Only a computer that verifies the answer has a use for the key. */
+  const agreementOf = (account, { challenge }) => (
+    challenge && account.agreement ? { agreement_key: account.agreement.publicKey } : {});
+
+  /** The service name of a request for a document (SignedDocument.serviceName). No sign-in has it. */
+  const documentService = "iampass-document";
+
+  /** Whether an administrator is asked to sign a document, by the request's member or by the name that stands for one. */
+  const isForDocument = ({ document, context }) => (
+    (document ?? null) !== null || context.service === documentService);
+
+  /**
+   * The digest of the document that this phone showed, as a member of an approval. Throws if the request asks for a
+   * document and none was shown, or another one: so nothing else of this page can approve such a request.
+   */
+  function documentOf(request, answer, shown) {
+    if (answer !== "approve") return {};
+    if (isForDocument(request) !== Boolean(shown) || (shown && shown.challenge !== request.challenge)) {
+      throw new Error("this page did not show what is to be signed. Nothing was signed.");
+    }
+    return shown ? { document: shown.digest } : {};
+  }
+
+  /**
+   * What the answer to a request says, to be signed.
+   *
+   * @param shown what review.js made of the request's document, if it has one
+   */
+  async function answerStatement(account, request, answer, code = "", shown = null) {
     return {
       origin: base.origin, device: account.device, session: request.session, answer,
       context_hash: hexadecimal(await sha256(canonicalBytes(request.context))), nonce: request.nonce,
       expires: request.expires, purpose: "answer", method: request.method ?? "acceptance", code,
-      ...challengeOf(request),
+      ...challengeOf(request), ...agreementOf(account, request), ...documentOf(request, answer, shown),
     };
   }
 
@@ -235,7 +280,7 @@ globalThis.iampass = (() => {
   const escaped = (value) => pieces(String(value)).map(({ text }) => text).join("");
 
   /** A value amid other words: letters of the other writing direction do not move those words. */
-  const isolated = (value) => (/^[ -~]*$/u.test(value) ? escaped(value) : `\u2068${escaped(value)}\u2069`);
+  const isolated = (value, shown = escaped(value)) => (/^[ -~]*$/u.test(value) ? shown : `\u2068${shown}\u2069`);
 
   /** Everything in a context as pairs of texts: what is signed is what is shown. */
   function contextPairs(context) {
@@ -270,7 +315,9 @@ globalThis.iampass = (() => {
   }
 
   return Object.freeze({
-    base, text, base64, base64url, fromBase64url, sha256, canonicalBytes, accounts, makeKey, Refusal, get, post, ask,
-    askFor, answerStatement, sendAnswer, contextPairs, escaped, fitsNotice, isCutShort, title,
+    base, text, base64, base64url, fromBase64url, hexadecimal, sha256, canonical, canonicalBytes, accounts, makeKey,
+    makeAgreementKey, agreementAlgorithm, keyAlgorithm, signing, Refusal, get, post, ask,
+    askFor, answerStatement, sendAnswer, contextPairs, documentService, escaped, fitsNotice, isCutShort, isForDocument,
+    isolated, title,
   });
 })();

@@ -34,7 +34,7 @@ final class PushSender: Sendable {
     self.sleep = sleep
   }
 
-  /// Rings the phone of the session's user, if the phone has a subscription.
+  /// Rings the phones of the session's user that are asked and have a subscription.
   ///
   /// - Parameter contact: this service's address.
   func ring(for session: Session, contact: String) {
@@ -55,10 +55,24 @@ final class PushSender: Sendable {
   }
 
   func send(_ session: Session, of user: Int64, contact: String) async {
-    var service = "none"
     do {
-      guard let bell = try await storage.bell(of: user) else { return }
-      service = bell.service
+      let locums = try await locumBells(session)
+      let bells = try await (storage.bells(of: user) + locums).filter { session.method(for: $0.phone) != nil }
+      // A push service that hangs does not delay the other phone.
+      await withTaskGroup { group in
+        for bell in bells { group.addTask { await self.send(session, by: bell, contact) } }
+      }
+    } catch { tell("\(error)", session, "none") }
+  }
+
+  private func locumBells(_ session: Session) async throws -> [PhoneBell] {
+    guard let locum = session.locum else { return [] }
+    return try await storage.bells(of: locum.user)
+  }
+
+  private func send(_ session: Session, by bell: PhoneBell, _ contact: String) async {
+    let service = bell.service
+    do {
       switch try await deliver(session, by: bell, contact) {
       case .delivered:
         logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(service)"])

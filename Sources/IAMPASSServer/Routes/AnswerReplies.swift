@@ -4,6 +4,7 @@ import IAMPASSProtocol
 /// Takes the user's answer to a request, as the phone sends it.
 struct AnswerReplies: Sendable {
   let core: ServiceCore
+  let sessions: SessionReplies
 
   /// Takes the user's answer to a request of this phone's, in time, once.
   func take(_ call: Call) async throws -> ServiceReply {
@@ -33,12 +34,15 @@ struct AnswerReplies: Sendable {
     _ stored: Session?, at now: UnixTime
   ) -> Result<TakenAnswer, Refusal> {
     guard phone.isLive else { return .failure(.cutOff) }
-    guard var session = stored else { return .failure(Refusal(status: 404, reason: .unknownRequest)) }
+    guard var session = stored, let method = session.method(for: verified.phone.id) else {
+      return .failure(Refusal(status: 404, reason: .unknownRequest))
+    }
     let signed = SignedAnswer(
       answer: answer, verified: verified, credential: phone.credential,
       vouchesForFace: phone.vouchesForFace, check: check)
-    return signed.settle(&session, at: now).map { counter in
-      TakenAnswer(session: session, counter: counter, kept: signed.kept(with: session))
+    return signed.settle(&session, proving: method, at: now).map { counter in
+      (session.method, session.answeredBy) = (method, verified.phone.id)
+      return TakenAnswer(session: session, counter: counter, kept: signed.kept(with: session))
     }
   }
 
@@ -46,7 +50,13 @@ struct AnswerReplies: Sendable {
     core.audit.answered(session, by: phone)
     core.announceChange(of: session)
     // The answer is taken, whether or not this can be stored.
-    do { try await core.heard(phone, call) } catch { core.tell(storageFailure: error) }
+    do {
+      try await core.heard(phone, call)
+      if session.document != nil {
+        let documents = DocumentRequests(core: core, sessions: sessions, contact: call.address.url.origin)
+        try await documents.attend(toSession: session.id)
+      }
+    } catch { core.tell(storageFailure: error) }
     // The only answer that has an effect and is refused all the same: the phone must not say that it approved.
     return session.lifecycle.ending == .wrongCode ? .refused(403, .wrongCode) : .done
   }

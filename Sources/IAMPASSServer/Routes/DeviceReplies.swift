@@ -4,6 +4,7 @@ import IAMPASSProtocol
 /// What the service tells phones.
 struct DeviceReplies: Sendable {
   let core: ServiceCore
+  let sessions: SessionReplies
   /// Which push services ring phones.
   let pushTrust: PushTrust
 
@@ -14,7 +15,8 @@ struct DeviceReplies: Sendable {
     case .credential: try await RegistrationReplies(core: core, pushTrust: pushTrust).addCredential(call)
     case .requests: try await RequestReplies(core: core).list(call)
     case .events: try await RequestReplies(core: core).stream(call)
-    case .answer: try await AnswerReplies(core: core).take(call)
+    case .answer: try await AnswerReplies(core: core, sessions: sessions).take(call)
+    case .document: try await DocumentReplies(core: core, sessions: sessions).page(call)
     case .presence: try await PresenceReplies(core: core).change(call)
     case .status: try await status(call)
     case .end: try await endSessions(call)
@@ -79,23 +81,48 @@ extension ServiceCore {
   func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
-    let account = try await storage.account(of: verified.acting)
+    let account = try await storage.account(of: verified.acting, at: now)
     let reply = DeviceStatusReply(
       application: account.application, user: verified.phone.displayName, presence: presence,
-      sessions: account.unended.compactMap { $0.liveSession(at: now, storage.clock) }, methods: account.methods,
-      walksAway: account.walksAway, training: account.training)
+      sessions: account.unended.compactMap {
+        $0.liveSession(of: verified.phone, account.phones, at: now, storage.clock)
+      },
+      methods: account.methods, walksAway: account.walksAway, training: account.training,
+      codesUsed: account.codeUses.map(\.report),
+      phones: account.phones.map { $0.listed(for: verified.phone, storage.clock) },
+      byLocums: account.byLocums.map {
+        ApprovedByLocum(name: $0.name, at: storage.clock.unixTime(of: $0.at).seconds, context: $0.context)
+      })
     return ServiceReply(200, reply.encoded())
   }
 }
 
+extension Phone {
+  /// - Parameters:
+  ///   - phone: the one that is told.
+  ///   - clock: for the times that it shows.
+  fileprivate func listed(for phone: Phone, _ clock: StorageClock) -> ListedPhone {
+    ListedPhone(name: label, since: clock.unixTime(of: registeredAt).seconds, isThis: id == phone.id)
+  }
+}
+
 extension Session {
-  /// - Parameter clock: for the times that the phone shows.
-  fileprivate func liveSession(at now: UnixTime, _ clock: StorageClock) -> LiveSession? {
+  /// The name of the locum who answered.
+  fileprivate var locumName: String? { locum.flatMap { $0.phone == answeredBy ? $0.name : nil } }
+
+  /// - Parameters:
+  ///   - phone: the one that is told.
+  ///   - phones: its user's.
+  ///   - clock: for the times that the phone shows.
+  fileprivate func liveSession(
+    of phone: Phone, _ phones: [Phone], at now: UnixTime, _ clock: StorageClock
+  ) -> LiveSession? {
     var current = lifecycle
     current.settle(at: now)
     guard current.isApproved, let since = current.approvedAt, let expiry = current.expiry else { return nil }
     return LiveSession(
       session: id, status: current.status, since: clock.unixTime(of: since).seconds,
-      expires: clock.unixTime(of: expiry).seconds, context: context)
+      expires: clock.unixTime(of: expiry).seconds, context: context,
+      approvedOn: phones.first { $0.id == answeredBy && $0.id != phone.id }?.label ?? locumName)
   }
 }

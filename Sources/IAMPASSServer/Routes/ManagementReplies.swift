@@ -41,18 +41,20 @@ struct ManagementReplies: Sendable {
     guard !users.isEmpty else { return .refused(200, .noUsers) }
     let closed = try await storage.deleteUsers(users, of: application.id, at: core.clock())
     core.announceEnd(of: closed)
+    core.board.changed(.userList(application.id))
     return .done
   }
 
   private func hasDevice(_ name: String, of application: Application) async throws -> ServiceReply {
     guard let user = try await storage.user(name, of: application.id) else { return .refused(404, .unknownUser) }
-    return ServiceReply(200, DeviceRegisteredReply(isRegistered: user.phone != nil).encoded())
+    return ServiceReply(200, DeviceRegisteredReply(isRegistered: !user.phones.isEmpty).encoded())
   }
 
   private func phones(of name: String, of application: Application) async throws -> ServiceReply {
     guard let user = try await storage.user(name, of: application.id) else { return .refused(404, .unknownUser) }
-    let phones = user.phone.map { [$0.keys(with: user.credential, storage.clock)] } ?? []
-    return ServiceReply(200, UserPhonesReply(phones: phones).encoded())
+    let phones = user.phones.map { $0.phone.keys(with: $0.credential, storage.clock) }
+    let settings = try await storage.settings(of: application.id)
+    return ServiceReply(200, UserPhonesReply(phones: phones, greatestCount: settings.phones).encoded())
   }
 
   private func makeLink(
@@ -75,8 +77,11 @@ struct ManagementReplies: Sendable {
     case .unclear: return .refused(400, .badRequest)
     }
     let made = try await links.make(
-      for: name, of: application.id, displayName: call.displayName, losing: loss, at: call.address)
-    return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
+      for: name, of: application.id, displayName: call.displayName, losing: loss, phone: call.lostPhone,
+      at: call.address)
+    if let made { return try linkReply(made, sealedFor: isSealed ? client : nil) }
+    let user = call.lostPhone == nil ? nil : try await storage.user(name, of: application.id)
+    return .refused(404, user == nil ? .unknownUser : .unknownDevice)
   }
 
   /// Lets the administrator's program send the link, which is the last word of the message.
@@ -123,7 +128,7 @@ extension Phone {
   /// - Parameter clock: for the times that computers show.
   fileprivate func keys(with credential: VerifiedCredential?, _ clock: StorageClock) -> UserPhonesReply.Phone {
     UserPhonesReply.Phone(
-      id: id, name: displayName,
+      id: id, name: name.isEmpty ? displayName : name,
       keys: PhoneKeys(
         publicKey: publicKey, credential: credential.map { .init(id: $0.id, publicKey: $0.publicKey) }),
       pinMAC: pinMAC, since: clock.unixTime(of: registeredAt).seconds)
@@ -133,6 +138,9 @@ extension Phone {
 extension Call {
   /// What the registration shows for the user: the service does not know names.
   fileprivate var displayName: String { target.value("display_name") ?? "" }
+
+  /// The id of the one that is lost; nil: all of the user's.
+  fileprivate var lostPhone: String? { target.value(LostDeviceSessions.phoneName) }
 
   /// Whether the link is to be sealed; nil if the query asks for it in words that are not understood.
   fileprivate var wantsSealedLink: Bool? {

@@ -18,6 +18,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case nonceReplayed = "NONCE_REPLAYED"
   case credentialRevoked = "CREDENTIAL_REVOKED"
   case hostMayNotManage = "HOST_MAY_NOT_MANAGE"
+  /// For a computer with a credential of its own alone.
+  case hostCredentialRequired = "HOST_CREDENTIAL_REQUIRED"
 
   case unknownApplication = "UNKNOWN_APPLICATION"
   case unknownUser = "UNKNOWN_USER"
@@ -30,13 +32,42 @@ public enum Reason: String, Sendable, CaseIterable {
 
   case notSignedIn = "NOT_SIGNED_IN"
   case badFormToken = "BAD_FORM_TOKEN"
+  /// The administrator's role does not allow it.
+  case roleTooLow = "ROLE_TOO_LOW"
+  /// It would give the administrators' own application to somebody else.
+  case ownApplication = "OWN_APPLICATION"
+  /// Another administrator changed the same thing after the page was made.
+  case changedMeanwhile = "CHANGED_MEANWHILE"
   case unknownCredential = "UNKNOWN_CREDENTIAL"
+
+  case unknownJoinCode = "UNKNOWN_JOIN_CODE"
+  case joinCodeExpired = "JOIN_CODE_EXPIRED"
+  case joinCodeRevoked = "JOIN_CODE_REVOKED"
+  case joinCodeUsed = "JOIN_CODE_USED"
+  /// Another computer of this name has joined, or waits.
+  case computerNameTaken = "COMPUTER_NAME_TAKEN"
+  case joinRefused = "JOIN_REFUSED"
+
+  /// No administrator whose role is enough has a phone that could be asked.
+  case noAdministrator = "NO_ADMINISTRATOR"
+  /// Administrators' phones have another open request of the same computer.
+  case administratorBusy = "ADMINISTRATOR_BUSY"
+  case changeDenied = "CHANGE_DENIED"
+  /// Approved with other digits than the terminal shows.
+  case changeCodeWrong = "CHANGE_CODE_WRONG"
+  case changeNotAnswered = "CHANGE_NOT_ANSWERED"
+  /// It was approved, and the approval has served.
+  case changeUsed = "CHANGE_USED"
+  case userNameNotFit = "USER_NAME_NOT_FIT"
+  case groupNameNotFit = "GROUP_NAME_NOT_FIT"
 
   case noMobileDevice = "NO_MOBILE_DEVICE"
   case unknownMethod = "UNKNOWN_METHOD"
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
   case applicationDisabled = "APPLICATION_DISABLED"
+  /// Its credential was used by two computers, or its disk was put back, and the application holds such computers.
+  case computerHeld = "COMPUTER_HELD"
   /// The application requires codes, and a client that sends no context would not show one.
   case contextRequired = "CONTEXT_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
@@ -46,6 +77,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case badDuration = "BAD_DURATION"
   /// A context that the service may not change names another host than the credential.
   case wrongHost = "WRONG_HOST"
+  /// The context has the service name that stands for documents.
+  case reservedService = "RESERVED_SERVICE"
   /// The computer drew a code that another terminal shows, or showed just now.
   case codeInUse = "CODE_IN_USE"
 

@@ -1,9 +1,9 @@
 import IAMPASSProtocol
 
-/// What becomes of the sessions that a lost phone approved. Requests that it has not answered are closed.
+/// What becomes of the sessions that a lost phone approved. Requests that nobody has answered are closed.
 enum PhoneLoss: Sendable {
   case keepsSessions
-  /// All of the user's end, except those with these ids.
+  /// All of the user's end, except those with these ids, and those that a phone approved that the user keeps.
   case endsSessions(but: Set<String>)
 
   func closes(_ session: Session) -> Bool {
@@ -23,20 +23,23 @@ struct RegistrationLinks: Sendable {
 
   let core: ServiceCore
 
-  /// A new link, the user's only one that works: an older one may be in somebody else's hands. Nil for an unknown user.
+  /// A new link, the user's only one that works: an older one may be in somebody else's hands. Nil for
+  /// an unknown user or phone.
   ///
   /// - Parameters:
   ///   - displayName: what the phone shows for the user; empty: what a lost phone showed.
-  ///   - losing: cuts the phone off at once.
+  ///   - losing: cuts the user's phones off at once.
+  ///   - phone: the id of the one that is lost; nil: all of them.
   func make(
-    for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil, at address: PublicAddress
+    for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil,
+    phone: String? = nil, at address: PublicAddress
   ) async throws -> Made? {
     let code = Secret(try RandomValue.identifier())
     let order = LinkOrder(
       code: code, user: name, application: application, displayName: DisplayText.sanitized(displayName, limit: 100),
-      loss: losing)
+      loss: losing, lostPhone: losing == nil ? nil : phone)
     guard let stored = try await core.storage.makeLink(order, at: core.clock()) else { return nil }
-    if let phone = stored.cutOff { core.audit.cutOff(phone: phone, user: stored.user) }
+    for phone in stored.cutOff { core.audit.cutOff(phone: phone, user: stored.user) }
     core.announceEnd(of: stored.closed)
     if losing != nil { core.board.changed(.user(stored.user)) }
     return Made(

@@ -65,11 +65,11 @@ struct RegistrationReplies: Sendable {
     return .success(
       NewPhone(
         id: try RandomValue.identifier(), publicKey: key.text, credential: credential, pinMAC: request.pinMAC,
-        way: request.way))
+        way: request.way, name: request.name))
   }
 
   private func announce(_ registered: RegisteredPhone, _ phone: NewPhone) -> ServiceReply {
-    if let replaced = registered.replaced { core.audit.cutOff(phone: replaced, user: registered.user) }
+    for replaced in registered.replaced { core.audit.cutOff(phone: replaced, user: registered.user) }
     core.announceEnd(of: registered.closed)
     core.audit.registered(phone: phone.id, user: registered.user)
     core.board.changed(.user(registered.user))
@@ -142,8 +142,12 @@ private enum Registration {
 
   static func decide(_ facts: LinkFacts, at now: UnixTime) -> Result<Link, Refusal> {
     usable(facts.link, at: now).flatMap { link in
+      // All that the link replaces is lost.
+      if link.replacesPhone, link.lostPhone == nil { return .success(link) }
       // Otherwise anyone who gets hold of a link could take over an account whose owner has a phone.
-      link.replacesPhone || !facts.hasPhone ? .success(link) : .failure(Refusal(status: 409, reason: .hasMobileDevice))
+      let others = facts.phones.filter { $0.id != link.lostPhone }
+      return others.isEmpty || others.count < facts.greatestCount
+        ? .success(link) : .failure(Refusal(status: 409, reason: .hasMobileDevice))
     }
   }
 }

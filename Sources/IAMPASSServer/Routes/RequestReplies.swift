@@ -33,9 +33,9 @@ struct RequestReplies: Sendable {
     guard let shown = try await openRequests(of: verified, at: now) else { return .reply(Refusal.cutOff.reply) }
     if isLast { return .reply(ServiceReply(200, shown.encoded())) }
     let patience = end.milliseconds(since: now)
-    // A phone that waits is told at once of a method that nobody had asked for when it began to wait.
-    let isTrainingNews = shown.training != arrival.training(orNow: shown.training)
-    guard !isTrainingNews, Set(shown.requests.map(\.session)) == known, patience > 0 else {
+    // A phone that waits is told at once of a method that nobody had asked for when it began to wait, and of a code that
+    // had not served.
+    guard !arrival.isNews(shown), Set(shown.requests.map(\.session)) == known, patience > 0 else {
       return .reply(try await show(shown, of: verified.user, applied: wait, at: now))
     }
     // A request whose time is over is not open any more a moment later.
@@ -56,10 +56,13 @@ struct RequestReplies: Sendable {
 
   /// The user's open requests; nil if the phone was cut off meanwhile.
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> RequestsReply? {
-    guard let requests = try await core.storage.requests(for: verified.acting) else { return nil }
+    guard let requests = try await core.storage.requests(for: verified.acting, at: now) else { return nil }
     return RequestsReply(
-      requests: requests.unended.compactMap { $0.openRequest(at: now, credential: requests.credential) },
-      training: requests.training)
+      requests: requests.unended.compactMap {
+        $0.openRequest(for: verified.phone, at: now, credential: requests.credential)
+      },
+      training: requests.training, codesUsed: requests.codeUses.map(\.report),
+      answered: requests.elsewhere.map(\.told))
   }
 
   /// Marks the requests as seen before they are shown, so that their clients say "identifying".
@@ -73,30 +76,42 @@ struct RequestReplies: Sendable {
   }
 }
 
-/// What a phone lacked when its listing came: the first look's.
+/// What a phone's listing had when it came: the first look's.
 private final class Arrival: Sendable {
-  private let first = Mutex<[AuthenticationMethod]?>(nil)
+  private let first = Mutex<RequestsReply?>(nil)
 
-  func training(orNow now: [AuthenticationMethod]) -> [AuthenticationMethod] {
+  /// Whether something besides the requests has changed since the phone began to wait.
+  func isNews(_ shown: RequestsReply) -> Bool {
     first.withLock { first in
-      first = first ?? now
-      return first ?? now
+      guard let first else {
+        first = shown
+        return false
+      }
+      return shown.training != first.training || shown.codesUsed != first.codesUsed
     }
   }
 }
 
+extension AnswerElsewhere {
+  fileprivate var told: AnsweredElsewhere {
+    AnsweredElsewhere(
+      session: session.id, isApproved: session.lifecycle.approvedAt != nil, phone: phone, context: session.context)
+  }
+}
+
 extension Session {
-  /// Nil unless it waits for an answer.
+  /// Nil unless it waits for an answer of this phone.
   ///
   /// - Parameter credential: the phone's own, for the method `device`.
-  fileprivate func openRequest(at now: UnixTime, credential: String?) -> OpenRequest? {
+  fileprivate func openRequest(for phone: Phone, at now: UnixTime, credential: String?) -> OpenRequest? {
     var current = lifecycle
     current.settle(at: now)
-    guard current.isUnanswered else { return nil }
+    guard current.isUnanswered, let method = method(for: phone.id) else { return nil }
     return OpenRequest(
       session: id, nonce: answerNonce, expires: current.answerDeadline.seconds,
       secondsLeft: current.answerDeadline.milliseconds(since: now) / 1_000, context: context,
       method: method, asksCode: matchCode != nil, credential: method == .device ? credential : nil,
-      blocked: heldBack, challenge: challenge)
+      blocked: heldBack, challenge: challenge, isForAnother: locum?.phone == phone.id,
+      document: document?.rawValue)
   }
 }

@@ -1,3 +1,5 @@
+import IAMPASSProtocol
+
 /// What a path means. The documentation prints some management routes without `management/`: both are taken.
 enum Route: Equatable {
   case announcement
@@ -5,6 +7,8 @@ enum Route: Equatable {
   /// The keys by which approval tokens are verified.
   case signingKeys
   case openID(OpenIDRoute)
+  /// A computer asks to join.
+  case join
   /// With the path below it.
   case console([String])
   case management(ManagementRoute, application: String)
@@ -19,6 +23,7 @@ enum Route: Equatable {
     switch self {
     case .announcement, .health, .signingKeys, .console, .door, .phoneFile: "GET"
     case .openID(let route): route.method
+    case .join: "POST"
     case .management(let route, _): route.method
     case .session(let route): route.method
     case .phone(let route): route.method
@@ -45,6 +50,7 @@ enum Route: Equatable {
       case (".well-known", "iampass", 2): self = .announcement
       case (".well-known", "jwks.json", 2): self = .signingKeys
       case ("healthz", nil, 1): self = .health
+      case (JoinRequest.path, nil, 1): self = .join
       case ("console", _, _): self = .console(Array(path.dropFirst()))
       case ("", nil, 1), ("phone", nil, 1): self = .door
       case ("phone", let name?, 2): self = .phoneFile(name: name)
@@ -95,13 +101,21 @@ enum SessionRoute: Equatable {
   case mark(starter: String)
   /// Which phones the user has, for a computer that knows their keys.
   case phones(user: String, starter: String)
+  /// The users whom the service lists for the computer.
+  case userList(starter: String)
+  /// A code of the user has served on a computer that could not ask the phone.
+  case codeUse(user: String, starter: String)
+  /// What was noted of the computer's own sign-ins.
+  case audit(starter: String)
+  /// The computer asks for a change of the list of users, which an administrator's phone approves.
+  case userChange(starter: String)
   case status(id: String)
   case logout(id: String)
 
   var method: String {
     switch self {
-    case .mark, .phones, .status: "GET"
-    case .start, .logout: "POST"
+    case .mark, .phones, .userList, .audit, .status: "GET"
+    case .start, .codeUse, .userChange, .logout: "POST"
     }
   }
 
@@ -110,7 +124,11 @@ enum SessionRoute: Equatable {
     switch (path[1], path.count) {
     case ("authenticate_user", 4): self = .start(user: path[3], starter: path[2])
     case ("service_mark", 3): self = .mark(starter: path[2])
+    case ("user_list", 3): self = .userList(starter: path[2])
+    case ("audit", 3): self = .audit(starter: path[2])
+    case ("user_change", 3): self = .userChange(starter: path[2])
     case ("user_phone_digests", 4): self = .phones(user: path[3], starter: path[2])
+    case ("code_use", 4): self = .codeUse(user: path[3], starter: path[2])
     case ("session_status", 3): self = .status(id: path[2])
     case ("session_logout", 3): self = .logout(id: path[2])
     default: return nil
@@ -134,12 +152,13 @@ enum PhoneRoute: Equatable {
   case push
   case look
   case face
+  case document
 
   var method: String {
     switch self {
     case .showLink, .pushKey: "GET"
     case .register, .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look,
-      .face:
+      .face, .document:
       "POST"
     }
   }
@@ -164,6 +183,7 @@ enum PhoneRoute: Equatable {
     case "push": self = .push
     case "look": self = .look
     case "face": self = .face
+    case "document": self = .document
     default: return nil
     }
   }

@@ -9,14 +9,19 @@ struct Router: Sendable {
   let management: ManagementReplies
   let sessions: SessionReplies
   let devices: DeviceReplies
+  let certificateEnd: @Sendable () -> UnixTime?
+  let joinCodes: JoinCodeMaker
   private let backchannel: BackchannelReplies
   private let failures = FailureLimits()
   private let addresses: KnownAddresses
 
   init(
     core: ServiceCore, publicURL: ServerURL?, proxies: TrustedProxies, management: ManagementReplies,
-    sessions: SessionReplies, devices: DeviceReplies
+    sessions: SessionReplies, devices: DeviceReplies, certificateEnd: @escaping @Sendable () -> UnixTime?,
+    joinCodes: JoinCodeMaker
   ) {
+    self.certificateEnd = certificateEnd
+    self.joinCodes = joinCodes
     self.core = core
     self.publicURL = publicURL
     addresses = KnownAddresses(configured: publicURL)
@@ -50,9 +55,7 @@ struct Router: Sendable {
     guard let reason = reply.reason, let kind = FailureLimits.Kind(route, call.request), kind.isFailure(reason) else {
       return reply
     }
-    let source = call.client.text
-    let wait = failures.wait(for: kind, from: source, at: core.clock())
-    failures.count(kind, from: source, at: core.clock())
+    let wait = await failures.note(kind, from: call.client.text, with: core.storage.limits, at: core.clock())
     return wait.map(ServiceReply.tooManyFailures) ?? reply
   }
 
@@ -62,10 +65,13 @@ struct Router: Sendable {
     case .health: try await core.health()
     case .signingKeys: try await sessions.signingKeys()
     case .openID(let route): try await backchannel.reply(to: route, call)
+    case .join: try await JoinReplies(core: core, phones: JoinPhones(core: core, sessions: sessions)).reply(call)
     case .console(let path):
-      try await Console(
-        core: core, management: management, sessions: sessions, publicURL: publicURL, call: call, now: core.clock()
-      ).reply(to: path)
+      if let wait = await waitForSignIn(path, call) {
+        .tooManyFailures(wait)
+      } else {
+        try await console(call).reply(to: path)
+      }
     case .management(let route, let application):
       try await signed(application: application, call) { try await management.reply(to: route, of: $0, call, $1) }
     case .session(let route): try await reply(to: route, call)
@@ -73,6 +79,18 @@ struct Router: Sendable {
     case .door: .leadingToPage(call)
     case .phoneFile(let name): .phoneFile(name, call)
     }
+  }
+
+  private func console(_ call: Call) -> Console {
+    Console(
+      core: core, management: management, sessions: sessions, publicURL: publicURL, certificateEnd: certificateEnd,
+      joinCodes: joinCodes, call: call, now: core.clock())
+  }
+
+  /// Seconds that a browser waits which begins too many sign-ins; nil: it need not.
+  private func waitForSignIn(_ path: [String], _ call: Call) async -> Int64? {
+    guard path == ["sign-in"], call.request.method == "POST" else { return nil }
+    return await failures.note(.consoleSignIn, from: call.client.text, with: core.storage.limits, at: core.clock())
   }
 
   private func reply(to route: SessionRoute, _ call: Call) async throws -> ServiceReply {
@@ -84,6 +102,22 @@ struct Router: Sendable {
     case .phones(let user, let id):
       try await signed(starter: id, call) { starter, _ in
         try await sessions.phones(of: user, for: starter)
+      }
+    case .userList(let id):
+      try await signed(starter: id, call) { starter, _ in
+        try await UserListReplies(core: core).reply(to: starter, call)
+      }
+    case .codeUse(let user, let id):
+      try await signed(starter: id, call) { starter, _ in
+        try await sessions.noteCodeUse(of: user, by: starter, call)
+      }
+    case .audit(let id):
+      try await signed(starter: id, call) { starter, _ in
+        try await HostAuditReplies(core: core).reply(to: starter, call)
+      }
+    case .userChange(let id):
+      try await signed(starter: id, call) { starter, client in
+        try await UserChangeReplies(core: core, sessions: sessions).reply(to: starter, client, call)
       }
     case .status(let id):
       try await signed(session: id, call) { moment in
@@ -99,7 +133,8 @@ struct Router: Sendable {
       200,
       ServiceAnnouncement(
         signedReplies: true, context: true, preferWait: true, matchCode: true, hostCredentials: true,
-        sessionNames: true, signedTargets: true, bodyDigests: true, sealedLinks: true, address: address.url
+        sessionNames: true, signedTargets: true, bodyDigests: true, sealedLinks: true, repeatedStarts: true,
+        address: address.url
       ).encoded())
   }
 
@@ -127,7 +162,8 @@ struct Router: Sendable {
     switch try await check(of: call).starter(starter, signed: call.request, uris: call.signedURIs) {
     case .refused(let reason): return .refused(401, reason)
     case .verified(let client):
-      return await replyingWhenStorageFails { try await marked(work(starter, client)) }.signed(for: client)
+      return await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
+        .finished { $0.signed(for: client) }
     }
   }
 

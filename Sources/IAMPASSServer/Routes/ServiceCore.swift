@@ -5,6 +5,9 @@ import Logging
 struct ServiceCore: Sendable {
   let storage: any ServiceStorage
   let board = ChangeBoard()
+  let reports = HostReports()
+  let repeatedStarts = RepeatedStarts()
+  let signing = SigningMemory()
   let metrics: Metrics
   let audit: Audit
   let logger: Logger
@@ -19,10 +22,11 @@ struct ServiceCore: Sendable {
   /// Service time, which the storage keeps.
   func clock() -> UnixTime { storage.now() }
 
-  /// Wakes everyone who waits for this session: its client and its user's phone.
+  /// Wakes everyone who waits for this session: its client, its user's phones, and a locum's.
   func announceChange(of session: Session) {
     board.changed(.session(session.id))
     if let user = session.user { board.changed(.user(user)) }
+    if let locum = session.locum { board.changed(.user(locum.user)) }
   }
 
   /// These have just ended.

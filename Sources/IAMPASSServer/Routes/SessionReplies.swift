@@ -21,8 +21,23 @@ struct SessionReplies: Sendable {
       switch start.outcome {
       case .not(let obstacle): return reply(to: obstacle)
       case .started(let session, let isRung): return announce(session, isRung: isRung, call)
+      case .begun(let session, let isRung): return tellAgain(session, isRung: isRung, call)
       }
     }
+  }
+
+  /// The reply to a start that was taken before. Whoever took it may have stopped before it rang the phone: it rings once
+  /// more, however often the computer starts again.
+  private func tellAgain(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
+    if session.lifecycle.isUnanswered, core.repeatedStarts.isFirst(session.id, at: core.clock()) {
+      core.announceChange(of: session)
+      pushes.ring(for: session, contact: call.address.url.origin)
+    }
+    return reply(to: session, isRung: isRung, call)
+  }
+
+  private func reply(to session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
+    ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
   }
 
   private func announce(_ boot: HostBoot.Finding, of starter: Starter) {
@@ -41,10 +56,8 @@ struct SessionReplies: Sendable {
   }
 
   func announce(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
-    core.audit.started(session)
-    core.announceChange(of: session)
-    pushes.ring(for: session, contact: call.address.url.origin)
-    return ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
+    announce(session, contact: call.address.url.origin)
+    return reply(to: session, isRung: isRung, call)
   }
 
   /// The reply to a start that made no session.
@@ -70,12 +83,28 @@ struct SessionReplies: Sendable {
       return .refused(403, .applicationDisabled)
     }
     guard let user = try await core.storage.user(name, of: application) else { return .refused(404, .unknownUser) }
-    let phones = user.phone.map { phone in
+    let phones = user.phones.map { phone, credential in
       let keys = PhoneKeys(
-        publicKey: phone.publicKey, credential: user.credential.map { .init(id: $0.id, publicKey: $0.publicKey) })
-      return [PhoneDigestsReply.Phone(id: phone.id, keysDigest: keys.digest)]
+        publicKey: phone.publicKey, credential: credential.map { .init(id: $0.id, publicKey: $0.publicKey) })
+      return PhoneDigestsReply.Phone(id: phone.id, keysDigest: keys.digest)
     }
-    return ServiceReply(200, PhoneDigestsReply(phones: phones ?? []).encoded())
+    return ServiceReply(200, PhoneDigestsReply(phones: phones).encoded())
+  }
+
+  /// A code of the user has served: the audit gets its entry, and the user's phone is told.
+  func noteCodeUse(of name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
+    // The signature covers the body only by its digest. Anyone on the way could change an unsigned report.
+    guard call.target.has(BodyDigest.name), let use = try? CodeUse(call, by: starter) else {
+      return .refused(400, .badRequest)
+    }
+    switch try await core.storage.note(use, of: name, by: starter, at: core.clock()) {
+    case .unknownUser: return .refused(404, .unknownUser)
+    case .credentialRevoked: return .refused(401, .credentialRevoked)
+    case .noted(let kept, let user):
+      if kept.isNew { core.audit.codeUsed(use, user: user) }
+      if kept.isNews { core.board.changed(.user(user)) }
+      return ServiceReply(200, CodeUseReply(isDisowned: kept.isDisowned).encoded())
+    }
   }
 
   /// The status, if it can be told as it was read with the request's nonce. Otherwise nil: something is to be waited
@@ -169,7 +198,7 @@ extension Session {
   func statusReply(_ approval: JSON?, idToken: String? = nil, applied wait: Int64?) -> ServiceReply {
     let body = StatusReply(
       status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue, session: id,
-      approval: approval, idToken: idToken
+      approval: approval, idToken: idToken, approvedBy: lifecycle.status == .active ? answeredBy : nil
     ).encoded()
     let reply = ServiceReply(200, body)
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply

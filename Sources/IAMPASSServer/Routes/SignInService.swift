@@ -22,14 +22,15 @@ public struct SignInService: Sendable {
   ///   - proxies: the proxies that are believed about the address a request comes from.
   ///   - programs: the folder of the programs that may send registration links.
   ///   - certificateEnd: when the certificate that is shown ends.
+  ///   - joinCodes: makes the codes by which computers join.
   public init(
     storage: SQLiteStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
     proxies: TrustedProxies = .init(), programs: String = SignInService.usualPrograms, logger: Logger,
-    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     self.init(
       on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, proxies: proxies,
-      programs: programs, logger: logger, certificateEnd: certificateEnd)
+      programs: programs, logger: logger, certificateEnd: certificateEnd, joinCodes: joinCodes)
   }
 
   /// The same in a PostgreSQL database, where further servers may run the same service.
@@ -37,11 +38,11 @@ public struct SignInService: Sendable {
     storage: PostgreSQLStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
     pushTrust: PushTrust = PushTrust(), proxies: TrustedProxies = .init(),
     programs: String = SignInService.usualPrograms, logger: Logger,
-    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     self.init(
       on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, proxies: proxies,
-      programs: programs, logger: logger, certificateEnd: certificateEnd)
+      programs: programs, logger: logger, certificateEnd: certificateEnd, joinCodes: joinCodes)
   }
 
   /// The same on any engine's storage.
@@ -49,15 +50,16 @@ public struct SignInService: Sendable {
     on storage: any ServiceStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
     pushTrust: PushTrust = PushTrust(), proxies: TrustedProxies = .init(),
     programs: String = SignInService.usualPrograms, logger: Logger,
-    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }
+    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     core = ServiceCore(storage: storage, logger: logger)
     let pushes = PushSender(storage: storage, trust: pushTrust, logger: logger)
+    let sessions = SessionReplies(core: core, longestWait: longestWait, pushes: pushes)
     router = Router(
       core: core, publicURL: publicURL, proxies: proxies,
-      management: ManagementReplies(core: core, programs: programs),
-      sessions: SessionReplies(core: core, longestWait: longestWait, pushes: pushes),
-      devices: DeviceReplies(core: core, pushTrust: pushTrust))
+      management: ManagementReplies(core: core, programs: programs), sessions: sessions,
+      devices: DeviceReplies(core: core, sessions: sessions, pushTrust: pushTrust), certificateEnd: certificateEnd,
+      joinCodes: joinCodes)
     self.certificateEnd = certificateEnd
   }
 
@@ -65,6 +67,11 @@ public struct SignInService: Sendable {
 
   /// As clients know the service; nil: each request's own authority counts.
   var publicURL: ServerURL? { router.publicURL }
+
+  /// Documents that commands and other servers have ordered.
+  var documents: DocumentRequests {
+    DocumentRequests(core: core, sessions: router.sessions, contact: publicURL?.origin ?? "https://localhost")
+  }
 
   /// Answers every held request, and those to come at once.
   public func stopHolding() { core.board.stop() }

@@ -33,7 +33,11 @@ struct SignedAnswer: Sendable {
   }
 
   /// Has the session take this answer, or says why not. The authenticator's new count, if it was asked.
-  func settle(_ session: inout Session, at now: UnixTime) -> Result<UInt32?, Refusal> {
+  ///
+  /// - Parameter method: what an approval of this phone must prove.
+  func settle(
+    _ session: inout Session, proving method: AuthenticationMethod, at now: UnixTime
+  ) -> Result<UInt32?, Refusal> {
     guard Digest.areEqual(Array(answer.nonce.utf8), Array(session.answerNonce.utf8)),
       answer.expires == session.lifecycle.answerDeadline.seconds
     else { return .failure(Refusal(status: 400, reason: .wrongNonce)) }
@@ -49,7 +53,7 @@ struct SignedAnswer: Sendable {
       _ = session.lifecycle.answer(answer.answer, at: now)
       return .success(nil)
     }
-    let proof = proves(session.method)
+    let proof = proves(method)
     guard case .success = proof else { return proof }
     // An empty field does not count as a wrong code.
     if session.matchCode != nil, answer.code.isEmpty { return .failure(Refusal(status: 400, reason: .codeMissing)) }

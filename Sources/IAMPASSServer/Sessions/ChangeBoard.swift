@@ -10,6 +10,10 @@ final class ChangeBoard: Sendable {
     case session(String)
     /// The requests of a user's phone.
     case user(Int64)
+    /// Computers that ask to join.
+    case joins
+    /// The list of users of an application, by its id.
+    case userList(String)
   }
 
   private struct State {

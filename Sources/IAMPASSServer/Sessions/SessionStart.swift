@@ -4,6 +4,8 @@ struct SessionStart: Sendable {
     case not(StartPolicy.Obstacle)
     /// `isRung`: the phone comes to know by itself.
     case started(Session, isRung: Bool)
+    /// The same start was taken before, by this session.
+    case begun(Session, isRung: Bool)
   }
 
   /// What the computer's boot means for its sessions; nil without a signed boot and a host credential.

@@ -23,6 +23,11 @@ struct StartAsk: Sendable {
   var idTokenNonce: String?
   /// Seconds that the request waits for its answer; nil, or if the application's are fewer: as long as its settings say.
   var answerTime: Int64?
+  /// The computer's name for this start, if it is signed.
+  var name: StartName?
+
+  /// The id that its session has: if there is one already, this start was taken before. Nil: any that is new.
+  var session: String? { name?.session(of: starter.credential?.id ?? starter.application.id) }
 
   var source: RequestSource { RequestSource(of: context, from: client, credential: starter.credential?.id) }
 }
@@ -53,11 +58,14 @@ extension StartAsk {
     }
     let context = starter.context(start.context ?? SignInContext())
     guard context.isWithinBounds else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    // Only the service itself asks for documents.
+    guard !SignedDocument.isAsked(by: context) else { return .failure(Refusal(status: 400, reason: .reservedService)) }
     return .success(
       StartAsk(
         user: user, starter: starter, client: call.client, methods: methods, duration: duration, context: context,
         hasContext: start.context != nil, challenge: start.challenge, matchCode: start.matchCode,
-        boot: call.signedBoot(of: start, signedAt: signedAt), idTokenNonce: idTokenNonce))
+        boot: call.signedBoot(of: start, signedAt: signedAt), idTokenNonce: idTokenNonce,
+        name: call.target.has(BodyDigest.name) ? start.start : nil))
   }
 
   /// In bytes, of a token's nonce.
@@ -104,7 +112,7 @@ extension Starter {
 
   /// What the phone is told. The host of a host credential is the service's own word: otherwise the holder of one host's
   /// credential could ask in the name of another host.
-  fileprivate func context(_ claimed: SignInContext) -> SignInContext {
+  func context(_ claimed: SignInContext) -> SignInContext {
     guard let credential else { return claimed }
     var context = claimed
     context.host = credential.host

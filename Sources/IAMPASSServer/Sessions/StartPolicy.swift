@@ -4,6 +4,8 @@ import IAMPASSProtocol
 enum StartPolicy {
   enum Decision: Sendable {
     case start(StartTerms)
+    /// The same start was taken before, by this session, and its computer was not told.
+    case goOn(Session, isRung: Bool)
     case refuse(Obstacle)
   }
 
@@ -14,8 +16,8 @@ enum StartPolicy {
     /// The application does not have such a user.
     case unknownUser
     case reason(Reason)
-    /// The phone has none of the methods, and its user could add one.
-    case untrained(Training, user: Int64)
+    /// The phones have none of the methods, and their user could add one.
+    case untrained([Training], user: Int64)
     /// This request is open, and counts the one that it holds back.
     case openRequest(Session, user: Int64)
   }
@@ -23,11 +25,19 @@ enum StartPolicy {
   static func decide(_ ask: StartAsk, _ facts: StartFacts, at now: UnixTime) -> Decision {
     guard facts.isStarterUsable else { return .refuse(.credentialRevoked) }
     guard !facts.settings.isDisabled else { return .refuse(.reason(.applicationDisabled)) }
+    guard !facts.isComputerHeld else { return .refuse(.reason(.computerHeld)) }
     guard let user = facts.user else { return .refuse(.unknownUser) }
-    guard let phone = user.phone else { return .refuse(.reason(.noMobileDevice)) }
-    guard let method = phone.methods.last(where: ask.methods.contains) else {
-      let training = Training(ask.methods, phone: phone.id, having: phone.methods, addable: phone.addable)
-      return .refuse(training.map { .untrained($0, user: user.id) } ?? .reason(.methodNotAvailable))
+    if let begun = facts.begun {
+      guard begun.isStart(ask, of: user.id) else { return .refuse(.reason(.badRequest)) }
+      return .goOn(begun, isRung: AskedPhones(user.phones, for: ask.methods).areRung)
+    }
+    guard !user.phones.isEmpty else { return .refuse(.reason(.noMobileDevice)) }
+    let asked = AskedPhones(user.phones, for: ask.methods)
+    guard asked.strongest != nil else {
+      let trainings = user.phones.compactMap {
+        Training(ask.methods, phone: $0.id, having: $0.methods, addable: $0.addable)
+      }
+      return .refuse(trainings.isEmpty ? .reason(.methodNotAvailable) : .untrained(trainings, user: user.id))
     }
     guard facts.settings.matchCodes != .required || ask.hasContext else { return .refuse(.reason(.contextRequired)) }
     guard !user.isSourceBlocked else { return .refuse(.reason(.sourceBlocked)) }
@@ -40,11 +50,13 @@ enum StartPolicy {
     guard !showsCode || user.freeCode != nil else {
       return .refuse(.reason(user.isCodeInUse ? .codeInUse : .tooManyRequests))
     }
+    let all = user.locum.map { AskedPhones(user.phones + [$0.phone], for: ask.methods) } ?? asked
+    let locum = user.locum.flatMap { all.methods[$0.phone.id] == nil ? nil : $0.0 }
     return .start(
       StartTerms(
-        user: user.id, method: method, duration: min(ask.duration, facts.settings.greatestDuration),
+        user: user.id, method: all.strongest ?? .device, duration: min(ask.duration, facts.settings.greatestDuration),
         answerTime: min(ask.answerTime ?? .max, facts.settings.answerTime), matchCode: showsCode ? user.freeCode : nil,
-        isRung: phone.isRung))
+        isRung: all.areRung, asked: user.phones.count > 1 || locum != nil ? all.methods : nil, locum: locum))
   }
 }
 
@@ -52,8 +64,10 @@ enum StartPolicy {
 struct StartFacts: Sendable {
   struct AskedUser: Sendable {
     let id: Int64
-    /// The live one.
-    let phone: AskedPhone?
+    /// The live ones, the oldest first.
+    let phones: [AskedPhone]
+    /// Who may answer for the user, with their phone.
+    var locum: (Locum, phone: AskedPhone)? = nil
     /// The user said of this source that it was somebody else.
     let isSourceBlocked: Bool
     let hasTooManyDenials: Bool
@@ -78,8 +92,12 @@ struct StartFacts: Sendable {
 
   let isStarterUsable: Bool
   let settings: ApplicationSettings
+  /// Its credential was used with two marks, and the application holds such computers.
+  let isComputerHeld: Bool
   /// Nil for a user that the application does not have, or if the starter is refused whoever is asked.
   let user: AskedUser?
+  /// The session with the id ``StartAsk/session``; nil if there is none.
+  var begun: Session? = nil
 }
 
 /// What a session is started with.
@@ -93,9 +111,40 @@ struct StartTerms: Sendable, Equatable {
   let answerTime: Int64
   let matchCode: Secret?
   let isRung: Bool
+  /// The phones that are asked, with what each must prove; nil if the user has one phone.
+  var asked: [String: AuthenticationMethod]? = nil
+  /// Whose phone is one of them, in the place of the user's own.
+  var locum: Locum? = nil
+}
+
+/// Those of a user's phones that have one of the methods that will do.
+private struct AskedPhones {
+  /// The weakest first: a face is an app's word.
+  private static let strengths: [AuthenticationMethod] = [.acceptance, .facial, .device]
+
+  /// The strongest of each.
+  let methods: [String: AuthenticationMethod]
+  /// At least one comes to know of requests by itself.
+  let areRung: Bool
+
+  init(_ phones: [StartFacts.AskedPhone], for asked: [AuthenticationMethod]) {
+    let able = phones.compactMap { phone in phone.methods.last(where: asked.contains).map { (phone, $0) } }
+    methods = Dictionary(able.map { ($0.0.id, $0.1) }) { first, _ in first }
+    areRung = able.contains { $0.0.isRung }
+  }
+
+  /// Nil if no phone can be asked.
+  var strongest: AuthenticationMethod? { Self.strengths.last(where: methods.values.contains) }
 }
 
 extension Session {
+  /// Whether it is what this start made when it was sent before.
+  fileprivate func isStart(_ ask: StartAsk, of user: Int64) -> Bool {
+    id == ask.session && application == ask.starter.application.id && credential == ask.starter.credential?.id
+      && self.user == user && context == ask.context && challenge == ask.challenge
+      && (ask.matchCode == nil || matchCode == ask.matchCode)
+  }
+
   fileprivate func isUnanswered(at now: UnixTime) -> Bool {
     var current = lifecycle
     current.settle(at: now)

@@ -1,6 +1,7 @@
 import IAMPASSProtocol
 
-/// Methods that a computer asked for and a phone lacks: the phone is told so, and its user can add them.
+/// Methods that a computer asked for and a phone lacks: the phone is told so, and its user can add them. Nobody is told if
+/// another phone of the user has them.
 struct Training: Sendable, Equatable {
   let phone: String
   let methods: [AuthenticationMethod]

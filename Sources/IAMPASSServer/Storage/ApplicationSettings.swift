@@ -9,6 +9,26 @@ public enum MatchCodes: String, Sendable, CaseIterable {
   case required
 }
 
+/// What a command changes of an application's settings; nil: as before.
+public struct SettingsChange: Sendable {
+  public var matchCodes: MatchCodes?
+  /// Whether apps may offer the method `facial`, by their word.
+  public var appsVouchForFaces: Bool?
+  /// How many phones a user may register; within ``ApplicationSettings/phoneCounts``.
+  public var phones: Int64?
+  /// Whether a computer that may have been copied starts no sign-ins.
+  public var holdsClones: Bool?
+
+  public init(
+    matchCodes: MatchCodes? = nil, appsVouchForFaces: Bool? = nil, phones: Int64? = nil, holdsClones: Bool? = nil
+  ) {
+    self.matchCodes = matchCodes
+    self.appsVouchForFaces = appsVouchForFaces
+    self.phones = phones
+    self.holdsClones = holdsClones
+  }
+}
+
 /// What an administrator chooses for one application.
 public struct ApplicationSettings: Sendable, Equatable {
   /// Whether sessions walk away with their phone.
@@ -24,11 +44,17 @@ public struct ApplicationSettings: Sendable, Equatable {
   var hook = ""
   /// Whether apps may vouch for their user's face: the method `facial`.
   var appsVouchForFaces = false
+  /// How many phones a user may register. Those whose user has more stay.
+  var phones: Int64 = 1
+  /// Whether a computer that may have been copied starts no sign-ins until an administrator has settled that.
+  var holdsClones = false
   /// No new sign-ins, and no management.
   var isDisabled = false
 
   /// Seconds.
   static let answerTimes: ClosedRange<Int64> = 10...300
+  /// Phones of a user.
+  public static let phoneCounts: ClosedRange<Int64> = 1...2
   /// A path, in bytes.
   static let greatestHookLength = 4_095
 

@@ -13,7 +13,7 @@ public struct AuditEntry: Sendable {
 
   static let names = [
     "application", "user", "phone", "session", "host", "service", "account", "tty", "remote_host", "address",
-    "credential", "reason",
+    "credential", "reason", "administrator", "approval", "locum", "locum_phone",
   ]
 
   public subscript(name: String) -> String? { details.first { $0.name == name }?.value }

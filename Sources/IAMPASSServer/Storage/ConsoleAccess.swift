@@ -1,6 +1,7 @@
 import IAMPASSProtocol
 
-/// Decides who may use the console: whoever received the one-time link, in the browser that used it.
+/// Decides who may use the console: whoever received the one-time link, in the browser that used it; and administrators
+/// whose phone approved that this browser signs in.
 ///
 /// The database has only hashes of codes and cookies.
 enum ConsoleAccess {
@@ -13,6 +14,11 @@ enum ConsoleAccess {
   static let idleLifetime: Int64 = 3_600
   /// The last use is stored at most once in this many seconds.
   static let useInterval: Int64 = 60
+  /// What the audit calls whoever came by a one-time link; no administrator has this name.
+  static let linkName = "console link"
+
+  /// Whether the last use is to be stored again.
+  static func isOld(_ use: UnixTime, at now: UnixTime) -> Bool { now.milliseconds(since: use) >= useInterval * 1_000 }
 
   static func hash(_ secret: Secret) -> String { Digest.hexadecimal(Digest.sha256(secret.exposedBytes)) }
 }

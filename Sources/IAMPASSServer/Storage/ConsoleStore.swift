@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 /// What the administrators' console shows and changes.
-protocol ConsoleStore: Sendable {
+protocol ConsoleStore: AdministratorStore {
   // MARK: Who may use it
 
   /// The code of a new link into the console. It works once, within ten minutes.
@@ -20,6 +20,22 @@ protocol ConsoleStore: Sendable {
     by code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
   ) async throws -> Bool
 
+  /// Keeps what a browser asked, so that it can enter once the phone has approved.
+  ///
+  /// - Returns: false if too many browsers ask.
+  func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool
+
+  /// What a browser asked; nil if it asked nothing, or too long ago.
+  func consoleAsk(_ key: Secret, at now: UnixTime) async throws -> ConsoleAsk?
+
+  /// Uses the ask up and begins a browser's visit, if an administrator's phone has approved it.
+  ///
+  /// - Parameter key: the new visit's.
+  /// - Returns: the session that was approved; nil if it is not active, or its user is not an administrator.
+  func enterConsole(
+    asked ask: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
+  ) async throws -> Session?
+
   /// A browser's visit; nil if there is none or its time is over.
   func consoleVisit(_ key: Secret, at now: UnixTime) async throws -> ConsoleVisit?
 
@@ -28,6 +44,9 @@ protocol ConsoleStore: Sendable {
 
   func leaveConsole(_ key: Secret) async throws
 
+  /// A mark of what two administrators may change at once. A page reads it before what it shows.
+  func state(of subject: ConsoleSubject) async throws -> String
+
   // MARK: What it shows
 
   /// All applications, by their names.
@@ -35,14 +54,27 @@ protocol ConsoleStore: Sendable {
 
   /// An application with its credentials and a page of its users; nil if there is none.
   ///
-  /// - Parameter user: the page begins after this one.
-  func application(_ id: String, usersAfter user: Int64) async throws -> ApplicationOverview?
+  /// - Parameters:
+  ///   - user: the page begins after this one.
+  ///   - text: part of a user's name, of what the phone shows, or of a group; empty: all.
+  func application(_ id: String, usersAfter user: Int64, matching text: String) async throws -> ApplicationOverview?
 
   /// A user of an application; nil if there is none.
   func user(_ id: Int64, of application: String) async throws -> UserOverview?
 
   /// The newest live sessions, ``SessionSummary/greatestCount`` of them at most.
-  func liveSessions() async throws -> [SessionSummary]
+  func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary]
+
+  /// The newest entries of the audit first.
+  ///
+  /// - Parameter id: only entries before this one; nil: all.
+  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> [AuditEntry]
+
+  /// Sign-ins since `time`, which is the wall clock's, by day and result.
+  func signInCounts(since time: UnixTime) async throws -> [SignInCount]
+
+  /// Usable credentials of computers by their names, ``ComputerSearch/pageLength`` of them at most.
+  func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary]
 
   // MARK: Applications
 
@@ -98,6 +130,30 @@ struct ConsoleVisit: Sendable {
   let formToken: Secret
   /// Its last use was noted some time ago.
   let isUseOld: Bool
+  /// Nil: it came by a one-time link.
+  let administrator: SignedIn?
+
+  struct SignedIn: Sendable {
+    let name: String
+    let role: AdministratorRole
+    /// The session that the phone approved.
+    let session: String
+  }
+}
+
+/// A browser that waits for an administrator's phone.
+struct ConsoleAsk: Sendable {
+  /// Seconds: longer than a request waits.
+  static let lifetime: Int64 = 360
+  /// For all browsers together: each has a row.
+  static let greatestCount = 1_000
+
+  let key: Secret
+  /// Nil if no phone shows the request: for a name that no administrator has, say. The browser is not told.
+  let session: String?
+  /// Empty: phones ask for none.
+  let matchCode: Secret
+  let askedAt: UnixTime
 }
 
 /// What the console shows of one application, in one consistent view.
@@ -113,4 +169,12 @@ struct UserOverview: Sendable {
   let application: ApplicationSummary
   let user: UserSummary
   let sessions: [SessionSummary]
+}
+
+extension ConsoleStore {
+  func application(_ id: String, usersAfter user: Int64) async throws -> ApplicationOverview? {
+    try await application(id, usersAfter: user, matching: "")
+  }
+
+  func liveSessions() async throws -> [SessionSummary] { try await liveSessions(matching: SessionFilter()) }
 }

@@ -21,6 +21,8 @@ struct UserSummary: Sendable {
 
   let id: Int64
   let shownName: String
+  /// Those of the list, between spaces; none for a user who is not on it.
+  let groups: String
   let phone: String?
   let registeredAt: UnixTime?
   let isAway: Bool

@@ -16,6 +16,8 @@ public struct HostCredential: Sendable {
   public let revokedAt: UnixTime?
   /// It is an OpenID client's, whose secret is stored as a digest: ``OpenIDClientCheck/stored(_:)``.
   public var isOpenID = false
+  /// Which users its computer has from the service: those of this group; empty: all.
+  public var group = ""
 
   public var isRevoked: Bool { revokedAt != nil }
 }
@@ -44,6 +46,6 @@ extension HostCredential {
     HostCredential(
       id: id, application: application, name: name, host: host, secret: secret,
       createdAt: clock.unixTime(of: createdAt), lastUsedAt: lastUsedAt.map(clock.unixTime),
-      revokedAt: revokedAt.map(clock.unixTime), isOpenID: isOpenID)
+      revokedAt: revokedAt.map(clock.unixTime), isOpenID: isOpenID, group: group)
   }
 }

@@ -21,7 +21,7 @@ protocol ManagementStore: Sendable {
 
   /// Makes the user's only link that works, and cuts a lost phone off with what that ends.
   ///
-  /// - Returns: nil for an unknown user.
+  /// - Returns: nil for an unknown user, and if the lost phone is somebody else's.
   func makeLink(_ order: LinkOrder, at now: UnixTime) async throws -> StoredLink?
 
   // MARK: Registration
@@ -32,7 +32,8 @@ protocol ManagementStore: Sendable {
   /// Makes the phone the link's user's, and uses up the link, if `decide` says so. Two phones come one after
   /// the other, and `decide` sees what the first one did.
   ///
-  /// The phone takes the place of another, whose unanswered requests are closed.
+  /// By a link that replaces a phone, it takes the place of the user's phones, or of the one that was named as lost; what
+  /// nobody has answered is then closed. By another link it stands beside them.
   func register(
     _ phone: NewPhone, by code: Secret, at now: UnixTime,
     deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>
@@ -49,10 +50,11 @@ struct AddedUsers: Sendable {
 /// An application's user, as management sees one.
 struct UserRecord: Sendable {
   let user: User
-  /// The live one.
-  let phone: Phone?
-  /// The phone's; nil if it has none.
-  let credential: VerifiedCredential?
+  /// The live ones, the oldest first, each with its credential, if it has one.
+  let phones: [(phone: Phone, credential: VerifiedCredential?)]
+
+  /// The oldest.
+  var phone: Phone? { phones.first?.phone }
 }
 
 /// What a new link is to be.
@@ -65,6 +67,8 @@ struct LinkOrder: Sendable {
   let displayName: String
   /// Nil unless the user's phone is lost.
   let loss: PhoneLoss?
+  /// The id of the one that is lost; nil: all of the user's.
+  var lostPhone: String? = nil
 
   /// - Parameter former: what the lost phone showed; nil if that is not known.
   func shownName(former: String?) -> String { displayName.isEmpty ? former ?? "user" : displayName }
@@ -73,8 +77,8 @@ struct LinkOrder: Sendable {
 /// What happened when a link was made.
 struct StoredLink: Sendable {
   let user: Int64
-  /// The id of the lost phone, which was cut off; nil if there was none.
-  let cutOff: String?
+  /// The ids of the lost phones, which were cut off.
+  let cutOff: [String]
   let closed: [Session]
 }
 
@@ -87,14 +91,18 @@ struct NewPhone: Sendable {
   let pinMAC: String?
   /// How it is rung; nil: not at all.
   var way: PushWay?
+  /// As its user wants it; see ``Phone/freeName(_:among:)``.
+  var name: String? = nil
 }
 
 /// What is stored about a registration link when it is used.
 struct LinkFacts: Sendable {
   /// Nil for an unknown code.
   let link: Link?
-  /// The link's user has a live phone.
-  let hasPhone: Bool
+  /// The live phones of the link's user.
+  let phones: [Phone]
+  /// How many the user may have.
+  let greatestCount: Int64
 }
 
 /// What happened when a phone was registered.
@@ -103,7 +111,7 @@ struct RegisteredPhone: Sendable {
   let displayName: String
   /// The application's name.
   let application: String
-  /// The phone that was cut off; nil if there was none.
-  let replaced: String?
+  /// The phones that were cut off.
+  let replaced: [String]
   let closed: [Session]
 }

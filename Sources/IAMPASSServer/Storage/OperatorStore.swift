@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 /// What the commands beside the service ask of its storage. A service may be running meanwhile.
-public protocol OperatorStore: Sendable {
+public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, ForkedComputers, SigningStore {
   /// Service time: see ``StorageClock``.
   func now() -> UnixTime
 
@@ -14,10 +14,12 @@ public protocol OperatorStore: Sendable {
   /// All applications, by their names.
   func listedApplications() async throws -> [ListedApplication]
 
-  /// Changes an application's settings, for requests from now on; nil: as before. Throws ``ApplicationRefusal``.
-  ///
-  /// - Parameter appsVouchForFaces: whether apps may offer the method `facial`, by their word.
-  func set(matchCodes: MatchCodes?, appsVouchForFaces: Bool?, ofApplicationNamed name: String) async throws
+  /// Changes an application's settings, for requests from now on. Throws ``ApplicationRefusal``.
+  func set(_ change: SettingsChange, ofApplicationNamed name: String) async throws
+
+  /// Lets an administrator's phone answer once for a user, within ``Locum/lifetime`` seconds, in the place of what was
+  /// allowed before. The audit says so. Throws ``LocumRefusal``.
+  func allowLocum(_ order: LocumOrder, at now: UnixTime) async throws -> AllowedLocum
 
   /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
   /// Throws ``HostCredentialRefusal``.

@@ -1,12 +1,15 @@
 import DeviceProtocol
+import IAMPASSProtocol
 
-/// A registered phone. A user has one live phone at most.
+/// A registered phone. A user has as many live phones at most as ``ApplicationSettings/phones`` says.
 struct Phone: Sendable {
   let id: String
   /// Nil where the user was deleted.
   let user: Int64?
   let publicKey: String
   let displayName: String
+  /// What its user calls it, to tell it from another phone of theirs; empty if it told none.
+  let name: String
   let presence: Presence
   /// It is the service's own page in a browser: that has asked for its stream.
   let hasPage: Bool
@@ -14,4 +17,26 @@ struct Phone: Sendable {
   /// What the phone made of its link's secret, for computers; nil if it made nothing.
   let pinMAC: String?
   let registeredAt: UnixTime
+}
+
+extension Phone {
+  /// A name's length, in characters.
+  static let greatestNameLength = 40
+
+  /// What a phone without a name is called.
+  static let unnamed = "phone"
+
+  /// What people tell it by among its user's phones.
+  var label: String { name.isEmpty ? Self.unnamed : name }
+
+  /// A name for one more phone: what it was given, or otherwise a plain word; with a number if another one has it.
+  static func freeName(_ wish: String?, among phones: [Phone]) -> String {
+    let told = DisplayText.sanitized(wish ?? "", limit: greatestNameLength)
+    let taken = Set(phones.map(\.label))
+    // A first phone without a name keeps none: nothing is to be told apart.
+    if told.isEmpty, taken.isEmpty { return "" }
+    let name = told.isEmpty ? unnamed : told
+    if !taken.contains(name) { return name }
+    return (2...).lazy.map { "\(name) \($0)" }.first { !taken.contains($0) } ?? name
+  }
 }

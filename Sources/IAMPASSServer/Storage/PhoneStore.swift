@@ -15,13 +15,13 @@ protocol PhoneStore: Sendable {
   func noteLook(of phone: ActingPhone, at now: UnixTime) async throws
 
   /// What may wait for the phone's answer; nil if the phone was cut off.
-  func requests(for phone: ActingPhone) async throws -> PhoneRequests?
+  func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests?
 
   /// What a phone shows of its user.
-  func account(of phone: ActingPhone) async throws -> PhoneAccount
+  func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount
 
-  /// Stores whether the phone is present. Its user's sessions come back with it, and leave with it if the application
-  /// lets sessions walk away.
+  /// Stores whether the phone is present. The sessions that it approved come back with it, and leave with it if the
+  /// application lets sessions walk away: see ``Session/follows(_:among:)``.
   ///
   /// - Returns: the sessions that moved; nil if the phone was cut off.
   func setPresence(_ presence: Presence, of phone: ActingPhone, at now: UnixTime) async throws -> [Session]?
@@ -54,8 +54,8 @@ protocol PhoneStore: Sendable {
   /// The service's own key for push messages, made once and for all.
   func pushToken() async throws -> PushToken
 
-  /// How the user's live phone is rung; nil if it cannot be rung, as an app without settings for its service.
-  func bell(of user: Int64) async throws -> PhoneBell?
+  /// How the user's live phones are rung, without those that cannot be, as an app without settings for its service.
+  func bells(of user: Int64) async throws -> [PhoneBell]
 
   /// How the phone is rung from now on; nil: not at all.
   ///
@@ -72,7 +72,7 @@ protocol PhoneStore: Sendable {
   /// - Parameter isAsking: the phone asks for its requests, with which counting begins.
   func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool?
 
-  /// The phone is there. Its user's sessions come back if they left because of its silence.
+  /// The phone is there. The sessions that it approved come back if they left because of its silence.
   ///
   /// - Parameter wasSilent: false: a power cut may undo this.
   /// - Returns: the sessions that moved.
@@ -95,6 +95,35 @@ struct PhoneRequests: Sendable {
   let credential: String?
   /// Methods that a computer asked for and the phone lacks.
   let training: [AuthenticationMethod]
+  /// Uses of the user's codes that the phone is shown, the newest first.
+  let codeUses: [CodeUse]
+  /// Requests that another phone of the user has answered a moment ago.
+  let elsewhere: [AnswerElsewhere]
+}
+
+/// A request that another phone of the user has answered.
+struct AnswerElsewhere: Sendable {
+  /// How long the other phones are told of it, in seconds.
+  static let lifetime: Int64 = 60
+
+  let session: Session
+  /// ``Phone/label`` of the one that answered.
+  let phone: String
+
+  /// Nil unless it was answered a moment ago, by another phone than this one.
+  init?(_ session: Session, by answering: Phone, than phone: ActingPhone, at now: UnixTime) {
+    let lifecycle = session.lifecycle
+    guard answering.id != phone.id, let at = lifecycle.approvedAt ?? lifecycle.endedAt,
+      now.milliseconds(since: at) < Self.lifetime * 1_000
+    else { return nil }
+    self.session = session
+    self.phone = answering.label
+  }
+
+  /// Sessions that began before it are not looked at.
+  static func start(at now: UnixTime) -> UnixTime {
+    now.advanced(seconds: -(ApplicationSettings.answerTimes.upperBound + lifetime))
+  }
 }
 
 /// What a phone shows of its user.
@@ -109,6 +138,12 @@ struct PhoneAccount: Sendable {
   let walksAway: Bool
   /// Methods that a computer asked for and the phone lacks.
   let training: [AuthenticationMethod]
+  /// Uses of the user's codes that the phone is shown, the newest first.
+  let codeUses: [CodeUse]
+  /// The user's live phones, the oldest first.
+  let phones: [Phone]
+  /// What locums approved for the user lately, the oldest first.
+  let byLocums: [LocumApproval]
 }
 
 /// What became of a phone's wish to end sessions.

@@ -31,7 +31,8 @@
 ///
 /// Opening, migrating, checking, copying and putting back a database are an engine's own, and its commands'.
 protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore, ConsoleStore, HousekeepingStore,
-  SigningKeyStore, NotificationStore
+  SigningKeyStore, NotificationStore, JoiningStore, UserListPages,
+  HostAuditStore, HostMarkStore, HostReportStore, SigningRowsStore
 {
   var clock: StorageClock { get }
 
@@ -40,6 +41,9 @@ protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore
 
   /// What other servers on the same database do; nil for a database of one server.
   var others: (any OtherServers)? { get }
+
+  /// What servers on the same database count together; nil for a database of one server.
+  var limits: (any SharedLimits)? { get }
 
   /// What kind of failure an error is that an operation has thrown.
   func trouble(behind error: any Error) -> StorageTrouble

@@ -28,6 +28,9 @@ protocol SessionStore: Sendable {
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart
 
+  /// Notes that a code of the application's user has served. Reported again, a use changes nothing.
+  func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse
+
   /// Stores a phone's answer: the session as it then is, the answer, the authenticator's count and the blocked source.
   /// Two answers come one after the other, and `decide` sees what the first one did.
   ///
@@ -85,7 +88,10 @@ struct TakenAnswer: Sendable {
   let kept: KeptAnswer
 
   /// The user said that the request was somebody else's.
-  var blocksSource: Bool { session.lifecycle.ending == .notMe }
+  /// A locum cannot say it of another user's source.
+  var blocksSource: Bool {
+    session.lifecycle.ending == .notMe && (session.locum == nil || session.locum?.phone != session.answeredBy)
+  }
 }
 
 extension SessionStore {

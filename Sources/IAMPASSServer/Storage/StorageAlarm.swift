@@ -9,6 +9,8 @@ enum StorageTrouble: Sendable {
   case damaged
   /// PostgreSQL alone.
   case unreachable
+  /// `iampass-server database move` took everything away.
+  case moved
   case other
 
   var hint: String {
@@ -17,6 +19,7 @@ enum StorageTrouble: Sendable {
     case .locked: "look for another program that holds the database"
     case .damaged: "stop the service, and put the last backup in the database's place"
     case .unreachable: "look at the PostgreSQL server, and at the network on the way to it"
+    case .moved: "start the service on the new database; iampass-server database check says where it is"
     case .other: "look at the data directory and its disk"
     }
   }

@@ -19,6 +19,10 @@ public struct StorageError: Error, Sendable {
     case databaseNotReached
     /// PostgreSQL: a newer version changed the tables. `detail`: the change.
     case databaseTooNew
+    /// Everything was moved away: nothing may be changed here. `detail`: where it is.
+    case databaseMoved
+    /// Everything is on its way here, and the move was not completed. `detail`: from where.
+    case databaseArriving
   }
 
   public let code: Code

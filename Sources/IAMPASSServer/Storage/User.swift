@@ -8,6 +8,8 @@ struct User: Sendable {
   let id: Int64
   let application: String
   let name: String
+  /// Who may answer once for the user, and until when; nil if nobody may.
+  let locum: (Locum, until: UnixTime)?
 
   static func isFit(_ name: String) -> Bool {
     !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")

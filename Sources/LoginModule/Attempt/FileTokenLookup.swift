@@ -2,18 +2,14 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// The users file, beside the configuration.
+/// The users file beside the configuration, and with `users = service` what the service lists for this computer.
 struct FileTokenLookup: TokenLookup {
-  let path: String
-  /// A name that the system does not know has no token, whatever the file says.
-  let isKnownUser: Bool
-  let sharing: SharedTokens
+  let setup: HostSetup
+  /// Nil for a name that the system does not know: it has no token, whatever the files say.
+  let known: SystemUser?
 
   func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? {
-    let token: Secret?
-    do { token = try UserTokens.token(of: user, inFile: path, sharing: sharing) } catch {
-      throw .users(error, path: path)
-    }
-    return isKnownUser ? token : nil
+    let token = try setup.token(of: user, known: known)
+    return known == nil ? nil : token
   }
 }

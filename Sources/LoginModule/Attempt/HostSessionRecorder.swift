@@ -8,10 +8,18 @@ struct HostSessionRecorder: SessionRecorder {
   let user: SystemUser
   let request: LoginRequest
   let duration: Int64
+  /// The same, for a session without the service.
+  let offlineDuration: Int64
 
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
     try ledger.record(
       session, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,
       duration: duration)
+  }
+
+  func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord {
+    try ledger.record(
+      proof, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,
+      duration: offlineDuration)
   }
 }

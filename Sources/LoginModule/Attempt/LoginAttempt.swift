@@ -3,7 +3,8 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One sign-in by phone, from the user's name to the record of an active session.
+/// One sign-in by phone, from the user's name to the record of an active session. If the phone cannot be asked, and the
+/// PAM service takes them, a recovery code or the phone's digits may be typed instead.
 ///
 /// It does not know PAM, the network or files, so that it can run for callers that may not reach them.
 public struct LoginAttempt {
@@ -17,11 +18,13 @@ public struct LoginAttempt {
   let limit: any RequestLimit
   let recorder: any SessionRecorder
   let clock: any LoginClock
+  /// Nil: there is no way but the phone.
+  let offline: OfflineWays?
 
   public init(
     request: LoginRequest, policy: LoginPolicy, tokens: any TokenLookup, trust: (any ApprovalTrust)?,
     service: any AuthenticationService, conversation: any Conversation, limit: any RequestLimit,
-    recorder: any SessionRecorder, clock: any LoginClock
+    recorder: any SessionRecorder, clock: any LoginClock, offline: OfflineWays? = nil
   ) {
     self.request = request
     self.policy = policy
@@ -32,26 +35,34 @@ public struct LoginAttempt {
     self.limit = limit
     self.recorder = recorder
     self.clock = clock
+    self.offline = offline
   }
 
   public func run() -> LoginOutcome {
     var outcome = LoginOutcome.refused(.notDecided)
     do throws(Refusal) {
-      let token = try lookUpToken()
-      // sshd's prompt must not tell who has a phone here.
-      if !request.isSSH { _ = try question() }
-      try askBeforeRinging()
-      let known = try requireToken(token)
-      let question = try question()
-      try requireCommandToShow()
-      try getReadyToVerify(question)
-      try countRequest()
-      let deadline = clock.now().advanced(milliseconds: policy.timeout * 1_000)
-      let pending = try start(known, question, by: deadline)
-      let active = try approvalOrCancel(pending, deadline: deadline)
-      outcome = .approved(SignIn(session: active, record: try record(active)))
+      do throws(Refusal) { outcome = .approved(try byPhone()) } catch {
+        guard let offline, let reason = error.offersCode else { throw error }
+        outcome = .offline(try withoutTheService(offline, after: error, reason))
+      }
     } catch { outcome = .refused(error) }
     return outcome
+  }
+
+  private func byPhone() throws(Refusal) -> SignIn {
+    let token = try lookUpToken()
+    // sshd's prompt must not tell who has a phone here.
+    if !request.isSSH { _ = try question() }
+    try askBeforeRinging()
+    let known = try requireToken(token)
+    let question = try question()
+    try requireCommandToShow()
+    try getReadyToVerify(question)
+    try countRequest()
+    let deadline = clock.now().advanced(milliseconds: policy.timeout * 1_000)
+    let pending = try start(known, question, by: deadline)
+    let active = try approvalOrCancel(pending, deadline: deadline)
+    return SignIn(session: active, record: try record(active))
   }
 }
 
@@ -66,8 +77,24 @@ extension LoginAttempt {
   }
 
   private func requireToken(_ token: Secret?) throws(Refusal) -> Secret {
-    guard let token else { throw .noToken }
-    return token
+    if let token { return token }
+    // sshd offers a recovery code only if the service does not answer: then everybody must be offered one.
+    if offline != nil, request.isSSH { try reachService() }
+    throw .noToken
+  }
+
+  /// Fails as the request of a user with a token would, as far as the network lets it fail.
+  private func reachService() throws(Refusal) {
+    try countRequest()
+    // As long as a user's start may take: the time must not tell who has a token.
+    let seconds = min(LoginPolicy.greatestStartSeconds, policy.timeout)
+    let deadline = clock.now().advanced(milliseconds: seconds * 1_000)
+    do { try service.reach(deadline: deadline) } catch {
+      let refusal = Refusal(error)
+      if !refusal.mayHaveRung { try? limit.forgive() }
+      throw refusal
+    }
+    try? limit.forgive()
   }
 
   /// What the phone is asked. A user without a phone that this computer trusts is not rung.
@@ -106,14 +133,14 @@ extension LoginAttempt {
     service.prepare()
   }
 
-  /// What was typed; nil for an empty answer that came faster than anybody reads.
+  /// What was typed; nil for an empty answer that came faster than anybody reads, unless it was typed beforehand.
   private func answer(to prompt: String) throws(Refusal) -> Secret? {
     let asked = clock.now()
     let typed: Secret?
     do { typed = try conversation.ask(prompt) } catch { throw .terminalGone }
     guard let typed else { throw .promptNotAnswered }
     let took = clock.now().milliseconds(since: asked)
-    return typed.isEmpty && took < LoginPolicy.fastestEnter ? nil : typed
+    return typed.isEmpty && took < LoginPolicy.fastestEnter && !request.isAtGreeter ? nil : typed
   }
 
   /// A computer that cannot check signatures rings nobody. The worker, which ``AuthenticationService/prepare()`` has
@@ -176,7 +203,7 @@ extension LoginAttempt {
       case .notVerifiable(let session):
         cancel(session)
         throw Refusal.notVerifiable
-      case .notStarted("NO_MOBILE_DEVICE"): throw Refusal.noPhone
+      case .notStarted(ReasonWord.noMobileDevice): throw Refusal.noPhone
       case .notStarted(let reason): throw Refusal.notStarted(reason: reason)
       }
     } catch let refusal as Refusal { throw refusal } catch let error as ServiceError { throw Refusal(error) } catch {
@@ -194,9 +221,23 @@ extension LoginAttempt {
       try requireStillTrusted(active)
       return active
     } catch {
+      let ending = afterLastLook(at: pending, error)
       cancel(pending.remote)
-      throw error
+      throw ending
     }
+  }
+
+  /// A denial that came after the last question about the status. Without it the prompt for a code would follow a
+  /// denial. If it cannot be known, no code is asked for; an approval comes too late.
+  private func afterLastLook(at pending: PendingSession, _ ending: Refusal) -> Refusal {
+    guard offline != nil, ending == .notAnswered else { return ending }
+    let deadline = clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds)
+    do {
+      switch try service.approval(of: pending, waitSeconds: nil, deadline: deadline) {
+      case .approved, .waiting: return ending
+      case .ended(let status, let reason): return Refusal(endedBy: status, reason: reason)
+      }
+    } catch { return Refusal(error) == .interrupted ? .interrupted : .offered(.withheld, after: ending) }
   }
 
   /// An administrator can have taken the phone off the list while the phone was asked.

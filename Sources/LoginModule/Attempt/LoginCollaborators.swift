@@ -42,6 +42,8 @@ public protocol AuthenticationService {
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer
+  /// Asks nothing but whether somebody answers: the same network as for ``start(token:_:durationSeconds:deadline:)``.
+  func reach(deadline: MonotonicInstant) throws(ServiceError)
   /// Cancels a request or ends a session. Works after an interruption too.
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError)
 }
@@ -52,15 +54,18 @@ public enum ConversationError: Error, Sendable, Equatable { case gone }
 /// The user at the terminal.
 public protocol Conversation {
   func say(_ text: String) throws(ConversationError)
+  /// Shows a link of ours whole, and where the terminal can as a QR code.
+  func show(link: String) throws(ConversationError)
   /// What was typed, empty for Enter alone; nil if the host answered with nothing.
   func ask(_ prompt: String) throws(ConversationError) -> Secret?
   /// Hands a typed password to the next module.
   func keepPassword(_ password: Secret) throws(ConversationError)
 }
 
-/// ⑥ Remembers sessions that the phone opened.
+/// ⑥ Remembers sessions that the phone opened, or what signs in without the service.
 public protocol SessionRecorder {
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord
+  func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord
 }
 
 /// Counts requests.

@@ -27,10 +27,12 @@ public struct LoginPolicy: Sendable {
   public var sendsCommand: Bool
   /// The phone is not asked about a command that it would not show whole.
   public var refusesLongCommands: Bool
+  /// A module after this one asks for a password.
+  public var passwordFollows: Bool
 
   public init(
     prompt: PromptMode, methods: [AuthenticationMethod], timeout: Int64, sessionDuration: Int64, sendsContext: Bool,
-    mustWatch: Bool, sendsCommand: Bool = false, refusesLongCommands: Bool = false
+    mustWatch: Bool, sendsCommand: Bool = false, refusesLongCommands: Bool = false, passwordFollows: Bool = true
   ) {
     self.prompt = prompt
     self.methods = methods
@@ -40,6 +42,7 @@ public struct LoginPolicy: Sendable {
     self.mustWatch = mustWatch
     self.sendsCommand = sendsCommand
     self.refusesLongCommands = refusesLongCommands
+    self.passwordFollows = passwordFollows
   }
 
   /// The question that comes before the phone rings; nil if it rings at once.

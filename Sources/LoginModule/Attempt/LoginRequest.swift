@@ -39,6 +39,10 @@ public struct LoginRequest: Sendable, Equatable {
     remoteUser.flatMap { UnixUsername(validating: $0) } == user && tty?.isEmpty == false && remoteHost == nil
   }
 
+  /// Whether a display manager of this computer asks. SDDM answers with what was typed before PAM asked, so that its
+  /// user's Enter comes at once.
+  var isAtGreeter: Bool { DesktopServices.isGreeter(service) && remoteHost == nil }
+
   var source: AttemptSource {
     if let remoteHost { return .remoteHost(remoteHost) }
     return isOwnTerminal ? .own : .caller(uid: callingUID)

@@ -58,6 +58,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case abandoned
   /// PAM_USER is not the name any more that the phone approved for.
   case userChanged
+  /// A recovery code could have been typed because the phone could not be asked.
+  indirect case offered(OfferEnding, after: Refusal)
 }
 
 /// The end of a request that the phone neither approved nor denied, and that did not run out of time.
@@ -124,6 +126,7 @@ extension Refusal {
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .misconfigured, .terminalGone, .promptNotAnswered:
       false
+    case .offered(_, let refusal): refusal.followsARequest
     }
   }
 
@@ -140,6 +143,7 @@ extension Refusal {
       .callerNotRoot, .brokerLost, .byBroker, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
       .promptNotAnswered, .userChanged, .abandoned:
       true
+    case .offered(_, let refusal): refusal.mayHaveRung
     }
   }
 }

@@ -28,6 +28,10 @@ extension HostSetup {
 final class ServiceConnection: AuthenticationService {
   private let client: AuthenticationClient
   private let transport: WorkerTransport
+  /// The last session that the service began for this sign-in, by its name for the log.
+  private(set) var begun: String?
+  /// Whether the service said that the user has no phone.
+  private(set) var saidNoPhone = false
 
   init(client: AuthenticationClient, transport: WorkerTransport) {
     self.client = client
@@ -36,13 +40,21 @@ final class ServiceConnection: AuthenticationService {
 
   deinit { transport.stop() }
 
+  func reach(deadline: MonotonicInstant) throws(ServiceError) { try client.reach(deadline: deadline) }
+
   /// A worker that does not start is reported by the request that needs it.
   func prepare() { try? transport.prepare() }
 
   func start(
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
-    try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
+    let answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
+    switch answer {
+    case .pending(let session): begun = session.remote.label
+    case .notVerifiable(let session): begun = session.label
+    case .notStarted(let reason): saidNoPhone = reason == ReasonWord.noMobileDevice
+    }
+    return answer
   }
 
   func approval(

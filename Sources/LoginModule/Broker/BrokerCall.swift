@@ -8,8 +8,9 @@ import WorkerLink
 /// A sign-in that the broker runs for a program that cannot: the program may not read the secrets or reach the network.
 struct BrokerCall {
   enum Outcome: Sendable, Equatable {
-    /// Opens no session and leaves no record: only this program believes it.
-    case approved
+    /// Opens no session and leaves no record: only this program believes it. With the service's name for the session,
+    /// for the log.
+    case approved(session: String?)
     case refused(Refusal)
   }
 
@@ -30,14 +31,15 @@ struct BrokerCall {
 
   func outcome(of request: BrokerRequest) -> Outcome {
     do throws(Refusal) {
-      if let prompt = try reply(to: request) {
-        try agree(prompt, request)
-        var agreed = request
-        agreed.isAgreed = true
-        // A broker that asks again is not the one that was asked before.
-        guard try reply(to: agreed) == nil else { return .refused(.brokerLost) }
+      switch try reply(to: request) {
+      case .approved(let session): return .approved(session: session)
+      case .question(let prompt): try agree(prompt, request)
       }
-      return .approved
+      var agreed = request
+      agreed.isAgreed = true
+      // A broker that asks again is not the one that was asked before.
+      guard case .approved(let session) = try reply(to: agreed) else { return .refused(.brokerLost) }
+      return .approved(session: session)
     } catch { return .refused(error) }
   }
 
@@ -45,8 +47,12 @@ struct BrokerCall {
   private static let busyTries = 20
   private static let busyPause: Int64 = 50
 
-  /// The broker's question; nil for an approval.
-  private func reply(to request: BrokerRequest) throws(Refusal) -> String? {
+  private enum Reply {
+    case question(String)
+    case approved(session: String?)
+  }
+
+  private func reply(to request: BrokerRequest) throws(Refusal) -> Reply {
     for _ in 0..<Self.busyTries {
       do throws(Refusal) { return try firstReply(to: request) } catch {
         guard error == .byBroker(.busy, "") else { throw error }
@@ -56,7 +62,7 @@ struct BrokerCall {
     throw .byBroker(.busy, "")
   }
 
-  private func firstReply(to request: BrokerRequest) throws(Refusal) -> String? {
+  private func firstReply(to request: BrokerRequest) throws(Refusal) -> Reply {
     // A user who has not seen a question yet is not told of a missing broker.
     let lost = request.isAgreed ? Refusal.brokerLost : .callerNotRoot
     let socket = iampass_connect(path)
@@ -81,7 +87,7 @@ struct BrokerCall {
 
   private func read(
     _ channel: BrokerChannel, _ deadline: MonotonicInstant, _ lost: Refusal
-  ) throws(Refusal) -> String? {
+  ) throws(Refusal) -> Reply {
     var lost = lost
     var deadline = deadline
     while true {
@@ -92,13 +98,16 @@ struct BrokerCall {
       switch message {
       case .request: throw lost
       case .say(let text):
-        do { try conversation.say(text) } catch { throw .abandoned }
+        do { try conversation.say(text) } catch {
+          // The dialogs of MATE's and Xfce's lockers answer each line with an error. A user who leaves ends them.
+          if geteuid() == 0 { throw .abandoned }
+        }
         // The phone rings: its user has the time that the configuration gives.
         let time = ApprovalTimeout.bounds.upperBound * 1_000 + Self.slackMilliseconds
         deadline = clock.now().advanced(milliseconds: time)
         lost = .brokerLost
-      case .ask(let prompt): return prompt
-      case .ended(.approved, _): return nil
+      case .ask(let prompt): return .question(prompt)
+      case .ended(.approved, let name): return .approved(session: StartedSession.label(name))
       case .ended(let ending, let text): throw .byBroker(ending, text)
       }
     }

@@ -65,7 +65,8 @@ public enum BrokerMessage: Sendable, Equatable {
   case say(String)
   /// A question. The broker leaves: whoever presses Enter is asked for by a new request.
   case ask(String)
-  /// The end, with the user's line; an empty text shows nothing.
+  /// The end, with the user's line; an empty text shows nothing. With an approval it is the service's name for the
+  /// session, for the log.
   case ended(BrokerEnding, String)
 
   private enum Kind: UInt8 {

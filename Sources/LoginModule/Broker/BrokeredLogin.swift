@@ -24,10 +24,12 @@ public struct BrokeredLogin {
     self.callerUID = callerUID
   }
 
+  /// How the sign-in ended, and the session that the service began for it, by its name for the log.
+  ///
   /// - Parameter interruption: tells that the caller has left, which cancels the request.
   public func outcome(
     conversation: any Conversation, clock: any LoginClock, interruption: any Interruption
-  ) throws(Misconfiguration) -> LoginOutcome {
+  ) throws(Misconfiguration) -> (LoginOutcome, session: String?) {
     let credential = try setup.credential()
     let connection = try setup.service(as: credential, interruption: interruption)
     let configuration = setup.configuration
@@ -35,11 +37,11 @@ public struct BrokeredLogin {
       run: setup.run, greatestCount: configuration.maxRequests, window: configuration.requestWindow)
     let attempt = LoginAttempt(
       request: loginRequest(host: credential.host ?? HostName.current()), policy: policy,
-      tokens: FileTokenLookup(path: setup.usersPath, isKnownUser: true, sharing: configuration.sharedTokens),
-      trust: setup.phoneTrust, service: connection, conversation: conversation,
+      tokens: FileTokenLookup(setup: setup, known: user),
+      trust: setup.phoneTrust, service: kept(connection), conversation: conversation,
       limit: HostRequestLimit(limiter: limiter, user: user.name, source: .caller(uid: callerUID)),
       recorder: NoRecorder(), clock: clock)
-    return attempt.run()
+    return (attempt.run(), connection.begun)
   }
 
   /// Ends an approved session at the service: nothing on this computer belongs to it. If that fails, the session
@@ -49,7 +51,11 @@ public struct BrokeredLogin {
       let connection = try? setup.service(as: credential, interruption: nil)
     else { return }
     let deadline = MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds)
-    try? connection.end(signIn.session.remote, deadline: deadline)
+    try? kept(connection).end(signIn.session.remote, deadline: deadline)
+  }
+
+  private func kept(_ connection: ServiceConnection) -> KeptService {
+    KeptService(service: connection, kept: AskedRequests(setup: setup), seconds: policy.timeout + Self.sessionSeconds)
   }
 
   private func loginRequest(host: String?) -> LoginRequest {
@@ -74,6 +80,7 @@ public struct BrokeredLogin {
 /// Keeps nothing: an approval through the broker opens no session.
 private struct NoRecorder: SessionRecorder {
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord { throw .notYours }
+  func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord { throw .notYours }
 }
 
 extension BrokerEnding {
@@ -91,7 +98,7 @@ extension BrokerEnding {
       case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
         .notVerifiable,
         .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
-        .callerNotRoot, .brokerLost, .unavailable, .recordNotKept:
+        .callerNotRoot, .brokerLost, .unavailable, .recordNotKept, .offered:
         .aside
       }
   }

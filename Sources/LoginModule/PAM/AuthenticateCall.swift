@@ -76,12 +76,13 @@ struct AuthenticateCall {
   private func attempt(
     _ login: LoginComposition, _ answer: PAMAnswer, _ signals: SignalWatch
   ) throws(Misconfiguration) -> Int32 {
-    let outcome = try login.outcome(signals)
+    let (outcome, session) = try login.outcome(signals)
     switch outcome {
     case .refused(let refusal):
       if answer.isSSH, refusal.followsARequest { rememberOnConnection(answer.laterCode(for: refusal), login) }
-      return refuse(refusal, of: login.user, answer)
-    case .approved(let signIn): return approve(signIn, login, answer)
+      return refuse(refusal, of: login.user, session: session, answer)
+    case .approved(let signIn): return approve(Passed(signIn), login, answer)
+    case .offline(let signIn): return approve(Passed(signIn), login, answer)
     }
   }
 
@@ -100,46 +101,118 @@ struct AuthenticateCall {
       timeout: arguments.timeout)
     switch call.outcome(of: request) {
     case .refused(let refusal): return refuse(refusal, of: nil, answer)
-    case .approved:
-      guard host.userBytes == user.bytes else { return refuse(.userChanged, of: nil, answer) }
-      log(LOG_NOTICE, "approved", user: user.name, "by the broker")
+    case .approved(let session):
+      guard host.userBytes == user.bytes else { return refuse(.userChanged, of: nil, session: session, answer) }
+      // The broker has logged it.
+      log(LOG_DEBUG, "approved", user: user.name, "session=\(session ?? "none") by=broker")
       return PAM_SUCCESS
     }
   }
 
   /// The one place that returns PAM_SUCCESS for a sign-in of this process's own.
-  private func approve(_ signIn: SignIn, _ login: LoginComposition, _ answer: PAMAnswer) -> Int32 {
+  private func approve(_ passed: Passed, _ login: LoginComposition, _ answer: PAMAnswer) -> Int32 {
     let kept = KeptSession(
-      remote: signIn.session.remote, recordID: signIn.record?.id, configurationPath: login.setup.configurationPath)
+      remote: passed.remote, recordID: passed.record?.id, configurationPath: login.setup.configurationPath)
     // A conversation function or another thread of the host can have set another name while the phone was asked.
     guard host.userBytes == login.user.givenBytes else {
       kept.end(for: host)
-      return refuse(.userChanged, of: login.user, answer)
+      return refuse(.userChanged, of: login.user, session: passed.name, answer)
     }
     // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
     // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
     host.kept(KeptSession.name, as: KeptSession.self)?.end(for: host)
-    let isHandedOver =
-      answer.isSSH
-      ? signIn.record.map { host.setEnvironment(SessionCall.variable, $0.id) } ?? false
-      : KeptSession.keep(kept, with: host)
-    guard isHandedOver else {
+    guard isHandedOver(passed, kept, answer) else {
       kept.end(for: host)
-      return refuse(.recordNotKept(.notYours), of: login.user, answer)
+      return refuse(.recordNotKept(.notYours), of: login.user, session: passed.name, answer)
     }
-    if let user = login.user.known {
-      TrialNotes(besides: login.setup.configurationPath).note(user: user.name, service: login.service)
+    if let approval = passed.approval { meetPhone(approval, login) }
+    if passed.isByPhone {
+      if let user = login.user.known {
+        TrialNotes(besides: login.setup.configurationPath).note(user: user.name, service: login.service)
+      }
+      KeptApproval.keep(login.user.givenBytes, with: host)
     }
-    KeptApproval.keep(login.user.givenBytes, with: host)
-    let phone = signIn.session.approval.map { " phone=\($0.phone.id) method=\($0.method.rawValue)" } ?? ""
-    log(LOG_NOTICE, "approved", user: login.user.logged, "record=\(signIn.record?.id ?? "none")\(phone)")
+    if let line = passed.line { iampass_pam_say(host.handle, PAM_TEXT_INFO, line) }
+    log(LOG_NOTICE, "approved", user: login.user.logged, "session=\(passed.name ?? "none")\(passed.detail)")
     return PAM_SUCCESS
   }
 
-  /// - Parameter user: remembered with the ending; nil if no name was looked up.
-  private func refuse(_ refusal: Refusal, of user: LoginUser?, _ answer: PAMAnswer) -> Int32 {
-    if let message = answer.message(for: refusal) { iampass_pam_say(host.handle, PAM_TEXT_INFO, message) }
-    log(refusal.priority, "refused", user: user?.logged, "reason=\(refusal.explanation)")
+  private func isHandedOver(_ passed: Passed, _ kept: KeptSession, _ answer: PAMAnswer) -> Bool {
+    // A sudo without the service has nothing that would have to end.
+    if passed.remote == nil, passed.record == nil { return true }
+    guard answer.isSSH else { return KeptSession.keep(kept, with: host) }
+    return passed.record.map { host.setEnvironment(SessionCall.variable, $0.id) } ?? false
+  }
+
+  /// Remembers by what the phone can approve without the service. The sign-in does not depend on it.
+  private func meetPhone(_ approval: VerifiedApproval, _ login: LoginComposition) {
+    guard login.setup.configuration.offlineMethods.takesAnywhere(.phone), let phones = login.setup.offlinePhones,
+      let user = login.user.asked
+    else { return }
+    do { try phones.meet(approval, of: user) } catch {
+      host.log(LOG_WARNING, "the phone cannot approve without the service later: \(error.explanation)")
+    }
+  }
+
+  /// What lets somebody in: a phone's approval, or what signs in without the service.
+  private struct Passed {
+    /// Nil: the service does not know of it.
+    let remote: RemoteSession?
+    let record: SessionRecord?
+    /// Nil unless this computer verified one.
+    let approval: VerifiedApproval?
+    /// By the user's own. What was typed proves nothing to the service, and neither that nor a locum hands a keyring's
+    /// password on.
+    let isByPhone: Bool
+    /// For the log.
+    let detail: String
+    /// Under which the service and the phone know it, too; nil for what nobody else knows, and that has no record.
+    var name: String? { remote?.label ?? record?.publicName }
+    /// For the user.
+    let line: String?
+
+    init(_ signIn: SignIn) {
+      remote = signIn.session.remote
+      record = signIn.record
+      approval = signIn.session.approval
+      let approval = signIn.session.approval
+      isByPhone = approval?.isByLocum != true
+      let locum = approval.flatMap { $0.isByLocum ? DisplayText.sanitized($0.phone.name, limit: 64) : nil }
+      // Only what the phone signed has a method.
+      let method = approval.map { " method=\($0.method.rawValue)" } ?? ""
+      detail =
+        (signIn.session.phone.map { " phone=\($0)\(method)" } ?? "")
+        + (locum.map { " " + LogField.text("locum", $0) } ?? "")
+      line = locum.map { "IAMPASS: approved for you by \($0)" }
+    }
+
+    init(_ signIn: OfflineSignIn) {
+      remote = nil
+      record = signIn.record
+      approval = nil
+      isByPhone = false
+      switch signIn.proof {
+      case .code(let spent):
+        detail = " by=recovery-code code=\(spent.number) left=\(spent.left)"
+        line = "IAMPASS: signed in by a recovery code; \(spent.left) left"
+      case .phone(let approval):
+        detail = " by=offline-phone phone=\(approval.phone.id)"
+        line = nil
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - user: remembered with the ending; nil if no name was looked up.
+  ///   - session: that the service began, by its name for the log.
+  private func refuse(
+    _ refusal: Refusal, of user: LoginUser?, session: String? = nil, _ answer: PAMAnswer
+  ) -> Int32 {
+    if let message = answer.message(for: refusal) {
+      iampass_pam_say(host.handle, answer.style(for: refusal), message)
+    }
+    let name = session.map { "session=\($0) " } ?? ""
+    log(refusal.priority, "refused", user: user?.logged, "\(name)reason=\(refusal.explanation)")
     if let user {
       let ending = KeptEnding(user: user.given, laterCode: answer.laterCode(for: refusal))
       // Without the memory sudo would ring three times: then nothing more is answered on this handle.
@@ -162,7 +235,7 @@ struct AuthenticateCall {
     host.kept(KeptEnding.name, as: KeptEnding.self).flatMap { $0.user.utf8.elementsEqual(name.utf8) ? $0 : nil }
   }
 
-  /// One line for each ending: user, service, remote host, how it ended, and which record.
+  /// One line for each ending: user, service, remote host, how it ended, and which session.
   private func log(_ priority: Int32, _ outcome: String, user: String?, _ detail: String) {
     let whose = LogField.signIn(user: user, service: host.service, remoteHost: host.item(PAM_RHOST))
     host.log(priority, "\(outcome) \(whose) \(detail)")

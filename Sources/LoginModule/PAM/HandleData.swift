@@ -25,13 +25,14 @@ final class KeptEnding {
   }
 }
 
-/// A session that the phone opened through this handle, and that ends with it.
+/// A session that the phone, or a recovery code, opened through this handle, and that ends with it.
 final class KeptSession {
   static let name = "iampass_session"
   /// For telling the service, in milliseconds: logging out is not slow.
   private static let endMilliseconds: Int64 = 2_000
 
-  let remote: RemoteSession
+  /// Nil: the service does not know of it.
+  let remote: RemoteSession?
   let recordID: String?
   private let configurationPath: String
   private let owner = getpid()
@@ -39,7 +40,10 @@ final class KeptSession {
   /// `open_session` bound it to a session of logind's.
   var isOpen = false
 
-  init(remote: RemoteSession, recordID: String?, configurationPath: String) {
+  /// Whether the phone has approved it.
+  var isPhones: Bool { remote != nil }
+
+  init(remote: RemoteSession?, recordID: String?, configurationPath: String) {
     self.remote = remote
     self.recordID = recordID
     self.configurationPath = configurationPath
@@ -66,6 +70,7 @@ final class KeptSession {
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: configurationPath)
       if isHandedOver(setup, host) { return }
+      guard let remote else { return forgetRecord(setup, host) }
       let service = try setup.service(as: try setup.credential(), interruption: nil)
       do throws(ServiceError) {
         try service.end(remote, deadline: MonotonicInstant.now().advanced(milliseconds: Self.endMilliseconds))

@@ -13,6 +13,12 @@ struct HostConversation: Conversation {
     guard iampass_pam_say(host.handle, PAM_TEXT_INFO, shown) == PAM_SUCCESS else { throw .gone }
   }
 
+  func show(link: String) throws(ConversationError) {
+    for line in TerminalPicture.lines(of: link) + [link] {
+      guard iampass_pam_say(host.handle, PAM_TEXT_INFO, line) == PAM_SUCCESS else { throw .gone }
+    }
+  }
+
   func ask(_ prompt: String) throws(ConversationError) -> Secret? {
     var answer: UnsafeMutablePointer<CChar>?
     // The host reads from its terminal: Ctrl-C there is its own to handle.

@@ -13,30 +13,81 @@ struct LoginComposition {
   let service: String
   let user: LoginUser
 
-  func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> LoginOutcome {
-    guard let name = user.asked else { return .refused(.noToken) }
+  /// How the sign-in ended, and the session that the service began for it, by its name for the log.
+  func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> (LoginOutcome, session: String?) {
+    guard let name = user.asked else { return (.refused(.noToken), nil) }
     let credential = try setup.credential()
     let request = request(name, host: credential.host ?? HostName.current())
     let connection = try setup.service(as: credential, interruption: signals)
+    let configuration = setup.configuration
+    let source: AttemptSource = user.known == nil ? .unknownName(request.remoteHost ?? "") : request.source
+    let offline = offlineWays(request, source)
     let attempt = LoginAttempt(
       request: request, policy: policy,
-      tokens: FileTokenLookup(
-        path: setup.usersPath, isKnownUser: user.known != nil, sharing: setup.configuration.sharedTokens),
+      tokens: FileTokenLookup(setup: setup, known: user.known),
       trust: setup.phoneTrust, service: connection, conversation: HostConversation(host: host, signals: signals),
-      limit: HostRequestLimit(limiter: limiter, user: name, source: request.source),
+      limit: HostRequestLimit(limiter: limiter, user: name, source: source),
       recorder: HostSessionRecorder(
         ledger: setup.ledger, user: user.known ?? SystemUser(name: name, uid: UInt32.max), request: request,
-        duration: setup.configuration.sessionDuration),
-      clock: HostClock(signals: signals))
-    guard arguments.isDebugging else { return attempt.run() }
-    let trace = StepTrace(host: host)
-    trace.note(1, "the system \(user.known == nil ? "does not know" : "knows") the user")
-    return attempt.traced(by: trace).run()
+        duration: configuration.sessionDuration, offlineDuration: configuration.offlineSession),
+      clock: HostClock(signals: signals), offline: offline)
+    let outcome: LoginOutcome
+    if arguments.isDebugging {
+      let trace = StepTrace(host: host)
+      trace.note(1, "the system \(user.known == nil ? "does not know" : "knows") the user")
+      outcome = attempt.traced(by: trace).run()
+    } else {
+      outcome = attempt.run()
+    }
+    if connection.saidNoPhone { forgetPhones(of: name) }
+    return (outcome, connection.begun)
+  }
+
+  /// The service says that the user has no phone: those that this computer knows approve no more without it. Only if the
+  /// service has signed that.
+  private func forgetPhones(of name: UnixUsername) {
+    guard setup.configuration.requiresSignedReplies, let phones = setup.offlinePhones else { return }
+    do {
+      if try phones.forget(name) { host.log(LOG_NOTICE, "the user's phone approves no more without the service") }
+    } catch { host.log(LOG_WARNING, "a phone that the service has cut off is still known: \(error.explanation)") }
+  }
+
+  /// Nil if the PAM service takes none.
+  private func offlineWays(_ request: LoginRequest, _ source: AttemptSource) -> OfflineWays? {
+    let methods = setup.configuration.offlineMethods
+    let codes =
+      methods.takes(.recovery, service)
+      ? HostCodeDesk(codes: setup.recoveryCodes, user: user.known, request: request) : nil
+    var phone: HostPhoneDesk?
+    if methods.takes(.phone, service), let phones = setup.offlinePhones, let server = setup.configuration.server {
+      let needsLock = !arguments.methods.isEmpty && !arguments.methods.contains(.acceptance)
+      phone = HostPhoneDesk(
+        phones: phones, server: server, request: request, method: needsLock ? .device : .acceptance,
+        warn: { host.log(LOG_WARNING, $0) })
+    }
+    guard codes != nil || phone != nil else { return nil }
+    func limit(_ limiter: AttemptLimiter, _ source: AttemptSource) -> HostRequestLimit {
+      HostRequestLimit(limiter: limiter, user: request.user, source: source)
+    }
+    return OfflineWays(
+      codes: codes, phone: phone, limit: limit(codeLimiter, source),
+      remoteDigits: source.allRemote.map { limit(digitsLimiter, $0) })
   }
 
   private var limiter: AttemptLimiter {
     AttemptLimiter(
       run: setup.run, greatestCount: setup.configuration.maxRequests, window: setup.configuration.requestWindow)
+  }
+
+  /// Counts in the same files.
+  private var codeLimiter: AttemptLimiter {
+    AttemptLimiter(
+      run: setup.run, greatestCount: CodeTries.inWindow, window: CodeTries.window,
+      remembering: setup.configuration.requestWindow)
+  }
+
+  private var digitsLimiter: AttemptLimiter {
+    AttemptLimiter(run: setup.run, greatestCount: CodeTries.remoteDigitsInWindow, window: CodeTries.window)
   }
 
   /// - Parameter host: as the service knows this computer. Otherwise the phone would sign another name than is shown.
@@ -53,7 +104,7 @@ struct LoginComposition {
       prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
       sessionDuration: configuration.sessionDuration, sendsContext: setup.sendsContext,
       mustWatch: !UnwatchedServices.contains(service), sendsCommand: configuration.sendsCommand,
-      refusesLongCommands: configuration.longCommand == .refuse)
+      refusesLongCommands: configuration.longCommand == .refuse, passwordFollows: arguments.passwordFollows)
   }
 }
 

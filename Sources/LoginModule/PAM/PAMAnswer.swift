@@ -16,7 +16,7 @@ struct PAMAnswer {
   func code(for refusal: Refusal) -> Int32 {
     switch refusal {
     case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
-    case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor: PAM_AUTH_ERR
+    case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor, .offered(.withheld, _): PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
     case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable,
       .notStarted,
@@ -24,6 +24,8 @@ struct PAMAnswer {
       .brokerLost,
       .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
+    // Whatever came before, `fail=open` never opens after an offer.
+    case .offered: PAM_AUTHINFO_UNAVAIL
     case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
     case .byBroker(let ending, _): code(for: ending)
@@ -55,7 +57,8 @@ struct PAMAnswer {
       .commandNotRead,
       .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
-      .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged:
+      .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged,
+      .offered:
       code(for: refusal)
     }
   }

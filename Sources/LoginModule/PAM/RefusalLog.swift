@@ -12,6 +12,8 @@ extension Refusal {
     case .byBroker: LOG_DEBUG
     case .misconfigured, .limiterBroken, .recordNotKept, .cannotVerify, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
+    case .offered(.broken, _), .offered(.phoneBroken, _), .offered(.wrongCodes(_?), _): LOG_ERR
+    case .offered(_, let refusal): refusal.priority
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
       .phoneNotTrusted, .phoneForgotten, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted,
       .terminalGone,
@@ -61,7 +63,24 @@ extension Refusal {
     case .terminalGone: "terminal gone"
     case .promptNotAnswered: "prompt not answered"
     case .abandoned: "left while the phone was asked"
+    case .offered(let ending, let refusal): "\(refusal.explanation); then \(ending.explanation)"
     case .userChanged: "the user's name changed while the phone was asked"
+    }
+  }
+}
+
+extension OfferEnding {
+  fileprivate var explanation: String {
+    switch self {
+    case .passwordTyped: "password typed instead of a code"
+    case .wrongCodes(nil): "\(CodeTries.inOneSignIn) wrong codes"
+    case .wrongCodes(.codes(let fault)?): "recovery codes not taken: \(fault.explanation)"
+    case .wrongCodes(.phone(let fault)?): "no digits of a phone taken: \(fault.explanation)"
+    case .tooManyTries: "too many tries of codes"
+    case .phoneBroken(let error): "no phone can approve without the service: \(error.explanation)"
+    case .broken(let error): "recovery codes cannot be used: \(error.explanation)"
+    case .nothingTyped: "nothing typed by a user without a token"
+    case .withheld: "no code asked for, since the phone may have denied"
     }
   }
 }

@@ -1,3 +1,4 @@
+import CPAM
 import HostState
 import IAMPASSClient
 import IAMPASSProtocol
@@ -57,6 +58,14 @@ extension Refusal {
     case .recordNotKept: "IAMPASS: not available (cannot keep a record)"
     case .misconfigured: "IAMPASS is not configured; ask your administrator"
     case .interrupted: "IAMPASS: cancelled"
+    case .offered(.passwordTyped, _): nil
+    case .offered(.wrongCodes, _): "IAMPASS: too many wrong codes"
+    case .offered(.tooManyTries, _): "IAMPASS: too many codes were tried; try again later"
+    case .offered(.broken(let error), _): "IAMPASS: recovery codes cannot be used: \(error.words)"
+    case .offered(.phoneBroken(let error), _):
+      "IAMPASS: your phone cannot approve without the network: \(error.words)"
+    // sshd's user is told the same for every name.
+    case .offered(.nothingTyped, let refusal), .offered(.withheld, let refusal): refusal.text
     case .userChanged: "IAMPASS: the user's name changed during the sign-in; nobody is signed in"
     }
   }
@@ -72,7 +81,7 @@ extension Refusal {
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
       .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .recordNotKept,
-      .misconfigured:
+      .misconfigured, .offered:
       true
     }
   }
@@ -141,5 +150,13 @@ extension TransportError.Code {
     case .workerFailed, .workerDied:
       "the network worker of this computer does not work; ask your administrator"
     }
+  }
+}
+
+extension PAMAnswer {
+  /// The message style of the line for the user. When a conversation of GDM fails, gnome-shell replaces waiting texts by a line of its
+  /// own about passwords; it keeps errors.
+  func style(for refusal: Refusal) -> Int32 {
+    code(for: refusal) == PAM_PERM_DENIED ? PAM_ERROR_MSG : PAM_TEXT_INFO
   }
 }

@@ -49,7 +49,8 @@ struct SessionCall {
       let kept = host.kept(KeptSession.name, as: KeptSession.self), !kept.isOpen
     else { return PAM_SUCCESS }
     kept.end(for: host)
-    settleLocks()
+    // A recovery code says nothing about the phone.
+    if kept.isPhones { settleLocks() }
     return PAM_SUCCESS
   }
 
@@ -93,7 +94,7 @@ struct SessionCall {
     }
     host.kept(KeptSession.name, as: KeptSession.self)?.isOpen = true
     let user = LogField.text("user", record.user.text)
-    host.log(LOG_INFO, "session opened \(user) record=\(record.id) logind_session=\(session)")
+    host.log(LOG_DEBUG, "session opened \(user) session=\(record.publicName) logind_session=\(session)")
     return PAM_SUCCESS
   }
 
@@ -108,6 +109,9 @@ struct SessionCall {
   }
 
   private func keptSession(_ record: SessionRecord, _ setup: HostSetup) -> KeptSession? {
+    if record.isOffline {
+      return KeptSession(remote: nil, recordID: record.id, configurationPath: setup.configurationPath)
+    }
     guard let settings = try? setup.serviceSettings(), let remote = try? record.remoteSession(settings) else {
       return nil
     }

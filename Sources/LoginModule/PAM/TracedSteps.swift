@@ -107,6 +107,15 @@ final class TracedService: AuthenticationService {
 
   func prepare() { base.prepare() }
 
+  func reach(deadline: MonotonicInstant) throws(ServiceError) {
+    try trace.failing(3) { () throws(ServiceError) in
+      try base.reach(deadline: deadline)
+    } because: {
+      "the service cannot be reached: \($0.explanation)"
+    }
+    trace.note(3, "the service answers")
+  }
+
   func start(
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
@@ -173,8 +182,71 @@ struct TracedRecorder: SessionRecorder {
     } because: {
       "no record: \($0.explanation)"
     }
-    trace.note(6, "the session is recorded as \(record.id)")
+    trace.note(6, "the session is recorded as \(record.publicName)")
     return record
+  }
+
+  func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord {
+    let record = try trace.failing(6) { () throws(LedgerError) in
+      try base.record(proof)
+    } because: {
+      "no record: \($0.explanation)"
+    }
+    trace.note(6, "the session is recorded as \(record.publicName), without the service")
+    return record
+  }
+}
+
+/// What became of typed recovery codes. No line has one in it.
+struct TracedCodeDesk: CodeDesk {
+  let base: any CodeDesk
+  let trace: StepTrace
+
+  func take(_ code: RecoveryCode, isEnrolled: Bool) throws(RecoveryError) -> CodeVerdict {
+    let verdict = try trace.failing(5) { () throws(RecoveryError) in
+      try base.take(code, isEnrolled: isEnrolled)
+    } because: {
+      "the recovery code cannot be looked up: \($0.explanation)"
+    }
+    switch verdict {
+    case .spent(let spent): trace.note(5, "recovery code \(spent.number) is used up, and opens this sign-in")
+    case .used(let number): trace.note(5, "recovery code \(number) has served before")
+    case .wrong: trace.note(5, "not a recovery code of the user")
+    }
+    return verdict
+  }
+}
+
+/// What a phone without a network is asked, and what became of typed digits. No line has any of it.
+struct TracedPhoneDesk: PhoneDesk {
+  let base: any PhoneDesk
+  let trace: StepTrace
+
+  func question(isEnrolled: Bool) throws(OfflineError) -> PosedQuestion? {
+    let posed = try trace.failing(5) { () throws(OfflineError) in
+      try base.question(isEnrolled: isEnrolled)
+    } because: {
+      "the phone cannot be asked without the service: \($0.explanation)"
+    }
+    trace.note(
+      5, posed == nil ? "no phone is known that could approve without the service" : "a phone may approve by digits")
+    return posed
+  }
+
+  func take(
+    _ digits: OfflineDigits, for question: OfflineQuestion, isEnrolled: Bool
+  ) throws(OfflineError) -> DigitsVerdict {
+    let verdict = try trace.failing(5) { () throws(OfflineError) in
+      try base.take(digits, for: question, isEnrolled: isEnrolled)
+    } because: {
+      "the digits cannot be checked: \($0.explanation)"
+    }
+    switch verdict {
+    case .approved: trace.note(5, "the digits are the phone's: it approved without the service")
+    case .tooLate: trace.note(5, "the time for these digits is over")
+    case .wrong: trace.note(5, "not the digits of the user's phone")
+    }
+    return verdict
   }
 }
 
@@ -186,6 +258,13 @@ extension LoginAttempt {
       trust: trust.map { TracedTrust(base: $0, trace: trace) },
       service: TracedService(base: service, trace: trace), conversation: conversation,
       limit: TracedRequestLimit(base: limit, trace: trace), recorder: TracedRecorder(base: recorder, trace: trace),
-      clock: clock)
+      clock: clock,
+      offline: offline.map { ways in
+        OfflineWays(
+          codes: ways.codes.map { TracedCodeDesk(base: $0, trace: trace) },
+          phone: ways.phone.map { TracedPhoneDesk(base: $0, trace: trace) },
+          limit: TracedRequestLimit(base: ways.limit, trace: trace),
+          remoteDigits: ways.remoteDigits.map { TracedRequestLimit(base: $0, trace: trace) })
+      })
   }
 }

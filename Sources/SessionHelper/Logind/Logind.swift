@@ -70,6 +70,8 @@ public protocol Logind: AnyObject {
   func terminateSession(_ id: String) throws(LogindError)
   func lockSession(_ id: String) throws(LogindError)
   func lockedHint(_ id: String) throws(LogindError) -> Bool
+  /// SIGTERM to all that runs in a session's scope, and no other unit; one that is gone does not count as an error.
+  func endUnit(_ name: String) throws(LogindError)
   /// SIGKILL to all that is left in a session's scope, and no other unit; one that is gone does not count as an error.
   func killUnit(_ name: String) throws(LogindError)
   /// Stops a user's manager, and no other unit, without waiting for it; one that is gone does not count as an error.

@@ -85,9 +85,13 @@ public final class SystemBusLogind: Logind {
     return isLocked
   }
 
-  public func killUnit(_ name: String) throws(LogindError) {
+  public func endUnit(_ name: String) throws(LogindError) { try signal(SIGTERM, name) }
+
+  public func killUnit(_ name: String) throws(LogindError) { try signal(SIGKILL, name) }
+
+  private func signal(_ number: Int32, _ name: String) throws(LogindError) {
     guard SessionScope.isUnit(name) else { throw .refused("\(name) is not a session's scope") }
-    try change("KillUnit", [.string(name), .string("all"), .int32(SIGKILL)])
+    try change("KillUnit", [.string(name), .string("all"), .int32(number)])
   }
 
   /// Mode `fail`: if another job for the manager is queued, its user is just signing in, and is not to be hit.

@@ -4,6 +4,8 @@ enum LogoutAction: Equatable {
   case look
   /// Writes the line to the session's terminals, and removes the user's sudo tickets.
   case tellUser
+  /// Asks what runs in the session's scope to leave, before logind does.
+  case askToLeave
   case terminate
   /// Kills the session's scope if the session's leader still runs in it.
   case killIfLed
@@ -32,6 +34,8 @@ struct LogoutLook {
   let sight: SessionSight
   /// The logind session is the record's, and its leader runs. Another session may have been given the same id.
   let isOurs: Bool
+  /// The logind session is the record's, whether its leader still runs or not.
+  let isOursOrLeft: Bool
   /// logind does not show the session to be ours, but the scope of that id is ours by the leader in it.
   let isLed: Bool
   /// The leader cannot be looked at.

@@ -12,11 +12,17 @@ final class ScreenLock {
 
   enum Outcome: Sendable, Equatable {
     case underWay
-    /// logind's hint says so; the users may have set it themselves.
-    case confirmed
+    case confirmed(Sign)
     case failed
     /// The session is gone, or another one by now.
     case gone
+  }
+
+  /// What shows that the screen is locked. Both come from the user's own processes, which could pretend.
+  enum Sign: Sendable, Equatable {
+    case hint
+    /// A locker runs in the session, as it also did at the look before.
+    case locker(String)
   }
 
   let cause: Cause
@@ -26,6 +32,8 @@ final class ScreenLock {
   private var askedAt: Int64?
   private let end: Int64
   private(set) var due: Int64
+  /// At the last look. One that cannot lock ends at once.
+  private var seen: RunningLocker?
 
   /// - Parameter presence: what `/proc` says of the session's leader.
   init(
@@ -40,9 +48,12 @@ final class ScreenLock {
     due = now
   }
 
-  func step(_ logind: any Logind, now: Int64) -> Outcome {
+  func step(_ logind: any Logind, _ seat: any Seat, now: Int64) -> Outcome {
     guard askedAt != nil else { return ask(logind, now) }
-    if (try? logind.lockedHint(binding.logindSession)) == true { return .confirmed }
+    if (try? logind.lockedHint(binding.logindSession)) == true { return .confirmed(.hint) }
+    let locker = seat.locker(inSession: binding.logindSession, of: uid)
+    if let locker, locker == seen { return .confirmed(.locker(locker.name)) }
+    seen = locker
     guard now < end else { return .failed }
     due = now + Self.lookTime
     return .underWay
@@ -64,5 +75,15 @@ final class ScreenLock {
       if (try? logind.lockSession(found.id)) != nil { askedAt = now }
     }
     return now < end ? .underWay : .failed
+  }
+}
+
+extension ScreenLock.Sign {
+  /// For the log.
+  var explanation: String {
+    switch self {
+    case .hint: "by logind's hint"
+    case .locker(let name): "since \(name) runs"
+    }
   }
 }

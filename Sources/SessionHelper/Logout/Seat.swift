@@ -11,4 +11,18 @@ public protocol Seat: AnyObject {
   func hasProcesses(inSession id: String, of uid: UInt32) -> Bool
   /// Whether this process is one of the session's; false if that cannot be known.
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool
+  /// A locker of ``DesktopServices/runOnlyWhileLocked`` in the session; nil without one, and if that cannot be known.
+  func locker(inSession id: String, of uid: UInt32) -> RunningLocker?
+}
+
+/// A program whose running means that the screen is locked.
+public struct RunningLocker: Sendable, Equatable {
+  /// The name of its process, which the user can set.
+  public let name: String
+  public let process: ProcessIdentity
+
+  public init(name: String, process: ProcessIdentity) {
+    self.name = name
+    self.process = process
+  }
 }

@@ -20,6 +20,16 @@ struct SessionLogout {
   private static let pauses: ClosedRange<Int64> = 500...30_000
   /// For the user's manager, which does not hold the session open.
   private static let mostAttemptsAtManager = 8
+  /// Display managers whose own process ends in order by SIGTERM alone.
+  ///
+  /// logind's end of a session brings SIGHUP too. sddm-helper 0.21 dies of it with the status 1, which SDDM takes for a
+  /// sign-in that failed (`HELPER_AUTH_ERROR`): it would show no greeter again.
+  private static let askedFirst: Set<String> = ["sddm"]
+  /// Until such a process is killed, with all that is left in its scope. The user must see the end of the session within
+  /// 300 ms. Killed, it does no harm: SDDM takes only the status 1 for a sign-in that failed.
+  private static let leavingTime: Int64 = 150
+  /// Between two looks whether it has left.
+  private static let leavingLookTime: Int64 = 25
 
   private enum Phase: Equatable {
     /// Another helper has begun.
@@ -28,9 +38,10 @@ struct SessionLogout {
     /// The session is the one that is meant; its user is told.
     case telling
     case terminating
+    case asking
     case ordering
-    /// logind does not terminate it, for this reason.
-    case killing(LogindError)
+    /// logind does not terminate it, for this reason; nil: it was asked to leave, and stays.
+    case killing(LogindError?)
     case emptying(kills: Int)
     case killingRest(kills: Int)
     case stoppingManager
@@ -46,6 +57,8 @@ struct SessionLogout {
   private let onLinger: Configuration.LingerAction
   private var phase: Phase
   private var attempts = 0
+  /// The session was asked to leave.
+  private var wasAsked = false
   /// When the next action is due.
   private(set) var due: Int64
 
@@ -70,6 +83,8 @@ struct SessionLogout {
 
   private var binding: SessionRecord.Binding { session.binding }
 
+  private var isAskedFirst: Bool { Self.askedFirst.contains(session.service) }
+
   /// Whether this is logind's session of that id.
   func isOf(_ logindSession: String) -> Bool { binding.logindSession == logindSession }
 
@@ -78,7 +93,7 @@ struct SessionLogout {
   /// Nothing can be taken back any more.
   var hasTerminated: Bool {
     switch phase {
-    case .speaking, .telling, .terminating, .ordering, .killing: false
+    case .speaking, .telling, .terminating, .asking, .ordering, .killing: wasAsked
     case .resuming, .emptying, .killingRest, .stoppingManager, .forgetting, .finished: true
     }
   }
@@ -92,6 +107,7 @@ struct SessionLogout {
     switch phase {
     case .resuming, .speaking, .terminating: return .look
     case .telling: return .tellUser
+    case .asking: return .askToLeave
     case .ordering: return .terminate
     case .killing: return .killIfLed
     case .emptying: return .lookForProcesses
@@ -103,7 +119,9 @@ struct SessionLogout {
   }
 
   /// The session is about to be terminated: what still runs is killed some time after this.
-  mutating func willTerminate(at now: Int64) { session.terminatedAt = now }
+  mutating func willTerminate(at now: Int64) {
+    if !wasAsked { session.terminatedAt = now }
+  }
 
   /// How the action that was said last went.
   ///
@@ -117,12 +135,26 @@ struct SessionLogout {
       phase = .telling
     case (.telling, .done):
       phase = .terminating
-      due = now + Self.readingTime
+      // A display manager passes on no lines.
+      if !isAskedFirst { due = now + Self.readingTime }
     case (.terminating, .looked(let look)): return terminate(look, now)
+    case (.asking, .done):
+      wasAsked = true
+      phase = .terminating
+      due = now + Self.leavingLookTime
+    case (.asking, .failed(let error)):
+      phase = .ordering
+      return LogoutRemark(LOG_WARNING, "session \(binding.logindSession) not asked to leave: \(error.explanation)")
     case (.ordering, .done): return terminated("logged out \(logText)", now)
+    case (.ordering, .failed(.noSuchObject)) where wasAsked: return left(now)
     case (.ordering, .failed(let error)): return killOrRetry(error, mayBeLed: true, now)
-    case (.killing, .done): return terminated("killed \(logText), which logind does not terminate", now)
-    case (.killing(let error), .notLed): return retryTermination("not terminated", error, now)
+    case (.killing(let error), .done):
+      let reason = error == nil ? "which does not leave" : "which logind does not terminate"
+      return terminated("killed \(logText), \(reason)", now)
+    case (.killing(let error?), .notLed): return retryTermination("not terminated", error, now)
+    case (.killing(nil), .notLed):
+      phase = .terminating
+      due = now + Self.leavingLookTime
     case (.killing, .failed(let error)): return retryTermination("not killed", error, now)
     case (.emptying(let kills), .processes(let areThere)): return empty(kills, areThere, now)
     case (.killingRest(let kills), .done):
@@ -171,14 +203,33 @@ struct SessionLogout {
   }
 
   private mutating func terminate(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
+    if wasAsked { return terminateAfterAsking(look, now) }
     switch look.sight {
     case .gone: phase = .forgetting
     case .unclear(let error): return killOrRetry(error, mayBeLed: look.isLed, now)
-    case .there where look.isOurs: phase = .ordering
+    case .there where look.isOurs: phase = isAskedFirst ? .asking : .ordering
     // A leader that cannot be looked at just now does not show that the session is a stranger's.
     case .there where look.isLeaderUnclear:
       return retry("leader of session \(binding.logindSession) cannot be looked at", now)
     case .there: phase = .forgetting
+    }
+    return nil
+  }
+
+  /// Once its leader has gone, the rest has as long as what survives any other logout.
+  private mutating func terminateAfterAsking(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
+    let isLate = now >= session.terminatedAt + Self.leavingTime
+    switch look.sight {
+    case .there where look.isOurs && isLate: phase = .killing(nil)
+    case .there where look.isOurs: due = now + Self.leavingLookTime
+    case .there where look.isLeaderUnclear && !isLate: due = now + Self.leavingLookTime
+    case .there where look.isOursOrLeft: phase = .ordering
+    // What runs in its scope is killed, whether logind knows the session or not.
+    case .gone: return left(now)
+    case .unclear(.forgotten): return terminated("logged out \(logText)", now)
+    case .unclear(let error): return retryTermination("not terminated", error, now)
+    // Its id is another's now.
+    case .there: stopManager()
     }
     return nil
   }
@@ -196,6 +247,13 @@ struct SessionLogout {
     attempts = 0
     due = now + Self.emptyingTime
     return LogoutRemark(LOG_NOTICE, text)
+  }
+
+  /// logind has removed the session already, and says so no more: what it leaves is looked at at once.
+  private mutating func left(_ now: Int64) -> LogoutRemark {
+    let remark = terminated("logged out \(logText)", now)
+    due = now
+    return remark
   }
 
   private mutating func empty(_ kills: Int, _ hasProcesses: Bool, _ now: Int64) -> LogoutRemark? {

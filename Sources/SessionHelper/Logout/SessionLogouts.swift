@@ -97,6 +97,10 @@ final class SessionLogouts {
       switch action {
       case .look: return .looked(look(at: session))
       case .tellUser: tell(logout.line, session)
+      case .askToLeave:
+        logout.willTerminate(at: now)
+        keep(logout.session)
+        try logind.endUnit(SessionScope.unit(of: id))
       case .terminate:
         logout.willTerminate(at: now)
         keep(logout.session)
@@ -119,9 +123,13 @@ final class SessionLogouts {
     let binding = session.binding
     let sight = logind.session(binding.logindSession)
     var isOurs = false
-    if case .there(let found) = sight { isOurs = binding.matches(found, of: session.uid, leader: .mustRun) }
+    var isOursOrLeft = false
+    if case .there(let found) = sight {
+      isOurs = binding.matches(found, of: session.uid, leader: .mustRun)
+      isOursOrLeft = binding.matches(found, of: session.uid, leader: .mayHaveEnded)
+    }
     return LogoutLook(
-      sight: sight, isOurs: isOurs, isLed: !isOurs && isLed(session),
+      sight: sight, isOurs: isOurs, isOursOrLeft: isOursOrLeft, isLed: !isOurs && isLed(session),
       isLeaderUnclear: binding.leader.presence == .unknown)
   }
 

@@ -3,6 +3,9 @@ import HostSystem
 
 /// The session's processes, terminals and tickets on this computer.
 public final class SystemSeat: Seat {
+  /// Processes that are looked at for a locker: the latest. A user may have thousands.
+  private static let mostLookedAt = 1_000
+
   public init() {}
 
   public func say(_ line: String, inSession id: String, of uid: UInt32) {
@@ -21,5 +24,16 @@ public final class SystemSeat: Seat {
   public func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool {
     guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return false }
     return processes.contains(process.pid) && process.isAlive
+  }
+
+  public func locker(inSession id: String, of uid: UInt32) -> RunningLocker? {
+    guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return nil }
+    for pid in processes.sorted().suffix(Self.mostLookedAt) {
+      guard let bytes = ProcessFile.read("/proc/\(pid)/comm", limit: 64) else { continue }
+      let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+      guard DesktopServices.runOnlyWhileLocked.contains(name), let process = ProcessIdentity(pid: pid) else { continue }
+      return RunningLocker(name: name, process: process)
+    }
+    return nil
   }
 }

@@ -141,6 +141,7 @@ public final class HelperLoop {
     configure(now)
     let hasNews = (try? SessionLedger(run: run).folder()).map { folderWatch.begin($0) } ?? true
     guard let supervisor else { return }
+    supervisor.lookAtUses(at: now)
     guard hasNews || now >= nextRescan else { return supervisor.lookAtLeftOut(at: now) }
     let time = Int64(supervisor.recordCount) * Self.rescanShare
     nextRescan = now + min(max(time, Self.rescanTime.lowerBound), Self.rescanTime.upperBound)
@@ -184,13 +185,28 @@ public final class HelperLoop {
     let supervisor = Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(OpenSessions(state: state), origin: .current(), unixTime: { Int64(time(nil)) }),
-      away: AwayLocks(run: run), logind: logind, seat: seat, service: service, log: log)
+      away: AwayLocks(run: run), logind: logind, seat: seat, service: service, log: log,
+      reports: CodeReports(
+        RecoveryCodes(state: state), PhoneUses(state: state), hostName: hostName, token: token))
     self.supervisor = supervisor
     // From now on the module leaves ends to this helper.
     do {
       if try !presence.announce() { log.write(LOG_ERR, "another process says that it watches the records") }
     } catch { log.write(LOG_ERR, error.explanation) }
     supervisor.rescan(at: now)
+    supervisor.users.adopt(setup.userList, at: now)
+  }
+
+  /// What the service calls this computer, or what the computer calls itself.
+  private func hostName() -> String? {
+    if let host = (try? HostSetup(path: path).credential())?.host { return host }
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return nil }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private func token(of user: UnixUsername) throws -> Secret? {
+    try HostSetup(path: path).token(of: user, known: SystemUser(named: user))
   }
 
   private func complainOfBus(_ now: Int64) {

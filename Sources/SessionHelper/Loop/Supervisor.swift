@@ -12,7 +12,10 @@ public final class Supervisor {
   let inquiries: SessionInquiries
   let logouts: SessionLogouts
   let earlier: EarlierSessions
+  /// Nil: no sign-in without the service is reported.
+  let reports: CodeReports?
   let away: AwayLocks
+  let users: UserListKeeper
   let logind: any Logind
   let seat: any Seat
   let log: any HelperLog
@@ -20,20 +23,24 @@ public final class Supervisor {
   /// Ends that wait for each other's verdict; nil while none does.
   var gathering: VerdictGathering?
   var shouts: MassEndShouts
+  /// A list was kept, or a session came that was not compared with it.
+  var mustCompare = true
   /// What was left while no helper ran is looked at once.
   var hasTakenUp = false
 
   public init(
     setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions,
     earlier: EarlierSessions, away: AwayLocks, logind: any Logind, seat: any Seat, service: any SessionService,
-    log: any HelperLog
+    log: any HelperLog, reports: CodeReports? = nil
   ) {
     self.setup = setup
     records = WatchedRecords(ledger: ledger, notes: notes, log: log)
     inquiries = SessionInquiries(service, log: log)
     logouts = SessionLogouts(kept: leaving, logind: logind, seat: seat, log: log)
     self.earlier = earlier
+    self.reports = reports
     self.away = away
+    users = UserListKeeper(log: log)
     self.logind = logind
     self.seat = seat
     self.log = log
@@ -50,7 +57,14 @@ public final class Supervisor {
     if let due = shouts.due, due <= now { shoutAgain(now) }
     logouts.turn(now)
     earlier.turn(inquiries.service, log, now)
-    return [records.due, gathering?.due, shouts.due, earlier.due, logouts.due].compactMap { $0 }.min()
+    users.turn(inquiries.service, now)
+    if mustCompare {
+      mustCompare = false
+      endWithdrawn(now)
+    }
+    turnReports(now)
+    return [records.due, gathering?.due, shouts.due, earlier.due, logouts.due, users.due, reports?.due]
+      .compactMap { $0 }.min()
   }
 
   /// All records that are known, asked about or not.
@@ -85,7 +99,9 @@ public final class Supervisor {
 
   func ask(_ watched: WatchedRecord, _ now: Int64) {
     watched.nextAsk = nil
-    guard watched.question == nil, watched.closing == nil, let watch = watched.watch, !watch.isOver else { return }
+    guard watched.question == nil, watched.closing == nil, !watched.record.isOffline, let watch = watched.watch,
+      !watch.isOver
+    else { return }
     guard let remote = watched.remote else { return couldNotAsk(watched, "its address is not the service's", now) }
     inquiries.askStatus(of: watched, at: remote, now)
   }
@@ -93,12 +109,19 @@ public final class Supervisor {
   private func takeOutcomes(_ now: Int64) {
     for (ticket, outcome) in inquiries.service.outcomes() {
       if earlier.took(ticket, outcome, inquiries.pace, log, now) { continue }
+      if users.took(ticket, outcome, inquiries.pace, now) {
+        mustCompare = true
+        continue
+      }
+      if reports?.took(ticket, outcome, inquiries.pace, log, now) == true { continue }
       guard let id = inquiries.record(askedBy: ticket), let watched = records[id] else { continue }
       watched.question = nil
       switch outcome {
       case .answer(let answer, let mark): took(answer, mark, watched, now)
       case .mark(let mark): tookMark(mark, watched, now)
       case .endTold: forget(id, now)
+      // Only `users` and `reports` ask so.
+      case .users, .signedUsers, .codeUseTold, .codeUseDisowned, .codeUseRefused: break
       case .failed(let error): failed(error, watched, now)
       }
     }
@@ -125,6 +148,11 @@ public final class Supervisor {
     inquiries.schedule(
       after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
     take(action, watched, now, isVouchedFor: answer.isVouchedFor)
+  }
+
+  /// The phone that opened it is not in the signed list any more.
+  func withdrawn(_ watched: WatchedRecord, _ now: Int64) {
+    take(watched.watch?.next(.withdrawn, at: now) ?? .nothing, watched, now, isVouchedFor: true)
   }
 
   private func failed(_ error: ServiceError, _ watched: WatchedRecord, _ now: Int64) {

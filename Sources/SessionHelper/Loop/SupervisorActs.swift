@@ -28,12 +28,12 @@ extension Supervisor {
   }
 
   func look(at lock: ScreenLock, _ watched: WatchedRecord, _ now: Int64) {
-    switch lock.step(logind, now: now) {
+    switch lock.step(logind, seat, now: now) {
     case .underWay: return
-    case .confirmed:
+    case .confirmed(let sign):
       watched.watch?.lockIsSettled()
       watched.remark = "locked: \(lock.cause.remark)"
-      log.write(LOG_NOTICE, "locked \(watched.record.logName) cause=\(lock.cause.rawValue), by logind's hint")
+      log.write(LOG_NOTICE, "locked \(watched.record.logName) cause=\(lock.cause.rawValue), \(sign.explanation)")
     case .failed:
       log.write(LOG_ERR, "not locked within 5 s: \(watched.record.logName) cause=\(lock.cause.rawValue)")
       watched.remark = "not locked: \(lock.cause.remark)"

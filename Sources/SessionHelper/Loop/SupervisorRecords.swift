@@ -29,6 +29,7 @@ extension Supervisor {
       return log.write(LOG_ERR, "records cannot be listed: \(error.explanation)")
     }
     takeUp(ids, now)
+    mustCompare = true
     for id in records.ids where !ids.contains(id) { drop(id, now) }
     for id in ids { recordChanged(id, at: now) }
   }
@@ -53,6 +54,8 @@ extension Supervisor {
     self.setup = setup
     inquiries.adopt(service)
     earlier.startOver(now)
+    users.adopt(setup.userList, at: now)
+    reports?.startOver(now)
     records.startOver()
     rescan(at: now)
   }
@@ -83,6 +86,8 @@ extension Supervisor {
   public func wokeUp(_ now: Int64) {
     inquiries.startOver()
     earlier.startOver(now)
+    users.startOver(now)
+    reports?.startOver(now)
     for watched in records.all {
       watched.question = nil
       watched.failures = 0
@@ -98,10 +103,9 @@ extension Supervisor {
   }
 
   private func pickUp(_ record: SessionRecord, _ now: Int64) -> WatchedRecord {
-    let remote: RemoteSession?
-    do { remote = try record.remoteSession(setup.settings) } catch {
+    var remote: RemoteSession?
+    do { if !record.isOffline { remote = try record.remoteSession(setup.settings) } } catch {
       log.write(LOG_ERR, "cannot be asked for: \(record.logName): \(error.explanation)")
-      remote = nil
     }
     let watched = records.add(record, remote: remote)
     if remote != nil { earlier.keep(record, log, now) }
@@ -137,15 +141,17 @@ extension Supervisor {
     let record = watched.record
     let note = records.note(of: record)
     watched.watch = SessionWatch(
-      policy: setup.policy, canLock: session.canLock, isGraphicalAtSeat: session.isGraphicalAtSeat,
+      policy: record.isOffline ? setup.policy.withEnds : setup.policy, canLock: session.canLock,
+      isGraphicalAtSeat: session.isGraphicalAtSeat,
       span: record.created * 1_000..<(record.created + record.duration) * 1_000, endsAtExpiry: record.endsAtExpiry,
       mark: record.mark, note: note, now: now)
     watched.note = note
-    watched.remark = note?.remark ?? ""
-    watched.nextAsk = now
+    mustCompare = true
+    watched.remark = note?.remark ?? (record.isOffline ? "opened without the service" : "")
+    watched.nextAsk = record.isOffline ? nil : now
     if watched.watch?.isLeftAside == true { shouts.lookLater(now) }
     // Once a sign-in: a note says that it was written before a restart or a reload.
-    if note == nil { log.write(LOG_INFO, "watching \(record.logName) logind_session=\(session.id)") }
+    if note == nil { log.write(LOG_DEBUG, "watching \(record.logName) logind_session=\(session.id)") }
     records.writeNote(watched)
   }
 
@@ -163,7 +169,7 @@ extension Supervisor {
         }
       } catch { log.write(LOG_WARNING, "record \(watched.record.id) not marked as over: \(error.explanation)") }
     }
-    log.write(LOG_INFO, "over \(watched.record.logName): \(reason.rawValue)")
+    log.write(LOG_DEBUG, "over \(watched.record.logName): \(reason.rawValue)")
     watched.closing = WatchedRecord.Closing(next: now)
     records.processesChanged = true
     watched.nextAsk = nil
@@ -177,7 +183,7 @@ extension Supervisor {
     guard watched.question == nil, let closing = watched.closing, closing.next <= now else { return }
     guard let remote = watched.remote, now / 1_000 < watched.record.created + watched.record.duration else {
       // By now it has ended there by itself; or it is not the configured service's.
-      if watched.remote == nil {
+      if watched.remote == nil, !watched.record.isOffline {
         log.write(LOG_WARNING, "end not told of \(watched.record.logName): its service is not the configured one")
       }
       return forget(watched.record.id, now)

@@ -158,11 +158,11 @@ final class SeatActs {
   /// Looks at a screen that is to be locked.
   private func hasEnded(_ locking: Locking, _ now: Int64) -> Bool {
     let cause = locking.lock.cause
-    switch locking.lock.step(logind, now: now) {
+    switch locking.lock.step(logind, seat, now: now) {
     case .underWay: return false
     case .gone: break
-    case .confirmed:
-      log.write(LOG_NOTICE, "locked \(name(locking.session)) cause=\(cause.rawValue), by logind's hint")
+    case .confirmed(let sign):
+      log.write(LOG_NOTICE, "locked \(name(locking.session)) cause=\(cause.rawValue), \(sign.explanation)")
     case .failed:
       log.write(LOG_ERR, "not locked within 5 s: \(name(locking.session)) cause=\(cause.rawValue)")
       guard let setup, setup.onLockFailure == .logout, cause.endsWithoutLock else { break }

@@ -13,8 +13,11 @@ struct AskingPace {
   /// Questions that are not urgent are asked together, so that many cost one wake-up of the helper, of the worker and
   /// of the service; in ms.
   static let tick: Int64 = 250
-  /// A held reply that comes sooner than this was not held.
-  static let leastHold: Int64 = 2_000
+  /// A held reply that comes sooner than this was not held. Our service holds for a second while a reply of its own may
+  /// have been lost on the way.
+  static let leastHold: Int64 = 500
+  /// Until a service is asked again that only says that it holds.
+  static let afterNoHold: Int64 = 2_000
 
   /// Spreads by a fifth to both sides, so that many hosts do not ask in step.
   var dice: () -> Int64 = { Int64.random(in: -200...200) }

@@ -80,7 +80,7 @@ public final class EarlierSessions {
     do {
       try kept.write(session)
       written.insert(record.id)
-    } catch { complain("session \(record.id) is not kept for the next start: \(error.explanation)", log, now) }
+    } catch { complain("session \(record.publicName) is not kept for the next start: \(error.explanation)", log, now) }
   }
 
   /// The session has ended, and the service knows.

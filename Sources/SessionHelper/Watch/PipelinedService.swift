@@ -18,10 +18,21 @@ public final class PipelinedService: SessionService {
     case status(SealedRequest, isHeld: Bool)
     case end(SealedRequest)
     case mark(SealedRequest)
+    case codeUse(SealedRequest)
+    case users(SealedRequest, UserListQuestion, isHeld: Bool)
+
+    var isHeld: Bool {
+      switch self {
+      case .status(_, let isHeld), .users(_, _, let isHeld): isHeld
+      case .end, .mark, .codeUse: false
+      }
+    }
 
     var sealed: SealedRequest {
       switch self {
-      case .status(let sealed, _), .end(let sealed), .mark(let sealed): sealed
+      case .status(let sealed, _), .end(let sealed), .mark(let sealed), .codeUse(let sealed),
+        .users(let sealed, _, _):
+        sealed
       }
     }
   }
@@ -58,6 +69,17 @@ public final class PipelinedService: SessionService {
     send(extra: 0) { () throws(ServiceError) in .mark(try inquiry.mark()) }
   }
 
+  public func askUsers(_ asked: UserListQuestion, mayHold: Bool) -> Ticket {
+    let holds = mayHold && heldCount < mostHeld
+    return send(extra: holds ? Self.hold * 1_000 : 0) { () throws(ServiceError) in
+      .users(try inquiry.users(asked, waitSeconds: holds ? Self.hold : nil), asked, isHeld: holds)
+    }
+  }
+
+  public func tellCodeUse(_ report: CodeUseReport, of token: Secret) -> Ticket {
+    send(extra: 0) { () throws(ServiceError) in .codeUse(try inquiry.codeUse(report, of: token)) }
+  }
+
   public func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {
     var outcomes = refusals
     refusals = []
@@ -87,12 +109,12 @@ public final class PipelinedService: SessionService {
     let ticket = pipeline.send(
       question.sealed.request, deadline: now.advanced(milliseconds: Self.patience + extra), now: now)
     questions[ticket] = question
-    if case .status(_, isHeld: true) = question { heldCount += 1 }
+    if question.isHeld { heldCount += 1 }
     return ticket
   }
 
   private func judge(_ outcome: WorkerPipeline.Outcome, _ question: Question) -> ServiceOutcome {
-    if case .status(_, isHeld: true) = question { heldCount -= 1 }
+    if question.isHeld { heldCount -= 1 }
     do throws(ServiceError) {
       let reply: HTTPReply
       do { reply = try outcome.get() } catch {
@@ -108,6 +130,15 @@ public final class PipelinedService: SessionService {
         guard case .status = answer else { return .answer(answer) }
         return .answer(answer, mark: try inquiry.mark(reply, to: sealed))
       case .mark(let sealed): return .mark(try inquiry.mark(reply, to: sealed))
+      case .users(let sealed, let asked, _) where asked.signed != nil:
+        return .signedUsers(try inquiry.signedUsers(reply, to: sealed))
+      case .users(let sealed, let asked, _): return .users(try inquiry.users(reply, to: sealed, asked: asked))
+      case .codeUse(let sealed):
+        switch try inquiry.answerToCodeUse(reply, to: sealed) {
+        case .noted: return .codeUseTold
+        case .disowned: return .codeUseDisowned
+        case .refused: return .codeUseRefused
+        }
       case .end(let sealed):
         try inquiry.confirmEnd(reply, to: sealed)
         return .endTold

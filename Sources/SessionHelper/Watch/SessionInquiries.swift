@@ -88,9 +88,9 @@ final class SessionInquiries {
     }
     switch answer {
     case .status(_, held: true, _):
+      // No pause for a tick: nobody hears of a walkaway while no question waits at the service.
       let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
-      // The service answers at once if something has changed meanwhile.
-      watched.nextAsk = whenAskedTogether(isProperlyHeld ? now : now + AskingPace.leastHold)
+      watched.nextAsk = isProperlyHeld ? now : whenAskedTogether(now + AskingPace.afterNoHold)
     case .status(_, held: false, _):
       // Over a connection for many the next may be held; whether the service can is known only then.
       watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(AskingPace.polling))

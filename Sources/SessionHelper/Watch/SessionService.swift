@@ -13,6 +13,10 @@ public protocol SessionService: AnyObject {
   func tellEnd(of session: RemoteSession) -> Ticket
   /// Asks where the service stands in its history: one that was put back forgets sessions, and says so of them.
   func askMark() -> Ticket
+  /// Asks for the users whom the service lists for this computer.
+  func askUsers(_ question: UserListQuestion, mayHold: Bool) -> Ticket
+  /// Reports that a code has served here.
+  func tellCodeUse(_ report: CodeUseReport, of token: Secret) -> Ticket
   /// Whether many questions at once need no more connections than one. If they do, those that were made stand idle
   /// afterwards, and libcurl tries a question on each that turns out to be dead.
   var takesManyAtOnce: Bool { get }
@@ -27,5 +31,12 @@ public enum ServiceOutcome: Sendable, Equatable {
   case answer(SessionAnswer, mark: ServiceMark? = nil)
   case mark(ServiceMark?)
   case endTold
+  case users(UserListPage)
+  case signedUsers(SignedListPage)
+  case codeUseTold
+  /// Noted, and the user says that it was somebody else.
+  case codeUseDisowned
+  /// The service itself says that it takes no such report.
+  case codeUseRefused
   case failed(ServiceError)
 }

@@ -128,6 +128,7 @@ public struct SessionWatch: Sendable, Equatable {
       guard history.believes(word, mark) else { return wasPutBack(saysItIsOver: !word.isLive, now) }
       return answered(word, now)
     case .mark(let mark): return heardMark(mark, now)
+    case .withdrawn: return act(.ended)
     }
   }
 

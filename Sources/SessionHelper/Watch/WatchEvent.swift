@@ -9,6 +9,8 @@ public enum WatchEvent: Sendable, Equatable {
   case mark(ServiceMark?)
   /// No connection, a refusal, anything unclear.
   case unanswered
+  /// An administrator has taken the phone that opened it out of the signed list.
+  case withdrawn
   /// Only time has passed.
   case nothing
   /// The machine slept: what was under way is lost, and clocks have jumped.

@@ -12,6 +12,13 @@ public struct WatchPolicy: Sendable, Equatable {
   public var onPresenceLeft: Configuration.EndAction
   public var onPresenceUnknown: Configuration.EndAction
 
+  /// For a session that the service does not know of: nobody but its time ends it, so that its time does.
+  var withEnds: WatchPolicy {
+    var policy = self
+    if onExpiry == .ignore { policy.onExpiry = .logout }
+    return policy
+  }
+
   public init(_ configuration: Configuration) {
     onWalkaway = configuration.onWalkaway
     walkawayGrace = configuration.walkawayGrace * 1_000

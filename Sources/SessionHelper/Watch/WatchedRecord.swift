@@ -26,6 +26,8 @@ final class WatchedRecord {
   /// The next answer is the first since a start, a sleep or a failure.
   var isFirstAnswer = true
   var note: WatchNote?
+  /// The signed list in which its phone was looked for last.
+  var comparedWith: UserListVersion?
   /// For the administrator, in the note.
   var remark = ""
 

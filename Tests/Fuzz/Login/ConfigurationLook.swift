@@ -59,6 +59,7 @@ private func checkBounds(_ configuration: Configuration) {
   must((5...120).contains(configuration.presenceInterval), "an interval out of bounds")
   must((0...3_600).contains(configuration.presenceGrace), "a grace out of bounds")
   must((10...86_400).contains(configuration.presenceUnknownGrace), "a grace out of bounds")
+  must((60...2_592_000).contains(configuration.offlineSession), "an offline session's time out of bounds")
   must((1...20).contains(configuration.maxRequests), "a limit out of bounds")
   must((60...86_400).contains(configuration.requestWindow), "a window out of bounds")
   must(!configuration.workerUser.contains { "/: \n".contains($0) }, "an invalid user name is accepted")
@@ -73,10 +74,13 @@ private func written(_ configuration: Configuration) -> String {
     "signed_replies = \(word(configuration.requiresSignedReplies, "required", "off"))",
     "signed_targets = \(word(configuration.requiresSignedTargets, "required", "off"))",
     "approvals = \(configuration.approvals.rawValue)",
+    "methods_offline = \(configuration.offlineMethods.text)", "offline_session = \(configuration.offlineSession)s",
     "session_duration = \(configuration.sessionDuration)s", "approval_timeout = \(configuration.approvalTimeout)",
     "send_context = \(configuration.sendContext.rawValue)",
     "send_command = \(word(configuration.sendsCommand, "yes", "no"))",
     "shared_tokens = \(configuration.sharedTokens.rawValue)",
+    "users = \(configuration.users.rawValue)",
+    "users_from_service = \(configuration.userSelection.text)",
     "long_command = \(configuration.longCommand.rawValue)", "on_walkaway = \(configuration.onWalkaway.rawValue)",
     "walkaway_grace = \(configuration.walkawayGrace)s",
     "on_end = \(configuration.onEnd.rawValue)", "on_expiry = \(configuration.onExpiry.rawValue)",

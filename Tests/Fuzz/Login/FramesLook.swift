@@ -61,7 +61,7 @@ private func frames(_ stream: [UInt8], piece: Int) -> (frames: [Frame], isRefuse
     } catch { return (found, true) }
     guard place < stream.count else { return (found, false) }
     let end = min(place + max(piece, 1), stream.count)
-    buffer.append(stream[place..<end])
+    buffer.append(Array(stream[place..<end]))
     place = end
   }
 }

@@ -218,11 +218,44 @@ class Demo:
         claim("the terminal says why", "Signed out: your phone left." in child.screen)
         claim(f"the session is gone {took:.1f} s after the phone left", took < 3 and not self.sessions_of("alice"))
 
-    def nobody_but_the_phone(self):
-        title("9. whoever takes over the service")
-        note("alice's phone is pinned by six words, and this computer then believes its signature alone.")
+    def train(self):
+        title("9. the train: no network at all")
+        note("alice's phone is pinned by six words; by its next approval this computer learns the phone's second key.")
         self.host.forget_attempts()
         self.pin_alices_phone()
+        lines = "approvals = verified\nmethods_offline = phone\n"
+        with self.host.changed(testhost.CONFIGURATION, lambda text: text + lines):
+            with Phone(self.host, "approve", after=1) as phone:
+                child, screen = self.terminal("sudo id -un", "alice")
+                self.type_the_code(child, phone)
+                self.finish(child, screen)
+            note("now the computer has no network: the phone opens the link by itself, and shows eight digits.")
+            self.host.run("ip", "link", "set", "lo", "down")
+            try:
+                status, screen_text = self.sudo_by_digits()
+            finally:
+                self.host.run("ip", "link", "set", "lo", "up")
+        claim("the phone's digits signed in", status == 0 and "root" in screen_text)
+        claim("digits were asked for, or a password", "Digits on your phone, or password: " in screen_text)
+
+    def sudo_by_digits(self):
+        child, screen = self.terminal("sudo --reset-timestamp id -un", "alice")
+        child.expect(r"https://\S+/phone/#offline=[\w.-]+")
+        link = child.match[0]
+        child.expect_exact("Digits on your phone, or password: ")
+        shown = self.host.run(
+            "iampass-phone", "offline", "--state", testhost.PHONE_STATE, "--answer", "approve", link, user="phone")
+        for line in shown.splitlines():
+            print(f"   phone | {line}", flush=True)
+        digits = shown.rpartition("type on the computer: ")[2].strip()
+        screen.typed(digits)
+        child.sendline(digits)
+        return self.finish(child, screen), child.screen
+
+    def nobody_but_the_phone(self):
+        title("10. whoever takes over the service")
+        note("alice's phone is pinned, and this computer then believes its signature alone.")
+        self.host.forget_attempts()
         with self.host.changed(testhost.CONFIGURATION, lambda text: text + "approvals = verified\n"):
             with Phone(self.host, "approve", after=1) as phone:
                 child, screen = self.terminal("sudo id -un", "alice")
@@ -273,7 +306,8 @@ class Demo:
 
     def acts(self):
         return [self.sudo_approved, self.sudo_denied, self.ssh_approved, self.ssh_chosen, self.login_approved,
-                self.timed_out, self.service_down, self.walked_away, self.nobody_but_the_phone]
+                self.timed_out, self.service_down, self.walked_away, self.train,
+                self.nobody_but_the_phone]
 
 
 def play(built):
@@ -285,7 +319,19 @@ def play(built):
         for act in demo.acts():
             act()
     title("done")
-    print("All nine acts went as they must. The host is gone; it lived in memory.")
+    print("All ten acts went as they must. The host is gone; it lived in memory.")
+
+
+def play_or_exit(command, play):
+    """`play()`. A line, and a status, if it fails, no host can be booted here, or Ctrl-C comes: the hosts are stopped by then."""
+    try:
+        play()
+    except testhost.CannotBoot as refusal:
+        sys.exit(f"{command}: no host can be booted on this machine: {refusal}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (Failed, RuntimeError, pexpect.ExceptionPexpect) as failure:
+        sys.exit(f"{command}: {str(failure)[:3000]}")
 
 
 def main():

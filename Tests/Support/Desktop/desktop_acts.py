@@ -16,6 +16,8 @@ from testhost import PHONE_STATE, password_of
 SETTINGS = ("on_walkaway = lock", "unlock = approved", "approval_timeout = 60s")
 #: Without KVM the screen takes its time. Seconds.
 PATIENCE = 600
+#: Where the edge of the greeter's entry is bright while it waits for an answer: shares of width and height.
+PROMPT = (0.5, 0.59)
 OPEN_REQUEST = """
 import sqlite3
 rows = sqlite3.connect("file:/var/lib/iampass-server/iampass.sqlite?mode=ro", uri=True).execute(
@@ -24,6 +26,9 @@ print(rows[-1][0] if rows else "")
 """
 #: The session of alice's desktop.
 DESKTOP = "loginctl --no-legend list-sessions | awk '$3 == \"alice\" && $4 == \"seat0\" { print $1 }'"
+#: Without a session of logind's for the look itself.
+READY = ("setpriv --reuid=alice --regid=alice --init-groups env XDG_RUNTIME_DIR=/run/user/1000 "
+         "systemctl --user --quiet is-active gnome-session-initialized.target")
 GREETER = "loginctl --no-legend list-sessions | grep -q 'gdm.* seat0'"
 
 
@@ -59,7 +64,13 @@ class Acts:
     def is_denied(self):
         with self.phone("deny"):
             self.choose_alice()
-            self.press_enter_until("denied on the phone", "denied")
+            prompt = self.machine.shot().pixel(*PROMPT)
+            self.machine.key("ret")
+            self.machine.until("the prompt is gone", lambda shot: shot.pixel(*PROMPT) != prompt)
+            self.machine.until("the prompt is back", lambda shot: shot.pixel(*PROMPT) == prompt)
+            # GDM says something itself two seconds later.
+            self.shot("denied")
+            self.machine.wait("a denial", "journalctl --no-pager --boot | grep -qF 'reason=denied on the phone'")
         # The greeter asks again.
         self.wait_for_prompt()
 
@@ -75,24 +86,28 @@ class Acts:
         self.machine.wait("the service", "ss -Hltn 'src 127.0.0.1:8443' | grep -q .")
 
     def sign_in_by_phone(self, phone):
+        greeter = self.machine.shot()
         self.machine.key("ret")
         self.answer(phone, "digits")
         self.machine.wait("a session", f"[[ $({DESKTOP}) ]]")
         note("alice is signed in by phone")
-        self.machine.wait("her shell", "pgrep -u alice -x gnome-shell")
-        # The greeter's last picture stays until the desktop has its first.
-        self.machine.change(self.out / "desktop-digits.png")
-        self.picture("desktop", still=15)
+        self.machine.wait("her desktop", READY)
+        # A screen that nobody touched for minutes is dark.
+        self.machine.key("shift")
+        self.machine.until("the desktop", lambda shot: not shot.is_like(greeter) and any(shot.pixels))
+        self.picture("desktop", still=6)
+        # What GNOME shows after a sign-in lies before the windows.
+        self.machine.key("esc")
 
     def unlock_by_phone(self, phone):
         self.lock("locked")
         self.machine.key("ret")
         self.answer(phone, "unlock-digits")
         self.wait_for_hint("no")
-        self.picture("unlocked")
+        note("the phone unlocked")
 
     def unlock_by_password(self):
-        self.lock("locked-again")
+        self.lock()
         self.machine.type(password_of("alice"))
         self.machine.key("ret")
         self.wait_for_hint("no")
@@ -134,7 +149,7 @@ class Acts:
         self.machine.key("shift")
         self.machine.settle(self.out / "desktop-last.png")
 
-    def lock(self, name):
+    def lock(self, name="last"):
         self.machine.run(f"loginctl lock-session $({DESKTOP})")
         self.wait_for_hint("yes")
         self.machine.key("shift")
@@ -150,7 +165,8 @@ class Acts:
     def press_enter_until(self, reason, name):
         """Enter asks the phone; a picture of the line that the user sees then."""
         self.press_enter_and_wait_for(f"reason={reason}")
-        time.sleep(3)
+        # The prompt comes back with the line.
+        time.sleep(4)
         self.shot(name)
 
     def take_the_password_prompt(self):
@@ -200,13 +216,14 @@ def main():
             machine.boot(folder)
             Acts(machine, out).play()
         except AssertionError:
+            # What the screen shows now.
+            with contextlib.suppress(AssertionError, OSError):
+                machine.picture(out / "desktop-last.png")
             print(machine.run("journalctl --no-pager --lines=60; loginctl", check=False), flush=True)
             raise
         finally:
-            # What the screen showed if an act failed.
-            with contextlib.suppress(AssertionError, OSError):
-                machine.picture(out / "desktop-last.png")
             machine.close()
+        (out / "desktop-last.png").unlink()
 
 
 if __name__ == "__main__":

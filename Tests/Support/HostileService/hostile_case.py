@@ -97,7 +97,7 @@ class Case(unittest.TestCase):
         self.assertLess(result["calls"][0]["seconds"], seconds, result)
         if code != SUCCESS:
             self.assertTrue(result["texts"], "the user is told nothing")
-            self.assertRegex(result["log"][-1], "refused user=daemon service=sudo rhost=- reason=")
+            self.assertRegex(result["log"][-1], r"refused user=daemon service=sudo rhost=- (session=\S+ )?reason=")
         if told:
             self.assertIn(told, " ".join(result["texts"]))
         for text in result["texts"] + result["log"]:

@@ -24,6 +24,12 @@ class Key:
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
         self.text = base64.b64encode(spki).decode()
 
+    def exported(self):
+        """As a phone's state file has it: the base64 of RFC 5915."""
+        return base64.b64encode(self._key.private_bytes(
+            serialization.Encoding.DER, serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption())).decode()  # fmt: skip
+
     def der(self, message):
         return self._key.sign(message, ec.ECDSA(hashes.SHA256()))
 
@@ -84,6 +90,8 @@ class ServiceOfPhone:
         """`started`: makes the start reply's body with these members changed."""
         self.phone, self._started = phone, started
         self.url = self.start = None
+        #: What it says otherwise than usual, see `SigningPhone.statement`.
+        self.changed = {}
 
     def answer_start(self, stream, request):
         self.start = json.loads(request.body)
@@ -92,5 +100,5 @@ class ServiceOfPhone:
 
     def answer_status(self, stream, request):
         body = {"session_status": "active", "authenticated": True, "session_name": self.SESSION}
-        approval = self.phone.approval(self.phone.statement(self.url, self.SESSION, self.start))
+        approval = self.phone.approval(self.phone.statement(self.url, self.SESSION, self.start, **self.changed))
         reply(200, json.dumps({**body, "approval": approval}).encode())(stream, request)

@@ -215,13 +215,18 @@ class Host:
 
 
 class Phone:
-    """Alice's phone, or whose `state` is given: `iampass-phone watch` in the host, and what it printed."""
+    """Alice's phone, or whose `state` is given: `iampass-phone watch` in the host, and what it printed.
 
-    def __init__(self, host, answer, after=None, state=PHONE_STATE):
+    `signs`: an administrator's phone, which signs documents unread.
+    """
+
+    def __init__(self, host, answer, after=None, state=PHONE_STATE, signs=False):
         self.host = host
         self.words = ["iampass-phone", "watch", "--state", state, "--answer", answer]
         if after is not None:
             self.words += ["--after", str(after)]
+        if signs:
+            self.words.append("--sign-documents")
         self._process = None
         self._log = None
         self.printed_at_last = ""

@@ -2,6 +2,7 @@ import Glibc
 import PostgreSQLLink
 
 /// A PostgreSQL server of Debian's package for this run of the tests. It has a Unix socket only, and ends with the run.
+/// The variable `IAMPASS_POSTGRESQL_ROOT` names a folder that has another version.
 public final class LocalPostgreSQL: Sendable {
   /// The server did not start: its package is missing, or its log says why.
   public struct NotStarted: Error {}
@@ -14,30 +15,29 @@ public final class LocalPostgreSQL: Sendable {
     var template = Array("/tmp/iampass-postgresql.XXXXXX\0".utf8CString)
     guard let made = mkdtemp(&template) else { throw NotStarted() }
     folder = String(cString: made)
-    // PostgreSQL refuses to run as root.
+    let scripts = #filePath.split(separator: "/").dropLast().joined(separator: "/")
     let prelude = """
       set -e; cd \(folder)
-      bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
-      as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi; }
+      as() { "/\(scripts)/as-postgres" "\(folder)" "$@"; }
       """
     let start = """
       \(prelude)
-      if [ "$(id -u)" = 0 ]; then chown postgres: .; fi
-      as "$bin/initdb" -D data -U iampass --auth=trust --no-sync --no-locale -E UTF8 >log 2>&1
+      as --own .
+      as initdb -D \(folder)/data -U iampass --auth=trust --no-sync --no-locale -E UTF8 >log 2>&1
       cat >>data/postgresql.conf <<END
       listen_addresses = ''
       unix_socket_directories = '\(folder)'
       max_connections = 500
       fsync = off
       END
-      as "$bin/pg_ctl" -D data -w -l data/log start >>log
+      as pg_ctl -D \(folder)/data -w -l \(folder)/data/log start >>log
       """
     guard system(start) == 0 else { throw NotStarted() }
     // Reads until this process has ended, however it ends.
     let keeper = """
       \(prelude)
       trap '' INT TERM; cat >/dev/null
-      as "$bin/pg_ctl" -D data -m immediate stop >/dev/null; rm -rf \(folder)
+      as pg_ctl -D \(folder)/data -m immediate stop >/dev/null; rm -rf \(folder)
       """
     guard popen(keeper, "we") != nil else { throw NotStarted() }
   }

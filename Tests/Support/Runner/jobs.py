@@ -29,7 +29,8 @@ class Job:
     words: Callable[[], list]
     #: Bound in seconds, generous: a job that reaches it has failed.
     seconds: int
-    lane: str
+    #: Each has to have a place free.
+    lanes: tuple
     needs: tuple = ()
     read: Callable[[str, int, str], Result] = read_step
     #: Whether it gives way to every job that does not: a build beside suites that have to keep their times.
@@ -89,7 +90,7 @@ class Schedule:
         free = dict(self.lanes)
         for job in self.jobs:
             if job.state == "running":
-                free[job.lane] -= 1
+                self.take(free, job)
         for job in self.jobs:
             if job.state != "waiting":
                 continue
@@ -98,9 +99,14 @@ class Schedule:
             if bad:
                 job.state = "left out"
                 job.result.skipped.append(f"{job.name}: needs {', '.join(bad)}")
-            elif free[job.lane] > 0 and all(one.state == "done" for one in needed):
-                free[job.lane] -= 1
+            elif all(free[lane] > 0 for lane in job.lanes) and all(one.state == "done" for one in needed):
+                self.take(free, job)
                 self.start(job)
+
+    @staticmethod
+    def take(free, job):
+        for lane in job.lanes:
+            free[lane] -= 1
 
     def start(self, job):
         path = self.log(job)

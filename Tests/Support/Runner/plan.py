@@ -1,11 +1,13 @@
 """What is run: every suite, with what it needs, how long it may take, and beside what it can run.
 
-Four lanes. `build`: one compiler at a time, since one keeps every processor at work. `suite`: tests, which mostly wait,
+Five lanes. `build`: one compiler at a time, since one keeps every processor at work. `suite`: tests, which mostly wait,
 several at once; each has folders, ports and namespaces of its own. `host`: booted hosts, fewer, since each is a whole
-system. `light`: what hardly costs anything.
+system. `machine`: a virtual machine, which takes a host's place too, and for which a processor works all the time. `light`:
+what hardly costs anything.
 """
 
 import pathlib
+import sys
 
 from jobs import Job
 from results import read_lines, read_swift, read_unittest
@@ -20,19 +22,27 @@ SCRATCH = PROJECT / ".build-tests"
 PYTHON = "/usr/bin/python3"
 
 #: The files of a suite that Firefox runs too.
-FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "console", "looks.Looks")
+FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "console", "offline", "looks.Looks")
 
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment",
     "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker",
-    "host-control": "test_control test_walkthrough test_desktop",
+    "host-control": "test_control test_walkthrough test_desktop test_offline test_recovery",
 }
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit.
-DESKTOP = "test_lockers test_polkit test_unlocking test_gnome_keyring"
+DESKTOP = "test_sway test_lockers test_polkit test_polkit_agent test_unlocking test_gnome_keyring"
+#: On Debian 13 with display managers, Plasma and further lockers. Those sign alice in for good, so they come last.
+GREETERS = "test_greetd test_sddm test_lightdm_gtk test_known_desktop test_sddm_plasma test_plasma test_plasma_agent test_more_lockers"
+#: Each on a host of its own.
+GDM = {"host-gdm-43": ("test_gdm_43", "root-12-gdm"), "host-gdm-48": ("test_gdm_48", "root-13-gdm")}
 #: A reboot empties folders in which the traces are looked for.
 AFTER_TRACES = {"host-control": ["test_reboot"]}
+
+#: Debian 13's PostgreSQL, and what runs on it beside Debian 12's: the storage contract of the service, and two servers.
+NEWER_POSTGRESQL = TESTS / "Support" / "LocalPostgreSQL"
+NEWER_POSTGRESQL_TESTS = "StorageContract|PostgreSQL|DatabaseMove|RollingUpgrade"
 
 #: Files that take longest, which begin first.
 LONG = "test_hostile_service test_one_process test_hostile_network test_floods test_scarcity test_hostile test_variables".split()
@@ -45,9 +55,9 @@ class Plan:
         self.pattern = pattern
         self.jobs = []
 
-    def add(self, name, words, seconds, lane, suite=None, **more):
+    def add(self, name, words, seconds, *lanes, suite=None, **more):
         self.jobs.append(Job(name, suite or name, words if callable(words) else lambda: [str(word) for word in words],
-                             seconds, lane, **more))  # fmt: skip
+                             seconds, lanes, **more))  # fmt: skip
 
     def built(self):
         """Where the release is; build-product's last line says so."""
@@ -62,7 +72,7 @@ class Plan:
     def python(self, folder, modules, *patterns):
         chosen = patterns or ((self.pattern,) if self.pattern else ())
         options = [word for pattern in chosen for word in ("-k", pattern)]
-        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options)
+        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options, "--second-try")
 
     def suite(self, folder, seconds):
         """A job for each file of the folder."""
@@ -74,19 +84,20 @@ class Plan:
                      needs=needs, read=read_unittest)  # fmt: skip
 
     def everything(self):
-        self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 120, "light")
-        self.add("layers", [TESTS / "check-layers"], 60, "light")
-        self.add("words", [TESTS / "check-words"], 60, "light")
-        self.add("links", [TESTS / "check-links"], 60, "light")
-        self.add("model", [TESTS / "check-model"], 600, "light")
+        self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 600, "light")
+        self.add("layers", [TESTS / "check-layers"], 300, "light")
+        self.add("words", [TESTS / "check-words"], 300, "light")
+        self.add("links", [TESTS / "check-links"], 300, "light")
+        self.add("model", [TESTS / "check-model"], 1200, "light")
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
-        for release in ("12", "13", "13-desktop"):
+        for release in ("12", "13", "13-desktop", "13-greeters", "12-gdm", "13-gdm"):
             self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")
+        self.add("root-postgresql-17", [NEWER_POSTGRESQL / "make-root"], 1200, "light")
         self.add("machine-13", [TESTS / "Support/Machine/make-machine"], 1200, "light")
         self.unit_tests()
-        self.add("load-check", lambda: [str(PROJECT / "pam/check-load"), self.built() + "/libpam_iampass.so"], 60, "light",
+        self.add("load-check", lambda: [str(PROJECT / "pam/check-load"), self.built() + "/libpam_iampass.so"], 300, "light",
                  needs=("build",))  # fmt: skip
-        self.add("man-pages", lambda: [str(PACKAGING / "man/check"), self.built()], 60, "light", needs=("build",))
+        self.add("man-pages", lambda: [str(PACKAGING / "man/check"), self.built()], 600, "light", needs=("build",))
         self.packages()
         self.hosts()
         self.suites()
@@ -101,16 +112,31 @@ class Plan:
                                 "--testing-library", "swift-testing", *filters],
                  900, "suite", needs=("unit-build",), read=read_swift)  # fmt: skip
 
+        # The root's name is known once it is made.
+        newer = ["sh", "-euc", 'export IAMPASS_POSTGRESQL_ROOT; IAMPASS_POSTGRESQL_ROOT=$("$0"); exec "$@"',
+                 NEWER_POSTGRESQL / "make-root"]  # fmt: skip
+        self.add("postgresql-17/unit-tests",
+                 [*newer, "env", "SWIFT_BACKTRACE=enable=no", SCRATCH / "debug/iampassPackageTests.xctest",
+                  "--testing-library", "swift-testing", "--filter", self.pattern or NEWER_POSTGRESQL_TESTS],
+                 900, "suite", suite="postgresql-17", needs=("unit-build", "root-postgresql-17"), read=read_swift)  # fmt: skip
+        words = self.python("Server", ["test_postgresql"])
+        self.add("postgresql-17/test_postgresql", lambda: [*map(str, newer), *words()], 900, "suite", suite="postgresql-17",
+                 needs=("build", "root-postgresql-17"), read=read_unittest)  # fmt: skip
+
     def packages(self):
         # Uncompressed, which takes seconds.
         words = lambda out: lambda: [  # noqa: E731
             str(PACKAGING / "build-deb"), "--built", self.built(), "--uncompressed", "--out", str(out)]  # fmt: skip
-        self.add("packages", words(self.debs), 600, "light", needs=("build",))
-        self.add("packages-again", words(self.debs / "again"), 600, "light", needs=("packages",))
-        self.add("check-packages", [PACKAGING / "check-deb", self.debs, self.debs / "again"], 600, "light",
+        self.add("packages", words(self.debs), 1200, "light", needs=("build",))
+        self.add("packages-again", words(self.debs / "again"), 1200, "light", needs=("packages",))
+        self.add("check-packages", [PACKAGING / "check-deb", self.debs, self.debs / "again"], 1500, "light",
                  needs=("packages-again",))  # fmt: skip
 
     def hosts(self):
+        # One after the other, so they begin first.
+        for module in ("test_presence", "test_rescue", "test_security_key", "test_tpm"):
+            self.add(f"machine/{module}", self.python("Machine", [module]), 1800, "host", "machine", suite="machine",
+                     needs=("build", "machine-13"), read=read_unittest)  # fmt: skip
         for release in ("13", "12"):
             words = self.with_programs(TESTS / "Support/Hosts/package-suite", release, self.debs)
             self.add(f"debian-{release}", words, 1200, "host", needs=("packages", f"root-{release}"), read=read_unittest)
@@ -118,16 +144,21 @@ class Plan:
             files = (*modules.split(), TRACES, *AFTER_TRACES.get(name, []))
             self.add(name, self.python("Host", files), 1800, "host", suite="host", needs=("packages", "root-12"),
                      read=read_unittest, files=files)  # fmt: skip
-        files = tuple(DESKTOP.split())
-        self.add("host-desktop", self.python("Host", files), 900, "host", suite="host",
-                 needs=("packages", "root-13-desktop"), read=read_unittest, files=files)  # fmt: skip
+        for kind, modules in {"desktop": DESKTOP, "greeters": GREETERS}.items():
+            files = tuple(modules.split())
+            self.add(f"host-{kind}", self.python("Host", files), 1200, "host", suite="host",
+                     needs=("packages", f"root-13-{kind}"), read=read_unittest, files=files)  # fmt: skip
+        for name, (file, root) in GDM.items():
+            self.add(name, self.python("Host", [file]), 1200, "host", suite="host", needs=("packages", root),
+                     read=read_unittest, files=(file,))  # fmt: skip
+        forgotten = {path.stem for path in (TESTS / "System/Host").glob("test_*.py")}
+        forgotten -= {file for job in self.jobs for file in job.files}
+        if forgotten:
+            sys.exit(f"test: no job runs Tests/System/Host's {', '.join(sorted(forgotten))}")
 
     def suites(self):
         for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging", "Libraries"):
-            self.suite(folder, 1500)
-        # A virtual machine each, for which a processor works all the time.
-        self.add("machine/test_presence", self.python("Machine", ["test_presence"]), 900, "host", suite="machine",
-                 needs=("build", "machine-13"), read=read_unittest)  # fmt: skip
+            self.suite(folder, 2400)
         for name in FIREFOX:
             module = "test_" + name.partition(".")[0]
             job = self.python("Browser", [module], *([f"test_{name}"] if "." in name else []))
@@ -149,7 +180,7 @@ class Plan:
 
 
 #: Suites that --quick leaves out: they need booted hosts, or builds of their own.
-SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "root-13-desktop", "machine", "machine-13", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
+SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "root-13-desktop", "root-13-greeters", "root-12-gdm", "root-13-gdm", "machine", "machine-13", "postgresql-17", "root-postgresql-17", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
 
 
 def closure(jobs, chosen):

@@ -14,12 +14,15 @@ class Result:
     skipped: list = dataclasses.field(default_factory=list)
     #: (seconds, test). A test of Swift's waits for its turn within that time, so those are left out.
     took: list = dataclasses.field(default_factory=list)
+    #: Those of the passed tests that had failed once.
+    second_tries: set = dataclasses.field(default_factory=set)
 
     def add(self, other):
         self.failed |= other.failed
         self.passed = (self.passed | other.passed) - self.failed
         self.skipped += other.skipped
         self.took += other.took
+        self.second_tries = (self.second_tries | other.second_tries) - self.failed
 
 
 def blame(result, status, job):
@@ -49,7 +52,9 @@ def read_unittest(text, status, job):
             current = None
         elif re.search(r"(\.\.\. |^)skipped ", line):
             result.skipped.append(line)
-    result.passed -= result.failed
+    result.second_tries = set(re.findall(r"^second try (\S+)$", text, re.MULTILINE))
+    result.failed -= result.second_tries
+    result.passed = (result.passed | result.second_tries) - result.failed
     result.took = [(float(took[1]), took[2]) for took in re.finditer(r"^took ([0-9.]+) (\S+)$", text, re.MULTILINE)]
     return blame(result, status, job)
 

@@ -81,6 +81,13 @@ def take_the_log(folder):
     return log
 
 
+def see_sessions(folder):
+    """What logind says of sessions is what stands in the folder. After `take_the_log`, so that only this process sees it."""
+    mount("tmpfs", "/run", "tmpfs", 0)
+    os.makedirs("/run/systemd/sessions")
+    mount(folder, "/run/systemd/sessions", "none", MS_BIND)
+
+
 def read_log(log):
     lines = []
     while True:
@@ -128,14 +135,18 @@ def state():
 
 
 class Scene:
-    def __init__(self, scene):
+    def __init__(self, scene, log):
         self.scene = scene
+        self.log = log
+        self.lines = []
         self.shown = []
         self.answers = list(scene.get("answers", []))
 
     def converse(self, count, messages, responses, _data):
         if self.scene.get("deaf"):
             return PAM_CONV_ERR
+        # The kernel keeps ten lines for a reader; the next one would wait.
+        self.lines += read_log(self.log) if self.log else []
         array = libc.calloc(count, ctypes.sizeof(Response))
         for index in range(count):
             message = messages[index].contents
@@ -148,6 +159,8 @@ class Scene:
                     screen.write(text + "\n")
             if message.style in (1, 2):
                 answer = self.answers.pop(0) if self.answers else None
+                if isinstance(answer, dict):
+                    answer = awaited(answer["file"])
                 if answer == "HANG UP":
                     return PAM_CONV_ERR
                 if answer == "":
@@ -220,6 +233,17 @@ class Scene:
         return found
 
 
+def awaited(path):
+    """What a test writes there, once it has seen the prompt. The file is read once."""
+    end = time.monotonic() + 60
+    while not os.path.exists(path):
+        assert time.monotonic() < end, path
+        time.sleep(0.02)
+    text = read(path)
+    os.unlink(path)
+    return text
+
+
 def linger(path):
     """Stays, with all that the calls left in this process's memory, until the file is gone again."""
     open(path, "x").close()
@@ -234,6 +258,8 @@ def main():
             file.write(str(os.getpid()))
     # The demo also plays scenes without a mount namespace.
     log = None if scene.get("without_log") else take_the_log(scene["folder"])
+    if scene.get("sessions"):
+        see_sessions(scene["sessions"])
     for place, file in scene.get("files", {}).items():
         # A link's target, in this process's own namespace.
         mount(file, os.path.realpath(place), "none", MS_BIND)
@@ -250,8 +276,9 @@ def main():
         os.setresuid(*[scene["uid"]] * 3)
     for name, value in scene.get("limits", {}).items():
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
-    result = Scene(scene).play()
-    result["log"] = read_log(log) if log else []
+    played = Scene(scene, log)
+    result = played.play()
+    result["log"] = played.lines + (read_log(log) if log else [])
     if scene.get("linger"):
         linger(scene["linger"])
     json.dump(result, sys.stdout)

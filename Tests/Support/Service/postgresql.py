@@ -1,11 +1,12 @@
 """A PostgreSQL server of Debian's package for the tests: at a Unix socket only, and not as root."""
 
-import glob
 import os
-import shutil
 import subprocess
 
 from world import PATIENCE
+
+#: Runs PostgreSQL's programs as their user.
+AS_POSTGRES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../LocalPostgreSQL/as-postgres")
 
 
 class PostgreSQL:
@@ -16,10 +17,8 @@ class PostgreSQL:
         self.folder = os.path.join(folder, name)
         os.makedirs(self.folder)
         os.chmod(folder, 0o711)
-        self.programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-        self.own = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-        if self.own:
-            shutil.chown(self.folder, "postgres", "postgres")
+        self.world = folder
+        self.own(self.folder)
         self.data = os.path.join(self.folder, "data")
         if primary:
             self.do("pg_basebackup", "-D", self.data, "-d", primary.url, "-R", "-c", "fast", "--no-sync")
@@ -33,9 +32,13 @@ class PostgreSQL:
             primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
             primary.sql("SELECT pg_reload_conf()")
 
+    def own(self, path):
+        """Gives a file or folder to the user that the server runs as."""
+        self.do("--own", path)
+
     def do(self, program, *words):
         subprocess.run(
-            [*self.own, os.path.join(self.programs, program), *words], cwd=self.folder, check=True, timeout=PATIENCE,
+            [AS_POSTGRES, self.world, program, *words], cwd=self.folder, check=True, timeout=PATIENCE,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def start(self):

@@ -18,7 +18,24 @@ from office import run, until
 
 # A folder for screenshots. Without it they are made, and deleted with the browser.
 SCREENSHOTS = os.environ.get("IAMPASS_SCREENSHOTS")
-SIZES = {"phone-320": (320, 640, True), "phone-390": (390, 844, True), "desktop": (1280, 900, False)}
+SIZES = {
+    "phone-320": (320, 640, True), "phone-390": (390, 844, True), "tablet": (768, 1024, False), "desktop": (1280, 900, False)}  # fmt: skip
+# The words that are on two lines, but for those of a longer name such as an id or an address.
+BROKEN = """
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { data, parentElement } = walker.currentNode;
+    if (!parentElement.checkVisibility() || parentElement.closest("code, pre, noscript")) continue;
+    for (const { 0: word, index } of data.matchAll(/(?<!\\S)\\p{L}+(?!\\S)/gu)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, index);
+      range.setEnd(walker.currentNode, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) found.add(word);
+    }
+  }
+  return [...found];
+"""
 
 # Seconds for one command to the driver, which by itself has no bound. Longer than the bounds of pages and scripts.
 COMMAND_TIME = 90
@@ -123,6 +140,10 @@ class Browser:
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def is_at(self, part):
+        """Whether a page whose address has this part is there, whole."""
+        return part in self.driver.current_url and self.driver.execute_script("return document.readyState") == "complete"
+
     def sees(self, selector, text=""):
         """Waits until an element that is shown has the text, and returns it."""
 
@@ -183,8 +204,9 @@ class Browser:
         """How wide the content is, beside how wide the window is."""
         return self.driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
 
-    def screenshot(self, name):
-        """Makes pictures at each size, light and dark, and returns the names of the sizes at which the page is too wide."""
+    def screenshot(self, name, words=False):
+        """Makes pictures at each size, light and dark, and returns the names of the sizes at which the page is too wide;
+        with `words`, also those at which a word is broken."""
         wide = []
         for size in SIZES:
             self.resize(size)
@@ -199,6 +221,8 @@ class Browser:
             content, window = self.width()
             if content > window:
                 wide.append(f"{name} at {size}: {content} > {window}")
+            if words and (broken := self.driver.execute_script(BROKEN)):
+                wide.append(f"{name} at {size}: {broken}")
         self.dark(False)
         self.resize("phone-390")
         return wide

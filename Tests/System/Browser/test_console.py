@@ -1,6 +1,7 @@
 """The administrator's console in a real browser: without script, at each size, light and dark."""
 
 import contextlib
+import json
 import os
 import re
 import sqlite3
@@ -31,11 +32,11 @@ class Console(unittest.TestCase):
     def setUp(self):
         browser.open(server("console-link").strip())
         self.press("Sign in")
-        self.on("Applications")
+        self.on("Overview")
 
     def tearDown(self):
         # Whatever was shown, nothing of it ran, and nothing came from elsewhere.
-        self.assertEqual(browser.all("script"), [])
+        self.assertEqual([one.get_attribute("src") for one in browser.all("script")], [office.address + "/console/times.js"])
         self.assertEqual(browser.violations(), [])
 
     def on(self, title):
@@ -57,14 +58,14 @@ class Console(unittest.TestCase):
         browser.sees(".notice[role=status]", text)
 
     def looks_well(self, name):
-        self.assertEqual(browser.screenshot("console-" + name), [])
+        self.assertEqual(browser.screenshot("console-" + name, words=True), [])
         for dark in (False, True):
             browser.dark(dark)
             self.assertEqual(browser.script(AUDIT), [], f"{name}, dark: {dark}")
         browser.dark(False)
 
     def open_office(self):
-        browser.open(office.address + "/console")
+        browser.open(office.address + "/console/applications")
         self.follow("office")
         self.on("office")
 
@@ -93,12 +94,12 @@ class Console(unittest.TestCase):
         link = server("console-link").strip()
         browser.driver.delete_all_cookies()
         browser.open(office.address + "/console")
-        self.on("Not signed in")
+        browser.sees("button", "Ask my phone")
         self.looks_well("not-signed-in")
         browser.open(link)
         self.looks_well("door")
         self.press("Sign in")
-        self.on("Applications")
+        self.on("Overview")
         cookie = browser.driver.get_cookies()[0]
         self.assertTrue(cookie["httpOnly"] and cookie["secure"])
         self.assertEqual(cookie["sameSite"], "Strict")
@@ -108,9 +109,61 @@ class Console(unittest.TestCase):
         self.press("Sign out")
         self.on("Signed out")
         browser.open(office.address + "/console")
-        self.on("Not signed in")
+        browser.sees("button", "Ask my phone")
+
+    def signed_in(self, name, role):
+        """An administrator's browser; also what the page showed meanwhile."""
+        link = server("administrator", "add", name, "--role", role).split()[-1]
+        phone, state = os.path.join(PROGRAMS, "iampass-phone"), office.path(name + "-admin.json")
+        run(phone, "register", link, "--state", state, "--ca", office.authority.file)
+        browser.driver.delete_all_cookies()
+        browser.open(office.address + "/console")
+        self.fill("name", name)
+        self.press("Ask my phone")
+        self.on("Approve on your phone")
+        digits = browser.sees(".digits").text
+        if role == "admin":
+            self.looks_well("waiting-for-phone")
+        done = run(phone, "watch", "--state", state, "--answer", "approve", "--once", "--code", digits)
+        self.on("Overview")
+        browser.sees("header", f"{name}, {role}")
+        return done
+
+    def test_an_administrator_signs_in_by_phone(self):
+        self.assertIn("console of localhost", self.signed_in("ada", "admin"))
+        browser.open(office.address + "/console/administrators")
+        browser.sees("th", "ada")
+        self.looks_well("administrators")
+        browser.type("input[name=name]", "gus")
+        self.press("Add, and show a link")
+        self.on("Register a phone")
+        self.assertIn("administrator=ada", server("audit"))
+        self.press("Sign out")
+        self.on("Signed out")
+
+    def test_the_front_page_and_the_computers(self):
+        made = json.loads(server("host-credential", "create", "office", "desk-9", "--host", "desk-9", "--json"))
+        self.addCleanup(server, "host-credential", "revoke", "office", "desk-9")
+        self.assertIn("application_id", made)
+        self.approved("ivy", "Ivy", host="desk-9")
+        browser.open(office.address + "/console")
+        self.assertTrue(browser.all("svg.chart desc"))
+        browser.sees("#certificate")
+        self.looks_well("overview")
+        self.follow("Computers")
+        browser.type("input[name=q]", "DESK-9")
+        self.press("Search")
+        browser.sees("th", "desk-9")
+        self.looks_well("computers")
+
+    def test_an_auditor_reads(self):
+        self.signed_in("otto", "auditor")
+        self.open_office()
+        self.assertEqual(browser.all("main form[method=post]"), [])
+        self.assertFalse(browser.sees("input[name=answer_time]").is_enabled())
 
     def test_an_application_is_added_disabled_and_enabled(self):
+        browser.open(office.address + "/console/applications")
         self.fill("name", NASTY)
         self.press("Add")
         self.on("New application")
@@ -133,6 +186,7 @@ class Console(unittest.TestCase):
         self.notice("enabled again")
 
     def test_a_name_that_is_taken_is_said(self):
+        browser.open(office.address + "/console/applications")
         self.fill("name", "office")
         self.press("Add")
         browser.sees(".problem[role=alert]", "with this name already exists")
@@ -262,6 +316,15 @@ class Console(unittest.TestCase):
         browser.open(office.address + "/console/audit")
         browser.sees("td", "audited-desk")
         self.looks_well("audit")
+        browser.sees("#zone", "this browser’s time zone")
+        browser.type("input[name=computer]", "AUDITED")
+        self.press("Search")
+        browser.until(lambda: browser.is_at("computer=AUDITED"), "what was searched for")
+        found = [one.text for one in browser.all("td[data-name=Where]")]
+        self.assertTrue(found and all("audited-desk" in one for one in found), found)
+        browser.type("input[name=computer]", "nowhere")
+        self.press("Search")
+        browser.sees("section", "No entries yet.")
         cookie = "; ".join(f"{one['name']}={one['value']}" for one in browser.driver.get_cookies())
         status, headers, body = office.fetch("/console/audit.jsonl", Cookie=cookie)
         self.assertEqual((status, headers["Content-Type"]), (200, "application/jsonl"))

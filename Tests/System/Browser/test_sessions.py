@@ -1,6 +1,8 @@
 """The phone's page in a real browser, and the phone as a command: live sessions and presence."""
 
 import contextlib
+import hashlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -43,6 +45,25 @@ class Sessions(PhonePageTest):
         self.assertEqual(sign_in.becomes("active"), "active")
         self.browser.sees(".presence", "You are here")
         self.browser.until(lambda: self.browser.focus() == "leave", "the focus on what undoes it")
+
+    def report_use(self, **more):
+        """A computer tells that its user signed in without the service."""
+        context = {"host": "train", "service": "login", "user": self.user, "tty": "tty1"}
+        body = {"use": "use-1", "way": "phone", "used_at": 1_700_000_000, "context": context, **more}
+        digest = hashlib.sha256(json.dumps(body).encode()).hexdigest()
+        path = f"/authentication/code_use/{self.office.application}/{self.user}?body_sha256={digest}"
+        return self.office.ask("POST", path, body)
+
+    def test_asks_whose_a_session_is_that_was_opened_without_the_service(self):
+        self.register()
+        self.assertNotIn("disowned", self.report_use(open=True))
+        self.browser.sees(".codes-used", "Still signed in there. Was that you?")
+        self.browser.sees(".open-uses", "train")
+        self.assertEqual(self.browser.screenshot("open-use"), [])
+        self.browser.tap(".open-uses button")
+        self.browser.sees("#said", "Will be logged out within a minute")
+        self.browser.misses(".open-uses")
+        self.assertIs(self.report_use(open=True)["disowned"], True)
 
     def test_leaves_what_was_approved_while_away(self):
         self.register()

@@ -34,7 +34,7 @@ class Computer(World):
         return json.loads(self.ctl("phone", "list", "--json", ENROLLED))
 
 
-class VerifiedSignIn(PhonePageTest):
+class VerifiedCase(PhonePageTest):
     def setUp(self):
         super().setUp()
         self.computer = Computer(self.office)
@@ -70,6 +70,8 @@ class VerifiedSignIn(PhonePageTest):
             self.browser.tap(f".request .{act}")
         return results[0]["codes"]
 
+
+class VerifiedSignIn(VerifiedCase):
     def test_an_unlocked_phone_that_enroll_pinned_signs_in(self):
         [phone] = self.enrolled()
         self.assertEqual(phone["methods"], ["acceptance", "device"])

@@ -169,6 +169,21 @@ class LostDevice(PhoneCase):
         self.assertNotEqual(self.world.ctl("lost-device", self.name, "--json").code, 0)
         self.assertEqual(self.pinned(), [])
 
+    def test_a_named_phone_is_forgotten_without_the_service(self):
+        phone = self.enrolled()
+        self.world.configure(server="https://127.0.0.1:9", ca_file=self.world.certificate)
+        self.addCleanup(self.world.configure, server=self.world.address, ca_file=self.world.certificate)
+        done = self.world.ctl("lost-device", self.name, "--phone", "another")
+        self.assertNotEqual(done.code, 0)
+        self.assertNotIn("no longer trusts", done.err)
+        self.assertEqual([one["id"] for one in self.pinned()], [phone["id"]])
+        done = self.world.ctl("lost-device", self.name, "--phone", phone["id"][:8])
+        self.assertNotEqual(done.code, 0)
+        self.assertEqual(self.pinned(), [])
+        self.assertIn(f"this computer no longer trusts {self.name}'s phone", done.err)
+        self.assertIn("the service was not told", done.err)
+        self.assertIn("hint: the same command again, once the service answers", done.err)
+
     def test_the_lost_phone_is_forgotten_for_each_user_who_has_its_token(self):
         phone = self.enrolled()
         self.share_token_with("daemon")

@@ -76,11 +76,13 @@ class Renewal(unittest.TestCase):
         phone = self.phone("approve")
         done = world.ctl("session", "renew", OLD)
         self.assertEqual((done.code, done.err), (0, ""))
-        new = re.search(r"^([0-9a-f]{32}): goes on for 2h0m$", done.out, re.MULTILINE)[1]
+        name = re.search(r"^([0-9a-f]{32}): goes on for 2h0m$", done.out, re.MULTILINE)[1]
         # The phone shows what it approves.
         phone.wait_for("sshd: stay signed in")
         records = self.records()
-        self.assertEqual(set(records), {OLD, new})
+        [new] = set(records) - {OLD}
+        # The service's name for it.
+        self.assertEqual(records[new]["session_label"], name)
         self.assertTrue(self.is_released(OLD))
         self.assertFalse(self.is_released(new))
         old, record = records[OLD], records[new]

@@ -13,12 +13,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "golden")
 COMPLETION = os.path.join(HERE, "../../../packaging/bash-completion")
 VERBS = [
-    (), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
+    (), ("join",), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
     ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"),
-    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"),
+    ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"), ("audit",),
     ("presence",), ("presence", "list"), ("presence", "use"), ("presence", "remove"), ("presence", "test"),
     ("keyring",), ("keyring", "status"), ("keyring", "forget"),
+    ("recovery",), ("recovery", "create"), ("recovery", "collect"), ("recovery", "list"), ("recovery", "revoke"),
 ]  # fmt: skip
 
 

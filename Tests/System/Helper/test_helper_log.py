@@ -13,7 +13,7 @@ class Lines(ServedCase):
     def lines(self, name):
         """All lines of a session but those at level debug, which the journal does not show at the usual level."""
         identity = self.world.records[name]
-        return [line for line in self.world.helper.lines if identity in line and not line.startswith("<7>")]
+        return [line for line in self.world.helper.lines if f"session={identity}" in line]
 
     def asked(self, path):
         return sum(request.path == path for request in list(self.service.requests))
@@ -25,10 +25,10 @@ class Lines(ServedCase):
         asked = self.asked(f"/s/{name}")
         until(lambda: self.asked(f"/s/{name}") > asked + 2, "not asked on")
 
-    def test_a_sign_in_is_one_line(self):
+    def test_a_sign_in_has_no_line_at_the_usual_level(self):
         self.watch_and_ask("a")
         self.assertEqual(len(self.lines("a")), 1, self.lines("a"))
-        self.assertRegex(self.lines("a")[0], r"^<6>watching user=daemon ")
+        self.assertRegex(self.lines("a")[0], r"^<7>watching user=daemon ")
 
     def test_a_reload_says_nothing_of_a_sign_in_from_before(self):
         self.watch_and_ask("a")
@@ -43,7 +43,7 @@ class Lines(ServedCase):
         self.world.leader.wait()
         until(lambda: not self.world.watched(), "the record stays")
         self.assertEqual(len(self.lines("a")), 2, self.lines("a"))
-        self.assertRegex(self.lines("a")[1], r"^<6>over user=daemon .*: its leader is gone$")
+        self.assertRegex(self.lines("a")[1], r"^<7>over user=daemon .*: its leader is gone$")
 
     def test_a_session_that_the_service_ends_is_logged_out_in_one_line(self):
         self.watch_and_ask("a")

@@ -300,7 +300,7 @@ class Trial(ControlTestCase):
         self.assertEqual(self.has_profiles(), [])
 
     def test_a_users_own_files_and_log_lines_do_not_count_as_a_sign_in(self):
-        line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- record=none"
+        line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- session=none"
         words = f"logger --priority authpriv.notice --tag sudo {shlex.quote(line)}; echo alice sudo >>{TRIAL_NOTES}"
         self.assertIn("ermission denied", self.host.run("sh", "-c", words, user="visitor", check=False))
         # There the system's journal takes a process for a privileged one.
@@ -314,6 +314,53 @@ class Trial(ControlTestCase):
         self.assertEqual(self.ctl("enable")[0], 0)
         self.assert_nothing_is_left_of_it()
         self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
+
+
+class Audit(ControlTestCase):
+    def setUp(self):
+        super().setUp()
+        made = self.host.run(
+            "iampass-server", "host-credential", "create", "workstation", f"audit-{id(self)}", "--host", "workstation",
+            "--data", "/var/lib/iampass-server", user="_iampass-server")
+        changed = self.host.changed("/etc/iampass/credentials", lambda _: made)
+        changed.__enter__()
+        self.addCleanup(self.host.run, "systemctl", "reload", "iampass-helper")
+        self.addCleanup(changed.__exit__, None, None, None)
+        self.host.run("systemctl", "reload", "iampass-helper")
+
+    def rows(self):
+        code, output = self.ctl("audit", "--json", "--user", "alice", "--since", "1h")
+        self.assertEqual(code, 0, output)
+        # Earlier tests had another credential: the service does not tell of their sign-ins.
+        return [row for row in json.loads(output) if row["at"] >= self.began * 1000]
+
+    def test_one_sign_in_is_one_line_with_one_name_here_and_at_the_service(self):
+        with self.phone("approve"):
+            self.assertEqual(self.sudo().finish(), 0)
+
+        def is_whole():
+            rows = self.rows()
+            return len(rows) == 1 and rows[0]["journal"].get("ended") and len(rows[0]["service"].get("entries", [])) == 3
+        self.assert_eventually("its end is missing", is_whole)
+        [row] = self.rows()
+        self.assertEqual(row["journal"]["result"], "approved")
+        self.assertEqual([entry["event"] for entry in row["service"]["entries"]], ["asked", "approved", "ended"])
+        lines = self.host.run("journalctl", f"--since=@{int(self.began)}", "--priority=info", "--output=cat").splitlines()
+        own = [line for line in lines if "user=alice" in line and f"session={row['session']}" in line]
+        self.assertEqual(len(own), 1, own)
+        self.assertIn(f"phone={row['journal']['phone']}", own[0])
+
+    def test_a_denial_and_a_line_of_a_users_own(self):
+        with self.phone("deny"):
+            self.sudo().finish()
+        line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- session=" + "e" * 32
+        self.host.run("logger", "--priority", "authpriv.notice", "--tag", "sudo", line, user="visitor")
+        self.assert_eventually("the lines are missing", lambda: len(self.rows()) == 2)
+        denied, forged = self.rows()
+        self.assertEqual(denied["journal"]["reason"], "denied on the phone")
+        self.assertIn("denied", [entry["event"] for entry in denied["service"]["entries"]])
+        self.assertEqual(forged["service"], {"known": False})
+        self.assertGreater(forged["journal"]["written_by_uid"], 0)
 
 
 class LoginTest(ControlTestCase):

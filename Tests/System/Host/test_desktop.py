@@ -13,6 +13,8 @@ from support import CHOOSE_PROMPT, password_of, testhost
 from terminal import READING_TIME
 
 FOLDER = "/var/lib/lightdm"
+#: A program that the desktop does not wait for.
+DETACHED = "sleep 4243"
 FILES = {
     "/usr/share/xgreeters/test.desktop": "[Desktop Entry]\nType=Application\nName=test\nExec=/usr/local/bin/test-greeter\n",
     "/usr/share/xsessions/test.desktop": "[Desktop Entry]\nType=Application\nName=test\nExec=/usr/local/bin/test-desktop\n",
@@ -99,16 +101,19 @@ class Desktop(HelperTestCase):
         return self.host.run("loginctl", "show-session", session, f"--property={name}", "--value", check=False).strip()
 
     def test_an_approval_opens_a_session_and_leaving_ends_it(self):
+        self.enterContext(self.host.changed(
+            "/usr/local/bin/test-desktop", lambda text: text.replace("exec", f"setsid --fork {DETACHED}\nexec")))
         stays = self.password_shell()
         session = self.sign_in()
         self.assertEqual(
             [self.of_logind(session, name) for name in ("Name", "Service", "Type", "Seat", "Class", "Remote")],
             ["alice", "lightdm", "x11", "seat0", "user", "no"])
         self.assert_eventually("the desktop runs", lambda: self.processes("^xss-lock"))
+        self.assertTrue(self.processes(f"^{DETACHED}"))
         self.leave()
         self.wait_for("ready", 2)
         self.assert_eventually("the session is left", lambda: session not in self.logind_sessions())
-        self.assertEqual(self.processes("^xss-lock"), [])
+        self.assertEqual(self.processes(f"^xss-lock|^{DETACHED}"), [])
         self.assert_alive(stays)
         stays.sendline("exit")
         stays.finish()

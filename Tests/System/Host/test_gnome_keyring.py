@@ -2,7 +2,8 @@
 
 import unittest
 
-from desktop_case import RUNTIME, DesktopTestCase
+from desktop_case import DesktopTestCase
+from keyring_case import SETTING, KeyringCase
 from support import password_of, testhost
 
 STACK = """@include common-auth
@@ -11,13 +12,9 @@ auth optional pam_gnome_keyring.so
 @include common-session
 session optional pam_gnome_keyring.so auto_start
 """
-LOCKED = (
-    "gdbus", "call", "--session", "--dest", "org.freedesktop.secrets", "--object-path",
-    "/org/freedesktop/secrets/collection/login", "--method", "org.freedesktop.DBus.Properties.Get",
-    "org.freedesktop.Secret.Collection", "Locked")
 
 
-class Keyring(DesktopTestCase):
+class Keyring(KeyringCase, DesktopTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -26,15 +23,9 @@ class Keyring(DesktopTestCase):
         cls.host.path("/etc/pam.d/lightdm").write_text(STACK)
         # With the module's session line, which enable's profile has put into common-session.
         cls.enterClassContext(cls.host.changed(
-            testhost.CONFIGURATION, lambda text: text + "keyring = sealed\n"))
+            testhost.CONFIGURATION, lambda text: text + SETTING))
         said = cls.host.run("iampassctl", "enable", "--desktop")
         assert "keyring: passwords are sealed by a key on this disk" in said, said
-
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(self.host.run, "pkill", "-KILL", "-x", "gnome-keyring-d", check=False)
-        self.host.run("iampassctl", "keyring", "forget", "alice")
-        self.assertEqual(self.kept(), [])
 
     def sign_in(self, answer):
         """As a greeter does; the keyring starts with the session."""
@@ -46,18 +37,9 @@ class Keyring(DesktopTestCase):
         child.expect("successfully opened a session", timeout=60)
         child.finish()
 
-    def is_locked(self):
-        said = self.host.run(*LOCKED, user="alice", environment={
-            "XDG_RUNTIME_DIR": RUNTIME, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={RUNTIME}/bus"}, timeout=60)
-        self.assertIn(said.strip(), ("(<true>,)", "(<false>,)"))
-        return "true" in said
-
-    def kept(self):
-        return self.host.run("sh", "-c", "ls /var/lib/iampass/keyring 2>/dev/null", check=False).split()
-
     def test_the_keyring_opens_after_an_approval(self):
         self.sign_in(password_of("alice"))
-        self.assert_eventually("it is not sealed", lambda: self.kept() == ["1000.host"])
+        self.assert_sealed()
         self.assertFalse(self.is_locked())
         with self.phone("approve"):
             self.sign_in("")
@@ -65,7 +47,7 @@ class Keyring(DesktopTestCase):
 
     def test_without_a_sealed_password_it_stays_locked(self):
         self.sign_in(password_of("alice"))
-        self.assert_eventually("it is not sealed", lambda: self.kept() == ["1000.host"])
+        self.assert_sealed()
         self.host.run("iampassctl", "keyring", "forget", "alice")
         with self.phone("approve"):
             self.sign_in("")
@@ -73,7 +55,7 @@ class Keyring(DesktopTestCase):
 
     def test_a_changed_password_is_noticed(self):
         self.sign_in(password_of("alice"))
-        self.assert_eventually("it is not sealed", lambda: self.kept() == ["1000.host"])
+        self.assert_sealed()
         shadow = self.host.path("/etc/shadow")
         before = shadow.read_text()
         self.addCleanup(shadow.write_text, before)

@@ -61,6 +61,15 @@ class Cases:
             self.answer_the_password(child)
             self.assert_allowed(child)
 
+    def test_an_upgrade_leaves_the_broker_that_asks_the_phone(self):
+        with self.phone("ask") as phone:
+            child = self.begin()
+            self.press_enter(child)
+            phone.wait_for_requests(1)
+            self.upgrade()
+            phone.type("y")
+            self.assert_allowed(child)
+
     def press_enter(self, child):
         child.expect_exact(CHOOSE_PROMPT)
         child.sendline("")
@@ -103,8 +112,9 @@ class Sandbox(Cases, DesktopTestCase):
     """PAM as polkit's helper calls it: as root, without network."""
 
     def begin(self):
-        return self.host.terminal(
-            f"systemd-run --quiet --pty --collect --wait {' '.join(SANDBOX)} pamtester polkit-1 alice authenticate")
+        # systemd-run may drop what a program says as it ends.
+        ask = "sh -c 'pamtester polkit-1 alice authenticate && sleep 1'"
+        return self.host.terminal(f"systemd-run --quiet --pty --collect --wait {' '.join(SANDBOX)} {ask}")
 
     def assert_allowed(self, child):
         child.expect_exact("successfully authenticated")
@@ -130,7 +140,9 @@ class Switch(DesktopTestCase):
         services = self.host.run("grep", "^services", testhost.CONFIGURATION).partition("=")[2].split()
         self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su")
         self.assertEqual(self.socket_state(), "disabled inactive")
-        self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--desktop")
+        said = self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--desktop")
+        self.assertRegex(said, "(?m)^swaylock: .*; it shows no match code, so codes must be off at the service$")
+        self.assertNotRegex(said, "(?m)^(gtklock|polkit-1): .*code")
         self.assertEqual(self.socket_state(), "enabled active")
         with self.broker_down():
             said = self.host.run("iampassctl", "check", check=False)

@@ -218,9 +218,9 @@ class Gone(HostTestCase):
             phone.type("y")
             phone.wait_for("approved")
             self.assert_opens_nothing()
-        approved = re.search(r"sshd:auth\): approved user=alice .*record=(\w+)", self.journal())
+        approved = re.search(r"sshd:auth\): approved user=alice .*session=(\w+)", self.journal())
         self.assertTrue(approved, self.journal())
-        self.assertRegex(self.journal(), rf"over user=alice .*record={approved[1]}: no session was opened")
+        self.assertRegex(self.journal(), rf"over user=alice .*session={approved[1]}: no session was opened")
         self.assertEqual(self.host.workers(), [])
 
     def test_a_wait_that_outlasts_the_grace_time_is_over_with_it(self):

@@ -10,7 +10,9 @@ PLACES = ("/etc/iampass", "/etc/iampass-server", "/etc/default/iampass-server", 
 MANUAL = PROJECT / "packaging" / "man" / "iampass-server.8"
 #: As in the manual's commands.
 NAME = "iampass.example.org"
-SECOND = "On the second computer"
+#: Stands in README and manual for a code, and for the computer that is approved.
+CODE = re.compile(r"\bIJ[12]\S+|\bCODE\b")
+COMPUTER = re.compile(r"\b(desk|laptop)-7\b")
 
 
 def commands(lines):
@@ -43,6 +45,7 @@ def readme_example():
 class AsPrinted(HostTestCase):
     def setUp(self):
         super().setUp()
+        self.codes = []
         self.addCleanup(self.put_back)
         self.shell("systemctl stop iampass-server; iampassctl disable; " + "".join(f"cp -a {p} {p}.aside; " for p in PLACES))
         self.forget_the_computer()
@@ -75,40 +78,52 @@ class AsPrinted(HostTestCase):
                    "systemctl restart iampass-helper")
 
     def work_through(self, script):
-        """Each command ends well; `check`, which may warn, finds no problem."""
+        """Each command ends well; `check`, which may warn, finds no problem. A join goes on in the background until the
+        approval, as it is printed, has come."""
         ends_with_check = script.rstrip().endswith("iampassctl check")
         body = script.rstrip().removesuffix("iampassctl check") if ends_with_check else script
-        output = self.shell("set -e\ncd /root\n" + body)
+        body = COMPUTER.sub(self.shell("hostname").strip(), body)
+        before, join, after = re.fullmatch(r"(.*?)(iampassctl join [^\n]*\n|\Z)(.*)", body, re.DOTALL).groups()
+        output = self.run_in_turn(before)
+        self.codes += re.findall(r"\bIJ[12]\S+", output)
+        if join:
+            self.shell(f"nohup {CODE.sub(self.codes[0], join.strip())} >/root/joined 2>&1 </dev/null &")
+            self.assert_eventually("it waits", lambda: "waiting until" in self.shell("cat /root/joined"))
+            output += self.shell("cat /root/joined") + self.run_in_turn(after)
         if ends_with_check:
             found = json.loads(self.shell("iampassctl check --json || [ $? -eq 1 ]"))
             self.assertNotEqual(found["result"], "problem", found)
         return output
 
+    def run_in_turn(self, script):
+        """Up to an approval and what comes after it: the computer has joined in between."""
+        if " join-code approve " not in script:
+            return self.shell("set -e\ncd /root\n" + script)
+        before, after = re.split(r"(?<= join-code approve )", script, maxsplit=1)
+        rest, _, after = after.partition("\n")
+        output = self.shell("set -e\ncd /root\n" + before + rest)
+        self.assert_eventually("it has joined", lambda: "next: iampassctl enable" in self.shell("cat /root/joined"))
+        return output + self.shell("set -e\ncd /root\n" + after)
+
     def test_the_readmes_first_example(self):
         script, printed = readme_example()
         output = self.work_through(script)
-        normal = re.sub(r"\d+ (ms|s)\b", r"N \1", output)
+        computer = self.shell("hostname").strip()
         for line in printed:
-            self.assertIn(re.sub(r"\d+ (ms|s)\b", r"N \1", line), normal)
+            pattern = re.sub(r"IJ[12]\S+", "IJ", COMPUTER.sub(computer, re.sub(r"digits \d+", "digits N", line)))
+            self.assertIn(pattern, re.sub(r"IJ[12]\S+", "IJ", re.sub(r"digits \d+", "digits N", output)))
         self.assertGreater(len(printed), 3)
 
-    def test_the_manual_leads_to_two_computers_and_a_renewed_certificate(self):
+    def test_the_manual_leads_to_joined_computers_and_a_renewed_certificate(self):
         sections = manual_sections()
         self.assertGreater(len(sections), 8, sections)
-        self.assertIn(SECOND, sections)
         for title, script in sections.items():
             self.assertTrue(script.strip(), title)
-            if title == SECOND:
-                self.shell("iampassctl disable; mv /etc/iampass /etc/iampass.first")
-                self.forget_the_computer()
             self.work_through(script)
             # A reload is not waited for by systemctl.
             if "iampass-server setup" in script or "certificate renew" in script:
                 self.assert_eventually("the new certificate is shown", self.shows_its_certificate)
-            if title == SECOND:
-                self.assertIn("alice", self.shell("iampassctl user list"))
-                self.shell("iampassctl disable; rm -rf /etc/iampass; mv /etc/iampass.first /etc/iampass; "
-                           "systemctl restart iampass-helper")
+        self.assertIn("alice", self.shell("iampassctl user list"))
         # The old authority alone no longer does.
         told = self.shell("iampassctl setup --ca /root/authority.pem", check=False)
         self.assertIn("certificate is not trusted", told)

@@ -32,8 +32,9 @@ CHECKS = [
     openapi_checks.response_schema_conformance,
 ]  # fmt: skip
 #: Operations that no made-up request can have done; Browser, Server and the unit tests have them done.
-REFUSED = {f"/device/v1/{name}" for name in ("answer", "credential", "end", "events", "push", "register", "unregister")} | {
-    "/register/{code}", "/management/send_registration_sms/{application}/{user}", "/token"}
+REFUSED = {f"/device/v1/{name}" for name in ("answer", "credential", "document", "end", "events", "push", "register", "unregister")} | {
+    "/register/{code}", "/management/send_registration_sms/{application}/{user}", "/token", "/join",
+    "/authentication/code_use/{application}/{user}", "/authentication/user_change/{application}"}
 
 
 class Phone:
@@ -78,13 +79,14 @@ def new_phone(user):
 
 
 def setUpModule():
-    global world, document, client
+    global world, document, client, host
     world = ServerWorld()
     unittest.addModuleCleanup(world.close)
     world.serve_alone()
     document = json.loads(FILE.read_text())
     made = world.command("openid-client", "create", "office", "client", "--shown", "A client", "--json")
     client = json.loads(made.stdout)
+    host = json.loads(world.command("host-credential", "create", "office", "desk", "--host", "desk", "--json").stdout)
     # Otherwise an offer of the method facial is refused.
     assert world.command("application", "set", "office", "--faces", "apps").returncode == 0
 
@@ -124,6 +126,9 @@ class Operations(unittest.TestCase):
                 for name in set(known) & set(case.path_parameters or {}):
                     case.path_parameters[name] = known[name]
                 keys = (world.application["application_id"], world.application["application_secret"])
+                if operation.path.startswith("/authentication/audit/"):
+                    keys = (host["application_id"], host["application_secret"])
+                    case.path_parameters["application"] = host["application_id"]
                 if session:
                     keys = (session["session_token"], session["session_secret"])
                 if operation.definition.raw["security"]:

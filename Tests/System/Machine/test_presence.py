@@ -5,7 +5,8 @@ import json
 import re
 import unittest
 
-from machine import ADAPTER, PHONE, ControllersStuck, Machine
+from key_case import PROJECT, KeyMachine
+from machine import ADAPTER, PHONE, ControllersStuck
 
 SOCKET = "/run/iampass-presence/socket"
 LOOK = f"iampassctl presence test {PHONE} --count 1 --json"
@@ -23,7 +24,8 @@ def setUpModule():
 def begin():
     """A new machine whose phone is bonded."""
     global machine
-    machine = Machine()
+    machine = KeyMachine()
+    machine.answer_at_once()
     machine.install()
     machine.restart_controllers()
     machine.bond()
@@ -59,24 +61,13 @@ def with_spare_machines(test):
 class MachineCase(unittest.TestCase):
     def look(self):
         """What one look finds."""
-        return json.loads(machine.run(f"sleep 2.5; {LOOK}"))
+        machine.wait_for_no_link()
+        return json.loads(machine.run(LOOK))
 
     def assert_found(self, answer, reason=None):
         found = self.look()
         self.assertEqual((found["answer"], found.get("reason")), (answer, reason), found)
         return found
-
-
-class Away(MachineCase):
-    """Alice sits at the machine's own seat, and her session was not opened by the phone."""
-
-    @classmethod
-    def setUpClass(cls):
-        machine.sit_down("presence_interval = 5s", "presence_grace = 5s")
-
-    @classmethod
-    def tearDownClass(cls):
-        machine.stand_up()
 
     def await_state(self, state):
         try:
@@ -90,6 +81,18 @@ class Away(MachineCase):
         except AssertionError:
             said = machine.run("cat /run/iampass/presence; loginctl; journalctl --unit=iampass-helper", check=False)
             raise AssertionError(said) from None
+
+
+class Away(MachineCase):
+    """Alice sits at the machine's own seat, and her session was not opened by the phone."""
+
+    @classmethod
+    def setUpClass(cls):
+        machine.sit_down("presence_interval = 5s", "presence_grace = 5s")
+
+    @classmethod
+    def tearDownClass(cls):
+        machine.stand_up()
 
     def is_locked(self):
         said = machine.run("""
@@ -165,22 +168,87 @@ class Impostors(MachineCase):
     def tearDownClass(cls):
         new_controllers()
 
+    def change_keys(self, words):
+        # A link that there is goes on with the keys of before.
+        machine.wait_for_no_link()
+        machine.run(f"python3 /share/link_keys.py {words}")
+
     def test_the_phones_address_without_its_key_is_an_impostor(self):
-        machine.run("python3 /share/link_keys.py 1")
+        self.change_keys("1")
         self.assert_found("impostor")
 
     def test_the_phones_address_with_a_wrong_key_is_an_impostor(self):
-        machine.run(f"python3 /share/link_keys.py 1 {ADAPTER} {'f' * 32}")
+        self.change_keys(f"1 {ADAPTER} {'f' * 32}")
         self.assert_found("impostor")
 
     def test_an_impostor_who_pairs_with_everyone_is_one_still(self):
+        self.change_keys("1")
         machine.run("""
-            python3 /share/link_keys.py 1
             for adapter in hci0 hci1; do
                 busctl set-property org.bluez /org/bluez/$adapter org.bluez.Adapter1 Pairable b true
             done
         """)
         self.assert_found("impostor")
+
+
+class Offline(MachineCase):
+    """Alice signs in at the machine's own seat by her phone's digits: the service is away."""
+
+    @classmethod
+    def setUpClass(cls):
+        machine.set_up()
+        machine.put("seat_login.py", PROJECT / "Tests" / "Support" / "Machine" / "seat_login.py")
+        machine.run(r"""
+            set -e
+            printf '%s\n' 'approvals = verified' 'methods_offline = phone' 'presence = bluetooth' 'presence_interval = 5s' \
+                'presence_grace = 5s' 'on_presence_left = logout' >>/etc/iampass/iampass.conf
+            words=$(/share/bin/iampass-phone status --state /root/phone --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["words"])')
+            iampassctl phone trust alice --words "$words"
+            iampassctl enable --services sudo,login --force
+            # The computer gets to know the phone's key. An Enter that comes at once is taken for a program's.
+            (sleep 2; echo; sleep 60) | iampassctl login-test alice --service sudo &>/root/said &
+            for ((turn = 0; turn < 300; turn++)); do grep -q 'code [0-9][0-9]' /root/said && break; sleep 0.1; done
+            code=$(grep -om 1 'code [0-9][0-9]' /root/said) || { cat /root/said; exit 1; }
+            /share/bin/iampass-phone watch --state /root/phone --answer approve --code "${code#code }"
+            wait $! || { cat /root/said; exit 1; }
+            systemctl stop service
+        """)
+        machine.bind()
+        machine.run("systemctl start iampass-helper")
+
+    @classmethod
+    def tearDownClass(cls):
+        machine.run("systemctl stop iampass-helper seat-login; rm -f /etc/iampass/presence", check=False)
+
+    def sign_in(self):
+        machine.run("""
+            systemd-run --quiet --collect --unit=seat-login --property=StandardInput=tty --property=StandardOutput=tty \
+                --property=TTYPath=/dev/tty8 --property=TTYReset=yes login
+            python3 /share/seat_login.py 8 alice /share/bin/iampass-phone offline --state /root/phone --answer approve
+        """)
+
+    def seats(self):
+        """The seat and the terminal of alice's session; her manager has neither."""
+        return machine.run("""
+            for session in $(loginctl list-sessions --no-legend | awk '$3 == "alice" { print $1 }'); do
+                loginctl show-session --property=Seat --property=TTY --value "$session" | xargs
+            done
+        """).split()
+
+    @with_spare_machines
+    def test_a_session_by_digits_ends_once_the_phone_is_gone(self):
+        self.sign_in()
+        self.assertEqual(self.seats(), ["seat0", "tty8"])
+        (session,) = json.loads(machine.run("iampassctl session list --json"))
+        self.assertTrue(session["offline"], session)
+        self.await_state("armed")
+        machine.power("hci1", False)
+        self.await_state("left")
+        machine.run("for ((turn = 0; turn < 300; turn++)); do loginctl | grep -q alice || exit 0; sleep 0.1; done; exit 1")
+        said = machine.run("journalctl --output=cat --unit=iampass-helper")
+        self.assertRegex(said, "presence user=alice: left, the last look found: silent")
+        self.assertRegex(said, "logged out .*user=alice.* cause=presence")
+        machine.power("hci1", True)
 
 
 class Commands(MachineCase):

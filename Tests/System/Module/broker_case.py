@@ -4,11 +4,24 @@ import os
 import pathlib
 import pwd
 import socket
+import time
 
-from world import ENROLLED, program
+from world import ENROLLED, PATIENCE, SUCCESS, program
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
 SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"
+PROMPT = "Password, or Enter to approve on your phone: "
+RINGING = "Approve the sign-in on your phone"
+#: The frames of these endings.
+APPROVED, ASIDE, BUSY = bytes([0, 2, 4, 1]), bytes([0, 2, 4, 5]), bytes([0, 2, 4, 9])
+#: Flags of a request: a password follows; the user has pressed Enter.
+FOLLOWS, AGREED = 4, 2
+
+
+def request_for(user, service="swaylock", flags=FOLLOWS):
+    """The frame by which a module asks; see BrokerMessage.swift."""
+    content = bytes([1, flags, 0, 0, 0, len(user)]) + user.encode() + bytes([len(service)]) + service.encode()
+    return bytes([0, len(content)]) + content
 
 
 class WithBroker:
@@ -27,9 +40,9 @@ class WithBroker:
             self.world.pam(service, arguments)
             os.chmod(self.world.path("pam.d", service), 0o644)
 
-    def logind_says(self, uid, remote=0, active=1):
+    def logind_says(self, uid, remote=0, active=1, name="3"):
         os.makedirs(self.world.path("logind"), exist_ok=True)
-        self.world.write("logind/3", SESSION.format(uid=uid, remote=remote, active=active))
+        self.world.write(f"logind/{name}", SESSION.format(uid=uid, remote=remote, active=active))
 
     def start_broker(self):
         path = pathlib.Path(self.world.path("run-broker", "socket"))
@@ -56,3 +69,11 @@ class WithBroker:
         """Without the line that the module adds if it asks between the phone's look and its answer."""
         result["texts"] = [text for text in result["texts"] if not text.startswith("Your phone has the request")]
         return result
+
+    def unlocked(self):
+        """Whether Enter and the phone unlock, tried until the broker has time."""
+        end = time.monotonic() + PATIENCE
+        while self.lock("")["codes"] != [SUCCESS]:
+            if time.monotonic() > end:
+                return False
+        return True

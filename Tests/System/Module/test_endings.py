@@ -27,7 +27,7 @@ class Endings(SignInCase):
         self.assertEqual(result["codes"], [SUCCESS, SUCCESS, 6, SUCCESS, SUCCESS])
         self.assertIn(APPROVE, result["texts"])
         self.assertEqual(result["variables"], [], "sudo's command would see it")
-        self.assertRegex(result["log"][-1], "approved user=daemon service=sudo rhost=- record=[0-9a-f]{32}$")
+        self.assertRegex(result["log"][-1], "approved user=daemon service=sudo rhost=- session=[0-9a-f]{32} phone=[0-9a-f]{32}$")
         self.assert_no_session_is_left()
         self.assertEqual(os.listdir(world.path("run", "sessions")), [])
 

@@ -93,7 +93,7 @@ class MaliciousService(Verified):
             "no challenge": ({"challenge": None}, "another request"),
             "an hour ago": ({"challenge": old}, "another request"),
             "code": ({"code": "xx"}, "another code"),
-            "no code": ({"code": ""}, "not understood"),
+            "no code": ({"code": ""}, "another code"),
             "code left out": ({"code": None}, "not understood"),
             "method left out": ({"method": None}, "not understood"),
             "device": ({"device": "phone-2"}, "does not trust that phone"),

@@ -108,17 +108,50 @@ class Settings(unittest.TestCase):
         for words, said in (
             (("--faces", "apps"), "apps of office vouch for faces\n"),
             (("--faces", "off"), "apps of office do not vouch for faces\n"),
+            (("--phones", "2"), "users of office may register 2 phones\n"),
+            (("--phones", "1"), "users of office may register one phone\n"),
         ):
             done = world.command("application", "set", "office", *words)
             self.assertEqual((done.returncode, done.stdout), (0, said), done.stderr)
         with world.database() as database:
             told = [row[0] for row in database.execute("SELECT reason FROM audit WHERE event = 'settings changed'")]
-        self.assertEqual(told[-2:], ["face=apps", "face=off"])
+        self.assertEqual(told[-4:], ["face=apps", "face=off", "phones=2", "phones=1"])
 
     def test_at_least_one_setting_is_given(self):
         done = world.command("application", "set", "office")
         self.assertEqual(done.returncode, USAGE, done.stderr)
-        self.assertIn("give --match-code or --faces", done.stderr)
+        self.assertIn("give --match-code, --faces or --phones", done.stderr)
+
+
+class Administrators(unittest.TestCase):
+    def done(self, *words):
+        done = world.command("administrator", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        return done.stdout
+
+    def refused(self, message, *words):
+        done = world.command("administrator", *words)
+        self.assertNotEqual(done.returncode, 0, words)
+        self.assertIn(message, done.stderr)
+        self.assertIn("hint: ", done.stderr)
+
+    def test_a_lost_phone_is_replaced_by_a_link(self):
+        link = self.done("add", "ada", "--role", "helpdesk").split()[-1]
+        world.phone_registered(link, "ada.json")
+        self.assertEqual(self.done("list"), "ada  helpdesk  phone\n")
+        self.refused("has a phone already", "link", "ada")
+        link = self.done("link", "ada", "--lost").split()[-1]
+        cut_off = told(subprocess.PIPE, program("iampass-phone"), "status", "--state", world.path("ada.json"))
+        self.assertNotEqual(cut_off.returncode, 0)
+        world.phone_registered(link, "ada-again.json")
+        self.assertEqual(self.done("set", "ada", "--role", "admin"), "ada: is admin now\n")
+        self.refused("there is an administrator ada already", "add", "ada", "--role", "admin")
+        self.refused("there is no administrator bo", "remove", "bo")
+        self.assertEqual(self.done("remove", "ada"), "ada: removed\n")
+        self.assertEqual(self.done("list"), "")
+        audit = world.command("audit").stdout
+        for event in ("added", "changed", "removed"):
+            self.assertIn(f"administrator {event}", audit)
 
 
 class DataDirectory(unittest.TestCase):

@@ -3,66 +3,15 @@
 import json
 import os
 import re
-import subprocess
 import threading
 import time
 import unittest
 import urllib.parse
 
 import signed_requests
-from postgresql import PostgreSQL
-from server import CONFIG, UNAVAILABLE, USAGE, ServerWorld, until
-from world import PATIENCE, make_certificate, program
-
-
-class TwoServers(ServerWorld):
-    """`at(number)` makes one of the servers the one that is asked."""
-
-    standby = None
-
-    def serve_twice(self, standby=False):
-        self.key, self.certificate = make_certificate(self.folder)
-        self.postgresql = PostgreSQL(self.folder)
-        self.url = self.postgresql.url
-        if standby:
-            self.standby = PostgreSQL(self.folder, "standby", self.postgresql)
-            self.url += "," + self.standby.folder
-        made = self.command("application", "create", "office", "--json", "--match-code", "off")
-        assert made.returncode == 0, made.stderr
-        self.application = json.loads(made.stdout)
-        self.servers = [self.served(), self.served()]
-        self.at(0)
-        self.enroll_alice()
-
-    def served(self):
-        """A server, its address, and the address of its numbers."""
-        server = self.start(
-            program("iampass-server"), "serve", "--database", self.url, "--listen", "127.0.0.1:0",
-            "--tls-cert", self.certificate, "--tls-key", self.key, "--metrics-listen", "127.0.0.1:0")
-        address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
-        return server, address, re.search(r"http://[0-9.:]+", server.wait_for("metrics on")).group(0)
-
-    def at(self, number):
-        self.server, self.address, self.metrics = self.servers[number]
-
-    def command(self, *words, url=None, **options):
-        return subprocess.run(
-            [program("iampass-server"), *words, "--database", url or self.url], capture_output=True,
-            text=True, timeout=PATIENCE, **options)
-
-    def close(self):
-        for database in (self.postgresql, self.standby):
-            try:
-                if database:
-                    database.stop("immediate")
-            except subprocess.CalledProcessError:
-                pass  # A test has stopped it.
-        super().close()
-
-    def elsewhere(self, session):
-        """The session as its client asks for it at the server that is asked now."""
-        path = re.sub(r"^https://[^/]+", "", session["status_url"])
-        return {**session, "status_url": self.address + path}
+from server import CONFIG, UNAVAILABLE, USAGE, until
+from two_servers import TwoServers
+from world import PATIENCE
 
 
 def setUpModule():
@@ -139,7 +88,7 @@ class Together(unittest.TestCase):
         self.assertEqual(world.status(session), "pending")
         waiter = threading.Thread(target=wait)
         waiter.start()
-        until(lambda: self.held(0) >= 1, "a held request")
+        until(lambda: world.held(0) >= 1, "a held request")
         keys = (session["session_token"], session["session_secret"])
         path = session["logout_url"].removeprefix(world.address)
         world.at(1)
@@ -148,11 +97,6 @@ class Together(unittest.TestCase):
         waiter.join(PATIENCE)
         self.assertEqual(waited["status"], "closed")
         return waited["seconds"]
-
-    def held(self, number):
-        text = world.get("/metrics", address=world.servers[number][2])[2]
-        found = re.search(r"(?m)^iampass_requests_held (\d+)$", text)
-        return int(found.group(1)) if found else 0
 
     def test_a_nonce_that_was_spent_at_one_is_refused_at_the_other(self):
         first, second = world.servers[0][1], world.servers[1][1]

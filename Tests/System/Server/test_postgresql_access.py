@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import unittest
@@ -51,8 +50,7 @@ class Database(ServerWorld):
             "-CA", self.path("authority.crt"), "-CAkey", self.path("authority.key"))  # fmt: skip
         for path in (key, made):
             os.chmod(path, 0o600)
-            if self.postgresql.own:
-                shutil.chown(path, "postgres", "postgres")
+            self.postgresql.own(path)
 
     def showing(self, name):
         """Each new connection to the database's server sees this certificate from now on."""

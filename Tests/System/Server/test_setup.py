@@ -26,8 +26,7 @@ class Automation(SetupCase):
         self.assertEqual(self.world.settings(), {
             "LISTEN": f"127.0.0.1:{self.world.port}", "TLS_CERT": self.world.path("etc/own/service.pem"),
             "TLS_KEY": self.world.path("etc/own/service.pem"), "OPTIONS": f"--public-url {self.world.url}"})  # fmt: skip
-        self.assertIn(f"iampassctl setup --server {self.world.url} --secret-file {self.world.path('office')} --ca {self.world.authority}\n",
-                      done.stdout)  # fmt: skip
+        self.assertRegex(done.stdout, rf"\n  iampassctl join {self.world.url} IJ[12]\S+\n")
         self.world.serve()
         self.assertEqual(self.world.get("/healthz"), 200)
         console = re.search(rf"{self.world.url}(/console/enter/\S+)", done.stdout)[1]
@@ -37,6 +36,20 @@ class Automation(SetupCase):
         self.assertEqual(self.world.applications()["administrators"]["users"], 1)
         again = self.set_up("--administrator", "alice")
         self.assertIn("administrator alice has a phone already", again.stdout)
+        self.assertIn("alice is the only administrator. If that phone gets lost, here as root:\n  iampass-server admin", again.stdout)
+
+    def test_the_phone_of_one_of_two_administrators_is_lost(self):
+        done = self.set_up(*self.world.usual, "--administrator", "alice", "--administrator", "bob")
+        self.assertNotIn("only administrator", done.stdout)
+        self.world.serve()
+        links = re.findall(rf"{self.world.url}/register/\S+", done.stdout)
+        for name, link in zip(("alice", "bob"), links, strict=True):
+            run(program("iampass-phone"), "register", link, "--state", self.world.path(name), "--ca", self.world.authority)
+        lost = run(program("iampass-server"), "administrator", "link", "alice", "--lost", "--data", self.world.path("data"))
+        listed = run(program("iampass-server"), "administrator", "list", "--data", self.world.path("data"))
+        self.assertEqual(listed.splitlines(), ["alice  admin  no phone", "bob  admin  phone"])
+        link = re.search(rf"{self.world.url}/register/\S+", lost)[0]
+        run(program("iampass-phone"), "register", link, "--state", self.world.path("new"), "--ca", self.world.authority)
 
     def test_the_file_manages_the_application(self):
         self.set_up()

@@ -8,8 +8,9 @@ NAME = "Public name of the service, such as iampass.example.org: "
 SOURCE = "Certificate: of an own authority (o), from files (f), certbot's (c) [o]: "
 APPLICATION = "First application: computers that share their users [office]: "
 ADMINISTRATOR = "First administrator's name (Enter: none yet): "
+SECOND = "Second administrator's name, if the first one's phone gets lost (Enter: none): "
 AGREE = "Set up the service like this? [y/N] "
-USUAL = ((NAME, "localhost"), (SOURCE, ""), (APPLICATION, ""), (ADMINISTRATOR, "alice"), (AGREE, "y"))
+USUAL = ((NAME, "localhost"), (SOURCE, ""), (APPLICATION, ""), (ADMINISTRATOR, "alice"), (SECOND, "bob"), (AGREE, "y"))
 
 
 class AtATerminal(SetupCase):
@@ -29,7 +30,10 @@ class AtATerminal(SetupCase):
         self.assertEqual(self.world.finish(child), 0, child.screen.getvalue())
         shown = child.screen.getvalue()
         self.assertIn("certificate    of an authority of the service's own", shown)
-        self.assertIn(f"iampassctl setup --server {self.world.url}", shown)
+        self.assertIn(f"iampassctl join {self.world.url}", shown)
+        for name in ("alice", "bob"):
+            self.assertIn(f"administrator {name}: open this link", shown)
+        self.assertNotIn("only administrator", shown)
         self.assertRegex(shown, "\x1b\\[30;107m[ ▀▄█]+")
         self.assertEqual(set(self.world.applications()), {"office", "administrators"})
         self.world.serve()

@@ -27,9 +27,9 @@ import Testing
     #expect(finding?.hint?.hasPrefix("systemctl enable --now iampass-broker.socket") == true)
   }
 
-  private func lock(_ services: [String] = ["swaylock"], _ change: (inout Configuration) -> Void = { _ in })
-    -> [Finding]
-  {
+  private func lock(
+    _ services: [String] = ["mate-screensaver"], _ change: (inout Configuration) -> Void = { _ in }
+  ) -> [Finding] {
     var configuration = Configuration()
     change(&configuration)
     return LockFindings(configuration: configuration, services: services).findings
@@ -38,7 +38,8 @@ import Testing
   @Test func aLockerThatDoesNotSayThatItLockedIsAWarning() {
     let finding = lock { $0.onWalkaway = .lock }.first
     #expect(finding?.level == .warning)
-    #expect(finding?.text.hasPrefix("swaylock does not tell logind that the screen is locked: on_walkaway, ") == true)
+    let text = "mate-screensaver does not tell logind that the screen is locked: on_walkaway, "
+    #expect(finding?.text.hasPrefix(text) == true)
   }
 
   /// `on_expiry` and `on_unreachable` lock by default.
@@ -47,8 +48,14 @@ import Testing
     #expect(lock { $0.presence = .bluetooth }.first?.text.contains("on_presence_left, on_presence_unknown") == true)
   }
 
+  @Test func aLockerThatNobodyTriedIsAWarningOfItsOwn() {
+    let found = lock(["swaylock", "xfce4-screensaver", "hyprlock", "waylock"])
+    #expect(found.map(\.level) == [.warning, .warning])
+    #expect(found.last?.text.hasPrefix("hyprlock, waylock was not tried: if it does not set logind's Locked") == true)
+  }
+
   @Test func otherLockersAndOtherSettingsAreNone() {
-    #expect(lock(["i3lock", "polkit-1", "gdm-password"]).isEmpty)
+    #expect(lock(["swaylock", "gtklock", "i3lock", "xsecurelock", "kde", "polkit-1", "gdm-password"]).isEmpty)
     #expect(lock { $0.onLockFailure = .ignore }.isEmpty)
     #expect(
       lock {

@@ -39,6 +39,15 @@ import Testing
     #expect(try places(files) == ["pam.d/login:1", "pam.d/sudo:2", "vendor/polkit-1:1", "pam.conf:1"])
   }
 
+  @Test func linesThatAskForSecurityKeysAreFound() throws {
+    let files = [
+      "pam.d/login": "auth required pam_u2f.so cue origin=pam://iampass\n",
+      "pam.d/su": "auth required pam_u2f.so authfile=/etc/iampass/security-keys\n",
+      "pam.d/sudo": "auth required pam_u2f.so authfile=/etc/keys\n",
+    ]
+    #expect(try places(files) == ["pam.d/login:1", "pam.d/su:1"])
+  }
+
   @Test func theLineIsShownAsItStands() throws {
     let found = try with(["pam.d/sudo": line]) { PAMFiles.moduleLines(in: [$0 + "/pam.d"]).map(\.text) }
     #expect(found == ["auth required pam_iampass.so"])

@@ -29,9 +29,16 @@ import Testing
   }
 
   @Test func theSamePhoneAtTheServiceIsWell() {
-    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: [told("2", 2), told("1", 1)]))
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: [told("1", 1)]))
     #expect(found.map(\.level) == [.ok])
     #expect(found.first?.text == "each user's phone is pinned, and the service has the same")
+  }
+
+  @Test func aFurtherPhoneThatIsNotPinnedIsAWarning() {
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: [told("2", 2), told("1", 1)]))
+    #expect(found.map(\.level) == [.warning])
+    #expect(found.first?.text.contains("a further phone that is not pinned") == true)
+    #expect(found.first?.hint?.hasPrefix("iampassctl phone trust alice") == true)
   }
 
   @Test func whatTheServiceWasNotAskedIsNotClaimed() {

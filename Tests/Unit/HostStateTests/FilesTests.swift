@@ -207,6 +207,7 @@ import Testing
     #expect(configuration.approvalTimeout == 30)
     #expect(configuration.sessionDuration == 43_200)
     #expect(configuration.workerUser == "_iampass")
+    #expect(try read("users_from_service = \(configuration.userSelection.text)") == configuration)
   }
 
   @Test func readsValuesAndKeepsUnknownKeys() throws {

@@ -1,10 +1,11 @@
 import DeviceProtocol
 import Foundation
-import HostState
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 import Testing
+
+@testable import HostState
 
 @Suite struct PinnedPhonesTests {
   private let alice = UnixUsername(validating: "alice")!
@@ -49,6 +50,95 @@ import Testing
     #expect(try editor.forget(alice, phone: "p2"))
     #expect(try PinnedPhones(path: path).phones(of: alice) == [])
     #expect(try PinnedPhones(path: path).phones(of: bob).count == 1)
+  }
+
+  @Test func aPhoneWithoutALockIsFoundAmongOthers() throws {
+    let locum = try line(try #require(UnixUsername(validating: PinnedPhones.locum)), phone("l"))
+    let locked = try line(alice, phone("p1", lock: true, name: "a:::b"))
+    let open = try line(bob, phone("p2", name: "c:::d"))
+    func look(_ text: String) -> (has: Bool, open: Bool) {
+      let phones = PinnedPhones(parsing: Array(text.utf8))
+      return (phones.hasPhone, phones.hasPhoneWithoutLock)
+    }
+    #expect(look("") == (false, false) && look("\n#" + open + "\nx\n" + locum) == (false, false))
+    #expect(look("\n\n" + locum + locked) == (true, false))
+    #expect(look(locked + open) == (true, true) && look(open + locked) == (true, true))
+    #expect(look(String((locked + open).dropLast())) == (true, true))
+    #expect(look("bad:::\n" + locked + "bob:::\n") == (true, false))
+  }
+
+  @Test func aLocumAnswersForRootOnlyIfTheLineSaysSo() throws {
+    let all = try #require(UnixUsername(validating: PinnedPhones.locum))
+    let roots = try #require(UnixUsername(validating: PinnedPhones.rootsLocum))
+    let usual = try line(all, phone("p1"))
+    let ofRoot = try line(roots, phone("p2"))
+    func locums(_ text: String, _ name: String) throws -> [String] {
+      let user = try #require(UnixUsername(validating: name))
+      return try PinnedPhones(parsing: Array(text.utf8)).locums(for: user).map(\.id)
+    }
+    #expect(try locums(usual, "bin") == ["p1"])
+    #expect(try locums(usual, "root").isEmpty)
+    #expect(try locums(usual + ofRoot, "root") == ["p2"])
+    #expect(try locums(ofRoot, "bin").isEmpty)
+    // Nobody knows what such a user may be.
+    #expect(try locums(usual, "nobody-knows-this-name").isEmpty)
+  }
+
+  /// What is left of a file with alice's two phones, both of which may answer for others, and bob's.
+  private func left(_ change: (PinnedPhonesEditor) throws -> Void) throws -> [String] {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/phones"
+    let (first, second, other) = (try phone("p1"), try phone("p2"), try phone("p3", name: "bob"))
+    func named(_ phone: PinnedPhone) throws -> PinnedPhone {
+      try #require(PinnedPhone(id: phone.id, key: phone.key, credential: nil, since: 1, name: "alice"))
+    }
+    let lines = [
+      try line(alice, first), try line(alice, second), try line(bob, other),
+      try line(UnixUsername(validating: "@locum")!, named(first)),
+      try line(UnixUsername(validating: "@locum-root")!, named(second)),
+      try line(UnixUsername(validating: "@locum")!, other),
+    ]
+    _ = try folder.write("phones", lines.joined(), mode: 0o644)
+    try change(PinnedPhonesEditor(path: path))
+    return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
+      line.split(separator: ":")[..<2].joined(separator: ":")
+    }
+  }
+
+  @Test func aForgottenPhoneAnswersForNobodyElse() throws {
+    #expect(try left { try $0.forget(alice) } == ["bob:p3", "@locum:p3"])
+    #expect(try left { try $0.forget(alice, phone: "p2") } == ["alice:p1", "bob:p3", "@locum:p1", "@locum:p3"])
+    // Also if this computer has the phone as a locum alone.
+    let withoutOwn = try left { editor in
+      try editor.forget(bob, phone: "p3")
+      try editor.forget(alice, phone: "p1")
+    }
+    #expect(withoutOwn == ["alice:p2", "@locum-root:p2"])
+  }
+
+  @Test func aReplacedPhoneAnswersForNobodyElse() throws {
+    let new = try phone("p9")
+    #expect(
+      try left { try $0.pin(new, for: alice, replacing: true) } == ["bob:p3", "@locum:p3", "alice:p9"])
+    #expect(try left { try $0.pin(new, for: alice, replacing: false) }.contains("@locum:p1"))
+  }
+
+  @Test func theFormerKeyOfAPhoneThatIsRegisteredAgainAnswersForNobodyElse() throws {
+    let again = try phone("p1")
+    #expect(
+      try left { try $0.pin(again, for: alice, replacing: false) }
+        == ["alice:p2", "bob:p3", "@locum-root:p2", "@locum:p3", "alice:p1"])
+    #expect(try left { try $0.pin(again, for: alice, replacing: true) } == ["bob:p3", "@locum:p3", "alice:p1"])
+  }
+
+  @Test func aLocumDecidesNothingButSignIns() throws {
+    let folder = try TemporaryFolder()
+    let bin = try #require(UnixUsername(validating: "bin"))
+    let role = try #require(UnixUsername(validating: PinnedPhones.locum))
+    let path = try folder.write("phones", try line(bin, phone("p1")) + line(role, phone("p2", lock: true)), mode: 0o644)
+    let trust = PhoneTrust(path: path)
+    #expect(try trust.demand(of: bin, asked: []).phoneIDs == ["p1", "p2"])
+    #expect(try trust.demand(of: bin, asked: [], takesLocums: false).phoneIDs == ["p1"])
   }
 
   @Test func aMissingFileHasNoPhone() throws {

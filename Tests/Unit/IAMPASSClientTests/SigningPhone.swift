@@ -40,7 +40,11 @@ struct SigningPhone {
     var contextHash: String?
     var method: AuthenticationMethod = .device
     var code: String?
+    /// Nil inside: without the member.
+    var document: String??
     var signer: DeviceKey?
+    /// The phone's public key for agreement.
+    var agreementKey: String?
     var hasAssertion = true
     var lockSigner: DeviceKey?
     var type = "webauthn.get"
@@ -57,7 +61,8 @@ struct SigningPhone {
     let statement = AnswerStatement(
       origin: wrong.origin, device: wrong.device ?? id, session: wrong.session, answer: wrong.answer,
       contextHash: wrong.contextHash ?? asked.contextHash, nonce: "n", expires: 1, method: wrong.method,
-      code: wrong.code ?? asked.code.exposedValue, challenge: wrong.challenge ?? asked.challenge
+      code: wrong.code ?? asked.code.exposedValue, challenge: wrong.challenge ?? asked.challenge,
+      agreementKey: wrong.agreementKey, document: wrong.document ?? asked.document.map(Digest.hexadecimal)
     ).json
     let signature = try (wrong.signer ?? key).signature(over: statement.canonicallyEncoded())
     return JSON.object([

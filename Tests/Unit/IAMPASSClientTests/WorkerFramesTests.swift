@@ -22,7 +22,7 @@ struct WorkerFramesTests {
       var buffer = FrameBuffer(greatest: FrameBuffer.greatestRequest)
       var seen: [String] = []
       for start in stride(from: 0, to: bytes.count, by: size) {
-        buffer.append(bytes[start..<min(start + size, bytes.count)])
+        buffer.append(Array(bytes[start..<min(start + size, bytes.count)]))
         while let frame = try buffer.next() { seen.append("\(frame)") }
       }
       #expect(seen == Self.frames.map { "\($0)" })

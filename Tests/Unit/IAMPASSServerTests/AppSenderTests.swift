@@ -159,22 +159,26 @@ import Testing
     let told = PushWay.app(UnverifiedAppToken(service: .apple, token: Secret(String(repeating: "0a", count: 32))))
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
     // Without settings nobody delivers to it.
-    #expect(try await storage.bell(of: phone.user) == nil)
+    #expect(try await storage.bells(of: phone.user).isEmpty)
     try await storage.setNotifications(try NotificationSettingsTests.apple(), of: "shop", at: room.now)
-    let bell = try #require(await storage.bell(of: phone.user))
+    let bell = try #require(await storage.bells(of: phone.user).first)
     guard case .app(let token, .apple) = bell.way else { throw StorageRoom.NotStarted() }
     #expect(token.toldAt == room.now)
     // The same token, told again later, is not the one that has ended.
     room.clock.advance(seconds: 1)
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
     try await storage.forget(bell)
-    let again = try #require(await storage.bell(of: phone.user))
+    let again = try #require(await storage.bells(of: phone.user).first)
     try await storage.forget(again)
-    #expect(try await storage.bell(of: phone.user) == nil)
+    #expect(try await storage.bells(of: phone.user).isEmpty)
     #expect(try await storage.keepPush(.browser(PushTests.subscription), of: phone, at: room.now))
-    guard case .browser = try #require(await storage.bell(of: phone.user)).way else { throw StorageRoom.NotStarted() }
+    guard case .browser = try #require(await storage.bells(of: phone.user).first).way else {
+      throw StorageRoom.NotStarted()
+    }
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
-    guard case .app = try #require(await storage.bell(of: phone.user)).way else { throw StorageRoom.NotStarted() }
+    guard case .app = try #require(await storage.bells(of: phone.user).first).way else {
+      throw StorageRoom.NotStarted()
+    }
   }
 
   /// Made for these tests: Google does not know it.

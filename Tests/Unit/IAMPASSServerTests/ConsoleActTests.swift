@@ -22,7 +22,7 @@ import Testing
     let made = try await fixture.service.storage.read { try Application.find(String(id), in: $0) }
     #expect(made?.name == "Office <b>")
     #expect(page.contains("application_secret = " + HTML.escaped(try #require(made).secret.exposedValue)))
-    let list = await visitor.get("").text
+    let list = await visitor.get("/applications").text
     #expect(list.contains("Office &lt;b&gt;"))
     #expect(!list.contains("<b>"))
   }
@@ -70,6 +70,14 @@ import Testing
     #expect(await visitor.post(path + "/credential/\(id)/revoke", [:]).status == 303)
     let stored = try await fixture.service.storage.hostCredentials(of: "shop")
     #expect(stored.map(\.name) == ["Ada's"] && stored.allSatisfy(\.isRevoked))
+  }
+
+  @Test func anEmptyFieldTakesAListedUsersGroupsAway() async throws {
+    let (fixture, _, visitor, path) = try await office()
+    for (field, groups) in [("lab office", ["lab", "office"]), ("", [])] {
+      _ = await visitor.post(path + "/users", ["name": "bob", "groups": field])
+      #expect(try await fixture.service.storage.listedUsers(of: "shop").map(\.groups) == [groups])
+    }
   }
 
   @Test func settingsHoldForRequestsFromNowOn() async throws {
@@ -175,7 +183,7 @@ import Testing
     let session = try await fixture.started("alice", context: SignInContext(host: "<script>web"))
     try await phone.approveOnly()
     let list = await visitor.get("/sessions").text
-    #expect(list.contains("&lt;script&gt;web") && !list.contains("<script"))
+    #expect(list.contains("&lt;script&gt;web") && !list.contains("<script>"))
     let end = try #require(list.firstMatch(of: /\/console(\/sessions\/[0-9a-f]+\/end)/)).1
     #expect(await visitor.post(String(end), [:]).status == 303)
     #expect(try await fixture.status(of: session).reason == "LOGGED_OUT")

@@ -15,7 +15,8 @@ import Testing
   }
 
   private func allow(_ isAllowed: Bool = true) async throws {
-    try await fixture.service.storage.set(matchCodes: nil, appsVouchForFaces: isAllowed, ofApplicationNamed: "shop")
+    try await fixture.service.storage.set(
+      SettingsChange(appsVouchForFaces: isAllowed), ofApplicationNamed: "shop")
   }
 
   private func offer(_ purpose: DevicePurpose = .face) async throws -> ServiceReply {
@@ -152,10 +153,11 @@ import Testing
         return nil
       }
       #expect(
-        try await room.storage.account(of: phone).methods == (isOffered ? [.acceptance, .facial] : [.acceptance]))
+        try await room.storage.account(of: phone, at: room.now).methods
+          == (isOffered ? [.acceptance, .facial] : [.acceptance]))
     }
     try await room.storage.markPage(of: phone.id)
-    #expect(try await room.storage.account(of: phone).methods == [.acceptance])
+    #expect(try await room.storage.account(of: phone, at: room.now).methods == [.acceptance])
     let told = try await room.storage.auditEntries(after: 0, limit: 100).map(\.event).filter {
       $0.hasPrefix("app vouches")
     }

@@ -74,6 +74,17 @@ import Testing
       let code = try await room.storage.createConsoleLink(at: room.now)
       return { _ = try await room.storage.enterConsole(by: code, key: Secret("key"), from: .unknown, at: room.now) }
     },
+    Deed("a new administrator") { room in
+      { _ = try await room.storage.addAdministrator("ada", role: .admin, at: room.now) }
+    },
+    Deed("a removed administrator") { room in
+      _ = try await room.storage.addAdministrator("ada", role: .admin, at: room.now)
+      return { _ = try await room.storage.removeAdministrator("ada", keepsOne: false, at: room.now) }
+    },
+    Deed("a browser that enters the console by a phone") { room in
+      let key = try await room.approvedAsk(of: "ada")
+      return { _ = try await room.storage.enterConsole(asked: key, key: Secret("key"), from: .unknown, at: room.now) }
+    },
     Deed("a new secret") { room in
       _ = try await room.phone()
       _ = try await room.started(room.ask())

@@ -88,7 +88,11 @@ final class Fixture: Sendable {
     _ storage: any ServiceStorage, _ programs: String, publicURL: ServerURL?,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   ) -> SignInService {
-    SignInService(on: storage, publicURL: publicURL, programs: programs, logger: logger)
+    SignInService(
+      on: storage, publicURL: publicURL, programs: programs, logger: logger,
+      joinCodes: JoinCodeMaker { (secret) throws(JoinCodeMaker.Problem) in
+        JoinCode(anchor: .authority, digest: Array(repeating: 7, count: 32), secret: secret)
+      })
   }
 
   /// A service in a folder of its own, with a copy of the database.

@@ -31,6 +31,15 @@ import Testing
     #expect(limits.keptCount <= FailureLimits.greatestCount)
   }
 
+  /// The database of several servers has a row for each.
+  @Test(arguments: 0..<4) func whoeverInventsNamesDoesNotChooseHowManyCountersThereAre(_ number: Int) {
+    let name = String(repeating: "x", count: 60) + "\(number)"
+    for kind in [FailureLimits.Kind.signature(client: name), .registration, .joining, .answer(device: name)] {
+      let key = FailureLimits.key(kind, "2001:db8:\(number)::/64")
+      #expect(key.wholeMatch(of: /(signature|registration|joining|answer) [0-9a-f]{4}/) != nil, "\(key)")
+    }
+  }
+
   @Test(arguments: [
     ("192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
     ("fe80::1%eth0", "fe80:0:0:0::/64"),

@@ -164,7 +164,7 @@ import Testing
   @Test func theSettingHoldsFromTheNextRequestOn() async throws {
     let (fixture, phone, _, _) = try await waiting()
     try await fixture.service.storage.set(
-      matchCodes: .off, appsVouchForFaces: nil, ofApplicationNamed: "shop")
+      SettingsChange(matchCodes: .off), ofApplicationNamed: "shop")
     #expect(try await fixture.started("alice", context: SignInContext(host: "web-2")).matchCode == nil)
     #expect(try await phone.list().map(\.asksCode) == [true, false])
   }
@@ -173,7 +173,7 @@ import Testing
     let fixture = try await Fixture()
     await #expect(throws: ApplicationRefusal.nameUnknown) {
       try await fixture.service.storage.set(
-        matchCodes: .off, appsVouchForFaces: nil, ofApplicationNamed: "nobody")
+        SettingsChange(matchCodes: .off), ofApplicationNamed: "nobody")
     }
   }
 

@@ -78,6 +78,25 @@ import Testing
     #expect(try await room.addUser() == 1)
   }
 
+  /// A failure is just being counted.
+  @Test func aCounterInUseKeepsNothingElseFromBeingForgotten() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    for key in ["used", "idle"] { _ = try await storage.count(key, within: 60, at: room.now) }
+    room.clock.advance(seconds: 120)
+    let other = try connection(room)
+    _ = try other.ask([
+      PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL idle_in_transaction_session_timeout = 0"),
+      PostgreSQLCall("UPDATE failure_count SET failures = 2 WHERE key = 'used'"),
+    ])
+    try await storage.forgetOld(at: room.now, wall: room.now)
+    try other.commit()
+    let kept: [String] = try await storage.read { db in
+      try db.all("SELECT key FROM failure_count").map { try $0.get("key") }
+    }
+    #expect(kept == ["used"])
+  }
+
   // MARK: Commits without an answer
 
   @Test func aWriteIsSaidToBeCommittedIfItWas() async throws {

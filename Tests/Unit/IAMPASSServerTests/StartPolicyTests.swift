@@ -21,9 +21,12 @@ import Testing
 
   private struct Stored {
     var isStarterUsable = true
+    var isComputerHeld = false
     var settings = ApplicationSettings()
     var hasUser = true
     var methods: [AuthenticationMethod]? = [.acceptance]
+    /// The second phone's; nil if there is none.
+    var secondMethods: [AuthenticationMethod]?
     var isRung = true
     var isSourceBlocked = false
     var hasTooManyDenials = false
@@ -34,10 +37,16 @@ import Testing
     var facts: StartFacts {
       let user = StartFacts.AskedUser(
         id: 7,
-        phone: methods.map { StartFacts.AskedPhone(id: "phone", methods: $0, addable: [.device], isRung: isRung) },
+        phones: [("phone", methods), ("second", secondMethods)].compactMap { id, methods in
+          methods.map {
+            StartFacts.AskedPhone(id: id, methods: $0, addable: [.device], isRung: isRung && id == "phone")
+          }
+        },
         isSourceBlocked: isSourceBlocked, hasTooManyDenials: hasTooManyDenials, unended: unended, freeCode: freeCode,
         isCodeInUse: isCodeInUse)
-      return StartFacts(isStarterUsable: isStarterUsable, settings: settings, user: hasUser ? user : nil)
+      return StartFacts(
+        isStarterUsable: isStarterUsable, settings: settings, isComputerHeld: isComputerHeld, user: hasUser ? user : nil
+      )
     }
   }
 
@@ -72,6 +81,27 @@ import Testing
       try terms(decide())
         == StartTerms(
           user: 7, method: .acceptance, duration: 3_600, answerTime: 60, matchCode: Secret("47"), isRung: true))
+  }
+
+  @Test func ofTwoPhonesEachMustProveTheStrongestThatItHas() throws {
+    let both = try terms(
+      decide {
+        $0.methods = [.acceptance]
+        $0.secondMethods = [.acceptance, .device]
+      })
+    #expect(both.asked == ["phone": .acceptance, "second": .device])
+    #expect(both.method == .device)
+    #expect(try terms(decide()).asked == nil)
+  }
+
+  @Test func aPhoneThatHasNoneOfTheMethodsIsNotAsked() throws {
+    let strict = try terms(
+      decide(ask(methods: [.device])) {
+        $0.methods = [.acceptance]
+        $0.secondMethods = [.acceptance, .device]
+      })
+    #expect(strict.asked == ["second": .device])
+    #expect(!strict.isRung)
   }
 
   @Test func takesTheStrongestMethodThatIsAskedForAndThatThePhoneHas() throws {
@@ -124,10 +154,10 @@ import Testing
 
   @Test func refusesAMethodThatThePhoneDoesNotHave() throws {
     for asked in [[.device], [.device, .facial]] as [[AuthenticationMethod]] {
-      guard case .refuse(.untrained(let training, user: 7)) = try decide(ask(methods: asked)) else {
+      guard case .refuse(.untrained(let trainings, user: 7)) = try decide(ask(methods: asked)) else {
         throw NotDecided(decision: "\(asked)")
       }
-      #expect(training.phone == "phone" && training.methods == [.device])
+      #expect(trainings.first?.phone == "phone" && trainings.first?.methods == [.device])
     }
     #expect(try reason(decide(ask(methods: [.facial]))) == .methodNotAvailable)
     #expect(try reason(decide(ask(methods: [.facial])) { $0.methods = [.acceptance, .device] }) == .methodNotAvailable)

@@ -60,7 +60,7 @@ import Testing
     let ended = try await room.approved(by: phone, host: "web-2")
     let unanswered = try await room.started(room.ask(host: "web-3"))
     let stored = try #require(await room.makeLink(loss: .endsSessions(but: [kept.id])).stored)
-    #expect(stored.cutOff == phone.id)
+    #expect(stored.cutOff == [phone.id])
     #expect(Set(stored.closed.map(\.id)) == [ended.id, unanswered.id])
     #expect(try await room.storage.session(kept.id)?.lifecycle.isApproved == true)
     let refused = try await room.answer(unanswered.id, .approve, by: phone)
@@ -83,7 +83,7 @@ import Testing
     }
     try await storage.noteLook(of: phone, at: room.now)
     #expect(try await storage.unregister(phone, at: room.now) == nil)
-    #expect(try await storage.requests(for: phone) == nil)
+    #expect(try await storage.requests(for: phone, at: room.now) == nil)
     #expect(try await !storage.keepPush(nil, of: phone, at: room.now))
     let credential = VerifiedCredential(id: "c", publicKey: "k", counter: 0)
     let refusal = try await storage.keepCredential(credential, pinMAC: nil, of: phone, at: room.now) {

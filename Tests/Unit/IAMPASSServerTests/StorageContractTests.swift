@@ -125,7 +125,7 @@ import Testing
     let phone = try await room.phone()
     let wins = try await room.wins { connection, _ in (try? await room.started(room.ask(), on: connection)) != nil }
     #expect(wins == 1)
-    #expect(try await room.storage.requests(for: phone)?.unended.map(\.heldBack) == [9])
+    #expect(try await room.storage.requests(for: phone, at: room.now)?.unended.map(\.heldBack) == [9])
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -231,7 +231,7 @@ import Testing
     let phone = try await room.phone()
     for host in ["web-1", "web-2", "web-3"] { _ = try await room.started(room.ask(host: host)) }
     let now = room.now
-    let second = try #require(await room.storage.requests(for: phone)).unended[1].id
+    let second = try #require(await room.storage.requests(for: phone, at: room.now)).unended[1].id
     await #expect(throws: StorageRoom.Thrown.self) {
       try await room.storage.changeSessions(.unendedOf(user: phone.user)) { session in
         if session.id == second { throw StorageRoom.Thrown() }
@@ -239,7 +239,7 @@ import Testing
         return true
       }
     }
-    let statuses = try #require(await room.storage.requests(for: phone)).unended.map(\.lifecycle.status)
+    let statuses = try #require(await room.storage.requests(for: phone, at: room.now)).unended.map(\.lifecycle.status)
     #expect(statuses == [.pending, .pending, .pending])
   }
 

@@ -53,11 +53,12 @@ final class StorageRoom: Sendable {
   }
 
   /// A link for the user, by whom it can be used.
-  func makeLink(for name: String = "alice", loss: PhoneLoss? = nil) async throws -> (code: Secret, stored: StoredLink?)
-  {
+  func makeLink(
+    for name: String = "alice", loss: PhoneLoss? = nil, phone: String? = nil
+  ) async throws -> (code: Secret, stored: StoredLink?) {
     let code = Secret(try RandomValue.identifier())
     let order = LinkOrder(
-      code: code, user: name, application: application.id, displayName: "Alice", loss: loss)
+      code: code, user: name, application: application.id, displayName: "Alice", loss: loss, lostPhone: phone)
     return (code, try await storage.makeLink(order, at: now))
   }
 
@@ -123,8 +124,40 @@ final class StorageRoom: Sendable {
       }
       let kept = KeptAnswer(
         session: session.id, phone: stored, statement: "{}", signature: "s", context: "{}", assertion: nil)
+      session.answeredBy = phone.id
       return .success(TakenAnswer(session: session, counter: nil, kept: kept))
     }
+  }
+
+  /// An administrator's phone.
+  func administratorPhone(of name: String, role: AdministratorRole = .admin) async throws -> ActingPhone {
+    #expect(try await storage.addAdministrator(name, role: role, at: now) == .done)
+    guard case .code(let code) = try await storage.invitation(ofAdministrator: name, isLost: false, at: now) else {
+      throw NotStarted()
+    }
+    let phone = try Self.newPhone()
+    let made = try await storage.register(phone, by: code, at: now, deciding: Self.unusedLink).get()
+    return ActingPhone(id: phone.id, user: made.user)
+  }
+
+  /// The key of a browser whose sign-in an administrator's phone approved.
+  func approvedAsk(of name: String) async throws -> Secret {
+    let phone = try await administratorPhone(of: name)
+    let session = try await started(administratorAsk(for: name))
+    _ = try await answer(session.id, .approve, by: phone).get()
+    let key = Secret(try RandomValue.identifier())
+    #expect(
+      try await storage.keep(
+        ConsoleAsk(key: key, session: session.id, matchCode: Secret("47"), askedAt: now), at: now))
+    return key
+  }
+
+  func administratorAsk(for name: String) async throws -> StartAsk {
+    let own = try #require(try await storage.administratorsApplication())
+    return StartAsk(
+      user: name, starter: Starter(application: try #require(try await storage.application(own)), credential: nil),
+      client: .unknown, methods: AuthenticationMethod.allCases, duration: 3_600,
+      context: SignInContext(service: "console of test"), hasContext: true, challenge: nil, matchCode: nil, boot: nil)
   }
 
   /// How many of ten attempts win that are made at once, as at two servers of one database.

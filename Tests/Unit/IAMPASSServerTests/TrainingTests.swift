@@ -70,12 +70,12 @@ import Testing
     let phone = try await room.phone()
     let asked = room.ask(methods: [.device])
     for _ in 0..<2 {
-      guard case .not(.untrained(let training, let user)) = try await room.start(asked).outcome else {
+      guard case .not(.untrained(let trainings, let user)) = try await room.start(asked).outcome else {
         throw StorageRoom.NotStarted()
       }
-      #expect(training.phone == phone.id && user == phone.user)
+      #expect(trainings.first?.phone == phone.id && user == phone.user)
     }
-    #expect(try await room.storage.requests(for: phone)?.training == [.device])
-    #expect(try await room.storage.account(of: phone).training == [.device])
+    #expect(try await room.storage.requests(for: phone, at: room.now)?.training == [.device])
+    #expect(try await room.storage.account(of: phone, at: room.now).training == [.device])
   }
 }

@@ -107,7 +107,7 @@ import Testing
     let sessions = try await storage.read { try Session.unended(in: $0) }
     #expect(sessions.first { $0.id == "s1" }?.lifecycle.status == .active)
     #expect(sessions.first { $0.id == "s3" }?.lifecycle.status == .walkaway)
-    #expect(try await storage.read { try Phone.live(of: 1, in: $0)?.id } == "p1")
+    #expect(try await storage.read { try Phone.live(of: 1, in: $0).first?.id } == "p1")
     #expect(try await storage.read { try HostCredential.find("c1", in: $0)?.isRevoked } == false)
     _ = try await storage.read { try PushBook.token(in: $0) }
     let isSpentAgain = try await storage.write { db in

@@ -1,21 +1,15 @@
 import GRDB
 import Glibc
 import IAMPASSProtocol
+import LocalPostgreSQL
+import PostgreSQLLink
 import Testing
 
 @testable import IAMPASSServer
 
-/// SQLite spends nonces that wait together in one transaction.
-@Suite struct WaitingSpendingsTests {
-  private let room: StorageRoom
-  private let storage: SQLiteStorage
-
-  init() async throws {
-    room = try await StorageRoom(.sqlite)
-    storage = try #require(room.storage as? SQLiteStorage)
-  }
-
-  private func spending(_ value: String, telling session: String? = nil) -> Spending {
+/// Both engines spend nonces that wait together in one transaction.
+@Suite(.serialized) struct WaitingSpendingsTests {
+  private func spending(_ value: String, telling session: String? = nil, in room: StorageRoom) -> Spending {
     let now = room.now
     return Spending(
       nonce: SignedNonce(
@@ -23,70 +17,168 @@ import Testing
       now: now, session: session)
   }
 
-  /// Spends all of them while a write keeps the connection busy until all wait.
-  private func together(_ spendings: [Spending]) async throws -> [Result<Spending.Outcome, any Error>] {
-    let storage = storage
-    let (beginning, begun) = AsyncStream.makeStream(of: Void.self)
-    let busy = Task {
-      try await storage.write { _ in
-        begun.finish()
-        while storage.spendings.count < spendings.count { sched_yield() }
-      }
+  @Test(arguments: StorageEngine.allCases)
+  func aDamagedRowFailsItsOwnRequestAlone(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let spender = try Spender(room)
+    let phone = try await room.phone()
+    let sound = try await room.approved(by: phone)
+    let damaged = try await room.approved(by: phone, host: "web-2")
+    try await spender.damage(damaged.id)
+    let results = try await spender.together([
+      spending("1", in: room), spending("2", telling: damaged.id, in: room), spending("3", telling: sound.id, in: room),
+    ])
+    #expect(try results[0].get().isNew)
+    #expect(throws: (any Error).self) { try results[1].get() }
+    #expect(try results[2].get().moment?.told?.session.id == sound.id)
+    #expect(try await !spender.spend(spending("1", in: room)).isNew)
+    #expect(try await !spender.spend(spending("3", in: room)).isNew)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aRefusedStatementFailsItsOwnRequestAlone(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let spender = try Spender(room)
+    try await spender.refuse(true)
+    let results = try await spender.together(["1", "2", "3"].map { spending($0, in: room) })
+    #expect(try results[0].get().isNew)
+    #expect(throws: (any Error).self) { try results[1].get() }
+    #expect(try results[2].get().isNew)
+    try await spender.refuse(false)
+    // It was not spent.
+    #expect(try await spender.spend(spending("2", in: room)).isNew)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func ofOneNonceTwiceInATransactionTheFirstWins(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let spender = try Spender(room)
+    let results = try await spender.together([
+      spending("1", in: room), spending("1", in: room), spending("1", in: room),
+    ])
+    #expect(try results.count { try $0.get().isNew } == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func moreThanATransactionTakesAreSpentAllTheSame(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let spender = try Spender(room)
+    let results = try await spender.together((0..<300).map { spending(String($0), in: room) })
+    #expect(try results.map { try $0.get().isNew } == [Bool](repeating: true, count: 300))
+  }
+}
+
+/// An engine whose turns can be kept busy.
+private struct Spender {
+  private let room: StorageRoom
+  private let spendings: WaitingSpendings
+  let spend: @Sendable (Spending) async throws -> Spending.Outcome
+
+  init(_ room: StorageRoom) throws {
+    self.room = room
+    switch room.storage {
+    case let storage as SQLiteStorage: (spendings, spend) = (storage.spendings, { try await storage.spend($0) })
+    case let storage as PostgreSQLStorage: (spendings, spend) = (storage.spendings, { try await storage.spend($0) })
+    default: throw StorageError(.noDatabase, path: room.folder)
     }
-    for await _ in beginning {}
-    return await withTaskGroup(of: (Int, Result<Spending.Outcome, any Error>).self) { group in
+  }
+
+  /// Spends all of them; none has its turn before all wait.
+  func together(_ spendings: [Spending]) async throws -> [Result<Spending.Outcome, any Error>] {
+    let (keeping, isKept) = AsyncStream.makeStream(of: Void.self)
+    async let busy: Void = keepBusy(until: spendings.count) { isKept.finish() }
+    for await _ in keeping {}
+    let results = await withTaskGroup(of: (Int, Result<Spending.Outcome, any Error>).self) { group in
       for (number, spending) in spendings.enumerated() {
         group.addTask {
-          do { return (number, .success(try await storage.spend(spending))) } catch { return (number, .failure(error)) }
+          do { return (number, .success(try await spend(spending))) } catch { return (number, .failure(error)) }
         }
       }
       var results: [Int: Result<Spending.Outcome, any Error>] = [:]
       for await (number, result) in group { results[number] = result }
-      _ = await busy.result
       return spendings.indices.compactMap { results[$0] }
     }
+    try await busy
+    return results
   }
 
-  @Test func aDamagedRowFailsItsOwnRequestAlone() async throws {
-    let phone = try await room.phone()
-    let sound = try await room.approved(by: phone)
-    let damaged = try await room.approved(by: phone, host: "web-2")
-    try await storage.write {
-      try $0.execute(sql: "UPDATE session SET context = 'damaged' WHERE id = ?", arguments: [damaged.id])
+  private func keepBusy(until count: Int, _ isKept: @escaping @Sendable () -> Void) async throws {
+    switch room.storage {
+    case let storage as SQLiteStorage:
+      let spendings = spendings
+      try await storage.write { _ in
+        isKept()
+        while spendings.count < count { sched_yield() }
+      }
+    default:
+      // Each of two turns waits for the lock with a nonce of its own.
+      let connection = try connection()
+      _ = try connection.ask([
+        PostgreSQLCall("BEGIN"), PostgreSQLCall("LOCK TABLE forgotten_nonces IN ACCESS EXCLUSIVE MODE"),
+      ])
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<2 {
+          let nonce = SignedNonce(owner: "turn", value: "\(number)", forgetAt: room.now.advanced(seconds: 60))
+          group.addTask { _ = try await spend(Spending(nonce: nonce, now: room.now)) }
+          try await until { try await waiting(connection) == number + 1 }
+        }
+        isKept()
+        try await until { spendings.count >= count }
+        try connection.commit()
+        try await group.waitForAll()
+      }
     }
-    let results = try await together([
-      spending("1"), spending("2", telling: damaged.id), spending("3", telling: sound.id),
+  }
+
+  /// How many statements wait for the lock.
+  private func waiting(_ connection: PostgreSQLConnection) async throws -> Int {
+    let rows = try connection.ask([
+      PostgreSQLCall(
+        "SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND relation = 'forgotten_nonces'::regclass")
     ])
-    #expect(try results[0].get().isNew)
-    #expect(throws: (any Error).self) { try results[1].get() }
-    #expect(try results[2].get().told?.session.id == sound.id)
-    #expect(try await !storage.spend(spending("1")).isNew)
-    #expect(try await !storage.spend(spending("3")).isNew)
+    let count: Int64? = try rows[0].first?.get("count")
+    return Int(count ?? 0)
   }
 
-  @Test func aRefusedStatementFailsItsOwnRequestAlone() async throws {
-    try await storage.write {
-      try $0.execute(
-        sql: """
-          CREATE TRIGGER refusing BEFORE INSERT ON spent_nonce WHEN NEW.nonce = '2' BEGIN SELECT RAISE(ABORT, 'no'); END
-          """)
+  private func until(_ isTrue: () async throws -> Bool) async throws {
+    while try await !isTrue() { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
+  private func connection() throws -> PostgreSQLConnection {
+    try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
+  }
+
+  /// Damages the stored context of a session.
+  func damage(_ session: String) async throws {
+    switch room.storage {
+    case let storage as SQLiteStorage:
+      try await storage.write {
+        try $0.execute(sql: "UPDATE session SET context = 'damaged' WHERE id = ?", arguments: [session])
+      }
+    default:
+      try connection().run([PostgreSQLCall("UPDATE session SET context = 'damaged' WHERE id = $1", .text(session))])
     }
-    let results = try await together(["1", "2", "3"].map { spending($0) })
-    #expect(try results[0].get().isNew)
-    #expect(throws: DatabaseError.self) { try results[1].get() }
-    #expect(try results[2].get().isNew)
-    try await storage.write { try $0.execute(sql: "DROP TRIGGER refusing") }
-    // It was not spent.
-    #expect(try await storage.spend(spending("2")).isNew)
   }
 
-  @Test func ofOneNonceTwiceInATransactionTheFirstWins() async throws {
-    let results = try await together([spending("1"), spending("1"), spending("1")])
-    #expect(try results.map { try $0.get().isNew }.filter { $0 }.count == 1)
-  }
-
-  @Test func moreThanATransactionTakesAreSpentAllTheSame() async throws {
-    let results = try await together((0..<300).map { spending(String($0)) })
-    #expect(try results.map { try $0.get().isNew } == [Bool](repeating: true, count: 300))
+  /// From now on the engine refuses to store the nonce "2", or no longer does.
+  func refuse(_ isRefused: Bool) async throws {
+    switch room.storage {
+    case let storage as SQLiteStorage:
+      try await storage.write {
+        try $0.execute(
+          sql: isRefused
+            ? """
+            CREATE TRIGGER refusing BEFORE INSERT ON spent_nonce WHEN NEW.nonce = '2'
+            BEGIN SELECT RAISE(ABORT, 'no'); END
+            """ : "DROP TRIGGER refusing")
+      }
+    default:
+      try connection().run([
+        PostgreSQLCall(
+          isRefused
+            ? "ALTER TABLE spent_nonce ADD CONSTRAINT refusing CHECK (nonce <> '2')"
+            : "ALTER TABLE spent_nonce DROP CONSTRAINT refusing")
+      ])
+    }
   }
 }

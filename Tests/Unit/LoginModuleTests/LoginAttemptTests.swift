@@ -17,6 +17,7 @@ struct Scene {
   var recorder = ScriptedRecorder()
   var tokens = ScriptedTokens()
   var trust: ScriptedTrust?
+  var offline: OfflineWays?
   var request: LoginRequest
   var policy = LoginPolicy(
     prompt: .auto, methods: [], timeout: 30, sessionDuration: 43_200, sendsContext: false, mustWatch: false)
@@ -33,7 +34,8 @@ struct Scene {
   func run() throws -> LoginOutcome {
     let attempt = LoginAttempt(
       request: request, policy: policy, tokens: tokens, trust: trust, service: try ClientService(transport),
-      conversation: terminal, limit: limit, recorder: recorder, clock: clock)
+      conversation: terminal, limit: limit, recorder: recorder, clock: clock,
+      offline: offline)
     let outcome = attempt.run()
     #expect(transport.isFinished, "the service was to be asked more")
     #expect(terminal.answers.isEmpty, "the user was to be asked more")

@@ -37,6 +37,14 @@ import WorkerLink
     #expect(gdm.laterCode(for: .denied) == PAM_PERM_DENIED)
   }
 
+  /// It would replace a text by "Sorry, password authentication didn't work".
+  @Test func aDenialIsAnErrorForTheGreeterOfGDM() {
+    let gdm = PAMAnswer(isSSH: false, isGDM: true, failsOpen: false, passwordFollows: true)
+    #expect(gdm.style(for: .denied) == PAM_ERROR_MSG)
+    #expect(gdm.style(for: .notAnswered) == PAM_TEXT_INFO)
+    #expect(closed.style(for: .denied) == PAM_TEXT_INFO)
+  }
+
   @Test func interruptionAborts() {
     #expect(closed.code(for: .interrupted) == PAM_ABORT)
     #expect(ssh.code(for: .interrupted) == PAM_MAXTRIES)

@@ -64,6 +64,24 @@ import WorkerLink
     #expect(scene.limit.count == 0)
   }
 
+  /// SDDM answers with what was typed before PAM asked.
+  @Test(arguments: ["sddm", "lightdm", "greetd"])
+  func enterAtAGreeterOfThisComputerMayComeAtOnce(_ service: String) throws {
+    var scene = try Scene(approving, answers: [""])
+    scene.request.service = service
+    scene.request.remoteUser = nil
+    scene.terminal.paces = [0]
+    #expect(try scene.isApproved())
+  }
+
+  @Test func atAGreeterOfAnotherComputerSomebodyMustReadTheQuestion() throws {
+    var scene = try Scene([], answers: ["", ""])
+    scene.request.service = "lightdm"
+    scene.request.remoteHost = "192.0.2.1"
+    scene.terminal.paces = [0]
+    #expect(try scene.refusal() == .answeredByNobody)
+  }
+
   @Test func afterOneThatWasTooFastEnterStillRings() throws {
     var scene = try Scene(approving, answers: ["", ""])
     scene.policy.prompt = .choose

@@ -32,6 +32,8 @@ final class ScriptedTransport: HTTPTransport {
     /// A status reply that the service held for this long.
     case heldStatus(milliseconds: Int64, String)
     case logout
+    /// The service answers a request that asks for nothing.
+    case reached
     case failure(TransportError.Code)
   }
 
@@ -47,6 +49,7 @@ final class ScriptedTransport: HTTPTransport {
   private let clock: ScriptedClock
   private(set) var urls: [String] = []
   private(set) var bodies: [[UInt8]] = []
+  private(set) var deadlines: [MonotonicInstant] = []
 
   init(_ steps: [Step], clock: ScriptedClock) {
     self.steps = steps
@@ -58,6 +61,7 @@ final class ScriptedTransport: HTTPTransport {
   func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
     urls.append(request.url)
     bodies.append(request.body)
+    deadlines.append(deadline)
     guard !steps.isEmpty else {
       Issue.record("unexpected request \(request.method) \(request.url)")
       throw TransportError(.workerDied)
@@ -74,6 +78,9 @@ final class ScriptedTransport: HTTPTransport {
       return HTTPReply(status: 200, headers: [("Preference-Applied", "wait=20")], body: Array(body.utf8))
     case .logout:
       #expect(request.method == .post && request.url == "https://iam.example/l/1")
+      return reply(200, #"{"status":true}"#)
+    case .reached:
+      #expect(request.method == .get && request.url.contains("/service_mark/"))
       return reply(200, #"{"status":true}"#)
     case .failure(let code):
       throw TransportError(code)
@@ -103,6 +110,8 @@ struct ClientService: AuthenticationService {
     try client.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
   }
 
+  func reach(deadline: MonotonicInstant) throws(ServiceError) { try client.reach(deadline: deadline) }
+
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
     try client.end(session, deadline: deadline)
   }
@@ -125,6 +134,7 @@ final class ScriptedTerminal: Conversation {
   var answers: [String?]
   private(set) var shown: [String] = []
   private(set) var asked: [String] = []
+  private(set) var links: [String] = []
   private(set) var password: Secret?
   var isGone = false
   /// The time for each answer in milliseconds. The last one repeats. A person reads before typing.
@@ -139,6 +149,11 @@ final class ScriptedTerminal: Conversation {
   func say(_ text: String) throws(ConversationError) {
     if isGone { throw .gone }
     shown.append(text)
+  }
+
+  func show(link: String) throws(ConversationError) {
+    if isGone { throw .gone }
+    links.append(link)
   }
 
   func ask(_ prompt: String) throws(ConversationError) -> Secret? {
@@ -207,6 +222,14 @@ struct ScriptedRecorder: SessionRecorder {
     let process = ProcessIdentity(pid: 1, startTime: 1)
     return SessionRecord(
       id: "record", user: user, uid: 1_000, service: "sudo", remoteHost: nil, tty: nil, session: session.remote,
+      process: process, parent: process, created: 0, duration: 60)
+  }
+
+  func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord {
+    if let error { throw error }
+    let process = ProcessIdentity(pid: 1, startTime: 1)
+    return SessionRecord(
+      id: "record", user: proof.user, uid: 1_000, service: "login", remoteHost: nil, tty: nil, session: nil,
       process: process, parent: process, created: 0, duration: 60)
   }
 }

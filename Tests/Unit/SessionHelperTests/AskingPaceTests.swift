@@ -27,6 +27,41 @@ import Testing
     #expect(office.service.askedAt.count { $0 % AskingPace.tick != 0 } > 300)
   }
 
+  /// Right after a sign-in the service holds for a second only, and the phone may leave as soon.
+  @Test func aQuestionWaitsAtAServiceThatHoldsWheneverItMayAnswer() throws {
+    let office = try Office()
+    office.says("active", of: try office.signIn(), held: true)
+    office.service.latency = 1_030
+    office.pass(milliseconds: 10_300)
+    let asked = office.service.askedAt
+    #expect(asked.count == 11)
+    #expect(zip(asked, asked.dropFirst()).allSatisfy { $1 - $0 == office.service.latency })
+  }
+
+  @Test func aServiceThatOnlySaysThatItHoldsIsNotAskedWithoutPause() throws {
+    let office = try Office()
+    office.says("active", of: try office.signIn(), held: true)
+    office.pass(milliseconds: 60_000)
+    #expect((25...35).contains(office.service.asked))
+  }
+
+  /// The phone comes back, and leaves again.
+  @Test func afterAChangeTheNextQuestionWaitsAtOnce() throws {
+    let office = try Office { $0.onWalkaway = .ignore }
+    let id = try office.signIn()
+    office.says("active", of: id, held: true)
+    office.service.latency = 130
+    office.pass()
+    for word in ["walkaway", "active", "walkaway"] {
+      // What the next question is answered.
+      office.says(word, of: id, held: true)
+      office.pass(milliseconds: 130)
+    }
+    let asked = office.service.askedAt
+    #expect(asked.count == 4)
+    #expect(zip(asked, asked.dropFirst()).allSatisfy { $1 - $0 == 130 })
+  }
+
   @Test(arguments: [(0, 0), (1, 250), (249, 250), (250, 250), (251, 500)] as [(Int64, Int64)])
   func aTickIsTheNextFullQuarterOfASecond(_ time: Int64, _ tick: Int64) {
     #expect(AskingPace.onTick(time) == tick)

@@ -18,30 +18,42 @@ final class Office {
   let log = OfficeLog()
   private(set) var supervisor: Supervisor
   private(set) var now: Int64 = 1_000_000
+  let codes: RecoveryCodes
+  let uses: PhoneUses
   /// The computer and its present boot.
   var origin: OpenSession.Origin? = OpenSession.Origin(machine: "m", boot: "1")
   let open: OpenSessions
   private let settings: ServiceSettings
   private let setup: SupervisorSetup
+  /// As `iampass.conf` says.
+  let state: RunFolder
   private let me: ProcessIdentity
 
-  init(_ change: (inout Configuration) -> Void = { _ in }) throws {
+  /// - Parameter settings: further lines of `iampass.conf`.
+  init(settings text: String = "", _ change: (inout Configuration) -> Void = { _ in }) throws {
     folder = try ScratchFolder()
+    state = RunFolder(path: folder.path + "/state")
     run = RunFolder(path: folder.path + "/run")
     open = OpenSessions(state: RunFolder(path: folder.path + "/state"))
+    codes = RecoveryCodes(state: RunFolder(path: folder.path + "/state"), computer: "this one")
+    uses = PhoneUses(state: RunFolder(path: folder.path + "/state"))
     me = try #require(ProcessIdentity.current())
-    let setup = try HostSetup(path: folder.write("iampass.conf", "server = https://localhost\n"))
+    let credentials = folder.path + "/credentials"
+    try AtomicFile.write(
+      Array("application_id = own\napplication_secret = abcdefghijklmnopqrstuvwx\n".utf8), to: credentials, mode: 0o600)
+    let lines = "server = https://localhost\nstate_dir = \(state.path)\n" + text
+    let setup = try HostSetup(path: folder.write("iampass.conf", lines))
     settings = try setup.serviceSettings()
     var configuration = setup.configuration
     change(&configuration)
     self.setup = try SupervisorSetup(setup, configuration)
-    supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log)
+    supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log, codes, uses)
   }
 
   /// The helper is killed, and another one starts.
   func restart() {
     service.startOver()
-    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log)
+    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log, codes, uses)
   }
 
   /// The computer restarts: `/run` is empty, and nobody is signed in.
@@ -55,14 +67,17 @@ final class Office {
 
   private static func supervisor(
     _ setup: SupervisorSetup, _ run: RunFolder, _ open: OpenSessions, _ origin: OpenSession.Origin?,
-    _ logind: OfficeLogind, _ seat: OfficeSeat, _ service: OfficeService, _ log: OfficeLog
+    _ logind: OfficeLogind, _ seat: OfficeSeat, _ service: OfficeService, _ log: OfficeLog,
+    _ codes: RecoveryCodes, _ uses: PhoneUses
   ) -> Supervisor {
     let supervisor = Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
       leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(open, origin: origin, unixTime: { 1_800_000_000 + service.now / 1_000 }),
       away: AwayLocks(run: run),
-      logind: logind, seat: seat, service: service, log: log)
+      logind: logind, seat: seat, service: service, log: log,
+      reports: CodeReports(
+        codes, uses, hostName: { "laptop" }, token: { $0.text == "alice" ? Secret("token") : nil }))
     supervisor.inquiries.pace.dice = { 0 }
     return supervisor
   }
@@ -73,7 +88,8 @@ final class Office {
   @discardableResult
   func signIn(
     _ user: String = "alice", uid: UInt32 = 1_000, session: String = "1", type: String = "tty",
-    service: String = "sshd", mark: ServiceMark? = nil, _ change: (inout SessionRecord) -> Void = { _ in }
+    service: String = "sshd", mark: ServiceMark? = nil, phone: ApprovingPhone? = nil,
+    _ change: (inout SessionRecord) -> Void = { _ in }
   ) throws -> String {
     let id = try #require(Digest.randomIdentifier())
     let remote = try RemoteSession(
@@ -81,7 +97,8 @@ final class Office {
       secret: Secret("0123456789abcdef01234567"), name: nil, settings: settings)
     var record = SessionRecord(
       id: id, user: try #require(UnixUsername(validating: user)), uid: uid, service: service, remoteHost: "192.0.2.7",
-      tty: nil, session: remote, mark: mark, process: me, parent: me, created: now / 1_000, duration: 43_200)
+      tty: nil, session: remote, mark: mark, process: me, parent: me, created: now / 1_000, duration: 43_200,
+      phone: phone)
     if service != "sudo" {
       record.isClaimed = true
       record.binding = SessionRecord.Binding(logindSession: session, leader: me)
@@ -151,6 +168,14 @@ final class OfficeLogind: Logind {
     return news
   }
 
+  /// Another process leads a session.
+  func lead(_ id: String, by leader: Int32) {
+    guard let old = sessions[id] else { return }
+    sessions[id] = LogindSession(
+      id: id, leader: leader, uid: old.uid, sessionClass: old.sessionClass, type: old.type, isRemote: old.isRemote,
+      seat: old.seat, scope: old.scope)
+  }
+
   func tell(_ event: LogindEvent) { news.append(event) }
   func events() -> [LogindEvent] { takeEvents() }
 
@@ -190,6 +215,18 @@ final class OfficeLogind: Logind {
 
   func lockSession(_ id: String) throws(LogindError) { locked.append(id) }
   func lockedHint(_ id: String) throws(LogindError) -> Bool { locksScreens && locked.contains(id) }
+  /// Units that were asked to end, and what a session does then.
+  private(set) var askedToEnd: [String] = []
+  var whenAsked: (OfficeLogind) -> Void = { _ in }
+  var refusesToAsk = 0
+  func endUnit(_ name: String) throws(LogindError) {
+    guard refusesToAsk == 0 else {
+      refusesToAsk -= 1
+      throw .notReached("no bus")
+    }
+    askedToEnd.append(name)
+    whenAsked(self)
+  }
   func killUnit(_ name: String) throws(LogindError) {
     guard refusesToKill == 0 else {
       refusesToKill -= 1
@@ -231,9 +268,27 @@ final class OfficeService: SessionService {
     return give(toEnds)
   }
 
+  /// The reply to the report of a recovery code's use.
+  var toUses: ServiceOutcome = .codeUseTold
+  private(set) var usesTold: [CodeUseReport] = []
+
+  func tellCodeUse(_ report: CodeUseReport, of token: Secret) -> Ticket {
+    usesTold.append(report)
+    return give(toUses)
+  }
+
   func askMark() -> Ticket {
     marksAsked += 1
     return give(toMark)
+  }
+
+  /// The replies to questions for the list of users, each once.
+  var toUsers: [ServiceOutcome] = []
+  private(set) var usersAsked: [UserListQuestion] = []
+
+  func askUsers(_ question: UserListQuestion, mayHold: Bool) -> Ticket {
+    usersAsked.append(question)
+    return give(toUsers.isEmpty ? .failed(.serverFailed(status: 500)) : toUsers.removeFirst())
   }
 
   func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)] {
@@ -265,6 +320,9 @@ final class OfficeSeat: Seat {
   }
 
   func hasProcesses(inSession id: String, of uid: UInt32) -> Bool { stubborn.contains(id) }
+
+  var lockers: [String: RunningLocker] = [:]
+  func locker(inSession id: String, of uid: UInt32) -> RunningLocker? { lockers[id] }
 
   /// Sessions with a living leader.
   var led: Set<String> = []

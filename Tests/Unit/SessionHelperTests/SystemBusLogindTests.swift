@@ -157,15 +157,20 @@ import Testing
 
   @Test func killsAScopeAndStopsAManager() throws {
     let bus = try bus(["KillUnit": .values([]), "StopUnit": .values([.path("/job")])])
+    try logind(bus).endUnit("session-3.scope")
     try logind(bus).killUnit("session-3.scope")
     try logind(bus).stopUnit("user@1000.service")
-    #expect(bus.calls.map(\.texts) == [["session-3.scope", "all", "9"], ["user@1000.service", "fail"]])
+    #expect(
+      bus.calls.map(\.texts) == [
+        ["session-3.scope", "all", "15"], ["session-3.scope", "all", "9"], ["user@1000.service", "fail"],
+      ])
     bus.stop()
   }
 
   @Test func touchesNoOtherUnit() throws {
     let bus = try bus(["KillUnit": .values([]), "StopUnit": .values([.path("/job")])])
     for unit in ["ssh.service", "user.slice", "init.scope", ""] {
+      #expect(throws: LogindError.self) { try logind(bus).endUnit(unit) }
       #expect(throws: LogindError.self) { try logind(bus).killUnit(unit) }
       #expect(throws: LogindError.self) { try logind(bus).stopUnit(unit) }
     }

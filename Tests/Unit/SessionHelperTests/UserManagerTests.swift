@@ -49,5 +49,6 @@ private final class SeenLogind: Logind {
   func terminateSession(_ id: String) throws(LogindError) { throw .noSuchObject }
   func lockSession(_ id: String) throws(LogindError) { throw .noSuchObject }
   func lockedHint(_ id: String) throws(LogindError) -> Bool { throw .noSuchObject }
+  func endUnit(_ name: String) throws(LogindError) { throw .noSuchObject }
   func killUnit(_ name: String) throws(LogindError) { throw .noSuchObject }
 }

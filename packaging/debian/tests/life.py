@@ -197,7 +197,7 @@ class Life(unittest.TestCase):
     def test_09_it_is_set_up_and_a_phone_enrolled(self):
         said = run("iampass-server", "setup", "--name", "localhost", "--listen", "127.0.0.1:8443", "--yes")
         own = f"iampassctl setup --server https://localhost:8443 --secret-file /root/office --ca {AUTHORITY}"
-        self.assertIn(own, said)
+        self.assertRegex(said, r"\n  iampassctl join https://localhost:8443 IJ[12]\S+\n")
         # As if it had been killed before it restarted the service: run again, it does.
         open("/etc/iampass-server/restart-needed", "w").close()
         pid = machine.main_pid("iampass-server")
@@ -383,6 +383,10 @@ class Life(unittest.TestCase):
         for path in ("/etc/pam.d/sudo", "/etc/pam.d/linked", "/usr/lib/pam.d/vendor"):
             self.assertIn(f"{path}:1:auth required pam_iampass.so", said)
         self.assertNotIn("pam_iampass", read(COMMON_AUTH))
+        # The same for lines of other modules that need what the package keeps.
+        for other in ("authfile=/etc/iampass/security-keys", "cue origin=pam://iampass"):
+            write("/etc/pam.d/sudo", f"auth required pam_u2f.so {other}\n" + before)
+            self.assertIn(f"/etc/pam.d/sudo:1:auth required pam_u2f.so {other}", self.assert_removal_stops())
         write("/etc/pam.d/sudo", before)
         for path in ("/etc/pam.d/linked", "/usr/lib/pam.d/vendor", "/root/elsewhere"):
             os.unlink(path)
@@ -430,6 +434,21 @@ class Life(unittest.TestCase):
         for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/etc/iampass/phones",
                      "/var/lib/iampass-server/iampass.sqlite"):
             self.assertTrue(os.path.exists(path), path)
+
+    def test_23b_a_purge_keeps_the_keys_that_a_line_by_hand_still_asks_for(self):
+        apt("install", *package_files())
+        apt("remove", "libpam-iampass")
+        for name in ("security-keys", "security-key-users"):
+            write(f"/etc/iampass/{name}", "")
+        write("/etc/pam.d/by-hand", "auth required pam_u2f.so authfile=/etc/iampass/security-keys\n")
+        run("debconf-set-selections", text_in="libpam-iampass libpam-iampass/remove-secrets boolean true\n")
+        try:
+            apt("purge", "libpam-iampass")
+        finally:
+            os.unlink("/etc/pam.d/by-hand")
+        self.assertFalse(os.path.exists("/etc/iampass/users"))
+        for name in ("security-keys", "security-key-users"):
+            os.unlink(f"/etc/iampass/{name}")
 
     def test_24_a_purge_that_is_asked_to_leaves_nothing(self):
         apt("install", *package_files())

@@ -27,20 +27,24 @@ extension Application {
   }
 }
 
+extension Application {
+  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: PostgreSQLWork) throws {
+    let taken = try db.has("SELECT 1 FROM application WHERE name = $1", name)
+    guard !taken else { throw ApplicationRefusal.nameTaken }
+    try db.execute(
+      "INSERT INTO application (id, name, secret, created_at, match_code) VALUES ($1, $2, $3, $4, $5)",
+      id, name, secret.exposedValue, now.milliseconds, matchCodes.stored)
+  }
+}
+
 extension PostgreSQLStorage {
   /// A new application. Its secret is to be shown this one time.
   public func createApplication(
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
     let application = try Application(new: name)
-    return try await write { db in
-      let taken = try db.has("SELECT 1 FROM application WHERE name = $1", name)
-      guard !taken else { throw ApplicationRefusal.nameTaken }
-      try db.execute(
-        "INSERT INTO application (id, name, secret, created_at, match_code) VALUES ($1, $2, $3, $4, $5)",
-        application.id, name, application.secret.exposedValue, now.milliseconds, matchCodes.stored)
-      return application
-    }
+    try await write { try application.insert(matchCodes, at: now, in: $0) }
+    return application
   }
 
   public func listedApplications() async throws -> [ListedApplication] {
@@ -57,14 +61,15 @@ extension PostgreSQLStorage {
     }
   }
 
-  /// Switches an application's match codes, for requests from now on; open ones keep theirs.
-  public func set(matchCodes: MatchCodes?, appsVouchForFaces: Bool?, ofApplicationNamed name: String) async throws {
+  /// Changes an application's settings, for requests from now on; open ones keep theirs.
+  public func set(_ change: SettingsChange, ofApplicationNamed name: String) async throws {
     try await write { db in
       let found = try db.change(
         """
-        UPDATE application SET match_code = coalesce($1, match_code), face = coalesce($2, face) WHERE name = $3
+        UPDATE application SET match_code = coalesce($1, match_code), face = coalesce($2, face),
+          phones = coalesce($3, phones), hold_clones = coalesce($4, hold_clones) WHERE name = $5
         RETURNING id
-        """, matchCodes?.stored, appsVouchForFaces, name)
+        """, change.matchCodes?.stored, change.appsVouchForFaces, change.phones, change.holdsClones, name)
       guard found.count == 1 else { throw ApplicationRefusal.nameUnknown }
     }
   }

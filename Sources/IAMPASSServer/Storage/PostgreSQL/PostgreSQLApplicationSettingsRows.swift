@@ -10,6 +10,8 @@ extension ApplicationSettings {
     greatestDuration = try row.get("greatest_duration")
     hook = try row.get("hook")
     appsVouchForFaces = try row.get("face")
+    phones = try row.get("phones")
+    holdsClones = try row.get("hold_clones")
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
@@ -27,9 +29,9 @@ extension ApplicationSettings {
     try db.execute(
       """
       UPDATE application SET walkaway = $1, silence_leaves = $2, match_code = $3, answer_time = $4,
-        greatest_duration = $5, hook = $6, face = $7 WHERE id = $8
+        greatest_duration = $5, hook = $6, face = $7, phones = $8, hold_clones = $9 WHERE id = $10
       """, walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook,
-      appsVouchForFaces, application)
+      appsVouchForFaces, phones, holdsClones, application)
   }
 
   /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.

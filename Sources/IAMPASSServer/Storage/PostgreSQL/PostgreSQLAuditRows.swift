@@ -18,7 +18,7 @@ extension AuditEntry {
   }
 }
 
-extension PostgreSQLStorage {
+extension PostgreSQLStorage: HostAuditStore {
   /// Entries with greater ids, the oldest first: for reading all of them in portions.
   public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
     try await read { db in
@@ -42,6 +42,15 @@ extension PostgreSQLStorage {
         let line = JSON.object([JSON.Member("at", .string(at.text))] + members)
         return (try row.get("number"), line.printed())
       }
+    }
+  }
+
+  func auditEntries(_ ask: HostAuditAsk) async throws -> [AuditEntry] {
+    try await read { db in
+      try db.all(
+        "SELECT * FROM audit WHERE credential_id = $1 AND id < $2 AND at >= $3 ORDER BY id DESC LIMIT $4",
+        ask.credential, ask.before, ask.since, HostAuditAsk.greatestCount
+      ).map(AuditEntry.init(row:))
     }
   }
 

@@ -20,16 +20,20 @@ extension PostgreSQLStorage: ConsoleStore {
     try await note { try ConsoleAccess.markUsed(key: key, at: now, in: $0) }
   }
 
+  func state(of subject: ConsoleSubject) async throws -> String { try await read { try subject.state(in: $0) } }
+
   func leaveConsole(_ key: Secret) async throws { try await write { try ConsoleAccess.leave(key: key, in: $0) } }
 
   func applications() async throws -> [ApplicationSummary] { try await read { try ApplicationSummary.find(in: $0) } }
 
-  func application(_ id: String, usersAfter user: Int64) async throws -> ApplicationOverview? {
+  func application(
+    _ id: String, usersAfter user: Int64, matching text: String
+  ) async throws -> ApplicationOverview? {
     try await read { db in
       guard let application = try ApplicationSummary.find(id, in: db).first else { return nil }
       return ApplicationOverview(
         application: application, credentials: try HostCredential.all(of: id, in: db),
-        users: try UserSummary.page(of: id, after: user, in: db))
+        users: try UserSummary.page(of: id, after: user, matching: text, in: db))
     }
   }
 
@@ -42,7 +46,21 @@ extension PostgreSQLStorage: ConsoleStore {
     }
   }
 
-  func liveSessions() async throws -> [SessionSummary] { try await read { try SessionSummary.live(in: $0) } }
+  func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary] {
+    try await read { try SessionSummary.live(matching: filter, in: $0) }
+  }
+
+  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> [AuditEntry] {
+    try await read { try AuditEntry.find(filter, before: id, limit: limit, in: $0) }
+  }
+
+  func signInCounts(since time: UnixTime) async throws -> [SignInCount] {
+    try await read { try SignInCount.all(since: time, in: $0) }
+  }
+
+  func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {
+    try await read { try ComputerSummary.find(search, at: now, in: $0) }
+  }
 
   func application(_ id: String) async throws -> Application? { try await read { try Application.find(id, in: $0) } }
 

@@ -32,18 +32,20 @@ extension ConsoleAccess {
     let row = try db.first(
       "SELECT form_token, used_at FROM console_session WHERE key_hash = $1 AND expires_at > $2 AND used_at > $3",
       hash(key), now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds)
-    guard let row else { return nil }
-    let usedAt = try UnixTime(milliseconds: row.get("used_at"))
+    guard let row else { return try ConsoleVisit.ofAdministrator(key, at: now, in: db) }
     return ConsoleVisit(
-      formToken: Secret(try row.get("form_token")), isUseOld: now.milliseconds(since: usedAt) >= useInterval * 1_000)
+      formToken: Secret(try row.get("form_token")),
+      isUseOld: isOld(try UnixTime(milliseconds: row.get("used_at")), at: now), administrator: nil)
   }
 
   static func markUsed(key: Secret, at now: UnixTime, in db: PostgreSQLWork) throws {
     try db.execute("UPDATE console_session SET used_at = $1 WHERE key_hash = $2", now.milliseconds, hash(key))
+    try db.execute("UPDATE console_visit SET used_at = $1 WHERE key_hash = $2", now.milliseconds, hash(key))
   }
 
   static func leave(key: Secret, in db: PostgreSQLWork) throws {
     try db.execute("DELETE FROM console_session WHERE key_hash = $1", hash(key))
+    try db.execute("DELETE FROM console_visit WHERE key_hash = $1", hash(key))
   }
 
   static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
@@ -51,6 +53,10 @@ extension ConsoleAccess {
     try db.execute(
       "DELETE FROM console_session WHERE expires_at <= $1 OR used_at <= $2", now.milliseconds,
       now.advanced(seconds: -idleLifetime).milliseconds)
+    try db.execute(
+      "DELETE FROM console_visit WHERE expires_at <= $1 OR used_at <= $2", now.milliseconds,
+      now.advanced(seconds: -idleLifetime).milliseconds)
+    try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
   }
 }
 

@@ -6,7 +6,8 @@ extension HostCredential {
     try self.init(
       id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
       secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
-      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"))
+      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"),
+      group: row.get("computer_group"))
   }
 
   static func find(_ id: String, in db: PostgreSQLWork) throws -> HostCredential? {
@@ -19,6 +20,16 @@ extension HostCredential {
     return try db.first(sql, application, name).map(HostCredential.init(row:))
   }
 
+  /// Whether a usable one has this name, or shows it on phones as its host, in capitals or not.
+  static func isTaken(_ name: String, of application: String, in db: PostgreSQLWork) throws -> Bool {
+    // ASCII, whatever the database's language: host names have no dotless i.
+    try db.has(
+      """
+      SELECT id FROM host_credential WHERE application = $1 AND revoked_at IS NULL
+        AND (lower(name COLLATE "C") = lower($2 COLLATE "C") OR lower(host COLLATE "C") = lower($2 COLLATE "C"))
+      """, application, name)
+  }
+
   static func all(of application: String, in db: PostgreSQLWork) throws -> [HostCredential] {
     let sql: StaticString =
       "SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at"
@@ -28,10 +39,10 @@ extension HostCredential {
   func insert(in db: PostgreSQLWork) throws {
     try db.execute(
       """
-      INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid, computer_group)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       """,
-      id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID)
+      id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID, group)
   }
 
   /// Writes the use down, unless that was done just now.

@@ -10,9 +10,11 @@ extension PostgreSQLStorage: HousekeepingStore {
       try KeptAnswer.prune(at: now, in: db)
       try Session.prune(at: now, in: db)
       try AuditEntry.prune(at: now, in: db)
+      try CodeUse.prune(at: now, in: db)
       try ConsoleAccess.prune(at: now, in: db)
       try PostgreSQLCommits.prune(at: now, in: db)
     }
+    try await forgetLimits(at: now)
   }
 
   func stock() async throws -> StorageStock { try await glance { try StorageStock(in: $0) } }

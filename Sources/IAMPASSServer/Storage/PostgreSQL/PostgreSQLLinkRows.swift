@@ -7,6 +7,7 @@ extension Link {
     user = try row.get("user_id")
     displayName = try row.get("display_name")
     replacesPhone = try row.get("replaces_phone")
+    lostPhone = try row.get("lost_phone")
     expiresAt = try UnixTime(milliseconds: row.get("expires_at"))
     isUsed = try (row.get("used_at") as Int64?) != nil
   }
@@ -17,11 +18,14 @@ extension Link {
   }
 
   static func create(
-    code: Secret, user: Int64, displayName: String, replacesPhone: Bool, at now: UnixTime, in db: PostgreSQLWork
+    _ order: LinkOrder, user: Int64, displayName: String, at now: UnixTime, in db: PostgreSQLWork
   ) throws {
     try db.execute(
-      "INSERT INTO link (code_hash, user_id, display_name, replaces_phone, expires_at) VALUES ($1, $2, $3, $4, $5)",
-      hash(of: code), user, displayName, replacesPhone, now.advanced(seconds: lifetime).milliseconds)
+      """
+      INSERT INTO link (code_hash, user_id, display_name, replaces_phone, expires_at, lost_phone)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      """, hash(of: order.code), user, displayName, order.loss != nil, now.advanced(seconds: lifetime).milliseconds,
+      order.lostPhone)
   }
 
   /// Whoever holds a link that was never used, a lost phone's finder say, can do nothing with it any more.

@@ -37,18 +37,20 @@ extension PostgreSQLStorage: ManagementStore {
     try await write { db in
       guard let user = try User.find(order.user, application: order.application, in: db) else { return nil }
       let former = order.loss == nil ? nil : try Phone.displayName(of: user.id, in: db)
-      var phone: String?
+      var phones: [String] = []
       var closed: [Session] = []
       if let loss = order.loss {
-        phone = try Phone.cutOff(user: user.id, at: now, in: db)
-        let meant = try Session.unended(of: user.id, in: db).filter(loss.closes)
+        if let lost = order.lostPhone, try Phone.find(lost, in: db)?.user != user.id { return nil }
+        phones = try Phone.cutOff(user: user.id, phone: order.lostPhone, at: now, in: db)
+        let left = try Phone.live(of: user.id, in: db)
+        let meant = try Session.unended(of: user.id, in: db).filter { session in
+          loss.closes(session) && (order.lostPhone.map { session.follows($0, among: left) } ?? true)
+        }
         closed = try Session.close(meant, .phoneLost, at: now, in: db)
       }
       try Link.revokeAll(of: user.id, in: db)
-      try Link.create(
-        code: order.code, user: user.id, displayName: order.shownName(former: former),
-        replacesPhone: order.loss != nil, at: now, in: db)
-      return StoredLink(user: user.id, cutOff: phone, closed: closed)
+      try Link.create(order, user: user.id, displayName: order.shownName(former: former), at: now, in: db)
+      return StoredLink(user: user.id, cutOff: phones, closed: closed)
     }
   }
 
@@ -65,8 +67,10 @@ extension PostgreSQLStorage: ManagementStore {
   ) async throws -> Result<RegisteredPhone, Refusal> {
     try await write { db in
       let link = try Link.find(code: code, in: db)
-      let hasPhone = try link.flatMap { try Phone.live(of: $0.user, in: db) } != nil
-      switch try decide(LinkFacts(link: link, hasPhone: hasPhone)) {
+      let facts = LinkFacts(
+        link: link, phones: try link.map { try Phone.live(of: $0.user, in: db) } ?? [],
+        greatestCount: try link.map { try ApplicationSettings.ofUser($0.user, in: db).phones } ?? 0)
+      switch try decide(facts) {
       case .failure(let refusal): return .failure(refusal)
       case .success(let link): return .success(try phone.register(by: link, at: now, in: db))
       }
@@ -76,10 +80,14 @@ extension PostgreSQLStorage: ManagementStore {
 
 extension NewPhone {
   fileprivate func register(by link: Link, at now: UnixTime, in db: PostgreSQLWork) throws -> RegisteredPhone {
-    let replaced = try Phone.cutOff(user: link.user, at: now, in: db)
-    let closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
-    try Phone.register(
-      id: id, user: link.user, publicKey: publicKey, displayName: link.displayName, pinMAC: pinMAC, at: now, in: db)
+    var replaced: [String] = []
+    var closed: [Session] = []
+    if link.replacesPhone {
+      replaced = try Phone.cutOff(user: link.user, phone: link.lostPhone, at: now, in: db)
+      closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
+    }
+    let name = Phone.freeName(name, among: try Phone.live(of: link.user, in: db))
+    try Phone.register(self, named: name, by: link, at: now, in: db)
     try credential?.insert(phone: id, at: now, in: db)
     if let way { try PushBook.keep(way, of: id, at: now, in: db) }
     try link.markUsed(at: now, in: db)
@@ -93,8 +101,8 @@ extension NewPhone {
 
 extension UserRecord {
   fileprivate init(_ user: User, in db: PostgreSQLWork) throws {
-    let phone = try Phone.live(of: user.id, in: db)
     self.init(
-      user: user, phone: phone, credential: try phone.flatMap { try VerifiedCredential.of(phone: $0.id, in: db) })
+      user: user,
+      phones: try Phone.live(of: user.id, in: db).map { ($0, try VerifiedCredential.of(phone: $0.id, in: db)) })
   }
 }

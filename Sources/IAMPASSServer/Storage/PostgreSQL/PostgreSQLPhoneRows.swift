@@ -7,6 +7,7 @@ extension Phone {
     user = try row.get("user_id")
     publicKey = try row.get("public_key")
     displayName = try row.get("display_name")
+    name = try row.get("name")
     guard let presence = try Presence(rawValue: row.get("presence")) else { throw DamagedRow(column: "presence") }
     self.presence = presence
     hasPage = try row.get("has_page")
@@ -19,38 +20,44 @@ extension Phone {
     try db.first("SELECT * FROM phone WHERE id = $1", id).map(Phone.init(row:))
   }
 
-  /// The user's live phone.
-  static func live(of user: Int64, in db: PostgreSQLWork) throws -> Phone? {
-    try db.first("SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL", user).map(Phone.init(row:))
+  /// The user's live phones, the oldest first.
+  static func live(of user: Int64, in db: PostgreSQLWork) throws -> [Phone] {
+    try db.all(
+      "SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number", user
+    ).map(Phone.init(row:))
   }
 
-  /// Registers a phone; the user must have no live one.
+  /// Registers a phone.
   static func register(
-    id: String, user: Int64, publicKey: String, displayName: String, pinMAC: String?, at now: UnixTime,
-    in db: PostgreSQLWork
+    _ phone: NewPhone, named name: String, by link: Link, at now: UnixTime, in db: PostgreSQLWork
   ) throws {
     try db.execute(
       """
-      INSERT INTO phone (id, user_id, public_key, display_name, presence, registered_at, pin_mac)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)
-      """, id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds, pinMAC)
+      INSERT INTO phone (id, user_id, public_key, display_name, presence, registered_at, pin_mac, name)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      """, phone.id, link.user, phone.publicKey, link.displayName, Presence.present.rawValue, now.milliseconds,
+      phone.pinMAC, name)
   }
 
   /// The user's name on their phone: the live phone's, or otherwise that of the latest link or phone.
   static func displayName(of user: Int64, in db: PostgreSQLWork) throws -> String? {
-    if let phone = try live(of: user, in: db) { return phone.displayName }
+    if let phone = try live(of: user, in: db).first { return phone.displayName }
     let link: StaticString = "SELECT display_name FROM link WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
     let phone: StaticString = "SELECT display_name FROM phone WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
     return try db.text(link, user)
       ?? db.text(phone, user)
   }
 
-  /// From now on the user's phone is refused. Returns its id, if there was one.
+  /// From now on the user's phones are refused: all, or the one with this id. Returns the ids of those that were live.
   @discardableResult
-  static func cutOff(user: Int64, at now: UnixTime, in db: PostgreSQLWork) throws -> String? {
-    let phone = try live(of: user, in: db)
-    try db.execute("UPDATE phone SET cut_off_at = $1 WHERE user_id = $2 AND cut_off_at IS NULL", now.milliseconds, user)
-    return phone?.id
+  static func cutOff(
+    user: Int64, phone id: String? = nil, at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [String] {
+    let meant = try live(of: user, in: db).map(\.id).filter { id == nil || $0 == id }
+    for phone in meant {
+      try db.execute("UPDATE phone SET cut_off_at = $1 WHERE id = $2", now.milliseconds, phone)
+    }
+    return meant
   }
 
   static func markPage(_ id: String, in db: PostgreSQLWork) throws {

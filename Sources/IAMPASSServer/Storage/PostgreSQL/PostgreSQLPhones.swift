@@ -14,23 +14,29 @@ extension PostgreSQLStorage: PhoneStore {
     }
   }
 
-  func requests(for phone: ActingPhone) async throws -> PhoneRequests? {
+  func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests? {
     try await read { db in
-      guard try phone.isLive(in: db) else { return nil }
+      let phones = try Phone.live(of: phone.user, in: db)
+      guard phones.contains(where: { $0.id == phone.id }) else { return nil }
       return PhoneRequests(
-        unended: try Session.unended(of: phone.user, in: db),
+        unended: try Session.unended(of: phone.user, in: db) + Session.unended(forLocum: phone.id, in: db),
         credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id,
-        training: try Training.required(of: phone.id, in: db))
+        training: try Training.required(of: phone.id, in: db),
+        codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
+        elsewhere: phones.count > 1 ? try AnswerElsewhere.found(for: phone, among: phones, at: now, in: db) : [])
     }
   }
 
-  func account(of phone: ActingPhone) async throws -> PhoneAccount {
+  func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount {
     try await read { db in
       PhoneAccount(
         application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
         methods: try Phone.methods(of: phone.id, in: db),
         walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
-        training: try Training.required(of: phone.id, in: db))
+        training: try Training.required(of: phone.id, in: db),
+        codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
+        phones: try Phone.live(of: phone.user, in: db),
+        byLocums: try Session.byLocums(of: phone.user, at: now, in: db))
     }
   }
 
@@ -50,7 +56,7 @@ extension PostgreSQLStorage: PhoneStore {
       guard try phone.isLive(in: db) else { return nil }
       try Phone.set(presence, of: phone.id, in: db)
       guard presence.movesSessions(under: try ApplicationSettings.ofUser(phone.user, in: db)) else { return [] }
-      return try Session.move(all: phone.user, to: presence, at: now, in: db)
+      return try Session.move(allOf: phone.id, user: phone.user, to: presence, at: now, in: db)
     }
   }
 
@@ -58,10 +64,17 @@ extension PostgreSQLStorage: PhoneStore {
     try await write { db in
       guard try phone.isLive(in: db) else { return .cutOff }
       var sessions: [Session] = []
+      var uses: [String] = []
       for id in ids {
-        guard let session = try Session.find(id: id, in: db), session.user == phone.user else { return .unknownSession }
-        sessions.append(session)
+        if let session = try Session.find(id: id, in: db), session.user == phone.user {
+          sessions.append(session)
+        } else {
+          // A session that a code opened at a computer which could not ask the phone.
+          guard try UseState.find(id, of: phone.user, in: db) != nil else { return .unknownSession }
+          uses.append(id)
+        }
       }
+      for id in uses { try CodeUse.disown(id, of: phone.user, at: now, in: db) }
       return .ended(try Session.close(sessions, .endedOnPhone, at: now, in: db))
     }
   }
@@ -69,7 +82,7 @@ extension PostgreSQLStorage: PhoneStore {
   func unregister(_ phone: ActingPhone, at now: UnixTime) async throws -> [Session]? {
     try await write { db in
       guard try phone.isLive(in: db) else { return nil }
-      try Phone.cutOff(user: phone.user, at: now, in: db)
+      try Phone.cutOff(user: phone.user, phone: phone.id, at: now, in: db)
       try Link.revokeAll(of: phone.user, in: db)
       return try Session.close(all: .unanswered, of: phone.user, .phoneUnregistered, at: now, in: db)
     }
@@ -92,7 +105,7 @@ extension PostgreSQLStorage: PhoneStore {
 extension PostgreSQLStorage {
   func pushToken() async throws -> PushToken { try await read { try PushBook.token(in: $0) } }
 
-  func bell(of user: Int64) async throws -> PhoneBell? { try await read { try PushBook.bell(of: user, in: $0) } }
+  func bells(of user: Int64) async throws -> [PhoneBell] { try await read { try PushBook.bells(of: user, in: $0) } }
 
   func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
     try await write { db in
@@ -128,7 +141,24 @@ extension PostgreSQLStorage {
 }
 
 extension ActingPhone {
-  func isLive(in db: PostgreSQLWork) throws -> Bool { try Phone.live(of: user, in: db)?.id == id }
+  func isLive(in db: PostgreSQLWork) throws -> Bool {
+    try db.has("SELECT 1 FROM phone WHERE id = $1 AND user_id = $2 AND cut_off_at IS NULL", id, user)
+  }
+}
+
+extension AnswerElsewhere {
+  static func found(
+    for phone: ActingPhone, among phones: [Phone], at now: UnixTime, in db: PostgreSQLWork
+  ) throws -> [AnswerElsewhere] {
+    let rows = try db.all(
+      """
+      SELECT * FROM session WHERE user_id = $1 AND asked IS NOT NULL AND started_at > $2 AND answered_by IS NOT NULL
+      ORDER BY started_at, number
+      """, phone.user, start(at: now).milliseconds)
+    return try rows.map(Session.init(row:)).compactMap { session in
+      phones.first { $0.id == session.answeredBy }.flatMap { AnswerElsewhere(session, by: $0, than: phone, at: now) }
+    }
+  }
 }
 
 extension PhoneFacts {

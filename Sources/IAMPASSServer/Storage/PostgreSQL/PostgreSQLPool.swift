@@ -43,15 +43,19 @@ final class PostgreSQLPool: Sendable {
   func inThread<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLPool) throws -> Value) async throws -> Value {
     let arrival = ContinuousClock.now
     return try await Self.threads.runIfActive {
-      if arrival.duration(to: .now) >= Self.longestTurn, let failure = self.failure.withLock(\.self), failure >= arrival
-      {
-        throw PostgreSQLError(.notConnected, detail: "the database failed those who came before")
-      }
+      if let refusal = self.refusal(ofArrival: arrival) { throw refusal }
       do { return try work(self) } catch let error as PostgreSQLError {
         if [.unreachable, .locked].contains(StorageTrouble(error)) { self.failure.withLock { $0 = .now } }
         throw error
       }
     }
+  }
+
+  /// For whoever has waited for a turn since then: see ``inThread(_:)``.
+  func refusal(ofArrival arrival: ContinuousClock.Instant) -> PostgreSQLError? {
+    guard arrival.duration(to: .now) >= Self.longestTurn, let failure = failure.withLock(\.self), failure >= arrival
+    else { return nil }
+    return PostgreSQLError(.notConnected, detail: "the database failed those who came before")
   }
 
   /// Lends a connection to `work`. It comes back without a transaction; a connection that was lost does not come back.

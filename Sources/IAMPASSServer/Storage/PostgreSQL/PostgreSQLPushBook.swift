@@ -8,9 +8,12 @@ extension PushBook {
     return PushToken(key: try DeviceKey(exported: Secret(stored)))
   }
 
-  /// How the user's live phone is rung; nil where it cannot be.
-  static func bell(of user: Int64, in db: PostgreSQLWork) throws -> PhoneBell? {
-    guard let phone = try Phone.live(of: user, in: db) else { return nil }
+  /// How the user's live phones are rung, without those that cannot be.
+  static func bells(of user: Int64, in db: PostgreSQLWork) throws -> [PhoneBell] {
+    try Phone.live(of: user, in: db).compactMap { try bell(of: $0, user, in: db) }
+  }
+
+  private static func bell(of phone: Phone, _ user: Int64, in db: PostgreSQLWork) throws -> PhoneBell? {
     if let row = try db.first("SELECT * FROM push_subscription WHERE phone = $1", phone.id) {
       guard
         let subscription = PushSubscription(

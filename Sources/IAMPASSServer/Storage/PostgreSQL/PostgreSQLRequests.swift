@@ -9,12 +9,11 @@ extension PostgreSQLStorage: RequestStore {
   }
 
   func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
-    try await commitAlone(
-      PostgreSQLCall(
-        "SELECT spend_nonce($1, $2, $3, $4, $5, $6) AS spent", .text(nonce.owner), .text(nonce.value),
-        .integer(nonce.forgetAt.milliseconds), .integer(now.milliseconds),
-        nonce.credential.map(PostgreSQLValue.text) ?? .null, .integer(HostCredential.useInterval * 1_000))
-    ).first?.get("spent") ?? false
+    try await spend(Spending(nonce: nonce, now: now)).isNew
+  }
+
+  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    try await spend(Spending(nonce: nonce, now: now, session: session)).moment
   }
 
   func noteUse(of credential: String, at now: UnixTime) async throws {

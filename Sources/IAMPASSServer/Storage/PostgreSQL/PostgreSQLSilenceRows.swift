@@ -27,7 +27,7 @@ extension PresenceBySilence {
       "SELECT 1 FROM phone WHERE id = $1 AND is_silent <> 0 AND presence = $2", phone.id, Presence.present.rawValue)
     try db.execute("UPDATE phone SET heard_at = $1, is_silent = 0 WHERE id = $2", now.milliseconds, phone.id)
     guard isBack, let user = phone.user else { return [] }
-    return try Session.move(all: user, to: .present, at: now, in: db)
+    return try Session.move(allOf: phone.id, user: user, to: .present, at: now, in: db)
   }
 
   /// Lets the sessions of phones leave that were silent for too long.
@@ -42,7 +42,7 @@ extension PresenceBySilence {
     var changed: [Session] = []
     for phone in try phones.map(Phone.init(row:)) {
       try db.execute("UPDATE phone SET is_silent = 1 WHERE id = $1", phone.id)
-      if let user = phone.user { changed += try Session.move(all: user, to: .away, at: now, in: db) }
+      if let user = phone.user { changed += try Session.move(allOf: phone.id, user: user, to: .away, at: now, in: db) }
     }
     return changed
   }

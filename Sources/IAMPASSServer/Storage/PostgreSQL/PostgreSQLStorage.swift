@@ -19,6 +19,8 @@ public struct PostgreSQLStorage: Sendable {
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
   let clock: StorageClock
+  let spendings = WaitingSpendings(greatestTurns: 2)
+  let sessionKeys = KnownSessionKeys()
   /// What the other servers do.
   let others: (any OtherServers)?
 
@@ -29,17 +31,24 @@ public struct PostgreSQLStorage: Sendable {
   ///   - clocks: nil: the database's; others in tests.
   /// - Throws: ``StorageError``.
   public init(url: String, clocks: MachineClocks? = nil) throws {
+    try self.init(url: url, clocks: clocks, isMoving: false)
+  }
+
+  /// - Parameter isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
+  init(url: String, clocks: MachineClocks? = nil, isMoving: Bool) throws {
     let time = PostgreSQLTime()
     do {
       let pool = PostgreSQLPool(try PostgreSQLAddress(validating: url), time)
       self.pool = pool
       others = PostgreSQLOthers(pool, time)
-      let stored = try pool.lend { connection in
-        try PostgreSQLSchema.migrate(connection)
-        return try StorageClock.stored(in: PostgreSQLWork(connection))
+      let (stored, mark) = try pool.lend { connection in
+        let mark = try MoveMark.stored(in: connection)
+        if !isMoving, let refusal = mark?.refusal(of: url) { throw refusal }
+        if mark == nil { try PostgreSQLSchema.migrate(connection) }
+        return (try StorageClock.stored(in: PostgreSQLWork(connection)), mark)
       }
       clock = StorageClock(clocks ?? time.clocks, stored: stored)
-      if clock.isNews(to: stored) { try keepFirstTime(unlessAfter: stored) }
+      if mark == nil, clock.isNews(to: stored) { try keepFirstTime(unlessAfter: stored) }
     } catch let error as PostgreSQLError {
       throw StorageError(error, url)
     }
@@ -70,10 +79,15 @@ public struct PostgreSQLStorage: Sendable {
   private func write<Value: Sendable>(
     waitsForDisk: Bool, _ lock: StaticString?, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
+    let act = ConsoleAct.current
     // A client that goes away must not undo what is half done.
-    try await Task.detached { [pool, alarm, clock] in
+    return try await Task.detached { [pool, alarm, clock] in
       try await pool.inThread { pool in
-        let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock, work)
+        let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock) { db in
+          if let seen = act?.seen { try seen.check(seen.subject.state(in: db)) }
+          if let act { try act.sign(in: db) }
+          return try work(db)
+        }
         if written.hasChanged { alarm.wrote() }
         return written.value
       }

@@ -7,6 +7,8 @@ extension StorageTrouble {
     // PostgreSQL's manual, appendix A: a full disk, a lock or a statement that took too long, a damaged file.
     case .refused(sqlState: "53100"): self = .full
     case .refused(sqlState: "55P03"), .refused(sqlState: "57014"): self = .locked
+    // Our own: see the migration `moves`.
+    case .refused(sqlState: "55IPM"): self = .moved
     case .refused(sqlState: "XX001"), .refused(sqlState: "XX002"): self = .damaged
     case .refused, .addressInvalid, .passwordInAddress, .rolledBack, .answerInvalid: self = .other
     }

@@ -6,6 +6,10 @@ extension User {
     id = try row.get("id")
     application = try row.get("application")
     name = try row.get("name")
+    locum = try (row.get("locum_phone") as String?).map { phone in
+      let locum = try Locum(phone: phone, user: row.get("locum_user"), name: row.get("locum_name"))
+      return (locum, until: UnixTime(milliseconds: try row.get("locum_until")))
+    }
   }
 
   /// The application's user with this number; nil if the number is another application's user.

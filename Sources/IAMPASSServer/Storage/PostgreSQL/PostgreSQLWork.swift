@@ -26,6 +26,14 @@ final class PostgreSQLWork {
     try ask(sql, values.map(\.value)).first
   }
 
+  /// The first row of the same question for each of these values, in one round trip; nil where there is none.
+  func firsts(_ sql: StaticString, each values: [PostgreSQLValue]) throws -> [PostgreSQLRow?] {
+    guard !values.contains(where: \.hasNUL) else { return try values.map { try ask(sql, [$0]).first } }
+    let calls = unsent + values.map { PostgreSQLCall(sql, $0) }
+    unsent = []
+    return try connection.ask(calls).suffix(values.count).map(\.first)
+  }
+
   /// Whether there is such a row.
   func has(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws -> Bool {
     try !ask(sql, values.map(\.value)).isEmpty

@@ -66,19 +66,22 @@ extension SQLiteStorage {
     }
   }
 
-  /// Switches an application's match codes, for requests from now on; open ones keep theirs.
-  public func set(matchCodes: MatchCodes?, appsVouchForFaces: Bool?, ofApplicationNamed name: String) async throws {
+  /// Changes an application's settings, for requests from now on; open ones keep theirs.
+  public func set(_ change: SettingsChange, ofApplicationNamed name: String) async throws {
     try await write { db in
       try db.execute(
-        sql: "UPDATE application SET match_code = coalesce(?, match_code), face = coalesce(?, face) WHERE name = ?",
-        arguments: [matchCodes?.stored, appsVouchForFaces, name])
+        sql: """
+          UPDATE application SET match_code = coalesce(?, match_code), face = coalesce(?, face),
+            phones = coalesce(?, phones), hold_clones = coalesce(?, hold_clones) WHERE name = ?
+          """,
+        arguments: [change.matchCodes?.stored, change.appsVouchForFaces, change.phones, change.holdsClones, name])
       guard db.changesCount == 1 else { throw ApplicationRefusal.nameUnknown }
     }
   }
 }
 
 extension Application {
-  fileprivate func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: Database) throws {
+  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: Database) throws {
     let taken = try Bool.fetchOne(
       db, sql: "SELECT 1 FROM application WHERE name = ? OR id = ?", arguments: [name, id])
     guard taken == nil else { throw ApplicationRefusal.nameTaken }

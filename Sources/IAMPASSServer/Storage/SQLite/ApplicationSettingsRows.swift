@@ -24,6 +24,8 @@ extension ApplicationSettings {
     greatestDuration = try row.get("greatest_duration")
     hook = try row.get("hook")
     appsVouchForFaces = try row.get("face")
+    phones = try row.get("phones")
+    holdsClones = try row.get("hold_clones")
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
@@ -41,10 +43,12 @@ extension ApplicationSettings {
     try db.execute(
       sql: """
         UPDATE application SET walkaway = ?, silence_leaves = ?, match_code = ?, answer_time = ?, greatest_duration = ?,
-          hook = ?, face = ? WHERE id = ?
+          hook = ?, face = ?, phones = ?, hold_clones = ? WHERE id = ?
         """,
       arguments: [
-        walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, appsVouchForFaces, application,
+        walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, appsVouchForFaces, phones,
+        holdsClones,
+        application,
       ])
   }
 

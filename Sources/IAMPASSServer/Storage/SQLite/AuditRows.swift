@@ -23,7 +23,7 @@ extension AuditEntry {
   }
 }
 
-extension SQLiteStorage {
+extension SQLiteStorage: HostAuditStore {
   /// Entries with greater ids, the oldest first: for reading all of them in portions.
   public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
     try await read { db in
@@ -48,6 +48,15 @@ extension SQLiteStorage {
         let line = JSON.object([JSON.Member("at", .string(at.text))] + members)
         return (try row.get("number"), line.printed())
       }
+    }
+  }
+
+  func auditEntries(_ ask: HostAuditAsk) async throws -> [AuditEntry] {
+    try await read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT * FROM audit WHERE credential_id = ? AND id < ? AND at >= ? ORDER BY id DESC LIMIT ?",
+        arguments: [ask.credential, ask.before, ask.since, HostAuditAsk.greatestCount]
+      ).map(AuditEntry.init(row:))
     }
   }
 

@@ -36,31 +36,39 @@ extension ConsoleAccess {
     let row = try Row.fetchOne(
       db, sql: "SELECT form_token, used_at FROM console_session WHERE key_hash = ? AND expires_at > ? AND used_at > ?",
       arguments: [hash(key), now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
-    guard let row else { return nil }
-    let usedAt = try UnixTime(milliseconds: row.get("used_at"))
+    guard let row else { return try ConsoleVisit.ofAdministrator(key, at: now, in: db) }
     return ConsoleVisit(
-      formToken: Secret(try row.get("form_token")), isUseOld: now.milliseconds(since: usedAt) >= useInterval * 1_000)
+      formToken: Secret(try row.get("form_token")),
+      isUseOld: isOld(try UnixTime(milliseconds: row.get("used_at")), at: now), administrator: nil)
   }
 
   static func markUsed(key: Secret, at now: UnixTime, in db: Database) throws {
-    try db.execute(
-      sql: "UPDATE console_session SET used_at = ? WHERE key_hash = ?", arguments: [now.milliseconds, hash(key)])
+    for table in ["console_session", "console_visit"] {
+      try db.execute(
+        sql: "UPDATE \(table) SET used_at = ? WHERE key_hash = ?", arguments: [now.milliseconds, hash(key)])
+    }
   }
 
   static func leave(key: Secret, in db: Database) throws {
     try db.execute(sql: "DELETE FROM console_session WHERE key_hash = ?", arguments: [hash(key)])
+    try db.execute(sql: "DELETE FROM console_visit WHERE key_hash = ?", arguments: [hash(key)])
   }
 
   static func forgetAll(in db: Database) throws {
     try db.execute(sql: "DELETE FROM console_link")
     try db.execute(sql: "DELETE FROM console_session")
+    try db.execute(sql: "DELETE FROM console_visit")
+    try db.execute(sql: "DELETE FROM console_ask")
   }
 
   static func prune(at now: UnixTime, in db: Database) throws {
     try db.execute(sql: "DELETE FROM console_link WHERE expires_at <= ?", arguments: [now.milliseconds])
-    try db.execute(
-      sql: "DELETE FROM console_session WHERE expires_at <= ? OR used_at <= ?",
-      arguments: [now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
+    for table in ["console_session", "console_visit"] {
+      try db.execute(
+        sql: "DELETE FROM \(table) WHERE expires_at <= ? OR used_at <= ?",
+        arguments: [now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds])
+    }
+    try db.execute(sql: "DELETE FROM console_ask WHERE expires_at <= ?", arguments: [now.milliseconds])
   }
 }
 

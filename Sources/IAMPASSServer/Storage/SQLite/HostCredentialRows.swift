@@ -6,7 +6,8 @@ extension HostCredential {
     try self.init(
       id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
       secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
-      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"))
+      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"),
+      group: row.get("computer_group"))
   }
 
   static func find(_ id: String, in db: Database) throws -> HostCredential? {
@@ -19,6 +20,15 @@ extension HostCredential {
     return try Row.fetchOne(db, sql: sql, arguments: [application, name]).map(HostCredential.init(row:))
   }
 
+  /// Whether a usable one has this name, or shows it on phones as its host, in capitals or not.
+  static func isTaken(_ name: String, of application: String, in db: Database) throws -> Bool {
+    let sql = """
+      SELECT 1 FROM host_credential
+      WHERE application = ?1 AND revoked_at IS NULL AND (lower(name) = lower(?2) OR lower(host) = lower(?2))
+      """
+    return try db.firstRow(sql, [application, name]) != nil
+  }
+
   static func all(of application: String, in db: Database) throws -> [HostCredential] {
     let sql = "SELECT * FROM host_credential WHERE application = ? ORDER BY revoked_at IS NOT NULL, name, created_at"
     return try Row.fetchAll(db, sql: sql, arguments: [application]).map(HostCredential.init(row:))
@@ -27,10 +37,10 @@ extension HostCredential {
   func insert(in db: Database) throws {
     try db.execute(
       sql: """
-        INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid, computer_group)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
-      arguments: [id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID])
+      arguments: [id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID, group])
   }
 
   /// Writes the use down, unless that was done just now.

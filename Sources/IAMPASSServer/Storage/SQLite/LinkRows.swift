@@ -7,6 +7,7 @@ extension Link {
     user = try row.get("user")
     displayName = try row.get("display_name")
     replacesPhone = try row.get("replaces_phone")
+    lostPhone = try row.get("lost_phone")
     expiresAt = try UnixTime(milliseconds: row.get("expires_at"))
     isUsed = try (row.get("used_at") as Int64?) != nil
   }
@@ -16,13 +17,15 @@ extension Link {
       .map(Link.init(row:))
   }
 
-  static func create(
-    code: Secret, user: Int64, displayName: String, replacesPhone: Bool, at now: UnixTime, in db: Database
-  ) throws {
+  static func create(_ order: LinkOrder, user: Int64, displayName: String, at now: UnixTime, in db: Database) throws {
     try db.execute(
-      sql: "INSERT INTO link (code_hash, user, display_name, replaces_phone, expires_at) VALUES (?, ?, ?, ?, ?)",
+      sql: """
+        INSERT INTO link (code_hash, user, display_name, replaces_phone, expires_at, lost_phone)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
       arguments: [
-        hash(of: code), user, displayName, replacesPhone, now.advanced(seconds: lifetime).milliseconds,
+        hash(of: order.code), user, displayName, order.loss != nil, now.advanced(seconds: lifetime).milliseconds,
+        order.lostPhone,
       ])
   }
 

@@ -7,6 +7,7 @@ extension Phone {
     user = try row.get("user")
     publicKey = try row.get("public_key")
     displayName = try row.get("display_name")
+    name = try row.get("name")
     guard let presence = try Presence(rawValue: row.get("presence")) else { throw DamagedRow(column: "presence") }
     self.presence = presence
     hasPage = try row.get("has_page")
@@ -19,40 +20,44 @@ extension Phone {
     try db.firstRow("SELECT * FROM phone WHERE id = ?", [id]).map(Phone.init(row:))
   }
 
-  /// The user's live phone.
-  static func live(of user: Int64, in db: Database) throws -> Phone? {
-    try db.firstRow("SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL", [user]).map(Phone.init(row:))
+  /// The user's live phones, the oldest first.
+  static func live(of user: Int64, in db: Database) throws -> [Phone] {
+    try db.allRows("SELECT * FROM phone WHERE user = ? AND cut_off_at IS NULL ORDER BY registered_at, rowid", [user])
+      .map(Phone.init(row:))
   }
 
-  /// Registers a phone; the user must have no live one.
-  static func register(
-    id: String, user: Int64, publicKey: String, displayName: String, pinMAC: String?, at now: UnixTime, in db: Database
-  ) throws {
+  /// Registers a phone.
+  static func register(_ phone: NewPhone, named name: String, by link: Link, at now: UnixTime, in db: Database) throws {
     try db.execute(
       sql: """
-        INSERT INTO phone (id, user, public_key, display_name, presence, registered_at, pin_mac)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO phone (id, user, public_key, display_name, presence, registered_at, pin_mac, name)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
-      arguments: [id, user, publicKey, displayName, Presence.present.rawValue, now.milliseconds, pinMAC])
+      arguments: [
+        phone.id, link.user, phone.publicKey, link.displayName, Presence.present.rawValue, now.milliseconds,
+        phone.pinMAC, name,
+      ])
   }
 
   /// The user's name on their phone: the live phone's, or otherwise that of the latest link or phone.
   static func displayName(of user: Int64, in db: Database) throws -> String? {
-    if let phone = try live(of: user, in: db) { return phone.displayName }
+    if let phone = try live(of: user, in: db).first { return phone.displayName }
     let link = "SELECT display_name FROM link WHERE user = ? ORDER BY rowid DESC LIMIT 1"
     let phone = "SELECT display_name FROM phone WHERE user = ? ORDER BY rowid DESC LIMIT 1"
     return try String.fetchOne(db, sql: link, arguments: [user])
       ?? String.fetchOne(db, sql: phone, arguments: [user])
   }
 
-  /// From now on the user's phone is refused. Returns its id, if there was one.
+  /// From now on the user's phones are refused: all, or the one with this id. Returns the ids of those that were live.
   @discardableResult
-  static func cutOff(user: Int64, at now: UnixTime, in db: Database) throws -> String? {
-    let phone = try live(of: user, in: db)
-    try db.execute(
-      sql: "UPDATE phone SET cut_off_at = ? WHERE user = ? AND cut_off_at IS NULL",
-      arguments: [now.milliseconds, user])
-    return phone?.id
+  static func cutOff(
+    user: Int64, phone id: String? = nil, at now: UnixTime, in db: Database
+  ) throws -> [String] {
+    let meant = try live(of: user, in: db).map(\.id).filter { id == nil || $0 == id }
+    for phone in meant {
+      try db.run("UPDATE phone SET cut_off_at = ? WHERE id = ?", [now.milliseconds, phone])
+    }
+    return meant
   }
 
   static func markPage(_ id: String, in db: Database) throws {

@@ -10,6 +10,7 @@ extension SQLiteStorage: HousekeepingStore {
       try KeptAnswer.prune(at: now, in: db)
       try Session.prune(at: now, in: db)
       try AuditEntry.prune(at: now, in: db)
+      try CodeUse.prune(at: now, in: db)
       try ConsoleAccess.prune(at: now, in: db)
     }
   }

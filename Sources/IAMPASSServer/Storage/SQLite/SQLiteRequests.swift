@@ -13,9 +13,7 @@ extension SQLiteStorage: RequestStore {
   }
 
   func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
-    let outcome = try await spend(Spending(nonce: nonce, now: now, session: session))
-    guard outcome.isNew else { return nil }
-    return SessionMoment(told: outcome.told, mark: outcome.mark)
+    try await spend(Spending(nonce: nonce, now: now, session: session)).moment
   }
 
   func noteUse(of credential: String, at now: UnixTime) async throws {

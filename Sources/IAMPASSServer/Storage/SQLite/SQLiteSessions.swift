@@ -27,12 +27,20 @@ extension SQLiteStorage: SessionStore {
     }
   }
 
+  func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse {
+    try await write { db in
+      guard try starter.isUsable(in: db) else { return .credentialRevoked }
+      guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
+      return .noted(try use.keep(user: user.id, at: now, in: db), user: user.id)
+    }
+  }
+
   func answer(
     _ id: String, by phone: ActingPhone, at now: UnixTime,
     deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
   ) async throws -> Result<Session, Refusal> {
     try await write { db in
-      let session = try Session.find(id: id, in: db).flatMap { $0.user == phone.user ? $0 : nil }
+      let session = try Session.find(id: id, in: db).flatMap { $0.isFor(phone) ? $0 : nil }
       switch try decide(PhoneFacts(phone, in: db), session) {
       case .failure(let refusal): return .failure(refusal)
       case .success(let taken):
@@ -97,11 +105,15 @@ extension Session {
     switch decision {
     case .refuse(let obstacle):
       if case .openRequest(let open, _) = obstacle { try open.countHeldBack(in: db) }
-      if case .untrained(let training, _) = obstacle { try training.note(at: now, in: db) }
+      if case .untrained(let trainings, _) = obstacle {
+        for training in trainings { try training.note(at: now, in: db) }
+      }
       return .not(obstacle)
+    case .goOn(let session, let isRung): return .begun(session, isRung: isRung)
     case .start(let terms):
       let session = try Session(ask, terms, at: now)
       try session.insert(in: db)
+      if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
       return .started(session, isRung: terms.isRung)
     }
   }
@@ -112,7 +124,7 @@ extension TakenAnswer {
     if let counter { try VerifiedCredential.advance(phone: phone.id, to: counter, in: db) }
     try session.update(in: db)
     try kept.insert(at: now, in: db)
-    if blocksSource { try SourceBlock.set(user: phone.user, source: session.source, at: now, in: db) }
+    if blocksSource { try SourceBlock.set(user: session.user ?? phone.user, source: session.source, at: now, in: db) }
   }
 }
 
@@ -134,23 +146,36 @@ extension StartRecord {
     let settings = try ApplicationSettings.of(ask.starter.application.id, in: db)
     self.isStarterUsable = isStarterUsable
     self.settings = settings
-    guard isStarterUsable, !settings.isDisabled else {
+    let credential = settings.holdsClones ? ask.starter.credential?.id : nil
+    isComputerHeld = try credential.map { try HostMark.isForked($0, in: db) } ?? false
+    guard isStarterUsable, !settings.isDisabled, !isComputerHeld else {
       user = nil
       return
     }
     let found = try User.find(ask.user, application: ask.starter.application.id, in: db)
-    user = try found.map { try AskedUser($0.id, ask, readsCodes: ask.showsCode(under: settings), now, db) }
+    user = try found.map { try AskedUser($0, ask, readsCodes: ask.showsCode(under: settings), now, db) }
+    begun = try ask.session.flatMap { try Session.find(id: $0, in: db) }
+  }
+}
+
+extension StartFacts.AskedPhone {
+  fileprivate init(_ phone: Phone, in db: Database) throws {
+    self.init(
+      id: phone.id, methods: try Phone.methods(of: phone.id, in: db),
+      addable: Training.addable(mayVouchForFace: try Phone.mayVouchForFace(phone.id, in: db)),
+      isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
   }
 }
 
 extension StartRecord.AskedUser {
-  fileprivate init(_ id: Int64, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: Database) throws {
+  fileprivate init(_ user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: Database) throws {
+    let id = user.id
     self.id = id
-    phone = try Phone.live(of: id, in: db).map { phone in
-      StartFacts.AskedPhone(
-        id: phone.id, methods: try Phone.methods(of: phone.id, in: db),
-        addable: Training.addable(mayVouchForFace: try Phone.mayVouchForFace(phone.id, in: db)),
-        isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
+    phones = try Phone.live(of: id, in: db).map { try StartFacts.AskedPhone($0, in: db) }
+    locum = try user.usableLocum(for: ask, at: now).flatMap { locum -> (Locum, phone: StartFacts.AskedPhone)? in
+      let phone = try Phone.find(locum.phone, in: db)
+      guard let phone, !phone.isCutOff, phone.user == locum.user else { return nil }
+      return (locum, try StartFacts.AskedPhone(phone, in: db))
     }
     isSourceBlocked = try SourceBlock.isSet(user: id, source: ask.source.text, at: now, in: db)
     denials = try Denials.recent(of: id, at: now, in: db)

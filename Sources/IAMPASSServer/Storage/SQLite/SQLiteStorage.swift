@@ -14,7 +14,7 @@ public struct SQLiteStorage: Sendable {
   let pool: DatabasePool
   private let lock = LockWatch()
   private let syncing = Syncing()
-  let spendings = WaitingSpendings()
+  let spendings = WaitingSpendings(greatestTurns: 1)
   let sessionKeys = KnownSessionKeys()
   let sessions = KnownSessions()
   /// What is to be told of its failures.
@@ -23,10 +23,15 @@ public struct SQLiteStorage: Sendable {
 
   /// Opens the database that a service already has in `folder`.
   public init(existing folder: String, clocks: MachineClocks = .system) throws {
+    try self.init(existing: folder, clocks: clocks, isMoving: false)
+  }
+
+  /// - Parameter isMoving: opens also a database that is being moved, or was.
+  init(existing folder: String, clocks: MachineClocks = .system, isMoving: Bool) throws {
     guard try SQLiteStorage.isThere(in: folder) else {
       throw StorageError(.noDatabase, path: folder + "/" + SQLiteStorage.fileName)
     }
-    try self.init(folder: folder, clocks: clocks)
+    try self.init(folder: folder, clocks: clocks, isMoving: isMoving)
   }
 
   /// Whether `folder` has a database. Throws: where that cannot be seen.
@@ -43,6 +48,11 @@ public struct SQLiteStorage: Sendable {
   ///
   /// - Parameter clocks: the machine's; others in tests.
   public init(folder: String, clocks: MachineClocks = .system) throws {
+    try self.init(folder: folder, clocks: clocks, isMoving: false)
+  }
+
+  /// - Parameter isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
+  init(folder: String, clocks: MachineClocks = .system, isMoving: Bool) throws {
     try SQLiteStorage.prepareFolder(folder)
     let path = folder + "/" + SQLiteStorage.fileName
     try SQLiteStorage.prepareFile(path)
@@ -53,8 +63,14 @@ public struct SQLiteStorage: Sendable {
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
-      try Schema.bringUpToDate(pool)
-      clock = try StorageClock(clocks, keptIn: pool)
+      let mark = try pool.read(MoveMark.stored)
+      if !isMoving, let refusal = mark?.refusal(of: folder) { throw refusal }
+      if mark == nil { try Schema.bringUpToDate(pool) }
+      clock =
+        try mark == nil
+        ? StorageClock(clocks, keptIn: pool) : StorageClock(clocks, stored: pool.read(StorageClock.stored))
+    } catch let error as StorageError {
+      throw error
     } catch  where StorageTrouble(error) == .damaged {
       throw StorageError(.databaseDamaged, path: path, detail: "\(error)")
     } catch {
@@ -90,12 +106,14 @@ public struct SQLiteStorage: Sendable {
     _ mode: Syncing.Mode, _ work: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
     let arrival = ContinuousClock.now
+    let act = ConsoleAct.current
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
     return try await Task.detached {
       try await pool.writeWithoutTransaction { db in
         if hasWaitedEnough(since: arrival) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
         sessions.forgetAll()
-        return try transact(mode, in: db, work)
+        guard let act else { return try transact(mode, in: db, work) }
+        return try transact(mode, in: db) { try act.does(work, in: $0) }
       }
     }.value
   }

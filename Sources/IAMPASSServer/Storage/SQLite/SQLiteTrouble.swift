@@ -5,6 +5,8 @@ extension StorageTrouble {
     switch error {
     case let error as DatabaseError:
       switch error.resultCode {
+      // Only the triggers of a moved database raise one.
+      case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER: self = .moved
       case .SQLITE_FULL: self = .full
       case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
       case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged

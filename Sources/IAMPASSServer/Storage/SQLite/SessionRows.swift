@@ -19,6 +19,11 @@ extension Session {
       throw MessageError.member("method")
     }
     self.method = method
+    asked = try Self.asked(in: row.get("asked"))
+    answeredBy = try row.get("answered_by")
+    locum = try (row.get("locum_phone") as String?).map { phone in
+      try Locum(phone: phone, user: row.get("locum_user"), name: row.get("locum_name"))
+    }
     answerNonce = try row.get("answer_nonce")
     heldBack = try row.get("held_back")
     matchCode = try (row.get("match_code") as String?).map { Secret($0) }
@@ -61,6 +66,23 @@ extension Session {
       .map(Session.init(row:))
   }
 
+  /// Those of other users that a phone may answer as a locum, the oldest first.
+  static func unended(forLocum phone: String, in db: Database) throws -> [Session] {
+    try db.allRows(
+      "SELECT * FROM session WHERE locum_phone = ? AND ended_at IS NULL AND approved_at IS NULL ORDER BY started_at",
+      [phone]
+    ).map(Session.init(row:))
+  }
+
+  /// What locums approved for the user lately, the oldest first.
+  static func byLocums(of user: Int64, at now: UnixTime, in db: Database) throws -> [LocumApproval] {
+    let start = now.advanced(seconds: -Locum.shownTime).milliseconds
+    return try db.allRows(
+      "SELECT * FROM session WHERE user = ? AND locum_phone IS NOT NULL AND started_at > ? ORDER BY started_at",
+      [user, start]
+    ).map(Session.init(row:)).compactMap(LocumApproval.init)
+  }
+
   /// Every session whose time may have come.
   static func unended(in db: Database) throws -> [Session] {
     try Row.fetchAll(db, sql: "SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
@@ -71,15 +93,16 @@ extension Session {
       """
       INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
         duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method,
-        boot_id, challenge, id_token_nonce)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        boot_id, challenge, id_token_nonce, asked, locum_phone, locum_user, locum_name)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         id, token.exposedValue, secret.exposedValue, application, user, source,
         String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
         lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
         credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
-        bootID, challenge?.text, idTokenNonce,
+        bootID, challenge?.text, idTokenNonce, askedText, locum?.phone,
+        locum?.user, locum?.name,
       ])
   }
 
@@ -93,12 +116,12 @@ extension Session {
     try db.run(
       """
       UPDATE session SET status = ?, ending = ?, approved_at = ?, collected_at = ?, ended_at = ?, delivered = ?,
-        delivered_at = ? WHERE id = ?
+        delivered_at = ?, method = ?, answered_by = ? WHERE id = ?
       """,
       [
         lifecycle.status.word, lifecycle.ending?.rawValue, lifecycle.approvedAt?.milliseconds,
         lifecycle.collectedAt?.milliseconds, lifecycle.endedAt?.milliseconds, delivered.word,
-        deliveredAt.milliseconds, id,
+        deliveredAt.milliseconds, method.rawValue, answeredBy, id,
       ])
   }
 
@@ -126,11 +149,13 @@ extension Session {
     return closed
   }
 
-  /// Has a user's sessions walk away with the phone, or come back with it, and returns those that this changed.
+  /// Has the sessions that follow the phone walk away with it, or come back with it, and returns those that this changed.
   static func move(
-    all user: Int64, to presence: Presence, at now: UnixTime, in db: Database
+    allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: Database
   ) throws -> [Session] {
-    try change(try unended(of: user, in: db), by: { $0.move(to: presence, at: now) }, in: db)
+    let live = try Phone.live(of: user, in: db)
+    let meant = try unended(of: user, in: db).filter { $0.follows(phone, among: live) }
+    return try change(meant, by: { $0.move(to: presence, at: now) }, in: db)
   }
 
   /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.

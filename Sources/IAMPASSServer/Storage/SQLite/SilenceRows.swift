@@ -35,7 +35,7 @@ extension PresenceBySilence {
     try db.execute(
       sql: "UPDATE phone SET heard_at = ?, is_silent = 0 WHERE id = ?", arguments: [now.milliseconds, phone.id])
     guard isBack == true, let user = phone.user else { return [] }
-    return try Session.move(all: user, to: .present, at: now, in: db)
+    return try Session.move(allOf: phone.id, user: user, to: .present, at: now, in: db)
   }
 
   /// Lets the sessions of phones leave that were silent for too long.
@@ -45,7 +45,7 @@ extension PresenceBySilence {
     var changed: [Session] = []
     for phone in try phones.map(Phone.init(row:)) {
       try db.execute(sql: "UPDATE phone SET is_silent = 1 WHERE id = ?", arguments: [phone.id])
-      if let user = phone.user { changed += try Session.move(all: user, to: .away, at: now, in: db) }
+      if let user = phone.user { changed += try Session.move(allOf: phone.id, user: user, to: .away, at: now, in: db) }
     }
     return changed
   }

@@ -17,6 +17,9 @@ enum PostgreSQLSchema {
   /// In the order in which they run.
   static let migrations: [PostgreSQLMigration] = [
     .tables, .marks, .audit, .furtherAudit, .openIDClients, .notifications, .training, .faces,
+    .moves, .sharedLimits, .joining, .userLists, .toldGroups,
+    .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
+    .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists,
   ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.

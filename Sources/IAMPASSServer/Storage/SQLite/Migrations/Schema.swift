@@ -31,6 +31,21 @@ enum Schema {
     .notifications,
     .training,
     .faces,
+    .moves,
+    .joining,
+    .userLists,
+    .toldGroups,
+    .administrators,
+    .codeUses,
+    .secondPhones,
+    .locums,
+    .signInNames,
+    .hostMarks,
+    .joinAsks,
+    .hostReports,
+    .offlineSessions,
+    .namedLocums,
+    .signedLists,
   ]
 
   static var migrator: DatabaseMigrator {

@@ -1,0 +1,102 @@
+/// The profile of pam-auth-update that puts pam_u2f beside our module.
+public struct SecurityKeyProfile: Sendable {
+  public enum Place: String, Sendable, CaseIterable {
+    /// A key, the phone and the password are three ways.
+    case instead
+    /// Users who have a key need it besides phone or password.
+    case second
+  }
+
+  /// Bytes of user ids in one line: libpam of Debian 12 takes 1,024 a line, and refuses the whole stack past them.
+  private static let greatestList = 700
+  /// What no user id is.
+  private static let nobody = "none"
+
+  public let place: Place
+  public let services: [String]
+  public let mapping: String
+  /// Whose sign-ins need a key as the second factor.
+  public let uids: [UInt32]
+
+  /// - Parameter services: in sshd a key would be one at this computer, and not at the user's.
+  public init(_ place: Place, services: [String], mapping: String, uids: [UInt32] = []) {
+    self.place = place
+    self.services = services.filter { $0 != "sshd" }
+    self.mapping = mapping
+    self.uids = uids
+  }
+
+  /// The services and the mapping of a profile that was written before; nil if it is not of this kind.
+  public init?(parsing text: String) {
+    let words = text.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map(String.init)
+    guard let service = words.firstIndex(of: "service"), words.count > service + 2, words[service + 1] == "in",
+      let mapping = words.first(where: { $0.hasPrefix("authfile=") })
+    else { return nil }
+    self.init(
+      text.contains("Auth-Type: Primary") ? .instead : .second,
+      services: words[service + 2].split(separator: ":").map(String.init), mapping: String(mapping.dropFirst(9)))
+  }
+
+  /// The same for other users.
+  public func requiring(_ uids: [UInt32]) -> SecurityKeyProfile {
+    SecurityKeyProfile(place, services: services, mapping: mapping, uids: uids)
+  }
+
+  /// Remote sign-ins of other services are passed over, too.
+  private var condition: String { "pam_succeed_if.so quiet service in \(services.joined(separator: ":")) rhost !~ ?*" }
+
+  private var module: String {
+    "pam_u2f.so cue authfile=\(mapping) origin=\(SecurityKeyFiles.origin) appid=\(SecurityKeyFiles.origin)"
+  }
+
+  /// The ids as lists for pam_succeed_if. By number: a directory may take several spellings of one name.
+  private var lists: [String] {
+    var lists: [String] = []
+    for uid in uids {
+      if let last = lists.last, last.utf8.count < Self.greatestList {
+        lists[lists.count - 1] = "\(last):\(uid)"
+      } else {
+        lists.append(String(uid))
+      }
+    }
+    return lists.isEmpty ? [Self.nobody] : lists
+  }
+
+  /// In the place of the password, every failure leads on to the phone. As the second factor, every failure ends it for
+  /// those who have a key, and an error of a condition leads to the key.
+  public var text: String {
+    let head = "Name: IAMPASS security key\nDefault: no\n"
+    switch place {
+    case .instead:
+      return head + """
+        Priority: 950
+        Auth-Type: Primary
+        Auth:
+        \t[success=ignore default=1]\t\(condition)
+        \t[success=end default=ignore]\t\(module)
+
+        """
+    case .second:
+      return head + """
+        Priority: 950
+        Auth-Type: Additional
+        Auth:
+        \t[success=ignore auth_err=\(lists.count + 1) default=ignore]\t\(condition)
+        \(exemptions.joined(separator: "\n"))
+        \t[success=ok default=die]\t\(module)
+
+        """
+    }
+  }
+
+  /// Whoever is on no list passes over the key. pam_succeed_if answers auth_err if the id is listed, and something else
+  /// after an error (pam_succeed_if(8)).
+  private var exemptions: [String] {
+    let lists = lists
+    return lists.enumerated().map { place, list in
+      let left = lists.count - 1 - place
+      let control = left > 0 ? "[success=ignore default=\(left)]" : "[success=1 default=ignore]"
+      return "\t\(control)\tpam_succeed_if.so quiet uid notin \(list)"
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import HostSystem
+
+/// What signs in without the service.
+public enum OfflineProof: Sendable, Equatable {
+  /// A recovery code that is used up on the disk.
+  case code(SpentCode)
+  /// The digits of a trusted phone, noted on the disk.
+  case phone(OfflineApproval)
+
+  public var user: UnixUsername {
+    switch self {
+    case .code(let spent): spent.user
+    case .phone(let approval): approval.user
+    }
+  }
+
+  /// Nil for a recovery code.
+  var phone: ApprovingPhone? {
+    switch self {
+    case .code: nil
+    case .phone(let approval): ApprovingPhone(approval.phone)
+    }
+  }
+
+  /// What the session's record says of it.
+  func use(at time: Int64) -> SessionRecord.OfflineUse {
+    switch self {
+    case .code(let spent): .init(id: spent.use, way: .recovery, time: time)
+    case .phone(let approval): .init(id: approval.use, way: .phone, time: time)
+    }
+  }
+}

@@ -1,0 +1,305 @@
+import Glibc
+import HostSystem
+import IAMPASSProtocol
+
+/// A recovery code that was good, and is used up on the disk.
+///
+/// Only ``RecoveryCodes`` makes one, so that a sign-in by a code that was not spent does not compile.
+public struct SpentCode: Sendable, Equatable {
+  public let user: UnixUsername
+  /// The set's id and the code's number in it: they name the use.
+  public let set: String
+  public let number: Int
+  /// How many codes of the set are left.
+  public let left: Int
+  /// Under which the service is told of the use.
+  public var use: String { "\(set).\(number)" }
+
+  fileprivate init(_ set: RecoverySet, number: Int, left: Int) {
+    user = set.user
+    self.set = set.id
+    self.number = number
+    self.left = left
+  }
+}
+
+/// What became of a typed code.
+public enum CodeVerdict: Sendable, Equatable {
+  case spent(SpentCode)
+  /// A code of the set that has served before.
+  case used(number: Int)
+  case wrong
+}
+
+/// `/var/lib/iampass/recovery`: a file for each user's set, and one for each code that was used.
+///
+/// A set never changes. If several processes use one code, the first to make its file wins, and no process waits for
+/// another: users can stop their own su at any instruction.
+public struct RecoveryCodes: Sendable {
+  /// Bytes of a set. Ten hashes have less than 1 KiB.
+  private static let greatestSize = 4_096
+  private static let usedEnding = ".used"
+  private static let toldEnding = ".told"
+
+  private let state: RunFolder
+  private let computer: String?
+  private let hash = RecoveryHash()
+
+  /// - Parameters:
+  ///   - state: `/var/lib/iampass`.
+  ///   - computer: see ``ComputerName``.
+  public init(state: RunFolder, computer: String? = ComputerName.current()) {
+    self.state = state
+    self.computer = computer
+  }
+
+  /// Takes a typed code, once. It is used up on the disk before this returns ``CodeVerdict/spent(_:)``.
+  ///
+  /// Takes as long for a user without codes, or whom the system does not know.
+  public func take(_ code: RecoveryCode, of user: SystemUser?, _ use: CodeUse) throws(RecoveryError) -> CodeVerdict {
+    var found: RecoverySet?
+    do { if let user { found = try usableSet(of: user) } } catch {
+      _ = try hash.hash(code, by: RecoveryHash.nobodysSetting)
+      throw error
+    }
+    let hashed = try hash.hash(code, by: found?.setting ?? RecoveryHash.nobodysSetting)
+    guard let user, let set = found, let number = set.number(of: hashed) else { return .wrong }
+    var use = use
+    let left = max(0, try left(of: set) - 1)
+    use.left = left
+    guard try spend(number, of: set, use) else { return .used(number: number) }
+    // Revoked or replaced meanwhile: the code is of a set that serves no more.
+    guard try usableSet(of: user)?.id == set.id else { return .wrong }
+    return .spent(SpentCode(set, number: number, left: left))
+  }
+
+  /// Makes the file that uses a code up. False if it is there already.
+  private func spend(_ number: Int, of set: RecoverySet, _ use: CodeUse) throws(RecoveryError) -> Bool {
+    try onFile { () throws(FileError) in
+      let folder = try self.folder()
+      let path = folder + "/" + Self.usedName(number, of: set)
+      guard let own = Digest.randomIdentifier() else { throw FileError(.system(EIO), path: path) }
+      // Each writer has a file name of its own: two must not write one file.
+      let file = try NewFile(for: path + "-" + own, mode: 0o600)
+      try file.write(use.encoded())
+      let isFirst = try file.takeFreePlace(path)
+      // Also if another process was first: what it made may not be on the disk yet.
+      try FolderFlush.flush(folder)
+      return isFirst
+    }
+  }
+
+  // MARK: Sets
+
+  /// The user's set if it may serve here; nil if there is none.
+  private func usableSet(of user: SystemUser) throws(RecoveryError) -> RecoverySet? {
+    guard let set = try set(of: user.name) else { return nil }
+    let path = try onFile { () throws(FileError) in try self.path(of: user.name) }
+    guard set.uid == user.uid else { throw .notThisUsers(path: path) }
+    guard let computer else { throw .unknownComputer }
+    guard set.computer == computer else { throw .notThisComputers(path: path) }
+    return set
+  }
+
+  /// Nil if the user has none.
+  public func set(of user: UnixUsername) throws(RecoveryError) -> RecoverySet? {
+    guard isThere else { return nil }
+    let path = try onFile { () throws(FileError) in try self.path(of: user) }
+    guard let set = try read(path) else { return nil }
+    guard set.user == user else { throw .notThisUsers(path: path) }
+    return set
+  }
+
+  private func read(_ path: String) throws(RecoveryError) -> RecoverySet? {
+    let bytes: [UInt8]
+    do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch {
+      if error.code == .missing { return nil }
+      throw .file(error)
+    }
+    guard let set = RecoverySet(parsing: bytes) else { throw .damaged(path: path) }
+    return set
+  }
+
+  /// All sets, by user; a file that is not a whole set is named by what it throws.
+  public func sets() throws(RecoveryError) -> [RecoverySet] {
+    guard isThere else { return [] }
+    let folder = try onFile { () throws(FileError) in try self.folder() }
+    let names = try onFile { () throws(FileError) in try FolderListing.names(in: folder).filter(Self.isSetName) }
+    var sets: [RecoverySet] = []
+    for name in names {
+      if let set = try read(folder + "/" + name) { sets.append(set) }
+    }
+    return sets.sorted { $0.user.text < $1.user.text }
+  }
+
+  /// Whether the set serves on this computer.
+  public func isThisComputers(_ set: RecoverySet) -> Bool { set.computer == computer }
+
+  /// Whether the system knows the set's user by this name.
+  public func isOfThisName(_ set: RecoverySet) -> Bool { SystemUser(named: set.user)?.uid == set.uid }
+
+  /// How many of its codes have not served.
+  public func left(of set: RecoverySet) throws(RecoveryError) -> Int {
+    RecoverySet.codeCount - (try uses(of: set)).count
+  }
+
+  /// The uses of its codes, by number. What a cut file does not tell is nil.
+  public func uses(of set: RecoverySet) throws(RecoveryError) -> [Int: CodeUse?] {
+    let folder = try onFile { () throws(FileError) in try self.folder() }
+    var uses: [Int: CodeUse?] = [:]
+    for number in 1...RecoverySet.codeCount {
+      let path = folder + "/" + Self.usedName(number, of: set)
+      do throws(FileError) {
+        let bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize)
+        uses.updateValue(CodeUse(parsing: bytes), forKey: number)
+      } catch {
+        // A file that cannot be read is there: the code has served.
+        if error.code != .missing { uses.updateValue(nil, forKey: number) }
+      }
+    }
+    return uses
+  }
+
+  // MARK: Uses that the service is to be told of
+
+  /// In no order. A file that cannot be read is left out.
+  public func untoldUses() throws(RecoveryError) -> [UntoldUse] {
+    guard isThere else { return [] }
+    return try onFile { () throws(FileError) in
+      let folder = try self.folder()
+      let names = Set(try FolderListing.names(in: folder))
+      return names.compactMap { file in
+        guard let name = Self.use(named: file), !names.contains(name + Self.toldEnding),
+          let bytes = try? SecureFile.read(folder + "/" + file, privacy: .secret, limit: Self.greatestSize),
+          let use = CodeUse(parsing: bytes)
+        else { return nil }
+        return UntoldUse(id: name.split(separator: ".").dropFirst().joined(separator: "."), use: use, name: name)
+      }
+    }
+  }
+
+  /// The service knows of it. The code stays used up as long as its set is there.
+  public func noteTold(_ untold: UntoldUse) throws(RecoveryError) {
+    let current = try set(of: untold.use.user)
+    try onFile { () throws(FileError) in
+      let path = try self.folder() + "/" + untold.name
+      if let current, untold.id.hasPrefix(current.id + ".") {
+        return try AtomicFile.write([], to: path + Self.toldEnding, mode: 0o600)
+      }
+      guard unlink(path + Self.usedEnding) == 0 || errno == ENOENT else {
+        throw FileError(.system(errno), path: path + Self.usedEnding)
+      }
+    }
+  }
+
+  /// Whether the file was read, and has no whole use. One that cannot be read now may have one.
+  private static func isCutOff(_ path: String) -> Bool {
+    guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: greatestSize) else { return false }
+    return CodeUse(parsing: bytes) == nil
+  }
+
+  /// The name of a use without its ending; nil for any other file.
+  private static func use(named file: String) -> String? {
+    let parts = file.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 4, isSetName(parts[0]), SessionLedger.isID(parts[1]), Int(parts[2]) != nil,
+      "." + parts[3] == usedEnding
+    else { return nil }
+    return parts[..<3].joined(separator: ".")
+  }
+
+  // MARK: Changes by an administrator
+
+  /// Draws a set and its codes. Nothing of it is kept yet.
+  public func draw(for user: SystemUser, at time: Int64) throws(RecoveryError) -> (
+    set: RecoverySet, codes: [RecoveryCode]
+  ) {
+    guard let computer else { throw .unknownComputer }
+    guard let id = Digest.randomIdentifier() else { throw .cannotHash("no random numbers") }
+    let setting = try hash.newSetting()
+    var codes: [RecoveryCode] = []
+    var hashes: [String] = []
+    while codes.count < RecoverySet.codeCount {
+      guard let code = RecoveryCode.draw() else { throw .cannotHash("no random numbers") }
+      guard !codes.contains(code) else { continue }
+      hashes.append(try hash.hash(code, by: setting))
+      codes.append(code)
+    }
+    let set = RecoverySet(
+      id: id, user: user.name, uid: user.uid, created: time, computer: computer, setting: setting, hashes: hashes)
+    return (set, codes)
+  }
+
+  /// Keeps the set in place of the user's former one, which serves no more.
+  public func keep(_ set: RecoverySet) throws(RecoveryError) {
+    try onFile { () throws(FileError) in
+      let path = try self.path(of: set.user)
+      try AtomicFile.write(set.encoded(), to: path, mode: 0o600)
+      try FolderFlush.flush(SecureFile.folder(of: path))
+      // The folder itself may be new.
+      try FolderFlush.flush(state.path)
+      try removeUses(of: set.user, except: set.id)
+    }
+  }
+
+  /// Takes the user's codes away. False if there are none.
+  @discardableResult
+  public func revoke(_ user: UnixUsername) throws(RecoveryError) -> Bool {
+    guard isThere else { return false }
+    return try onFile { () throws(FileError) in
+      let path = try self.path(of: user)
+      let isFound = unlink(path) == 0
+      guard isFound || errno == ENOENT else { throw FileError(.system(errno), path: path) }
+      // Before the uses go: a power cut must not bring the set back without them.
+      try FolderFlush.flush(SecureFile.folder(of: path))
+      try removeUses(of: user, except: nil)
+      return isFound
+    }
+  }
+
+  private func removeUses(of user: UnixUsername, except id: String?) throws(FileError) {
+    let folder = try self.folder()
+    let beginning = Self.name(of: user) + "."
+    let names = Set(try FolderListing.names(in: folder))
+    for name in names where name.hasPrefix(beginning) {
+      if let id, name.hasPrefix(beginning + id) { continue }
+      // The service is still to be told of it. A file that was cut off tells nothing.
+      let isUntold = Self.use(named: name).map { !names.contains($0 + Self.toldEnding) } ?? false
+      if isUntold, !Self.isCutOff(folder + "/" + name) { continue }
+      guard unlink(folder + "/" + name) == 0 || errno == ENOENT else {
+        throw FileError(.system(errno), path: folder + "/" + name)
+      }
+    }
+  }
+
+  // MARK: Names
+
+  private static let folderName = "recovery"
+
+  /// Made when it is first needed.
+  private func folder() throws(FileError) -> String { try state.folder(Self.folderName) }
+
+  /// Looking for a set makes no folder, so that it works on a disk that cannot be written.
+  private var isThere: Bool {
+    var found = stat()
+    return lstat(state.path + "/" + Self.folderName, &found) == 0 || errno != ENOENT && errno != ENOTDIR
+  }
+
+  private func path(of user: UnixUsername) throws(FileError) -> String { try folder() + "/" + Self.name(of: user) }
+
+  /// Made by a hash: a user's name never becomes part of a path.
+  private static func name(of user: UnixUsername) -> String {
+    Digest.hexadecimal(Digest.sha256(Array(user.text.utf8)))
+  }
+
+  private static func isSetName(_ name: String) -> Bool {
+    name.utf8.count == 64 && name.utf8.allSatisfy { SessionLedger.isHexadecimal($0) }
+  }
+
+  private static func usedName(_ number: Int, of set: RecoverySet) -> String {
+    name(of: set.user) + ".\(set.id).\(number)" + usedEnding
+  }
+
+  private func onFile<Result>(_ body: () throws(FileError) -> Result) throws(RecoveryError) -> Result {
+    do { return try body() } catch { throw .file(error) }
+  }
+}

@@ -1,0 +1,33 @@
+import IAMPASSProtocol
+
+/// What the phone is asked, and whose word counts for its answer.
+public enum ApprovalQuestion: Sendable {
+  /// The service is believed. Without methods it chooses; without a context the phone shows none.
+  case service(methods: [AuthenticationMethod], context: SignInContext?)
+  /// The phone's own signature over this very context.
+  case phone(ApprovalDemand, context: SignInContext)
+
+  /// Gets ready to check what the phone will sign, if its signature counts.
+  ///
+  /// - Throws: if this computer cannot check signatures. The phone need not be asked then.
+  public func prepareToVerify() throws(VerifierError) {
+    switch self {
+    case .service: break
+    case .phone(let demand, _): try demand.verifier.prepare()
+    }
+  }
+
+  var context: SignInContext? {
+    switch self {
+    case .service(_, let context): context
+    case .phone(_, let context): context
+    }
+  }
+
+  var methods: [AuthenticationMethod] {
+    switch self {
+    case .service(let methods, _): methods
+    case .phone(let demand, _): demand.methods
+    }
+  }
+}

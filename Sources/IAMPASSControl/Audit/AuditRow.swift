@@ -1,0 +1,120 @@
+import CommandSupport
+import Glibc
+import HostState
+import IAMPASSProtocol
+
+/// One sign-in: what the journal says of it, what the service does, or both.
+struct AuditRow {
+  private enum AtService {
+    /// It was not asked.
+    case notAsked
+    /// It has no entry of this session.
+    case unknown
+    case known(ServiceSignIn)
+  }
+
+  /// Unix time in milliseconds.
+  let at: Int64
+  private let journal: JournalSignIn?
+  private let service: AtService
+
+  var user: String? { journal?.user ?? told?.detail("account") }
+
+  private var told: ServiceSignIn? { if case .known(let signIn) = service { signIn } else { nil } }
+
+  /// The oldest first.
+  ///
+  /// - Parameter told: nil if the service was not asked, or did not say.
+  static func joined(_ journal: [JournalSignIn], _ told: [ServiceSignIn]?) -> [AuditRow] {
+    var left = Dictionary((told ?? []).map { ($0.session, $0) }) { first, _ in first }
+    var rows = journal.map { one in
+      guard told != nil else { return AuditRow(at: one.at, journal: one, service: .notAsked) }
+      guard let session = one.session else { return AuditRow(at: one.at, journal: one, service: .unknown) }
+      let known = left[session].map { AtService.known($0) } ?? .unknown
+      left[session] = nil
+      return AuditRow(at: one.at, journal: one, service: known)
+    }
+    // What nobody has answered yet, the journal cannot have.
+    rows += left.values.compactMap { one in
+      one.answer.map { AuditRow(at: $0.at, journal: nil, service: .known(one)) }
+    }
+    return rows.sorted { ($0.at, $0.session ?? "") < ($1.at, $1.session ?? "") }
+  }
+
+  private var session: String? { journal?.session ?? told?.session }
+
+  static func show(_ rows: [AuditRow]) {
+    let head = ["TIME", "USER", "SERVICE", "FROM", "RESULT", "PHONE", "SESSION", "ENDED", "AT THE SERVICE"]
+    TextTable(head: head, rows: rows.map(\.columns)).show(whenEmpty: "no sign-ins")
+  }
+
+  private var columns: [String] {
+    [
+      Self.clock(at), user ?? "", journal?.service ?? told?.detail("service") ?? "",
+      journal?.remoteHost ?? told?.detail("remote_host") ?? "", result,
+      told?.detail("phone") ?? String((journal?.phone ?? "").prefix(8)), String((session ?? "").prefix(8)),
+      journal?.ended?.why ?? "", atService,
+    ]
+  }
+
+  private var result: String {
+    guard let journal else { return "not in the journal" }
+    // sudo writes under its caller's uid. What the service says, too, needs no such word.
+    let isConfirmed = journal.isApproved && told?.answer?.event == "approved"
+    let writer = isConfirmed ? nil : journal.writer
+    let who = writer.map { $0 < 0 ? " (by an unknown program)" : " (says a program of uid \($0))" } ?? ""
+    guard journal.isApproved else { return "refused: \(journal.reason ?? "no reason")" + who }
+    return "approved" + (journal.by.map { " by \($0)" } ?? "") + who
+  }
+
+  private var atService: String {
+    switch service {
+    case .notAsked: return ""
+    case .unknown: return session == nil ? "" : "not known"
+    case .known(let signIn):
+      guard let answer = signIn.answer else { return "asked" }
+      func words(_ entry: HostAuditReply.Entry) -> String {
+        entry.event + (entry.details["reason"].map { " \($0)" } ?? "")
+      }
+      return words(answer) + (signIn.end.map { ", \(words($0))" } ?? "")
+    }
+  }
+
+  private static func clock(_ milliseconds: Int64) -> String {
+    var time = time_t(milliseconds / 1_000)
+    var parts = tm()
+    guard localtime_r(&time, &parts) != nil else { return "\(milliseconds / 1_000)" }
+    var text = [CChar](repeating: 0, count: 64)
+    let count = strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
+    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  var json: JSON {
+    .object([
+      "at": .integer(at), "user": user.map { .string($0) }, "session": session.map { .string($0) },
+      "journal": journal?.json ?? .null, "service": serviceJSON,
+    ])
+  }
+
+  /// Null if it was not asked.
+  private var serviceJSON: JSON {
+    switch service {
+    case .notAsked: .null
+    case .unknown: .object(["known": .bool(false)])
+    case .known(let signIn):
+      .object(["known": .bool(true), "entries": .array(signIn.entries.reversed().map(\.json))])
+    }
+  }
+}
+
+extension JournalSignIn {
+  fileprivate var json: JSON {
+    .object([
+      "result": .string(isApproved ? "approved" : "refused"), "service": service.map { .string($0) },
+      "remote_host": remoteHost.map { .string($0) }, "phone": phone.map { .string($0) },
+      "method": method.map { .string($0) }, "by": by.map { .string($0) }, "reason": reason.map { .string($0) },
+      "written_by_uid": writer.map { .integer($0) },
+      "ended": ended.map { .object(["at": .integer($0.at), "why": .string($0.why)]) },
+    ])
+  }
+}

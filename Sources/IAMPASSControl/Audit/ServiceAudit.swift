@@ -1,0 +1,66 @@
+import CommandSupport
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// A sign-in of this computer, as the service noted it.
+struct ServiceSignIn: Equatable {
+  let session: String
+  /// From the newest to the oldest.
+  var entries: [HostAuditReply.Entry]
+
+  /// The answer, or the end without one.
+  var answer: HostAuditReply.Entry? {
+    entries.last { $0.event == "approved" } ?? entries.last { $0.event == "denied" || $0.event == "ended" }
+  }
+
+  /// The end of a session that was approved.
+  var end: HostAuditReply.Entry? {
+    answer?.event == "approved" ? entries.first { $0.event == "ended" || $0.event == "denied" } : nil
+  }
+
+  func detail(_ name: String) -> String? { entries.lazy.compactMap { $0.details[name] }.first }
+}
+
+/// What the service noted of this computer's sign-ins.
+struct ServiceAudit {
+  /// A page has some hundred entries.
+  private static let greatestPageCount = 200
+
+  private let host: ConfiguredHost
+
+  init(path: String) throws(Failure) { host = try ConfiguredHost(path: path, credentials: nil) }
+
+  /// - Parameter start: Unix seconds.
+  func signIns(since start: Int64) throws(Failure) -> [ServiceSignIn] {
+    var found: [String: ServiceSignIn] = [:]
+    var before: Int64?
+    for _ in 0..<Self.greatestPageCount {
+      let page: HostAuditReply
+      do {
+        page = try host.authenticate { (client, deadline) throws(ServiceError) in
+          try client.audit(since: start, before: before, deadline: deadline)
+        }
+      } catch { throw Self.failure(error) }
+      for entry in page.entries {
+        found[entry.session, default: ServiceSignIn(session: entry.session, entries: [])].entries.append(entry)
+      }
+      guard page.hasMore else { return Array(found.values) }
+      // Each page must lead further back.
+      guard let last = page.entries.last?.id, last < before ?? .max else {
+        throw .service(.badReply(.member("entries")))
+      }
+      before = last
+    }
+    throw .auditTooLong
+  }
+
+  private static func failure(_ failure: Failure) -> Failure {
+    switch failure {
+    case .service(.notFound): .auditNotTold
+    case .service(.notAccepted(status: 403)): .auditNotForApplications
+    default: failure
+    }
+  }
+}

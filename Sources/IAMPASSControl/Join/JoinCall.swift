@@ -1,0 +1,145 @@
+import CommandSupport
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+/// The conversation of a join.
+///
+/// What is believed when: whoever answers is asked for certificates, which prove nothing. The one whose digest is the
+/// code's is the administrator's word. A second connection is verified by that certificate alone, name included, and only
+/// there the code's secret is sent.
+struct JoinCall {
+  /// Seconds that the service may hold a request, at most.
+  private static let greatestHold: Int64 = 20
+  /// Milliseconds for one request.
+  private static let patience: Int64 = 35_000
+  /// Milliseconds between two tries while the network or the service is away.
+  private static let pause: Int64 = 2_000
+
+  let server: ServerURL
+  let code: JoinCode
+  let configuration: Configuration
+  let interrupt: Interrupt
+
+  /// The certificate that the code names, as the service shows it.
+  func anchor() throws(Failure) -> CertificateBundle {
+    guard
+      let shown = CertificateReader.shownChain(
+        of: server, workerUser: configuration.workerUser, proxy: configuration.proxy)
+    else { throw .join(.nothingShown(server.description)) }
+    // An authority stands above the service's own certificate; one that is its own authority stands alone.
+    let candidates = code.anchor == .certificate ? Array(shown.prefix(1)) : shown
+    guard let found = candidates.first(where: { Digest.areEqual(Digest.sha256($0), code.digest) }),
+      let bundle = CertificateBundle(pem: CertificateChain.pem(found))
+    else { throw .join(.otherCertificate(server.description)) }
+    return bundle
+  }
+
+  /// Asks until the computer has joined.
+  ///
+  /// - Parameter waiting: for an administrator's approval, in milliseconds.
+  func run(_ note: JoinNote, by anchor: CertificateBundle, waiting: Int64) throws(Failure) -> JoinedComputer {
+    let transport = WorkerTransport(
+      settings: WorkerSettings(
+        server: server, caCertificates: anchor, proxy: configuration.proxy, worker: configuration.worker,
+        workerUser: configuration.workerUser, lifetime: 0), interruption: interrupt)
+    let end = MonotonicInstant.now().advanced(milliseconds: waiting)
+    let digits = JoinCode.mark(of: note.secret)
+    var hasSaid = false
+    while true {
+      let wasSaid = hasSaid
+      // The first is told at once, so that whoever sits here knows what to wait for.
+      switch try ask(request(note, hold: hasSaid ? Self.hold(until: end) : nil), transport, mayWait: hasSaid) {
+      case .joined(let credential, let host, let application, let fleet)?:
+        return try JoinedComputer(
+          credential: credential, host: host, application: application, fleet: try anchored(fleet), as: note.computer)
+      case .waiting?:
+        if !hasSaid {
+          Terminal.say("waiting until an administrator approves this computer: \(note.computer), digits \(digits)")
+          Terminal.say("an administrator's phone asks for the last two digits: \(digits.suffix(2))")
+          Terminal.say("(Ctrl-C stops waiting; the same command goes on)")
+        }
+        hasSaid = true
+      case nil: break
+      }
+      guard MonotonicInstant.now() < end else { throw .join(.notApproved(name: note.computer, digits: digits)) }
+      guard wasSaid == hasSaid else { continue }
+      guard interrupt.wait(milliseconds: Self.pause) == .timeOver else { throw .interrupted }
+    }
+  }
+
+  /// What the code's digest is of, and nothing else: the service's own word does not count. Nil for a code without one.
+  private func anchored(_ told: FleetAnchor?) throws(Failure) -> FleetAnchor? {
+    guard let digest = code.fleet else { return nil }
+    guard let told, Digest.areEqual(told.digest, digest) else { throw .join(.otherAdministrators) }
+    return told
+  }
+
+  /// Seconds.
+  private static func hold(until end: MonotonicInstant) -> Int64 {
+    min(greatestHold, max(1, end.milliseconds(since: .now()) / 1_000))
+  }
+
+  private func request(_ note: JoinNote, hold: Int64?) -> HTTPRequest {
+    let prefer = hold.map { [(name: "Prefer", value: "wait=\($0)")] } ?? []
+    return HTTPRequest(
+      method: .post, url: server.route([JoinRequest.path]), headers: [("Content-Type", "application/json")] + prefer,
+      body: JoinRequest(code: code.secret, name: note.computer, secret: note.secret).encoded())
+  }
+
+  /// - Parameter mayWait: a network or a service that is away for a moment ends no wait.
+  ///
+  /// - Returns: nil if the service could not be asked.
+  private func ask(_ request: HTTPRequest, _ transport: WorkerTransport, mayWait: Bool) throws(Failure) -> JoinReply? {
+    let reply: HTTPReply
+    do { reply = try transport.exchange(request, deadline: .now().advanced(milliseconds: Self.patience)) } catch {
+      if error.code == .interrupted { throw .interrupted }
+      guard mayWait else { throw .unreachable(server, error) }
+      return nil
+    }
+    switch reply.status {
+    case 200, 202:
+      do { return try JoinReply(parsing: reply.body) } catch { throw .service(.badReply(error)) }
+    case 403, 404:
+      // A service without this route has no reason.
+      guard let reason = (try? JSON.reason(in: reply.body)) ?? nil else { throw .service(.notFound) }
+      throw .join(.refused(reason))
+    case 429, 500...599:
+      guard mayWait else { throw .service(.serverFailed(status: reply.status)) }
+      return nil
+    default: throw .service(.unexpectedStatus(reply.status))
+    }
+  }
+}
+
+/// What the service made of this computer.
+struct JoinedComputer {
+  let credential: String
+  let host: String
+  /// The application's name, as it may be shown.
+  let application: String
+  /// Whose phones sign the list of users; nil: the service's own word is taken for it.
+  let fleet: Fleet?
+
+  /// Looks at what is going to stand in files: a host that is not this computer's would be shown on phones.
+  init(
+    credential: String, host: String, application: String, fleet: FleetAnchor?, as computer: String
+  ) throws(Failure) {
+    guard host == computer else { throw .service(.badReply(.member("host"))) }
+    guard ServiceCredential.isValue(credential) else { throw .service(.badReply(.member("application_id"))) }
+    self.credential = credential
+    self.host = host
+    self.application = DisplayText.sanitized(application)
+    self.fleet = fleet.map { Fleet(credential: credential, anchor: $0) }
+  }
+}
+
+extension JSON {
+  /// The `reason` of a refusal; nil if it has none.
+  fileprivate static func reason(in body: [UInt8]) throws(MessageError) -> String? {
+    try JSON.reading(body)["reason"]?.string
+  }
+}

@@ -1,0 +1,175 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+import WorkerLink
+
+struct JoinCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join", abstract: "Joins this computer to a service, by a code of its administrator.",
+    discussion: """
+      The code names the service's certificate: nobody else is believed, and nobody else gets the code. Makes this \
+      computer's own credential, writes iampass.conf and credentials, and checks this computer. It waits if \
+      the code asks for an administrator's approval. Broken off, it goes on when it is run again with the same code; on a \
+      computer that has joined it changes nothing, unless --enable is given.
+      """)
+
+  private static let trial = "10m"
+
+  @OptionGroup var host: HostOptions
+  @Option(help: "What this computer is called (default: its host name). Phones show it.") var name: String?
+  @Option(help: "How long to wait for approval, such as 15m.") var wait = "15m"
+  @Flag(help: "Ask nothing, and turn nothing on.") var yes = false
+  @Flag(help: "Have sign-ins ask the phone at once, as iampassctl enable does.") var enable = false
+  @Flag(help: "Give up the service for which this computer is set up.") var again = false
+  @Argument(help: "The service's address, https://…") var server: String
+  @Argument(help: "The code; - reads it from standard input, where other users do not see it.") var code: String
+
+  func validate() throws {
+    guard let seconds = TimeSpan.seconds(wait), (1...86_400).contains(seconds) else {
+      throw ValidationError("--wait takes a duration from 1s to 24h")
+    }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      try requireRoot()
+      if try join() || enable {
+        let users = fetchUsers()
+        let report = Doctor(place: host.place, pamFolder: PAMProfiles.folder).look()
+        for finding in report.findings where finding.level != .ok { finding.show() }
+        Terminal.say(report.summary)
+        try offer(users)
+      }
+    }
+  }
+
+  /// - Returns: false if it had joined before.
+  private func join() throws(Failure) -> Bool {
+    let text = code == "-" ? readLine() ?? "" : code
+    guard let code = JoinCode(text) else { throw .join(.badCode) }
+    let address = try SetupAnswers.address(server)
+    guard address.isEncrypted else { throw .join(.notEncrypted) }
+    let computer = try computerName()
+    guard mkdir(host.folder, 0o755) == 0 || errno == EEXIST else {
+      throw .file(FileError(.system(errno), path: host.folder))
+    }
+    let interrupt = Interrupt()
+    let (configuration, note) = try prepared(address, code, computer)
+    guard let note else {
+      Terminal.say("this computer has joined \(address) already")
+      return false
+    }
+    let call = JoinCall(server: address, code: code, configuration: configuration, interrupt: interrupt)
+    let anchor = try call.anchor()
+    Terminal.say("\(address) shows the certificate that the code names")
+    let joined: JoinedComputer
+    do throws(Failure) {
+      joined = try call.run(note, by: anchor, waiting: (TimeSpan.seconds(wait) ?? 0) * 1_000)
+    } catch {
+      // A refused secret must not be tried again with the next code.
+      if case .join(.refused) = error { JoinNote.forget(in: host.folder) }
+      throw error
+    }
+    Terminal.say("joined \(joined.application) as \(joined.host)")
+    try write(joined, note, address, configuration, code.anchor == .authority ? anchor : nil, interrupt)
+    return true
+  }
+
+  /// The helper keeps the list from then on.
+  ///
+  /// - Returns: false if there is none yet.
+  private func fetchUsers() -> Bool {
+    do throws(Failure) {
+      let setup: HostSetup
+      do { setup = try HostSetup(path: host.path) } catch { throw .misconfigured(error, path: host.path) }
+      let count = try JoinUsers(setup).fetch(Interrupt())
+      Terminal.say(count == 1 ? "the service lists 1 user" : "the service lists \(count) users")
+      return true
+    } catch {
+      Terminal.complain("warning: the users are not here yet: \(error.message)")
+      return false
+    }
+  }
+
+  private func computerName() throws(Failure) -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard gethostname(&buffer, 255) == 0 else { throw .file(FileError(.system(errno), path: "/etc/hostname")) }
+    let own = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let computer = name ?? own
+    guard JoinRequest.isName(computer) else { throw .join(.badName(computer)) }
+    return computer
+  }
+
+  /// - Returns: nil in place of a note if this computer has joined that service.
+  private func prepared(
+    _ address: ServerURL, _ code: JoinCode, _ computer: String
+  ) throws(Failure) -> (Configuration, JoinNote?) {
+    let lock = try AdminLock(folder: host.folder)
+    defer { withExtendedLifetime(lock) {} }
+    let configuration = try SetupAnswers.configuration(at: host.path)
+    let known = try SetupAnswers.credential(at: host.place.credentials)
+    if let server = configuration.server, known != nil, !again {
+      guard server == address else { throw .join(.setUpAlready(server.description)) }
+      JoinNote.forget(in: host.folder)
+      return (configuration, nil)
+    }
+    return (
+      configuration, try JoinNote.kept(in: host.folder, server: address, code: code, computer: computer)
+    )
+  }
+
+  /// Tries the credential, and writes all files together.
+  private func write(
+    _ joined: JoinedComputer, _ note: JoinNote, _ address: ServerURL, _ configuration: Configuration,
+    _ authority: CertificateBundle?, _ interrupt: Interrupt
+  ) throws(Failure) {
+    let answers = SetupAnswers(
+      configuration: configuration, server: address,
+      credential: ServiceCredential(applicationID: joined.credential, secret: note.secret, host: joined.host),
+      authority: .init(
+        certificates: authority, path: "\(host.folder)/\(SetupFiles.authority)", isSigned: joined.fleet != nil))
+    let trial = try SetupTrial(answers, interrupt: interrupt)
+    let lock = try AdminLock(folder: host.folder)
+    defer { withExtendedLifetime(lock) {} }
+    let former = try SetupAnswers.credential(at: host.place.credentials)?.applicationID
+    try keep(joined.fleet, in: RunFolder(path: configuration.stateFolder))
+    try SetupFiles(folder: host.folder, name: host.place.name, answers: answers, trial: trial).write()
+    try forgetFleets(except: [joined.credential, former], in: RunFolder(path: configuration.stateFolder))
+    JoinNote.forget(in: host.folder)
+  }
+
+  /// Before the credential is there: no moment has the credential, and not whose phones sign its list. What is kept for
+  /// the credential of before stays beside it.
+  private func keep(_ fleet: Fleet?, in state: RunFolder) throws(Failure) {
+    guard let fleet else { return }
+    do { _ = try fleet.write(in: state) } catch { throw .file(error) }
+    let set = fleet.administrators
+    let names = Set(set.phones.compactMap { set.administrator(withPhone: $0.id) }).sorted()
+    let shown = names.prefix(5).map { DisplayText.sanitized($0, limit: 64) } + (names.count > 5 ? ["another"] : [])
+    Terminal.say("the list of users counts if \(Words.either(shown)) signs it by phone")
+  }
+
+  /// The former credential's is kept until the next join: the helper may still ask for that credential's list, which it must
+  /// not take unsigned.
+  private func forgetFleets(except credentials: [String?], in state: RunFolder) throws(Failure) {
+    do { try Fleet.forget(except: credentials.compactMap { $0 }, in: state) } catch { throw .file(error) }
+  }
+
+  /// - Parameter hasUsers: without the list nobody could sign in by phone.
+  private func offer(_ hasUsers: Bool) throws {
+    guard hasUsers || !enable else { throw Failure.join(.notEnabled) }
+    var arguments = ["--config=\(host.path)"]
+    if !enable {
+      guard hasUsers, !yes, Terminal.isInteractive,
+        try Prompt(interrupt: Interrupt()).agrees("Have sign-ins ask the phone, for a trial of \(Self.trial)?")
+      else { return Terminal.say("next: iampassctl enable --trial \(Self.trial)") }
+      arguments += ["--trial", Self.trial]
+    }
+    try EnableCommand.parse(arguments).run()
+  }
+}

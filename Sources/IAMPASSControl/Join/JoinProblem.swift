@@ -1,0 +1,80 @@
+import Glibc
+import IAMPASSProtocol
+
+/// Why this computer does not join.
+enum JoinProblem: Sendable, Equatable {
+  case badCode
+  case badName(String)
+  case notEncrypted
+  /// It belongs to another service, or was set up by hand.
+  case setUpAlready(String)
+  /// Nobody showed a certificate.
+  case nothingShown(String)
+  /// Whoever answers shows another certificate than the code names.
+  case otherCertificate(String)
+  /// The service tells other administrators, another application or another group than the code was made for.
+  case otherAdministrators
+  /// The service's reason.
+  case refused(String)
+  case notApproved(name: String, digits: String)
+  /// With the reason.
+  case listRefused(String)
+  /// No administrator's phone has signed the list of users.
+  case listNotSigned
+  /// Joined, but without users nothing was switched on.
+  case notEnabled
+
+  var message: String {
+    switch self {
+    case .badCode: "this is not a whole join code"
+    case .badName(let name): "\(DisplayText.sanitized(name, limit: 64)) is not a name for a computer"
+    case .notEncrypted: "a computer joins over https only"
+    case .setUpAlready(let server): "this computer is set up for \(server) already"
+    case .nothingShown(let server): "\(server) shows no certificate"
+    case .otherCertificate(let server):
+      "\(server) does not show the certificate that the code names; the code was not sent"
+    case .otherAdministrators:
+      "the service tells other administrators, another application or another group than the code is for"
+    case .refused(let reason):
+      ReasonWord.text(of: reason) ?? "the service refused, for no reason that this version knows; see the service's log"
+    case .listRefused(let reason): "the service's list of users is not taken: \(reason)"
+    case .listNotSigned: "no administrator has signed the service's list of users yet"
+    case .notEnabled: "this computer has joined, and sign-in by phone is not switched on: the users are not here yet"
+    case .notApproved(let name, let digits): "no administrator has approved \(name) yet (digits \(digits))"
+    }
+  }
+
+  var hint: String? {
+    switch self {
+    case .badCode: "copy the whole line that iampass-server join-code create printed"
+    case .badName: "give one with --name: letters, digits, hyphens and points"
+    case .notEncrypted: "https://iampass.example.com"
+    case .setUpAlready: "iampassctl join --again gives that up"
+    case .nothingShown: "look at the address, the network, and whether the service runs there"
+    case .otherCertificate:
+      "the code may be another service's, or its certificate was changed: make another code; or somebody is in between"
+    case .otherAdministrators:
+      "make another code; if it happens again, take the service for broken into: this computer believes nothing of it"
+    case .refused("COMPUTER_NAME_TAKEN"):
+      "iampass-server host-credential revoke frees the name of a computer that is gone; or give --name here"
+    case .refused("JOIN_CODE_EXPIRED"), .refused("JOIN_CODE_REVOKED"), .refused("JOIN_CODE_USED"),
+      .refused("UNKNOWN_JOIN_CODE"):
+      "iampass-server join-code create, at the service, for another code"
+    case .refused, .listRefused: nil
+    case .listNotSigned: "iampass-server user sign, at the service, or its console"
+    case .notEnabled: "run this again, or iampassctl enable when iampassctl user list has users"
+    case .notApproved: "iampass-server join-code approve, at the service, or its console; then run this again"
+    }
+  }
+
+  var exitCode: Int32 {
+    switch self {
+    case .badCode, .badName, .notEncrypted: EX_USAGE
+    case .setUpAlready: EX_CONFIG
+    case .nothingShown: EX_UNAVAILABLE
+    case .otherCertificate, .otherAdministrators, .listRefused: EX_PROTOCOL
+    case .refused: EX_NOPERM
+    case .notApproved, .listNotSigned, .notEnabled: EX_TEMPFAIL
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import CommandSupport
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Which of a user's phones is lost.
+struct LostPhone {
+  /// What the administrator means.
+  struct Choice {
+    /// Its id; nil: all that the user has.
+    let phone: String?
+    /// What the user calls it.
+    let name: String?
+    /// The ids of the phones that the user keeps.
+    let others: [String]
+    /// Why the service did not name the phones; nil if it did, or if all are meant.
+    var unasked: Failure? = nil
+
+    static let all = Choice(phone: nil, name: nil, others: [])
+
+    func told(of user: UnixUsername) -> String {
+      name.map { "\(user)'s phone \($0) is cut off; the other one goes on" } ?? "\(user)'s phone is cut off"
+    }
+  }
+
+  let host: ConfiguredHost
+  let user: EnrolledUser
+
+  /// - Parameters:
+  ///   - text: a name, or the beginning of an id.
+  ///   - isAll: all of them are meant.
+  /// - Throws: ``Failure/severalPhones(_:_:)`` if none is named and the user has several.
+  func choice(_ text: String?, isAll: Bool) throws(Failure) -> Choice {
+    if isAll { return .all }
+    let told: [UserPhonesReply.Phone]
+    switch try self.told() {
+    case .success(let phones?): told = phones
+    case .success(nil): return try text.map { (text) throws(Failure) in try pinned(text, .keysNotTold) } ?? .all
+    case .failure(let failure): return try text.map { (text) throws(Failure) in try pinned(text, failure) } ?? .all
+    }
+    guard let text else {
+      guard told.count > 1 else { return .all }
+      throw .severalPhones(user.name, told.map { Self.shown($0) })
+    }
+    let named = told.filter { $0.name == text }
+    let meant = named.isEmpty ? told.filter { !text.isEmpty && $0.id.hasPrefix(text) } : named
+    guard meant.count == 1, let phone = meant.first else { throw .noSuchPhone(user.name, text) }
+    return Choice(
+      phone: phone.id, name: Self.shown(phone), others: told.map(\.id).filter { $0 != phone.id })
+  }
+
+  private static func shown(_ phone: UserPhonesReply.Phone) -> String { DisplayText.sanitized(phone.name, limit: 64) }
+
+  /// A service that does not answer, or does not tell, keeps no phone from being cut off.
+  private func told() throws(Failure) -> Result<[UserPhonesReply.Phone]?, Failure> {
+    do throws(Failure) { return .success(try host.phones(of: user)?.phones) } catch {
+      switch error {
+      case .service, .unreachable, .unknownAtService: return .failure(error)
+      default: throw error
+      }
+    }
+  }
+
+  /// By what this computer knows of the user's phones.
+  ///
+  /// - Parameter failure: why the service was of no help; thrown if the phone is not known here.
+  private func pinned(_ text: String, _ failure: Failure) throws(Failure) -> Choice {
+    let pinned = try host.pins.phones(of: user.name)
+    let named = pinned.filter { $0.name == text }
+    let meant = named.isEmpty ? pinned.filter { !text.isEmpty && $0.id.hasPrefix(text) } : named
+    guard meant.count == 1, let phone = meant.first else { throw failure }
+    return Choice(
+      phone: phone.id, name: DisplayText.sanitized(phone.name, limit: 64),
+      others: pinned.map(\.id).filter { $0 != phone.id }, unasked: failure)
+  }
+
+  /// What is still to be done if the service was not told.
+  func sayForgotten(_ choice: Choice) {
+    let which = choice.name.map { "phone \($0)" } ?? "phones"
+    Terminal.complain("this computer no longer trusts \(user.name)'s \(which); the service was not told")
+    Terminal.complain(
+      "warning: other computers, and this one under approvals = service, take the phone until the service is told")
+    // Such a service names no phone, and this computer no longer knows the name.
+    guard case .keysNotTold? = choice.unasked else {
+      return Terminal.complain("hint: the same command again, once the service answers")
+    }
+    Terminal.complain("hint: iampassctl lost-device \(user.name) --all-phones tells it of all the user's phones")
+  }
+
+  /// The lost phone signs nobody in here any more, whatever the service says; nor another user who has the same token.
+  ///
+  /// - Returns: why some phone may still be pinned. The new phone's link is shown all the same.
+  func forgetPins(_ choice: Choice) -> Failure? {
+    do throws(Failure) {
+      let names = try host.usersFile { () throws(UserTokensError) in
+        try UserTokens(path: host.usersPath).users(having: user.token)
+      }
+      for name in names.compactMap({ UnixUsername(validating: $0) }) { try host.pins.forget(name, phone: choice.phone) }
+      return nil
+    } catch { return error }
+  }
+}

@@ -1,0 +1,174 @@
+import CommandSupport
+import Glibc
+import HostDoctor
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// A change of the service's list of users, for which an administrator's phone is asked: no secret of the application is
+/// needed on this computer.
+struct UserChangeCall {
+  struct Approved {
+    let administrator: String
+    /// By which the user's phone registers.
+    let link: String?
+  }
+
+  /// Codes that other requests have are drawn again so often.
+  private static let greatestTries = 3
+  /// Seconds that the service may hold its reply.
+  private static let hold: Int64 = 20
+  /// Milliseconds for one question.
+  private static let patience: Int64 = 35_000
+  /// Milliseconds: longer than any request waits for its answer.
+  private static let greatestWait: Int64 = 660_000
+  private static let pause: Int64 = 2_000
+
+  let host: ConfiguredHost
+
+  /// - Parameter groups: nil: as they are.
+  func run(
+    _ act: UserChangeRequest.Act, _ users: [UnixUsername], groups: [String]? = nil
+  ) throws(Failure) -> Approved {
+    guard users.count <= UserChangeRequest.greatestUserCount else { throw .change(.tooManyUsers) }
+    let (asked, code) = try ask(act, users.map(\.text), groups)
+    Terminal.complain("an administrator's phone was asked to \(asked.text)")
+    if let code { Terminal.complain("the phone asks for these digits: \(code)") }
+    Terminal.complain("(Ctrl-C withdraws it)")
+    do throws(Failure) { return try wait(for: asked) } catch {
+      if case .interrupted = error { try withdraw(asked) }
+      throw error
+    }
+  }
+
+  /// The first question. It is told at once, so that whoever sits here knows what to wait for.
+  private func ask(
+    _ act: UserChangeRequest.Act, _ users: [String], _ groups: [String]?
+  ) throws(Failure) -> (UserChangeRequest, code: String?) {
+    var tries = 1
+    while true {
+      guard let id = Digest.randomIdentifier() else { throw .service(.noRandomness) }
+      func change(_ asks: [String]) -> UserChangeRequest {
+        UserChangeRequest(id: id, act: act, users: users, groups: groups, asker: Self.asker(), asks: asks)
+      }
+      do throws(Failure) {
+        switch try exchange(change([]), waitSeconds: nil) {
+        case .waiting(let asks, let code): return (change(asks), code.map { DisplayText.sanitized($0, limit: 2) })
+        case .done: throw .service(.badReply(.member("waiting")))
+        }
+      } catch {
+        guard case .change(.refused(ReasonWord.codeInUse)) = error, tries < Self.greatestTries else { throw error }
+        tries += 1
+      }
+    }
+  }
+
+  private func wait(for change: UserChangeRequest) throws(Failure) -> Approved {
+    let end = MonotonicInstant.now().advanced(milliseconds: Self.greatestWait)
+    while MonotonicInstant.now() < end {
+      let begin = MonotonicInstant.now()
+      do throws(Failure) {
+        if case .done(let administrator, let link) = try exchange(change, waitSeconds: Self.hold) {
+          return Approved(administrator: DisplayText.sanitized(administrator, limit: 100), link: link)
+        }
+      } catch {
+        // A network or a service that is away for a moment ends no wait.
+        guard error.isPassing else { throw error }
+      }
+      let rest = Self.pause - MonotonicInstant.now().milliseconds(since: begin)
+      if rest > 0, host.interrupt.wait(milliseconds: rest) == .interrupted { throw .interrupted }
+    }
+    throw .change(.refused("CHANGE_NOT_ANSWERED"))
+  }
+
+  /// - Throws: ``Failure/interruptedUnchanged`` if nothing was changed, and nothing if that is not known.
+  private func withdraw(_ change: UserChangeRequest) throws(Failure) {
+    host.ignoreInterruption()
+    let withdrawn = UserChangeRequest(
+      id: change.id, act: change.act, users: change.users, groups: change.groups, asker: change.asker,
+      asks: change.asks, isWithdrawn: true)
+    do throws(Failure) {
+      try host.authenticate(milliseconds: 5_000) { (client, deadline) throws(ServiceError) in
+        try client.withdraw(withdrawn, deadline: deadline)
+      }
+    } catch {
+      if case .service(.badReply(.refused("CHANGE_USED"?))) = error { throw .change(.refused("CHANGE_USED")) }
+      return
+    }
+    throw .interruptedUnchanged
+  }
+
+  private func exchange(_ change: UserChangeRequest, waitSeconds: Int64?) throws(Failure) -> UserChangeAnswer {
+    do throws(Failure) {
+      return try host.authenticate(milliseconds: Self.patience) { (client, deadline) throws(ServiceError) in
+        try client.change(change, waitSeconds: waitSeconds, deadline: deadline)
+      }
+    } catch {
+      switch error {
+      case .service(.badReply(.refused(let reason?))): throw .change(.refused(reason))
+      case .service(.notFound): throw .change(.notOffered)
+      default: throw error
+      }
+    }
+  }
+
+  /// Whoever signed in where this command runs.
+  private static func asker() -> String {
+    guard let uid = CommandPlace.current().loginUID, let name = SystemUser(uid: uid)?.name.text else { return "root" }
+    return UserChangeRequest.isName(name) ? name : "root"
+  }
+}
+
+extension Failure {
+  fileprivate var isPassing: Bool {
+    switch self {
+    case .unreachable: true
+    case .service(let error): error.isPassing
+    default: false
+    }
+  }
+}
+
+/// Why the service's list of users is not changed.
+enum UserChangeProblem: Sendable, Equatable {
+  /// The service's reason.
+  case refused(String)
+  case notOffered
+  case tooManyUsers
+  /// An option that does not go with it, and why.
+  case option(String)
+
+  var message: String {
+    switch self {
+    case .refused(let reason):
+      ReasonWord.text(of: reason) ?? "the service refused, for no reason that this version knows; see the service's log"
+    case .notOffered: "the service does not let computers ask administrators for changes"
+    case .tooManyUsers: "\(UserChangeRequest.greatestUserCount) users can be named at once"
+    case .option(let text): text
+    }
+  }
+
+  var hint: String? {
+    switch self {
+    case .refused("NO_ADMINISTRATOR"):
+      "iampass-server administrator add NAME, at the service; or iampass-server user, there"
+    case .refused("CHANGE_USED"): "iampassctl user list, to see whether it was done"
+    case .refused("UNKNOWN_USER"): "iampassctl user list; a user is put on the list by iampassctl user add"
+    case .refused("ADMINISTRATOR_BUSY"): "wait a minute, then try again"
+    case .notOffered: "update iampass-server; or give the application's own credential with --credentials FILE"
+    case .refused, .tooManyUsers, .option: nil
+    }
+  }
+
+  var exitCode: Int32 {
+    switch self {
+    case .refused("CHANGE_DENIED"), .refused("CHANGE_CODE_WRONG"), .refused("APPLICATION_DISABLED"): EX_NOPERM
+    case .refused("CHANGE_NOT_ANSWERED"), .refused("ADMINISTRATOR_BUSY"), .refused("CHANGE_USED"): EX_TEMPFAIL
+    case .refused("UNKNOWN_USER"): EX_NOUSER
+    case .refused("USER_NAME_NOT_FIT"), .refused("GROUP_NAME_NOT_FIT"), .refused("HAS_MOBILE_DEVICE"): EX_DATAERR
+    case .refused, .notOffered: EX_UNAVAILABLE
+    case .tooManyUsers, .option: EX_USAGE
+    }
+  }
+}

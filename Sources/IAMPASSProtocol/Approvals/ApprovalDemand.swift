@@ -1,0 +1,80 @@
+/// Why no approval of a user could be verified. Their phone is then not rung.
+public enum TrustGap: Error, Sendable, Equatable {
+  /// This computer trusts no phone of the user.
+  case noPhone
+  /// No trusted phone can prove any method that is asked for.
+  case noMethod([AuthenticationMethod])
+}
+
+/// What an approval must prove to this computer: which phones it may come from, and by which method from each.
+public struct ApprovalDemand: Sendable {
+  /// What a computer can verify, the strongest first. `facial` is an app's own word, which no signature proves.
+  private static let verifiable: [AuthenticationMethod] = [.device, .acceptance]
+
+  /// Each phone that can prove a method, with the strongest one.
+  private let phones: [(phone: PinnedPhone, method: AuthenticationMethod)]
+  /// Those of them that are administrators'.
+  private let locumIDs: [String]
+  package let verifier: any SignatureVerifier
+
+  /// - Parameters:
+  ///   - phones: the user's, which this computer trusts.
+  ///   - locums: phones that may answer in the place of the user's own. By themselves they are not enough.
+  ///   - asked: the methods that are enough for this sign-in; none leaves the choice to the phones.
+  public init(
+    phones: [PinnedPhone], locums: [PinnedPhone] = [], asked: [AuthenticationMethod], verifier: any SignatureVerifier
+  ) throws(TrustGap) {
+    guard !phones.isEmpty else { throw .noPhone }
+    func able(
+      _ phones: [PinnedPhone], _ enough: [AuthenticationMethod]
+    ) -> [(phone: PinnedPhone, method: AuthenticationMethod)] {
+      phones.compactMap { phone in
+        Self.verifiable.first { (enough.isEmpty || enough.contains($0)) && phone.proves($0) }.map { (phone, $0) }
+      }
+    }
+    let own = able(phones, asked)
+    guard !own.isEmpty else { throw .noMethod(asked) }
+    // The user's own line counts for a phone that stands in both.
+    // A locum changes nothing of what the user's own phones are asked.
+    let others = able(locums, own.map(\.method)).filter { locum in
+      !phones.contains { $0.id == locum.phone.id || $0.key == locum.phone.key }
+    }
+    self.phones = own + others
+    locumIDs = others.map(\.phone.id)
+    self.verifier = verifier
+  }
+
+  /// What the service is told to ask for, the strongest first.
+  public var methods: [AuthenticationMethod] {
+    Self.verifiable.filter { method in phones.contains { $0.method == method } }
+  }
+
+  /// The phones that may answer, the user's own before locums.
+  public var phoneIDs: [String] { phones.map(\.phone.id) }
+
+  /// Whether these phones would be enough for this approval too: by the same id, keys and method.
+  public func takes(_ approval: VerifiedApproval) -> Bool {
+    guard let (phone, method) = phone(approval.phone.id) else { return false }
+    return isLocum(phone) == approval.isByLocum && phone.key == approval.phone.key
+      && phone.credential == approval.phone.credential
+      && method == approval.method
+  }
+
+  package func isLocum(_ phone: PinnedPhone) -> Bool { locumIDs.contains { $0.utf8.elementsEqual(phone.id.utf8) } }
+
+  /// The trusted phone of this id, with the method that it must have used.
+  package func phone(_ id: String) -> (phone: PinnedPhone, method: AuthenticationMethod)? {
+    phones.first { $0.phone.id.utf8.elementsEqual(id.utf8) }
+  }
+}
+
+extension PinnedPhone {
+  /// Whether what is known of the phone is enough to verify this method.
+  fileprivate func proves(_ method: AuthenticationMethod) -> Bool {
+    switch method {
+    case .acceptance: true
+    case .device: credential != nil
+    case .facial: false
+    }
+  }
+}

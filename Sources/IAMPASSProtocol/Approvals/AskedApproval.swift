@@ -1,0 +1,25 @@
+/// What one request asked the phone to sign.
+package struct AskedApproval: Sendable {
+  package let demand: ApprovalDemand
+  package let challenge: ApprovalChallenge
+  /// Two digits, shown at the terminal. Not judged for a document, whose digest says more.
+  package let code: Secret
+  /// ``ShownContext/hash(_:)`` of the context that is sent.
+  package let contextHash: String
+  /// The service's, as the phone spells it.
+  package let origin: String
+  /// The digest of the document that the phone must have computed; nil: it must not say that it showed one.
+  package let document: [UInt8]?
+
+  package init(
+    _ demand: ApprovalDemand, challenge: ApprovalChallenge, code: Secret, context: SignInContext, origin: String,
+    document: [UInt8]? = nil
+  ) {
+    self.demand = demand
+    self.challenge = challenge
+    self.code = code
+    contextHash = ShownContext.hash(context)
+    self.origin = origin
+    self.document = document
+  }
+}

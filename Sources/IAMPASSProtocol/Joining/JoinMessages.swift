@@ -1,0 +1,84 @@
+/// A computer asks to join. It sends the same again until it knows how that ended.
+public struct JoinRequest: Sendable, Equatable {
+  public static let path = "join"
+  /// Characters of a computer's name.
+  public static let greatestNameLength = 64
+
+  /// The code's.
+  public let code: Secret
+  /// What the computer calls itself; its credential's name and host.
+  public let name: String
+  /// The new credential's, made by the computer: a request that is repeated makes no second credential.
+  public let secret: Secret
+
+  public init(code: Secret, name: String, secret: Secret) {
+    self.code = code
+    self.name = name
+    self.secret = secret
+  }
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.reading(body)
+    code = Secret(try json.text("code"))
+    name = try json.text("name")
+    secret = Secret(try json.text("secret"))
+    guard Self.isName(name) else { throw .member("name") }
+    // The only form that both ways of signing take.
+    guard Base64.decode(secret.exposedValue)?.count == 24, secret.exposedBytes.count == 32 else {
+      throw .member("secret")
+    }
+  }
+
+  public func encoded() -> [UInt8] {
+    JSON.object([
+      "code": .string(code.exposedValue), "name": .string(name), "secret": .string(secret.exposedValue),
+    ]).encoded()
+  }
+
+  /// A host name (RFC 1123 §2.1), without a point at its end.
+  public static func isName(_ text: String) -> Bool {
+    guard (1...greatestNameLength).contains(text.utf8.count) else { return false }
+    return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+      guard let first = label.utf8.first, let last = label.utf8.last else { return false }
+      return first != UInt8(ascii: "-") && last != UInt8(ascii: "-")
+        && label.utf8.allSatisfy { byte in
+          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte != UInt8(ascii: "@")
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: "_")
+        }
+    }
+  }
+}
+
+/// The service's reply to a join that it did not refuse.
+public enum JoinReply: Sendable, Equatable {
+  /// - Parameters:
+  ///   - credential: the new credential's id.
+  ///   - application: the application's name, for people.
+  ///   - fleet: what the code's digest is of; nil for a code without one.
+  case joined(credential: String, host: String, application: String, fleet: FleetAnchor? = nil)
+  /// An administrator has to approve it: ask again.
+  case waiting
+
+  public init(parsing body: [UInt8]) throws(MessageError) {
+    let json = try JSON.acknowledged(body)
+    if json["waiting"]?.bool == true {
+      self = .waiting
+    } else {
+      self = .joined(
+        credential: try json.text("application_id"), host: try json.text("host"),
+        application: try json.text("application"), fleet: try json.optional("fleet", FleetAnchor.init))
+    }
+  }
+
+  public func encoded() -> [UInt8] {
+    switch self {
+    case .waiting: JSON.object(["status": .bool(true), "waiting": .bool(true)]).encoded()
+    case .joined(let credential, let host, let application, let fleet):
+      JSON.object([
+        "status": .bool(true), "application_id": .string(credential), "host": .string(host),
+        "application": .string(application), "fleet": fleet?.json,
+      ]).encoded()
+    }
+  }
+}

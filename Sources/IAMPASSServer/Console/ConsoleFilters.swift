@@ -1,0 +1,72 @@
+import Glibc
+import IAMPASSProtocol
+
+// Search forms above the console's lists. They send their fields in the address, so that a search can be kept as a link.
+
+extension Console {
+  /// A field of the address; empty if it is not given once.
+  func query(_ name: String) -> String { String((call.target.value(name) ?? "")[...].trimming(" ")) }
+
+  /// The beginning of a day that the address names, in UTC; nil if it names none.
+  ///
+  /// - Parameter more: days after it.
+  func queryDay(_ name: String, plus more: Int64 = 0) -> UnixTime? {
+    let text = query(name)
+    let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int32($0) }
+    guard numbers.count == 3, (1970...9_999).contains(numbers[0]) else { return nil }
+    var parts = tm()
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (numbers[0] - 1_900, numbers[1] - 1, numbers[2])
+    let day = UnixTime(seconds: Int64(timegm(&parts)))
+    // timegm(3) makes the 31st of February a day of March.
+    guard day.text.hasPrefix(text) else { return nil }
+    return day.advanced(seconds: more * 86_400)
+  }
+
+  /// - Parameter fields: each with its name, its label and its kind.
+  func searchForm(_ path: String, _ fields: [(name: String, label: String, kind: String)], _ more: HTML = .nothing)
+    -> HTML
+  {
+    let inputs = fields.map { field -> HTML in
+      "<label>\(field.label) <input type=\"\(field.kind)\" name=\"\(field.name)\" value=\"\(query(field.name))\" autocomplete=\"off\"></label>"
+    }
+    return """
+      <form class="search" role="search" method="get" action="\(base + path)">
+      \(inputs)
+      \(more)
+      <button>Search</button>
+      <a href="\(base + path)">All</a>
+      </form>
+      """
+  }
+
+  /// The address of the next page of the same search.
+  ///
+  /// - Parameter fields: names of the search's fields.
+  func next(_ path: String, keeping fields: [String], _ further: [(String, String)]) -> String {
+    let kept = fields.map { ($0, query($0)) }.filter { !$0.1.isEmpty }
+    return base + path + "?" + (kept + further).map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
+  }
+
+  var auditFilter: AuditFilter {
+    AuditFilter(
+      user: query("user"), computer: query("computer"), result: AuditFilter.Result(rawValue: query("result")),
+      from: queryDay("from"), until: queryDay("to", plus: 1))
+  }
+
+  /// Sessions are dated in service time.
+  var sessionFilter: SessionFilter {
+    let offset = storage.clock.unixTime(of: now).milliseconds(since: now)
+    func service(_ time: UnixTime?) -> UnixTime? { time.map { UnixTime(milliseconds: $0.milliseconds - offset) } }
+    return SessionFilter(
+      user: query("user"), computer: query("computer"), from: service(queryDay("from")),
+      until: service(queryDay("to", plus: 1)))
+  }
+
+  func resultChoices(_ results: [String]) -> HTML {
+    let options = ([""] + results).map { word -> HTML in
+      let shown = word.isEmpty ? "all" : word
+      return "<option value=\"\(word)\"\(word == query("result") ? " selected" : "")>\(shown)</option>"
+    }
+    return "<label>Result <select name=\"result\">\(options)</select></label>"
+  }
+}

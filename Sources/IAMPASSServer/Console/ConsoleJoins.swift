@@ -1,0 +1,195 @@
+import IAMPASSProtocol
+
+// Computers that ask to join, and the codes by which they do.
+
+extension Console {
+  /// Codes on the page; older ones are a command's.
+  private static let shownCodes = 100
+  /// Names of computers beside a code; its own page has all.
+  private static let shownNames = 5
+  private static let joiningsLength = 50
+
+  func joinsPage(_ visitor: Visitor, status: Int = 409, problem: String? = nil) async throws -> ServiceReply {
+    let codes = try await storage.joinCodes()
+    let computers = try await computersSection(visitor)
+    let making = try await makingSection(visitor)
+    let content: HTML = """
+      \(computers)
+      <section aria-labelledby="waiting">
+      <h2 id="waiting">Waiting for approval</h2>
+      \(waitingTable(codes, visitor))
+      </section>
+      <section aria-labelledby="codes">
+      <h2 id="codes">Join codes</h2>
+      \(codeTable(codes.prefix(Self.shownCodes), visitor))
+      \(codes.count > Self.shownCodes ? "<p class=\"soft\">The newest \(Self.shownCodes). <code>iampass-server join-code list</code> lists all.</p>" : .nothing)
+      \(making)
+      </section>
+      """
+    return show("Computers", content, visitor: visitor, status: problem == nil ? 200 : status, problem: problem)
+  }
+
+  private func makingSection(_ visitor: Visitor) async throws -> HTML {
+    guard visitor.may("/joins") else { return .nothing }
+    let own = try await storage.administratorsApplication()
+    let choices = try await storage.applications().filter { $0.id != own }.map { one -> HTML in
+      "<option value=\"\(one.id)\">\(one.name)</option>"
+    }
+    let (uses, days) = (JoinOrder.usesRange, JoinOrder.daysRange)
+    return unfolding(
+      "Make a join code", "/joins", visitor,
+      """
+      <label>Application <select name="application">\(choices)</select></label>
+      <label>Computers <small>That may join by it.</small>
+      <input type="number" name="uses" required min="\(uses.lowerBound)" max="\(uses.upperBound)" value="1"></label>
+      <label>Days <small>That it is good for.</small>
+      <input type="number" name="days" required min="\(days.lowerBound)" max="\(days.upperBound)" value="1"></label>
+      <label>Group <small>The computers have the users of this group only; nothing: all.</small>
+      <input type="text" name="group" maxlength="64" autocomplete="off" spellcheck="false"></label>
+      <label class="choice"><input type="checkbox" name="unattended" value="on">
+      <span>Unattended <small>Whoever has the code joins without an administrator's approval.</small></span></label>
+      <button>Make the code</button>
+      """)
+  }
+
+  /// Makes a code, and shows it this one time.
+  func addJoinCode(_ visitor: Visitor) async throws -> ServiceReply {
+    guard let uses = field("uses").flatMap({ Int($0) }), JoinOrder.usesRange.contains(uses),
+      let days = field("days").flatMap({ Int($0) }), JoinOrder.daysRange.contains(days)
+    else {
+      return try await joinsPage(
+        visitor, status: 400,
+        problem:
+          "A code is for 1 to \(JoinOrder.usesRange.upperBound) computers and 1 to \(JoinOrder.daysRange.upperBound) days."
+      )
+    }
+    guard let random = Digest.randomBytes(JoinCode.secretLength) else { return refusal(503, .tooManyRequests) }
+    let secret = Secret(Base64URL.encode(random))
+    // By its id alone: a name would not be seen to be the administrators'.
+    guard let application = try await storage.application(trimmedField("application"))?.id else {
+      return refusal(404, .unknownApplication)
+    }
+    // Computers that join an administrators' application could ask administrators' phones.
+    guard try await storage.administratorsApplication() != application else { return refusal(403, .ownApplication) }
+    do {
+      let code = try await joinCodes.make(secret)
+      let stored = try await storage.createJoinCode(
+        JoinOrder(
+          application: application, secret: secret, uses: uses, days: days, isUnattended: field("unattended") == "on",
+          group: trimmedField("group")), at: now)
+      let fleet = stored.fleet(try await storage.storedSets())
+      let whole = JoinCode(anchor: code.anchor, digest: code.digest, secret: secret, fleet: fleet?.digest)
+      return showLine(of: whole, uses: uses, days: days, visitor)
+    } catch let problem as JoinCodeMaker.Problem {
+      let hint = problem.hint.map { "; " + $0 } ?? ""
+      return try await joinsPage(visitor, problem: problem.text + hint)
+    } catch JoinOrderRefusal.unknownApplication {
+      return refusal(404, .unknownApplication)
+    } catch JoinOrderRefusal.groupNotFit {
+      return try await joinsPage(
+        visitor, status: 400, problem: "A group's name has letters, digits, points, hyphens and underscores.")
+    }
+  }
+
+  private func showLine(of code: JoinCode, uses: Int, days: Int, _ visitor: Visitor) -> ServiceReply {
+    let url = publicURL ?? call.address.url
+    let content: HTML = """
+      <section aria-labelledby="title">
+      <p>To type on \(uses == 1 ? "one computer" : "up to \(uses) computers"), within
+      \(days == 1 ? "a day" : "\(days) days"). The code is shown only once.</p>
+      <pre>iampassctl join \("\(url)") \(code.exposedText)</pre>
+      <p><a href="\(base)/joins">Done</a></p>
+      </section>
+      """
+    return show("New join code", content, visitor: visitor)
+  }
+
+  /// Who asked by one code.
+  func joinCodePage(_ id: String, _ visitor: Visitor) async throws -> ServiceReply {
+    guard let code = try await storage.joinCodes().first(where: { $0.code.id == id }) else {
+      return refusal(404, .unknownJoinCode)
+    }
+    let start = call.target.value("from").flatMap { Int($0) }.map { max(0, $0) } ?? 0
+    let page = code.joinings.dropFirst(start).prefix(Self.joiningsLength)
+    var table = ConsoleTable(["Computer", "Came to", "Its digits", "From", "Asked"])
+    for one in page {
+      table.add(["\(one.name)", "\(one.state.rawValue)", "\(one.mark)", "\(one.address)", one.askedAt.html])
+    }
+    let next = start + Self.joiningsLength
+    let more: HTML =
+      next < code.joinings.count ? "<p><a href=\"\(base)/joins/\(id)?from=\(next)\">More computers</a></p>" : .nothing
+    let group: HTML = code.code.group.isEmpty ? .nothing : ", group \(code.code.group)"
+    let content: HTML = """
+      <p class="soft">For \(code.application)\(group); made \(code.code.createdAt.html), expires \(code.code.expiresAt.html)\(code.code.isUnattended ? "; unattended" : "").</p>
+      <section aria-labelledby="title">
+      <p>\(code.joinings.count) of \(code.code.uses) computers have asked by it.</p>
+      \(table.html(none: "No computers."))
+      \(more)
+      </section>
+      <p><a href="\(base)/joins">All computers</a></p>
+      """
+    return show("Join code \(id)", content, visitor: visitor)
+  }
+
+  private func waitingTable(_ codes: [ListedJoinCode], _ visitor: Visitor) -> HTML {
+    var table = ConsoleTable(["Computer", "Its digits", "For", "From", "Since", ""])
+    for code in codes {
+      for one in code.joinings where one.state == .waiting {
+        table.add([
+          "\(one.name)", "<strong>\(one.mark)</strong>", "\(code.application)", "\(one.address)", one.askedAt.html,
+          """
+          \(form("/joins/\(one.id)/approve", visitor, "<button>Approve \(one.name)</button>"))
+          \(form("/joins/\(one.id)/refuse", visitor, "<button class=\"quiet\">Refuse \(one.name)</button>"))
+          """,
+        ])
+      }
+    }
+    let compare: HTML =
+      "<p class=\"soft\">Compare the digits with those at the computer: another computer may say the same name.</p>"
+    let isAny = codes.contains { $0.joinings.contains { $0.state == .waiting } }
+    return "\(table.html(none: "No computer waits."))\(isAny ? compare : .nothing)"
+  }
+
+  private func codeTable(_ codes: ArraySlice<ListedJoinCode>, _ visitor: Visitor) -> HTML {
+    var table = ConsoleTable(["Code", "For", "Used", "Expires", "Computers", ""])
+    for code in codes {
+      let act: HTML =
+        code.isOver
+        ? "\(code.code.revokedAt == nil ? "over" : "revoked")"
+        : careful(
+          "Revoke", "/joins/\(code.code.id)/revoke", visitor,
+          "No computer joins by it any more, and those that wait are refused. Computers that have joined stay.",
+          button: "Revoke \(code.code.id)")
+      let joined = code.joinings.filter { $0.state == .joined }.map(\.name)
+      let further = joined.count - Self.shownNames
+      let kind: HTML = code.code.isUnattended ? " <small>unattended</small>" : .nothing
+      let group: HTML = code.code.group.isEmpty ? .nothing : " <small>group \(code.code.group)</small>"
+      table.add([
+        "<a href=\"\(base)/joins/\(code.code.id)\">\(code.code.id)</a>\(kind)", "\(code.application)\(group)",
+        "\(code.joinings.count) of \(code.code.uses)", code.code.expiresAt.html,
+        "\(joined.prefix(Self.shownNames).joined(separator: ", "))\(further > 0 ? " and \(further) more" : "")", act,
+      ])
+    }
+    return table.html(none: "No codes yet.")
+  }
+
+  func perform(_ act: ConsoleRoute.JoinAct, onJoin id: String, _ visitor: Visitor) async throws -> ServiceReply {
+    if act == .revoke {
+      guard try await storage.revokeJoinCode(id, at: now) else { return refusal(404, .unknownJoinCode) }
+      core.board.changed(.joins)
+      return redirect("/joins", done: .codeRevoked)
+    }
+    let decision = try await storage.decideJoin(id, isApproved: act == .approve, at: now)
+    core.board.changed(.joins)
+    switch decision {
+    case .done: return redirect("/joins", done: act == .approve ? .joined : .turnedAway)
+    case .unknown, .several: return try await joinsPage(visitor, problem: "This computer does not wait any more.")
+    case .nameTaken:
+      return try await joinsPage(
+        visitor, problem: "Another computer has this name by now. Revoke its credential, or refuse this one.")
+    case .expired:
+      return try await joinsPage(
+        visitor, problem: "The code has expired meanwhile. Make another, and refuse this computer.")
+    }
+  }
+}

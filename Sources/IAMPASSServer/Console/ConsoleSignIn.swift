@@ -1,0 +1,137 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+// Administrators sign a browser in by their phones.
+
+extension Console {
+  static let askCookie = "__Host-iampass-console-ask"
+  /// Seconds until the waiting page looks again.
+  private static let lookInterval = 3
+
+  /// What the phone shows as what is signed in to.
+  private var shownService: String { "console of \(call.address.url.hostName ?? call.address.url.origin)" }
+
+  /// The page for whoever is not signed in.
+  func signInPage(status: Int, reason: Reason?, problem: String? = nil) -> ServiceReply {
+    let content: HTML = """
+      <section aria-labelledby="title">
+      <form method="post" action="\(base)/sign-in">
+      <label>Your name as an administrator
+      <input type="text" name="name" required maxlength="100" autocomplete="username" spellcheck="false"></label>
+      <button>Ask my phone</button>
+      </form>
+      </section>
+      <details>
+      <summary>Without a phone</summary>
+      <p>A link into the console works once, for ten minutes. To get a new link, run this as the service's user on the
+      service's computer:</p>
+      <pre>iampass-server console-link --data DIR</pre>
+      </details>
+      """
+    return show("Sign in", content, visitor: nil, status: status, problem: problem, reason: reason)
+  }
+
+  /// Asks the phone. The reply is the same whether or not an administrator has the name, and a phone.
+  func startSignIn() async throws -> ServiceReply {
+    guard let name = field("name") else { return refusal(400, .badRequest) }
+    try await withdraw()
+    let session = try await asked(String(name[...].trimming(" \t")))
+    let key = Secret(try RandomValue.identifier())
+    let code: Secret
+    if let session {
+      code = session.matchCode ?? Secret("")
+    } else {
+      let digits = String(try RandomValue.number(below: 100))
+      code = try await ownSettings().matchCodes == .off ? Secret("") : Secret(digits.count < 2 ? "0" + digits : digits)
+    }
+    let ask = ConsoleAsk(key: key, session: session?.id, matchCode: code, askedAt: now)
+    guard try await storage.keep(ask, at: now) else { return .refused(503, .tooManyRequests) }
+    let attributes = "Path=/; Max-Age=\(ConsoleAsk.lifetime); Secure; HttpOnly; SameSite=Strict"
+    return redirect("/sign-in").adding("Set-Cookie", "\(Self.askCookie)=\(key.exposedValue); \(attributes)")
+  }
+
+  /// This browser's earlier request, which would keep the new one out.
+  private func withdraw() async throws {
+    guard let key = cookie(Self.askCookie), let former = try await storage.consoleAsk(key, at: now)?.session,
+      let session = try await storage.session(former), session.lifecycle.isUnanswered
+    else { return }
+    _ = try await sessions.logOut(former)
+  }
+
+  private func asked(_ name: String) async throws -> Session? {
+    guard AdministratorRule.isFit(name), let own = try await storage.administratorsApplication(),
+      let application = try await storage.application(own),
+      try await storage.administrators().contains(where: { $0.name == name })
+    else { return nil }
+    let context = SignInContext(service: shownService, user: name, remoteHost: call.client.text)
+    guard context.isWithinBounds else { return nil }
+    let ask = StartAsk(
+      user: name, starter: Starter(application: application, credential: nil), client: call.client,
+      methods: AuthenticationMethod.allCases, duration: ConsoleAccess.visitLifetime, context: context, hasContext: true,
+      challenge: nil, matchCode: nil, boot: nil)
+    let start = try await storage.start(ask, at: now) { [now] record in
+      StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+    }
+    guard case .started(let session, let isRung) = start.outcome else { return nil }
+    _ = sessions.announce(session, isRung: isRung, call)
+    return session
+  }
+
+  private func ownSettings() async throws -> ApplicationSettings {
+    guard let own = try await storage.administratorsApplication() else { return ApplicationSettings() }
+    return try await storage.settings(of: own)
+  }
+
+  /// Where the request stands; whoever's phone approved it is signed in.
+  func signInProgress() async throws -> ServiceReply {
+    guard let key = cookie(Self.askCookie), let ask = try await storage.consoleAsk(key, at: now) else {
+      return signInPage(status: 401, reason: nil)
+    }
+    guard let id = ask.session else {
+      let answerTime = try await ownSettings().answerTime
+      return now < ask.askedAt.advanced(seconds: answerTime) ? waiting(ask) : notSignedIn(.notAnswered)
+    }
+    guard let session = try await sessions.settled(id, at: now)?.session else { return notSignedIn(nil) }
+    if session.lifecycle.isUnanswered { return waiting(ask) }
+    guard session.lifecycle.status == .active else { return notSignedIn(session.lifecycle.ending) }
+    let visit = Secret(try RandomValue.identifier())
+    guard let entered = try await storage.enterConsole(asked: key, key: visit, from: call.client, at: now) else {
+      return notSignedIn(nil)
+    }
+    core.announceChange(of: entered)
+    core.logger.notice(
+      "an administrator signed in to the console",
+      metadata: [
+        "administrator": "\(entered.context.user ?? "")", "session": "\(id)", "address": "\(call.client.text)",
+      ])
+    return admitted(visit).adding(
+      "Set-Cookie", "\(Self.askCookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
+  }
+
+  private func waiting(_ ask: ConsoleAsk) -> ServiceReply {
+    let code: HTML =
+      ask.matchCode.exposedValue.isEmpty
+      ? .nothing
+      : "<p>Type these digits on the phone: <strong class=\"digits\">\(ask.matchCode.exposedValue)</strong></p>"
+    let content: HTML = """
+      <section aria-labelledby="title">
+      <p>If this is the name of an administrator with a phone, the phone shows “\(shownService)” now.</p>
+      \(code)
+      <p class="soft">This page looks again every \(Self.lookInterval) seconds.
+      <a href="\(base)/sign-in">Look now</a>, or <a href="\(base)">start again</a>.</p>
+      </section>
+      """
+    return show("Approve on your phone", content, visitor: nil).adding("Refresh", "\(Self.lookInterval)")
+  }
+
+  private func notSignedIn(_ ending: SessionLifecycle.Ending?) -> ServiceReply {
+    let problem =
+      switch ending {
+      case .denied, .notMe: "The phone denied the request."
+      case .wrongCode: "The phone approved with other digits than these: nobody was signed in."
+      case .notAnswered, .notCollected: "The phone did not answer in time."
+      default: "The request has ended."
+      }
+    return signInPage(status: 403, reason: nil, problem: problem)
+  }
+}

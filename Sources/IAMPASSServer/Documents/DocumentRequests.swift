@@ -1,0 +1,134 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// Has administrators' phones sign documents: takes orders, asks the phones, and keeps what they sign.
+struct DocumentRequests: Sendable {
+  /// Seconds that a signature waits until it is taken.
+  private static let duration: Int64 = 60
+
+  let core: ServiceCore
+  let sessions: SessionReplies
+  /// The service's address, for push services' operators.
+  let contact: String
+
+  private var storage: any ServiceStorage { core.storage }
+
+  /// Goes on with every order that has not ended. One that fails is tried again later, and keeps no other waiting.
+  ///
+  /// - Throws: the first failure, after all orders.
+  func attend() async throws {
+    var failure: (any Error)?
+    for order in try await storage.openOrders() {
+      do { try await attend(to: order) } catch {
+        failure = failure ?? error
+        try? await endIfOld(order)
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// One that cannot be read would fail for ever.
+  private func endIfOld(_ order: StoredOrder) async throws {
+    let now = core.clock()
+    guard now >= order.orderedAt.advanced(seconds: StoredOrder.lifetime) else { return }
+    try await storage.endOrder(order.id, .notAsked, at: now)
+  }
+
+  /// Goes on with the order of this request.
+  func attend(toSession session: String) async throws {
+    guard let order = try await storage.order(ofSession: session), order.outcome == nil else { return }
+    try await attend(to: order)
+  }
+
+  /// Orders a signature and asks the phone at once.
+  ///
+  /// - Returns: how far that came.
+  func ask(for order: DocumentOrder) async throws -> DocumentProgress {
+    let id = try await storage.order(order, at: core.clock())
+    if let stored = try await storage.openOrders().first(where: { $0.id == id }) { try await attend(to: stored) }
+    return try await storage.progress(of: id) ?? .ended(.withdrawn)
+  }
+
+  private func attend(to order: StoredOrder) async throws {
+    let now = core.clock()
+    if let session = order.session { return try await settle(order, session, at: now) }
+    if let takenAt = order.takenAt {
+      // Whoever took it was stopped.
+      guard now >= takenAt.advanced(seconds: StoredOrder.patience) else { return }
+      return try await storage.endOrder(order.id, .notAsked, at: now)
+    }
+    guard let draft = try await storage.draft(order.id, at: now) else { return }
+    try await ask(draft, at: now)
+  }
+
+  private func ask(_ draft: DocumentDraft, at now: UnixTime) async throws {
+    guard let own = try await storage.administratorsApplication(),
+      let application = try await storage.application(own)
+    else { return try await storage.endOrder(draft.order, .notSigner, at: now) }
+    let ask = StartAsk(
+      user: draft.administrator, starter: Starter(application: application, credential: nil), client: .unknown,
+      methods: draft.methods, duration: Self.duration, context: draft.document.context, hasContext: true,
+      challenge: draft.document.challenge, matchCode: nil, boot: nil)
+    let start = try await storage.start(ask, at: now) { record in
+      StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+    }
+    switch start.outcome {
+    case .started(let session, _), .begun(let session, _):
+      try await storage.noteSession(session.id, of: draft.order)
+      sessions.announce(session, contact: contact)
+    case .not(.openRequest): try await storage.endOrder(draft.order, .busy, at: now)
+    case .not: try await storage.endOrder(draft.order, .notAsked, at: now)
+    }
+  }
+
+  private func settle(_ order: StoredOrder, _ id: String, at now: UnixTime) async throws {
+    guard let session = try await sessions.settled(id, at: now)?.session else {
+      return try await storage.endOrder(order.id, .notAnswered, asked: id, at: now)
+    }
+    if session.lifecycle.isUnanswered {
+      guard try await storage.overtake(order.id, asked: id, at: now) else { return }
+      return try await goOn(with: order, after: id)
+    }
+    guard session.lifecycle.approvedAt != nil else {
+      let outcome: DocumentOutcome = session.lifecycle.ending == .notAnswered ? .notAnswered : .denied
+      return try await storage.endOrder(order.id, outcome, asked: id, at: now)
+    }
+    let outcome = try await storage.keepSigned(order.id, asked: id, at: now)
+    tell(outcome, order, session)
+    try await goOn(with: order, after: id)
+    core.board.changedAll()
+  }
+
+  /// Ends the request, so that nothing stays signed in by it, and asks again if the order was overtaken.
+  private func goOn(with order: StoredOrder, after session: String) async throws {
+    _ = try await sessions.logOut(session)
+    if let next = try await storage.releaseOvertaken(order.id) { try await attend(to: next) }
+  }
+
+  private func tell(_ outcome: DocumentOutcome, _ order: StoredOrder, _ session: Session) {
+    let isSigned = outcome == .signed
+    core.logger.log(
+      level: isSigned ? .notice : .warning,
+      isSigned ? "an administrator's phone signed a document" : "an administrator's signature was not taken",
+      metadata: [
+        "administrator": "\(order.order.administrator)", "document": "\(order.kind)", "session": "\(session.id)",
+        "outcome": "\(outcome.rawValue)",
+      ])
+  }
+}
+
+extension SessionReplies {
+  /// Tells phones of a request that no client made.
+  func announce(_ session: Session, contact: String) {
+    core.audit.started(session)
+    core.announceChange(of: session)
+    pushes.ring(for: session, contact: contact)
+  }
+}
+
+extension Session {
+  /// The document that its phone is asked to sign; nil for a sign-in. Only the service itself makes such requests.
+  var document: SignedDocument.Kind? {
+    SignedDocument.isAsked(by: context) ? context.host.flatMap(SignedDocument.Kind.init(rawValue:)) : nil
+  }
+}

@@ -1,0 +1,88 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOSSL
+import NIOTLS
+
+/// A child channel on TLS that speaks what its client chooses: HTTP/1.1 by Hummingbird, or HTTP/2.
+///
+/// Phones' pages are open for hours, each on a connection of HTTP/2. Hummingbird keeps four tasks for it, which are a
+/// quarter of its memory. Here nobody waits for the connection, and each stream is a ``StreamExchange``.
+struct ServiceChannel: ServerChildChannel {
+  /// Requests at once on a connection: a computer with many sessions holds a request for each, on few connections.
+  private static let mostStreams = 256
+
+  enum Negotiated: Sendable {
+    case http1(HTTP1Channel.Value)
+    /// Its streams answer for themselves.
+    case http2
+  }
+
+  struct Value: ServerChildChannelValue {
+    fileprivate let negotiated: EventLoopFuture<Negotiated>
+    let channel: any Channel
+  }
+
+  let tls: NIOSSLContext
+  let http1: HTTP1Channel
+  let streams: StreamExchange.Service
+  /// How long a connection of HTTP/2 may have no stream.
+  let idleTime: TimeAmount
+
+  /// - Parameter tls: the protocols that are offered are set here.
+  init(
+    tls: TLSConfiguration, http1: HTTP1Channel, streams: StreamExchange.Service, idleTime: TimeAmount
+  ) throws {
+    var tls = tls
+    tls.applicationProtocols = NIOHTTP2SupportedALPNProtocols
+    self.tls = try NIOSSLContext(configuration: tls)
+    self.http1 = http1
+    self.streams = streams
+    self.idleTime = idleTime
+  }
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    channel.eventLoop.makeCompletedFuture {
+      let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> { result in
+        switch result {
+        case .negotiated("h2"): channel.eventLoop.makeCompletedFuture { try setUpHTTP2(on: channel) }
+        case .negotiated("http/1.1"), .fallback: http1.setup(channel: channel, logger: logger).map { .http1($0) }
+        case .negotiated:
+          // Nobody offered it.
+          channel.close().flatMap { channel.eventLoop.makeFailedFuture(NIOHTTP2Errors.invalidALPNToken()) }
+        }
+      }
+      try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+      try channel.pipeline.syncOperations.addHandler(negotiation)
+      return Value(negotiated: negotiation.protocolNegotiationResult, channel: channel)
+    }
+  }
+
+  func handle(value: Value, logger: Logger) async {
+    guard case .http1(let channel)? = try? await value.negotiated.get() else { return }
+    await http1.handle(value: channel, logger: logger)
+  }
+
+  private func setUpHTTP2(on channel: any Channel) throws -> Negotiated {
+    let idle = StreamlessHandler(time: idleTime)
+    let counted = NIOLoopBound(idle, eventLoop: channel.eventLoop)
+    var settings = NIOHTTP2Handler.ConnectionConfiguration()
+    settings.initialSettings = [
+      HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.mostStreams),
+      HTTP2Setting(parameter: .maxHeaderListSize, value: HTTPServer.greatestHeaders),
+    ]
+    let pipeline = channel.pipeline.syncOperations
+    _ = try pipeline.configureHTTP2Pipeline(
+      mode: .server, connectionConfiguration: settings, streamConfiguration: .init()
+    ) { stream in
+      stream.eventLoop.makeCompletedFuture {
+        try StreamExchange.begin(on: stream, of: counted.value, for: streams)
+      }
+    }
+    try pipeline.addHandler(idle)
+    return .http2
+  }
+}

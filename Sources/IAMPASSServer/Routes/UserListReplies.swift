@@ -1,0 +1,136 @@
+import IAMPASSProtocol
+
+/// The list of users for a computer: at once if it has an older one, otherwise held until it changes.
+struct UserListReplies: Sendable {
+  let core: ServiceCore
+
+  func reply(to starter: Starter, _ call: Call) async throws -> ServiceReply {
+    guard let since = number("version", call), let after = text("after", call) else {
+      return .refused(400, .badRequest)
+    }
+    guard try await noteMark(of: starter, call), noteReport(of: starter, has: since, call) else {
+      return .refused(400, .badRequest)
+    }
+    if call.target.has("signed") { return try await signedReply(to: starter, has: since, after: after, call) }
+    let ask = UserListAsk(
+      asker: starter.credential?.id ?? starter.application.id, application: starter.application.id,
+      group: starter.credential?.group ?? "", since: since, after: after)
+    return try await held(ofFirstPage: after.isEmpty, starter.application.id, call) {
+      let page = try await core.storage.userListPage(ask)
+      // Whoever has a newer list than this service is told so at once.
+      return (ServiceReply(200, page.encoded()), isNews: page.version != since || since == 0)
+    }
+  }
+
+  /// The list that an administrator's phone signed, for a computer that takes no other.
+  private func signedReply(
+    to starter: Starter, has number: Int64, after: String, _ call: Call
+  ) async throws -> ServiceReply {
+    guard call.target.value("signed") == "1", let epoch = self.number("epoch", call),
+      let setNumber = self.number("administrators", call)
+    else { return .refused(400, .badRequest) }
+    let ask = SignedListAsk(
+      asker: starter.credential?.id ?? starter.application.id, application: starter.application.id,
+      group: starter.credential?.group ?? "", epoch: epoch, number: number, setNumber: setNumber, after: after)
+    // Whoever fetches a list, or waits for one, does not ask how it stands.
+    let waits = call.request.preferredWait(longest: SignInService.usualWait) != nil
+    let saysUnsigned = after.isEmpty && number > 0 && !waits
+    return try await held(ofFirstPage: after.isEmpty, starter.application.id, call) {
+      var page = try await core.storage.seeSigning { try ask.page($0) }
+      if saysUnsigned { page.unsigned = try await core.unsignedChanges(of: ask.application) }
+      return (ServiceReply(200, page.encoded()), isNews: page.isNews)
+    }
+  }
+
+  /// The reply once it has news, or the computer's wait is over.
+  private func held(
+    ofFirstPage mayWait: Bool, _ application: String, _ call: Call,
+    _ page: @escaping @Sendable () async throws -> (reply: ServiceReply, isNews: Bool)
+  ) async throws -> ServiceReply {
+    let wait = mayWait ? call.request.preferredWait(longest: SignInService.usualWait) : nil
+    let end = core.clock().advanced(seconds: wait ?? 0)
+    let watch = core.board.watch(.userList(application))
+    if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
+    let look: HeldReply.Looking = { isLast in
+      let (reply, isNews) = try await page()
+      let patience = end.milliseconds(since: core.clock())
+      if !isNews, !isLast, patience > 0 { return .nothingYet(milliseconds: patience) }
+      return .reply(wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply)
+    }
+    switch try await look(false) {
+    case .reply(let reply): return reply
+    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, look: look))
+    }
+  }
+
+  /// Notes which computer asks, if it tells.
+  ///
+  /// - Returns: false if what is told is not a mark.
+  private func noteMark(of starter: Starter, _ call: Call) async throws -> Bool {
+    guard let mark = text("mark", call), let former = text("former_mark", call) else { return false }
+    guard !mark.isEmpty else { return former.isEmpty }
+    guard HostMarkSighting.isMark(mark), former.isEmpty || HostMarkSighting.isMark(former) else { return false }
+    guard let credential = starter.credential else { return true }
+    let sighting = HostMarkSighting(
+      credential: credential.id, mark: mark, former: former.isEmpty ? nil : former, address: call.client.text,
+      at: core.clock())
+    guard case .forked(isNews: true) = try await core.storage.note(sighting) else { return true }
+    core.logger.warning(
+      "a computer was copied, or its disk was put back",
+      metadata: [
+        "credential": "\(credential.name)", "host": "\(credential.host)", "address": "\(call.client.text)",
+        "hint": "iampass-server computer list; give a copy a credential of its own by iampassctl join",
+      ])
+    return true
+  }
+
+  /// Notes what the computer says of itself, if it tells.
+  ///
+  /// - Returns: false if what is told is not a version.
+  private func noteReport(of starter: Starter, has version: Int64, _ call: Call) -> Bool {
+    guard let software = text("software", call), HostReport.isSoftware(software) else { return false }
+    guard let credential = starter.credential, !software.isEmpty else { return true }
+    let epoch = call.target.has("signed") ? number("epoch", call) ?? 0 : nil
+    core.reports.note(
+      HostReport(credential: credential.id, software: software, listVersion: version, listEpoch: epoch))
+    return true
+  }
+
+  /// 0 if it is not given; nil if it is not a version.
+  private func number(_ name: String, _ call: Call) -> Int64? {
+    guard call.target.has(name) else { return 0 }
+    return call.target.value(name).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+  }
+
+  /// Empty if it is not given; nil if it is given twice.
+  private func text(_ name: String, _ call: Call) -> String? {
+    call.target.has(name) ? call.target.value(name) : ""
+  }
+}
+
+extension SignInService {
+  /// Milliseconds between two looks at the lists' versions: a command may have changed one, or another server.
+  private static let listInterval = 500
+
+  /// Wakes whoever waits here for a list of users that was changed, until the task is cancelled. With a list, users leave,
+  /// whose sessions end: those who wait for sessions look again, too. Stores what computers say of themselves.
+  public func followUserLists() async {
+    var known: [String: Int64]?
+    while !Task.isCancelled {
+      do {
+        let versions = try await core.storage.userListVersions()
+        for (application, version) in versions where known.map({ $0[application] != version }) ?? false {
+          core.board.changed(.userList(application))
+          core.board.changedAll()
+        }
+        known = versions
+        try await core.reports.store(in: core.storage)
+        try await documents.attend()
+        core.tellWhenStorageWorksAgain()
+      } catch {
+        core.tell(storageFailure: error)
+      }
+      try? await Task.sleep(for: .milliseconds(Self.listInterval))
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import IAMPASSProtocol
+
+/// The random mark of a computer with a credential of its own. The computer renews it when it connects again, so that a
+/// copy and its original come to have different ones.
+///
+/// A disk that was put back to an earlier state looks the same at first: only if both marks go on being used are there
+/// two computers.
+struct HostMark: Sendable, Equatable {
+  /// The last one.
+  var mark: String
+  /// In whose place it came. It may be renewed once more: a computer can lose what it wrote last.
+  var previous: String?
+  /// Who used the mark last, as far as the audit goes.
+  var address: String?
+  var seenAt: UnixTime
+  var fork: Fork?
+
+  /// Another mark than the expected one was used.
+  struct Fork: Sendable, Equatable {
+    /// The mark that had been expected, and who used it last.
+    var otherMark: String
+    var otherAddress: String?
+    var firstAt: UnixTime
+    var lastAt: UnixTime
+    /// Both marks were used after that.
+    var areBothUsed: Bool
+  }
+
+  enum Finding: Sendable, Equatable {
+    /// Nothing is to be stored.
+    case known
+    case renewed
+    /// - Parameter isNews: an administrator does not know it yet.
+    case forked(isNews: Bool)
+  }
+
+  init(_ sighting: HostMarkSighting) {
+    mark = sighting.mark
+    previous = sighting.former
+    address = sighting.address
+    seenAt = sighting.at
+  }
+
+  init(mark: String, previous: String?, address: String?, seenAt: UnixTime, fork: Fork?) {
+    self.mark = mark
+    self.previous = previous
+    self.address = address
+    self.seenAt = seenAt
+    self.fork = fork
+  }
+
+  mutating func take(_ sighting: HostMarkSighting) -> Finding {
+    if sighting.mark == mark {
+      guard sighting.address != address else { return .known }
+      (address, seenAt) = (sighting.address, sighting.at)
+      return .renewed
+    }
+    let isRenewal = sighting.former.map { $0 == mark || $0 == previous } ?? false
+    guard isRenewal else { return .forked(isNews: divide(sighting)) }
+    if sighting.former == mark { previous = mark }
+    (mark, address, seenAt) = (sighting.mark, sighting.address, sighting.at)
+    return .renewed
+  }
+
+  /// - Returns: whether this is news.
+  private mutating func divide(_ sighting: HostMarkSighting) -> Bool {
+    let former = fork
+    let isOtherBack = former.map { $0.otherMark == sighting.mark || $0.otherMark == sighting.former } ?? false
+    let areBothUsed = isOtherBack || former?.areBothUsed == true
+    fork = Fork(
+      otherMark: mark, otherAddress: address, firstAt: former?.firstAt ?? sighting.at, lastAt: sighting.at,
+      areBothUsed: areBothUsed)
+    (mark, previous, address, seenAt) = (sighting.mark, sighting.former, sighting.address, sighting.at)
+    return former == nil || former?.areBothUsed != areBothUsed
+  }
+}
+
+/// A request in which a computer told its mark.
+struct HostMarkSighting: Sendable {
+  /// The id of the computer's credential.
+  let credential: String
+  let mark: String
+  /// In whose place the mark comes; nil if it was told before.
+  let former: String?
+  let address: String?
+  let at: UnixTime
+
+  /// As the helper draws them.
+  static func isMark(_ text: String) -> Bool {
+    text.utf8.count == 32
+      && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+  }
+}
+
+/// A computer whose credential was used with two marks.
+public struct ForkedComputer: Sendable, Equatable {
+  /// The id of its credential.
+  public let credential: String
+  public let name: String
+  public let address: String?
+  public let otherAddress: String?
+  public let firstAt: UnixTime
+  public let lastAt: UnixTime
+  /// Two computers are at work; otherwise one of them may be gone, or a disk was put back.
+  public let areBothUsed: Bool
+
+  init(_ mark: HostMark, _ fork: HostMark.Fork, credential: String, name: String, clock: StorageClock) {
+    self.credential = credential
+    self.name = name
+    address = mark.address
+    otherAddress = fork.otherAddress
+    firstAt = clock.unixTime(of: fork.firstAt)
+    lastAt = clock.unixTime(of: fork.lastAt)
+    areBothUsed = fork.areBothUsed
+  }
+}
+
+/// Computers that were copied.
+public protocol ForkedComputers: Sendable {
+  /// Usable credentials that were used with two marks, by their names; with times for people. Throws
+  /// ``HostCredentialRefusal``.
+  ///
+  /// - Parameter application: its name or id.
+  func forkedComputers(of application: String) async throws -> [ForkedComputer]
+
+  /// Forgets what was noticed of this computer. Throws ``HostCredentialRefusal``.
+  ///
+  /// - Returns: false if nothing was.
+  func settleComputer(named name: String, of application: String, at now: UnixTime) async throws -> Bool
+}
+
+protocol HostMarkStore: ForkedComputers {
+  /// Notes the mark of a computer. Two sightings come one after the other.
+  func note(_ sighting: HostMarkSighting) async throws -> HostMark.Finding
+}

@@ -1,0 +1,191 @@
+import PostgreSQLLink
+
+/// Moves everything that a service has stored to a database of the other engine, while the service runs.
+///
+/// All rows are copied from a consistent view, and each is read back. Then nobody can write to the source for a moment,
+/// in which follows what has changed meanwhile.
+///
+/// **Broken off.** The destination is filled in one transaction, which commits it closed: it refuses changes. Then the
+/// source is closed, and only then the destination opened. So changes are taken by one of the two at most, and a move that
+/// was broken off anywhere is completed by a second one: before the source is closed it begins again, and after that it
+/// only opens the destination.
+public struct DatabaseMove {
+  let source: any MoveSource
+  let destination: any MoveDestination
+  /// In an order in which each table comes after those that it names rows of.
+  let tables: [PostgreSQLTable]
+
+  private static let clock = ContinuousClock()
+
+  func run() throws -> MoveReport {
+    if let mark = try source.mark() { return try complete(mark) }
+    let form = TableForm(tables)
+    try form.agree(with: source.form())
+    let id = try RandomValue.identifier()
+    var report = MoveReport(place: destination.place)
+    try destination.fill { filling in
+      try form.agree(with: filling.form())
+      try judge(filling)
+      try filling.empty(tables)
+      var books = try copy(to: filling)
+      try follow(&books, to: filling)
+      try check(books, in: filling)
+      try filling.analyze()
+      var held = Self.clock.now
+      try source.hold { source in
+        held = Self.clock.now
+        if let mark = try source.mark() { throw MoveRefusal(.sourceMoved, mark.place) }
+        // A service may have been updated meanwhile.
+        try form.agree(with: source.form())
+        try source.keepTime()
+        try followAtLast(&books, from: source, to: filling)
+        try filling.close(MoveMark(id: id, state: .arriving, place: self.source.place))
+        try filling.commit()
+        try source.close(MoveMark(id: id, state: .moved, place: destination.place))
+      }
+      report.pause = held.duration(to: Self.clock.now)
+      report.counts = books.map { ($0.table.name, $0.count) }
+    }
+    try destination.open()
+    return report
+  }
+
+  /// Another move gave up the source: all that can be missing is that the destination is opened.
+  private func complete(_ mark: MoveMark) throws -> MoveReport {
+    guard mark.state == .moved else { throw MoveRefusal(.sourceArriving, mark.place) }
+    if try destination.mark()?.id == mark.id {
+      try destination.open()
+    } else if try !destination.hasArrived(mark.id) {
+      throw MoveRefusal(.sourceMoved, mark.place)
+    }
+    return MoveReport(place: destination.place, isCompleted: true)
+  }
+
+  private func judge(_ filling: any FillingDestination) throws {
+    if let mark = try filling.mark() {
+      guard mark.state == .arriving else { throw MoveRefusal(.destinationMoved, mark.place) }
+      // It may be the only open end of a move from elsewhere.
+      guard try filling.identity() == source.identity() else { throw MoveRefusal(.destinationArriving, mark.place) }
+      return
+    }
+    guard try filling.isNew() else { throw MoveRefusal(.destinationNotEmpty, destination.place) }
+  }
+
+  private func copy(to filling: any FillingDestination) throws -> [RowBook] {
+    var books: [RowBook] = []
+    try source.view { rows in
+      for table in tables {
+        var book = RowBook(table)
+        if table.keyCount > 0 {
+          try filling.add(to: table) { add in
+            try rows.each(of: table) { tuple in
+              _ = try book.note(tuple)
+              try add(tuple)
+            }
+          }
+        }
+        books.append(book)
+      }
+    }
+    return books
+  }
+
+  /// What has changed while the most was copied: so that little is left for the moment in which nobody can write.
+  private func follow(_ books: inout [RowBook], to filling: any FillingDestination) throws {
+    try source.view { rows in
+      try apply(try differences(of: &books, rows), &books, to: filling)
+    }
+  }
+
+  /// The last changes, each read back, and the tables without a key, which are small.
+  private func followAtLast(
+    _ books: inout [RowBook], from source: any HeldSource, to filling: any FillingDestination
+  ) throws {
+    let differences = try differences(of: &books, source)
+    try apply(differences, &books, to: filling)
+    for (place, difference) in differences.enumerated() {
+      try check(difference, books[place], in: filling)
+      let table = books[place].table
+      if table.keyCount == 0 { books[place] = try rewritten(table, from: source, in: filling) }
+      guard try filling.count(table) == books[place].count else { throw MoveRefusal(.differs, table.name) }
+    }
+  }
+
+  private func rewritten(
+    _ table: PostgreSQLTable, from source: any HeldSource, in filling: any FillingDestination
+  ) throws -> RowBook {
+    var book = RowBook(table)
+    var rows: [PostgreSQLTuple] = []
+    try source.each(of: table) { rows.append(PostgreSQLTuple(copying: $0)) }
+    try filling.add(to: table) { add in for row in rows { try row.bytes.withUnsafeBytes(add) } }
+    var found: [PostgreSQLTuple] = []
+    try filling.each(of: table) { found.append(PostgreSQLTuple(copying: $0)) }
+    let order: (PostgreSQLTuple, PostgreSQLTuple) -> Bool = { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    guard rows.sorted(by: order) == found.sorted(by: order) else { throw MoveRefusal(.differs, table.name) }
+    book.noteKeyless(rows.count)
+    return book
+  }
+
+  private struct Difference {
+    var new: [PostgreSQLTuple] = []
+    var changed: [PostgreSQLTuple] = []
+    var missing: [PostgreSQLTuple] = []
+  }
+
+  private func differences(of books: inout [RowBook], _ rows: any MoveRows) throws -> [Difference] {
+    var differences: [Difference] = []
+    for place in books.indices {
+      var difference = Difference()
+      if books[place].table.keyCount > 0 {
+        books[place].beginPass()
+        try rows.each(of: books[place].table) { tuple in
+          switch try books[place].note(tuple) {
+          case .same: break
+          case .new: difference.new.append(PostgreSQLTuple(copying: tuple))
+          case .changed: difference.changed.append(PostgreSQLTuple(copying: tuple))
+          }
+        }
+        difference.missing = books[place].takeMissing()
+      }
+      differences.append(difference)
+    }
+    return differences
+  }
+
+  /// Rows go before those that they name, and come after them.
+  private func apply(
+    _ differences: [Difference], _ books: inout [RowBook], to filling: any FillingDestination
+  ) throws {
+    for (difference, book) in zip(differences, books).reversed() where !difference.missing.isEmpty {
+      try filling.delete(difference.missing, from: book.table)
+    }
+    for (difference, book) in zip(differences, books) {
+      // A phone that was cut off makes room for the next one of its user.
+      if !difference.changed.isEmpty { try filling.update(difference.changed, in: book.table) }
+      if !difference.new.isEmpty {
+        try filling.add(to: book.table) { add in for row in difference.new { try row.bytes.withUnsafeBytes(add) } }
+      }
+    }
+  }
+
+  /// Reads every row back.
+  private func check(_ books: [RowBook], in filling: any FillingDestination) throws {
+    for book in books where book.table.keyCount > 0 {
+      var count = 0
+      try filling.each(of: book.table) { tuple in
+        guard book.has(tuple) else { throw MoveRefusal(.differs, book.table.name) }
+        count += 1
+      }
+      guard count == book.count else { throw MoveRefusal(.differs, book.table.name) }
+    }
+  }
+
+  private func check(_ difference: Difference, _ book: RowBook, in filling: any FillingDestination) throws {
+    let rows = difference.new + difference.changed
+    guard !rows.isEmpty else { return }
+    let found = try filling.rows(rows.map(book.keyTuple), of: book.table)
+    guard found.count == rows.count, found.allSatisfy({ $0.bytes.withUnsafeBytes(book.has) }) else {
+      throw MoveRefusal(.differs, book.table.name)
+    }
+  }
+}

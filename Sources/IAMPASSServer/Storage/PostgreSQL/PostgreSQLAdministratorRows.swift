@@ -1,0 +1,146 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension Administrator {
+  fileprivate static let query: StaticString = """
+    SELECT administrator.name, administrator.role, app_user.id AS user_id, phone.display_name AS phone FROM administrator
+    LEFT JOIN app_user ON app_user.name = administrator.name
+      AND app_user.application = (SELECT value FROM service_fact WHERE name = 'administrators')
+    LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
+      AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
+    ORDER BY administrator.name
+    """
+
+  fileprivate init(row: PostgreSQLRow) throws {
+    let word: String = try row.get("role")
+    try self.init(
+      name: row.get("name"), role: AdministratorRule.role(word), user: row.get("user_id"), phone: row.get("phone"))
+  }
+
+  static func role(of name: String, in db: PostgreSQLWork) throws -> AdministratorRole? {
+    try db.text("SELECT role FROM administrator WHERE name = $1", name).map(AdministratorRule.role)
+  }
+
+  fileprivate static func admins(in db: PostgreSQLWork) throws -> [String] {
+    try db.all("SELECT name FROM administrator WHERE role = 'admin'").map { try $0.get("name") }
+  }
+
+  static func application(in db: PostgreSQLWork) throws -> String? {
+    try db.text("SELECT value FROM service_fact WHERE name = $1", AdministratorRule.fact)
+  }
+
+  /// Makes the own application if need be. One that had its name before gets another secret: nobody but the service
+  /// may manage its users.
+  fileprivate static func ownApplication(at now: UnixTime, in db: PostgreSQLWork) throws -> String {
+    if let known = try application(in: db), try Application.find(known, in: db) != nil { return known }
+    let new = try Application(new: AdministratorRule.application)
+    let former = try Application.find(nameOrID: AdministratorRule.application, in: db)
+    if let former { _ = try former.renew(new.secret, at: now, in: db) } else { try new.insert(.on, at: now, in: db) }
+    let id = former?.id ?? new.id
+    try db.execute(
+      """
+      INSERT INTO service_fact (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value
+      """, AdministratorRule.fact, id)
+    return id
+  }
+}
+
+extension PostgreSQLStorage: AdministratorStore {
+  public func administrators() async throws -> [Administrator] {
+    try await read { db in
+      try db.all(Administrator.query).map(Administrator.init(row:))
+    }
+  }
+
+  public func administratorsApplication() async throws -> String? { try await read(Administrator.application) }
+
+  public func addAdministrator(
+    _ name: String, role: AdministratorRole, at now: UnixTime
+  ) async throws -> AdministratorChange {
+    guard AdministratorRule.isFit(name) else { return .nameNotFit }
+    return try await write { db in
+      guard try Administrator.role(of: name, in: db) == nil else { return .nameTaken }
+      _ = try User.add([name], application: try Administrator.ownApplication(at: now, in: db), in: db)
+      try db.execute(
+        "INSERT INTO administrator (name, role, changed_at) VALUES ($1, $2, $3)", name, role.rawValue, now.milliseconds)
+      return .done
+    }
+  }
+
+  public func setAdministrator(
+    _ name: String, role: AdministratorRole, keepsOne: Bool, at now: UnixTime
+  ) async throws -> AdministratorChange {
+    try await write { db in
+      guard try Administrator.role(of: name, in: db) != nil else { return .unknown }
+      if keepsOne, role != .admin,
+        AdministratorRule.leavesNobody(without: name, of: try Administrator.admins(in: db))
+      {
+        return .lastAdmin
+      }
+      try db.execute(
+        "UPDATE administrator SET role = $1, changed_at = $2 WHERE name = $3", role.rawValue, now.milliseconds, name)
+      return .done
+    }
+  }
+
+  public func removeAdministrator(
+    _ name: String, keepsOne: Bool, at now: UnixTime
+  ) async throws -> AdministratorChange {
+    try await write { db in
+      guard try Administrator.role(of: name, in: db) != nil else { return .unknown }
+      if keepsOne, AdministratorRule.leavesNobody(without: name, of: try Administrator.admins(in: db)) {
+        return .lastAdmin
+      }
+      if let own = try Administrator.application(in: db), let user = try User.find(name, application: own, in: db) {
+        _ = try user.delete(at: now, in: db)
+      }
+      // The user may have been deleted before.
+      try db.execute("DELETE FROM administrator WHERE name = $1", name)
+      return .done
+    }
+  }
+
+  public func invitation(
+    ofAdministrator name: String, isLost: Bool, at now: UnixTime
+  ) async throws -> AdministratorInvitation {
+    guard let one = try await administrators().first(where: { $0.name == name }), one.user != nil,
+      let own = try await administratorsApplication()
+    else { return .unknown }
+    guard isLost || one.phone == nil else { return .hasPhone }
+    let order = LinkOrder(
+      code: Secret(try RandomValue.identifier()), user: name, application: own, displayName: name,
+      loss: isLost ? .endsSessions(but: []) : nil)
+    return try await makeLink(order, at: now) == nil ? .unknown : .code(order.code)
+  }
+}
+
+extension ConsoleSubject {
+  func state(in db: PostgreSQLWork) throws -> String {
+    switch self {
+    case .application(let id):
+      let application = try Application.find(id, in: db)
+      let services = try db.all(
+        "SELECT told, set_at FROM notification_service WHERE application = $1 ORDER BY service", id)
+      let told = try services.map { row -> String in
+        let (text, at): (String, Int64) = (try row.get("told"), try row.get("set_at"))
+        return "\(text) \(at)"
+      }
+      return SeenState.mark(
+        [application?.secret.exposedValue] + (try ApplicationSettings.of(id, in: db).stateWords) + told)
+    case .credential(let id):
+      let credential = try HostCredential.find(id, in: db)
+      return SeenState.mark([credential?.name, credential.map { "\($0.isRevoked)" }])
+    case .phone(let user): return SeenState.mark(try Phone.live(of: user, in: db).map(\.id))
+    case .administrator(let name): return SeenState.mark([try Administrator.role(of: name, in: db)?.rawValue])
+    }
+  }
+}
+
+extension ConsoleAct {
+  /// What this transaction adds to the audit is this administrator's. The settings end with the transaction.
+  func sign(in db: PostgreSQLWork) throws {
+    _ = try db.first(
+      "SELECT set_config('iampass.administrator', $1, true), set_config('iampass.approval', $2, true)", administrator,
+      approval ?? "")
+  }
+}

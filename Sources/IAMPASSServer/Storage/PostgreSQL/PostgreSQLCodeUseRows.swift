@@ -1,0 +1,68 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension CodeUse {
+  /// Keeps it, or of one that was reported before whether its session goes on.
+  func keep(user: Int64, at now: UnixTime, in db: PostgreSQLWork) throws -> KeptUse {
+    if let state = try UseState.find(report.id, of: user, in: db) {
+      let told = state.reported(open: report.isOpen, at: now)
+      if told.isChanged {
+        try db.execute(
+          "UPDATE code_use SET open_until = $1 WHERE user_id = $2 AND use = $3", told.openUntil?.milliseconds, user,
+          report.id)
+      }
+      return told.kept
+    }
+    try db.execute(
+      """
+      INSERT INTO code_use (user_id, use, way, credential, context, used_at, codes_left, reported_at, open_until)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      """,
+      user, report.id, report.way.rawValue, credential,
+      String(decoding: report.context.json.encoded(), as: UTF8.self), report.usedAt, report.left, now.milliseconds,
+      report.isOpen ? now.advanced(seconds: Self.openTime).milliseconds : nil)
+    return .new
+  }
+
+  /// The user says that it was somebody else.
+  static func disown(_ id: String, of user: Int64, at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute(
+      "UPDATE code_use SET disowned_at = $1 WHERE user_id = $2 AND use = $3 AND disowned_at IS NULL",
+      now.milliseconds, user, id)
+  }
+
+  /// Those that the user's phone is shown, the newest first.
+  static func shown(to user: Int64, at now: UnixTime, in db: PostgreSQLWork) throws -> [CodeUse] {
+    try db.all(
+      """
+      SELECT * FROM code_use WHERE user_id = $1 AND reported_at >= $2
+      ORDER BY reported_at DESC, used_at DESC, use LIMIT $3
+      """, user, now.advanced(seconds: -shownTime).milliseconds, Int64(greatestShown)
+    ).map { row in
+      guard let way = CodeUseReport.Way(rawValue: try row.get("way")) else { throw DamagedRow(column: "way") }
+      return CodeUse(
+        report: CodeUseReport(
+          id: try row.get("use"), way: way, usedAt: try row.get("used_at"), left: try row.get("codes_left"),
+          context: try SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))),
+          isOpen: try UseState(row).isOpen(at: now)),
+        credential: try row.get("credential"))
+    }
+  }
+
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
+    try db.execute("DELETE FROM code_use WHERE reported_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  }
+}
+
+extension UseState {
+  fileprivate init(_ row: PostgreSQLRow) throws {
+    openUntil = (try row.get("open_until") as Int64?).map { UnixTime(milliseconds: $0) }
+    isDisowned = try row.get("disowned_at") as Int64? != nil
+  }
+
+  /// Nil if the user has no such use.
+  static func find(_ id: String, of user: Int64, in db: PostgreSQLWork) throws -> UseState? {
+    try db.first("SELECT open_until, disowned_at FROM code_use WHERE user_id = $1 AND use = $2", user, id)
+      .map { try UseState($0) }
+  }
+}

@@ -1,0 +1,85 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+// Browsers that administrators sign in by their phones.
+
+extension PostgreSQLStorage {
+  func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool {
+    try await write { db in
+      try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
+      let count: Int64 = try db.first("SELECT count(*) AS number FROM console_ask")?.get("number") ?? 0
+      guard count < ConsoleAsk.greatestCount else { return false }
+      try db.execute(
+        "INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES ($1, $2, $3, $4)",
+        ConsoleAccess.hash(ask.key), ask.session, ask.matchCode.exposedValue,
+        now.advanced(seconds: ConsoleAsk.lifetime).milliseconds)
+      return true
+    }
+  }
+
+  func consoleAsk(_ key: Secret, at now: UnixTime) async throws -> ConsoleAsk? {
+    try await read { try ConsoleAsk.find(key, at: now, in: $0) }
+  }
+
+  func enterConsole(
+    asked ask: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
+  ) async throws -> Session? {
+    try await write { db in
+      guard let kept = try ConsoleAsk.find(ask, at: now, in: db), let id = kept.session,
+        var session = try Session.find(id: id, in: db), let user = session.user,
+        session.application == (try Administrator.application(in: db)),
+        let name = try User.find(user, application: session.application, in: db)?.name,
+        try Administrator.role(of: name, in: db) != nil
+      else { return nil }
+      session.lifecycle.collect(at: now)
+      guard session.lifecycle.status == .active else { return nil }
+      session.markDelivered(at: now)
+      try session.update(in: db)
+      try db.execute("DELETE FROM console_ask WHERE key_hash = $1", ConsoleAccess.hash(ask))
+      try db.execute(
+        """
+        INSERT INTO console_visit (key_hash, form_token, administrator, session, expires_at, used_at, address)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """, ConsoleAccess.hash(key), try RandomValue.identifier(), name, id,
+        now.advanced(seconds: ConsoleAccess.visitLifetime).milliseconds, now.milliseconds, client.text)
+      return session
+    }
+  }
+}
+
+extension ConsoleAsk {
+  fileprivate static func find(_ key: Secret, at now: UnixTime, in db: PostgreSQLWork) throws -> ConsoleAsk? {
+    let row = try db.first(
+      "SELECT * FROM console_ask WHERE key_hash = $1 AND expires_at > $2", ConsoleAccess.hash(key),
+      now.milliseconds)
+    return try row.map { row in
+      let end = try UnixTime(milliseconds: row.get("expires_at"))
+      return ConsoleAsk(
+        key: key, session: try row.get("session"), matchCode: Secret(try row.get("match_code")),
+        askedAt: end.advanced(seconds: -lifetime))
+    }
+  }
+}
+
+extension ConsoleVisit {
+  /// Nil unless the session that a phone approved is active, and its user is an administrator.
+  static func ofAdministrator(_ key: Secret, at now: UnixTime, in db: PostgreSQLWork) throws -> ConsoleVisit? {
+    let row = try db.first(
+      """
+      SELECT console_visit.*, administrator.role FROM console_visit
+      JOIN administrator ON administrator.name = console_visit.administrator
+      JOIN session ON session.id = console_visit.session
+      WHERE key_hash = $1 AND console_visit.expires_at > $2 AND used_at > $3 AND session.status = 'active'
+        AND session.ended_at IS NULL
+      """, ConsoleAccess.hash(key), now.milliseconds,
+      now.advanced(seconds: -ConsoleAccess.idleLifetime).milliseconds)
+    return try row.map { row in
+      let word: String = try row.get("role")
+      return ConsoleVisit(
+        formToken: Secret(try row.get("form_token")),
+        isUseOld: ConsoleAccess.isOld(try UnixTime(milliseconds: row.get("used_at")), at: now),
+        administrator: .init(
+          name: try row.get("administrator"), role: AdministratorRule.role(word), session: try row.get("session")))
+    }
+  }
+}

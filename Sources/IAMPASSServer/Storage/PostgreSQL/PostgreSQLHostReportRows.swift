@@ -1,0 +1,20 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLStorage: HostReportStore {
+  func note(_ reports: [HostReport]) async throws {
+    try await note { db in
+      // In one order, so that two servers that note the same computers do not wait for each other.
+      for report in reports.sorted(by: { $0.credential < $1.credential }) {
+        // The credential may be gone by now.
+        try db.execute(
+          """
+          INSERT INTO host_report (credential, software, list_version, list_epoch)
+          SELECT id, $2::text, $3::bigint, $4::bigint FROM host_credential WHERE id = $1
+          ON CONFLICT (credential) DO UPDATE SET software = excluded.software, list_version = excluded.list_version,
+            list_epoch = excluded.list_epoch
+          """, report.credential, report.software, report.listVersion, report.listEpoch)
+      }
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension PostgreSQLSigningRows: SigningNews {
+  func lastAuditID() throws -> Int64 {
+    guard let row = try db.first("SELECT coalesce(max(id), 0) AS id FROM audit") else { return 0 }
+    return try row.get("id")
+  }
+
+  func hasEntry(of events: [SigningEvent], afterAudit id: Int64) throws -> Bool {
+    try db.has(
+      "SELECT 1 FROM audit WHERE id > $1 AND position(',' || event || ',' IN $2) > 0 LIMIT 1", id, events.storedText)
+  }
+
+  func firstEntry(of events: [SigningEvent], in application: String?, after time: UnixTime) throws -> UnixTime? {
+    let row = try db.first(
+      """
+      SELECT min(noted_at) AS first FROM audit WHERE noted_at > $1 AND position(',' || event || ',' IN $2) > 0
+        AND ($3::text IS NULL OR application = (SELECT name FROM application WHERE id = $3))
+      """, time.milliseconds, events.storedText, application)
+    return try row?.time("first")
+  }
+
+  func administratorsApplication() throws -> String? {
+    try db.text("SELECT value FROM service_fact WHERE name = 'administrators'")
+  }
+}

@@ -1,0 +1,168 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+extension ListedUser {
+  fileprivate init(row: PostgreSQLRow, isNew: Bool = false) throws {
+    let groups: String = try row.get("groups")
+    try self.init(
+      name: row.get("name"), groups: groups.split(separator: " ").map(String.init), hasPhone: row.get("has_phone"),
+      isNew: isNew)
+  }
+}
+
+extension UserListRow {
+  fileprivate init(row: PostgreSQLRow) throws {
+    let token: String? = try row.get("token")
+    try self.init(name: row.get("name"), token: token, groups: row.get("groups"))
+  }
+}
+
+extension PostgreSQLStorage: UserListPages {
+  public func listUser(_ order: UserListOrder) async throws -> ListedUser {
+    if let refusal = order.refusal { throw refusal }
+    let fresh = try RandomValue.identifier()
+    let now = now()
+    return try await write { db in
+      let application = try Self.application(order.application, in: db)
+      // Two changes at once come one after the other, each with a version of its own.
+      _ = try db.change(
+        """
+        INSERT INTO user_list (application, version) VALUES ($1, 1)
+        ON CONFLICT (application) DO UPDATE SET version = user_list.version RETURNING version
+        """, application)
+      let known = try db.first(
+        "SELECT * FROM listed_user WHERE application = $1 AND name = $2", application, order.name)
+      let user: Int64? = try known?.get("user_id")
+      let former: String? = try known?.get("groups")
+      let isNew = user == nil
+      let groups = order.groups(replacing: isNew ? nil : former)
+      if isNew || former != groups {
+        let id: Int64
+        if let user {
+          id = user
+        } else {
+          _ = try User.add([fresh], application: application, in: db)
+          guard let made = try User.find(fresh, application: application, in: db) else {
+            throw UserListRefusal.unknownUser
+          }
+          id = made.id
+        }
+        try db.execute("UPDATE user_list SET version = version + 1 WHERE application = $1", application)
+        try db.execute(
+          """
+          INSERT INTO listed_user (application, name, user_id, groups, version, changed_at)
+          VALUES ($1, $2, $3, $4, (SELECT version FROM user_list WHERE application = $1), $5)
+          ON CONFLICT (application, name)
+          DO UPDATE SET user_id = excluded.user_id, groups = excluded.groups, version = excluded.version,
+            changed_at = excluded.changed_at
+          """, application, order.name, id, groups, now.milliseconds)
+      }
+      let row = try db.first(
+        """
+        SELECT listed_user.name AS name, listed_user.groups AS groups,
+          (SELECT count(*) FROM phone WHERE phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL) AS has_phone
+        FROM listed_user WHERE application = $1 AND user_id IS NOT NULL AND name = $2
+        """, application, order.name)
+      guard let row else { throw UserListRefusal.unknownUser }
+      return try ListedUser(row: row, isNew: isNew)
+    }
+  }
+
+  public func removeListedUser(_ name: String, of application: String, at now: UnixTime) async throws {
+    let (token, application) = try await tokenOfListed(name, of: application)
+    _ = try await deleteUsers([token], of: application, at: now)
+  }
+
+  public func listedUsers(of application: String) async throws -> [ListedUser] {
+    try await read { db in
+      let application = try Self.application(application, in: db)
+      return try db.all(
+        """
+        SELECT listed_user.name AS name, listed_user.groups AS groups,
+          (SELECT count(*) FROM phone WHERE phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL) AS has_phone
+        FROM listed_user WHERE application = $1 AND user_id IS NOT NULL ORDER BY name COLLATE "C"
+        """, application
+      ).map { try ListedUser(row: $0) }
+    }
+  }
+
+  public func invitation(
+    ofListed name: String, of application: String, isFurther: Bool, at now: UnixTime
+  ) async throws -> Secret? {
+    let (token, application) = try await tokenOfListed(name, of: application)
+    guard let count = try await user(token, of: application)?.phones.count else { throw UserListRefusal.unknownUser }
+    let greatest = isFurther ? try await settings(of: application).phones : 1
+    guard count < greatest else { return nil }
+    let code = Secret(try RandomValue.identifier())
+    let order = LinkOrder(code: code, user: token, application: application, displayName: name, loss: nil)
+    guard try await makeLink(order, at: now) != nil else { throw UserListRefusal.unknownUser }
+    return code
+  }
+
+  func userListPage(_ ask: UserListAsk) async throws -> UserListReply {
+    try await read { db in
+      let version: Int64 =
+        try db.first("SELECT version FROM user_list WHERE application = $1", ask.application)?.get("version") ?? 1
+      let group = ask.group.isEmpty ? " " : " \(ask.group) "
+      let count: Int64 =
+        try db.first(
+          """
+          SELECT count(*) AS listed FROM listed_user
+          WHERE application = $1 AND user_id IS NOT NULL AND strpos(groups, $2) > 0
+          """, ask.application, group)?.get("listed") ?? 0
+      // Names have ASCII letters alone; by their bytes, as SQLite sorts them.
+      let rows =
+        ask.since > 0
+        ? try db.all(
+          """
+          SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
+          FROM listed_user LEFT JOIN app_user ON app_user.id = listed_user.user_id
+          WHERE listed_user.application = $1 AND listed_user.name COLLATE "C" > $2 AND listed_user.version > $3
+            AND strpos(listed_user.told_groups, $4) > 0
+          ORDER BY listed_user.name COLLATE "C" LIMIT $5
+          """, ask.application, ask.after, ask.since, group, UserListAsk.greatestRows)
+        : try db.all(
+          """
+          SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
+          FROM listed_user JOIN app_user ON app_user.id = listed_user.user_id
+          WHERE listed_user.application = $1 AND listed_user.name COLLATE "C" > $2
+            AND strpos(listed_user.groups, $3) > 0
+          ORDER BY listed_user.name COLLATE "C" LIMIT $4
+          """, ask.application, ask.after, group, UserListAsk.greatestRows)
+      return ask.page(of: try rows.map(UserListRow.init(row:)), version: version, count: count)
+    }
+  }
+
+  func userListVersions() async throws -> [String: Int64] {
+    try await read { db in
+      // A signature changes what computers are told, too, and so does a set of administrators.
+      let rows = try db.all(
+        """
+        SELECT application, version + coalesce((SELECT max(serial) FROM signed_list
+            WHERE signed_list.application = user_list.application), 0)
+          + coalesce((SELECT max(set_number) FROM administrator_set), 0) AS version
+        FROM user_list
+        """)
+      return Dictionary(
+        uniqueKeysWithValues: try rows.map { (try $0.get("application") as String, try $0.get("version") as Int64) })
+    }
+  }
+
+  private func tokenOfListed(_ name: String, of application: String) async throws -> (String, String) {
+    try await read { db in
+      let application = try Self.application(application, in: db)
+      let row = try db.first(
+        """
+        SELECT app_user.name AS token FROM listed_user JOIN app_user ON app_user.id = listed_user.user_id
+        WHERE listed_user.application = $1 AND listed_user.name = $2
+        """, application, name)
+      guard let row else { throw UserListRefusal.unknownUser }
+      return (try row.get("token"), application)
+    }
+  }
+
+  private static func application(_ nameOrID: String, in db: PostgreSQLWork) throws -> String {
+    guard let found = try Application.find(nameOrID: nameOrID, in: db) else { throw UserListRefusal.unknownApplication }
+    return found.id
+  }
+}

@@ -1,0 +1,152 @@
+import GRDB
+import IAMPASSProtocol
+
+extension Administrator {
+  fileprivate static let query = """
+    SELECT administrator.name, administrator.role, user.id AS user, phone.display_name AS phone FROM administrator
+    LEFT JOIN user ON user.name = administrator.name
+      AND user.application = (SELECT value FROM service_fact WHERE name = 'administrators')
+    LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user = user.id AND one.cut_off_at IS NULL
+      ORDER BY one.registered_at, one.rowid LIMIT 1)
+    """
+
+  fileprivate init(row: Row) throws {
+    let word: String = try row.get("role")
+    try self.init(
+      name: row.get("name"), role: AdministratorRule.role(word), user: row.get("user"), phone: row.get("phone"))
+  }
+
+  static func role(of name: String, in db: Database) throws -> AdministratorRole? {
+    try String.fetchOne(db, sql: "SELECT role FROM administrator WHERE name = ?", arguments: [name])
+      .map(AdministratorRule.role)
+  }
+
+  fileprivate static func admins(in db: Database) throws -> [String] {
+    try String.fetchAll(db, sql: "SELECT name FROM administrator WHERE role = 'admin'")
+  }
+
+  static func application(in db: Database) throws -> String? {
+    try String.fetchOne(
+      db, sql: "SELECT value FROM service_fact WHERE name = ?", arguments: [AdministratorRule.fact])
+  }
+
+  /// Makes the own application if need be. One that had its name before gets another secret: nobody but the service
+  /// may manage its users.
+  fileprivate static func ownApplication(at now: UnixTime, in db: Database) throws -> String {
+    if let known = try application(in: db), try Application.find(known, in: db) != nil { return known }
+    let new = try Application(new: AdministratorRule.application)
+    let former = try Application.find(nameOrID: AdministratorRule.application, in: db)
+    if let former { _ = try former.renew(new.secret, at: now, in: db) } else { try new.insert(.on, at: now, in: db) }
+    let id = former?.id ?? new.id
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO service_fact (name, value) VALUES (?, ?)", arguments: [AdministratorRule.fact, id])
+    return id
+  }
+}
+
+extension SQLiteStorage: AdministratorStore {
+  public func administrators() async throws -> [Administrator] {
+    try await read { db in
+      try Row.fetchAll(db, sql: Administrator.query + " ORDER BY administrator.name").map(Administrator.init(row:))
+    }
+  }
+
+  public func administratorsApplication() async throws -> String? { try await read(Administrator.application) }
+
+  public func addAdministrator(
+    _ name: String, role: AdministratorRole, at now: UnixTime
+  ) async throws -> AdministratorChange {
+    guard AdministratorRule.isFit(name) else { return .nameNotFit }
+    return try await write { db in
+      guard try Administrator.role(of: name, in: db) == nil else { return .nameTaken }
+      _ = try User.add(name, application: try Administrator.ownApplication(at: now, in: db), in: db)
+      try db.execute(
+        sql: "INSERT INTO administrator (name, role, changed_at) VALUES (?, ?, ?)",
+        arguments: [name, role.rawValue, now.milliseconds])
+      return .done
+    }
+  }
+
+  public func setAdministrator(
+    _ name: String, role: AdministratorRole, keepsOne: Bool, at now: UnixTime
+  ) async throws -> AdministratorChange {
+    try await write { db in
+      guard try Administrator.role(of: name, in: db) != nil else { return .unknown }
+      if keepsOne, role != .admin,
+        AdministratorRule.leavesNobody(without: name, of: try Administrator.admins(in: db))
+      {
+        return .lastAdmin
+      }
+      try db.execute(
+        sql: "UPDATE administrator SET role = ?, changed_at = ? WHERE name = ?",
+        arguments: [role.rawValue, now.milliseconds, name])
+      return .done
+    }
+  }
+
+  public func removeAdministrator(
+    _ name: String, keepsOne: Bool, at now: UnixTime
+  ) async throws -> AdministratorChange {
+    try await write { db in
+      guard try Administrator.role(of: name, in: db) != nil else { return .unknown }
+      if keepsOne, AdministratorRule.leavesNobody(without: name, of: try Administrator.admins(in: db)) {
+        return .lastAdmin
+      }
+      if let own = try Administrator.application(in: db), let user = try User.find(name, application: own, in: db) {
+        _ = try user.delete(at: now, in: db)
+      }
+      // The user may have been deleted before.
+      try db.execute(sql: "DELETE FROM administrator WHERE name = ?", arguments: [name])
+      return .done
+    }
+  }
+
+  public func invitation(
+    ofAdministrator name: String, isLost: Bool, at now: UnixTime
+  ) async throws -> AdministratorInvitation {
+    guard let one = try await administrators().first(where: { $0.name == name }), one.user != nil,
+      let own = try await administratorsApplication()
+    else { return .unknown }
+    guard isLost || one.phone == nil else { return .hasPhone }
+    let order = LinkOrder(
+      code: Secret(try RandomValue.identifier()), user: name, application: own, displayName: name,
+      loss: isLost ? .endsSessions(but: []) : nil)
+    return try await makeLink(order, at: now) == nil ? .unknown : .code(order.code)
+  }
+}
+
+extension ConsoleSubject {
+  func state(in db: Database) throws -> String {
+    switch self {
+    case .application(let id):
+      let application = try Application.find(id, in: db)
+      let services = try Row.fetchAll(
+        db, sql: "SELECT told, set_at FROM notification_service WHERE application = ? ORDER BY service",
+        arguments: [id])
+      let told = try services.map { row -> String in
+        let (text, at): (String, Int64) = (try row.get("told"), try row.get("set_at"))
+        return "\(text) \(at)"
+      }
+      return SeenState.mark(
+        [application?.secret.exposedValue] + (try ApplicationSettings.of(id, in: db).stateWords) + told)
+    case .credential(let id):
+      let credential = try HostCredential.find(id, in: db)
+      return SeenState.mark([credential?.name, credential.map { "\($0.isRevoked)" }])
+    case .phone(let user): return SeenState.mark(try Phone.live(of: user, in: db).map(\.id))
+    case .administrator(let name): return SeenState.mark([try Administrator.role(of: name, in: db)?.rawValue])
+    }
+  }
+}
+
+extension ConsoleAct {
+  /// Does `work` as the act of this administrator.
+  func does<Value>(_ work: (Database) throws -> Value, in db: Database) throws -> Value {
+    if let seen { try seen.check(seen.subject.state(in: db)) }
+    let last = try Int64.fetchOne(db, sql: "SELECT max(id) FROM audit") ?? 0
+    let value = try work(db)
+    try db.execute(
+      sql: "UPDATE audit SET administrator = ?, approval = ? WHERE id > ? AND administrator IS NULL",
+      arguments: [administrator, approval, last])
+    return value
+  }
+}

@@ -1,0 +1,70 @@
+import GRDB
+import IAMPASSProtocol
+
+extension SQLiteStorage {
+  /// Spends the nonce together with all others that wait by then.
+  ///
+  /// When this returns, `kill -9` does not undo it, but a power cut may, until the next ``write(_:)``. Whatever the request
+  /// goes on to change is stored by such a write, which brings the nonce to the disk with it.
+  func spend(_ spending: Spending) async throws -> Spending.Outcome {
+    try await withCheckedThrowingContinuation { continuation in
+      if spendings.add(spending, continuation) { askForTurn() }
+    }
+  }
+
+  /// Others who write have their turn between two of these.
+  private func askForTurn() {
+    pool.asyncWriteWithoutTransaction { db in
+      spendWaiting(in: db)
+      if spendings.endTurn() { askForTurn() }
+    }
+  }
+
+  private func spendWaiting(in db: Database) {
+    var inTime: [WaitingSpendings.Waiter] = []
+    for waiter in spendings.take() {
+      if hasWaitedEnough(since: waiter.arrival) {
+        waiter.resume(.failure(DatabaseError(resultCode: .SQLITE_BUSY)))
+      } else {
+        inTime.append(waiter)
+      }
+    }
+    spend(inTime, in: db)
+  }
+
+  /// One transaction. If it fails, each has a transaction of its own: a damaged row must not fail the others' requests.
+  private func spend(_ waiters: [WaitingSpendings.Waiter], in db: Database) {
+    guard !waiters.isEmpty else { return }
+    do {
+      let outcomes = try transact(.normal, in: db) { try waiters.map(\.spending).perform(in: $0, sessions) }
+      for (waiter, outcome) in zip(waiters, outcomes) { waiter.resume(.success(outcome)) }
+    } catch  where waiters.count > 1 && StorageTrouble(error) != .locked {
+      for waiter in waiters { spend([waiter], in: db) }
+    } catch {
+      for waiter in waiters { waiter.resume(.failure(error)) }
+    }
+  }
+}
+
+extension [Spending] {
+  /// Spends one after the other: of two with one nonce, the first wins. What is read is read afterwards.
+  fileprivate func perform(in db: Database, _ sessions: KnownSessions) throws -> [Spending.Outcome] {
+    let areNew = try map { try $0.isNewlySpent(in: db) }
+    try sessions.follow(db)
+    let mark = try HistoryMark.current(in: db)
+    return try zip(self, areNew).map { spending, isNew in
+      guard isNew, let session = spending.session else { return Spending.Outcome(isNew: isNew, moment: nil) }
+      return Spending.Outcome(
+        isNew: true, moment: SessionMoment(told: try sessions.session(session, in: db), mark: mark))
+    }
+  }
+}
+
+extension Spending {
+  fileprivate func isNewlySpent(in db: Database) throws -> Bool {
+    let isNew = try SpentNonces.spend(
+      nonce.value, client: nonce.owner, forgetAt: nonce.forgetAt, at: now, in: db)
+    if isNew, let credential = nonce.credential { try HostCredential.use(credential, at: now, in: db) }
+    return isNew
+  }
+}

@@ -1,0 +1,29 @@
+import Glibc
+import HostState
+import HostSystem
+
+// Sign-ins without the service, of which it is told.
+
+extension Supervisor {
+  /// Sessions that were opened so and go on, by their uses' ids.
+  private var openUses: [String: WatchedRecord] {
+    let open = records.all.filter { $0.record.isOffline && $0.record.binding != nil && $0.closing == nil }
+    return Dictionary(open.compactMap { one in one.record.offlineUse.map { ($0.id, one) } }, uniquingKeysWith: { $1 })
+  }
+
+  /// Looks for uses that the service does not know of.
+  public func lookAtUses(at now: Int64) {
+    reports?.look(open: openUses.values.compactMap { ToldUse($0.record) }, log, now)
+  }
+
+  func turnReports(_ now: Int64) {
+    guard let reports else { return }
+    let open = openUses
+    for use in reports.takeDisowned() {
+      guard let watched = open[use] else { continue }
+      log.write(LOG_NOTICE, "disowned on the phone: \(watched.record.logName)")
+      logouts.begin(watched.record, .ended, setup, now)
+    }
+    reports.turn(open: Set(open.keys), inquiries.service, log, now)
+  }
+}

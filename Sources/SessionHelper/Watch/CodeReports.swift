@@ -1,0 +1,173 @@
+import Glibc
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// Tells the service, as soon as it answers, what signed in on this computer without it: the user's phone and the audit
+/// hear of each use. While a session lasts that one opened, the service is asked whether the user has disowned it. Times
+/// are milliseconds after boot.
+public final class CodeReports {
+  /// Told at once, and then again.
+  private static let mostAtOnce = 8
+  private static let complaintTime: Int64 = 600_000
+  /// Between two questions about a session that goes on.
+  static let askingTime: Int64 = 15_000
+  /// So often the service has to say that it does not know what it is told.
+  private static let leastRefused = 3
+
+  private struct Report {
+    let told: ToldUse
+    let token: Secret
+    var due: Int64
+    var attempts = 0
+    var refusals = 0
+    /// The service knows of it: what is left is whether its session ends.
+    var isSettled = false
+    /// As the service was told last.
+    var wasOpen = false
+  }
+
+  private let codes: RecoveryCodes
+  private let phones: PhoneUses
+  private let hostName: () -> String?
+  /// The user's token; nil if the user has none any more.
+  private let token: (UnixUsername) throws -> Secret?
+  private var reports: [String: Report] = [:]
+  private var questions: [SessionService.Ticket: String] = [:]
+  private var complained: Int64?
+  /// Uses that their users have disowned, and that nobody has taken yet.
+  private var disowned: [String] = []
+
+  /// - Parameters:
+  ///   - hostName: as the service knows this computer.
+  ///   - token: of a user, as the users file says now.
+  public init(
+    _ codes: RecoveryCodes, _ phones: PhoneUses, hostName: @escaping () -> String?,
+    token: @escaping (UnixUsername) throws -> Secret?
+  ) {
+    self.codes = codes
+    self.phones = phones
+    self.hostName = hostName
+    self.token = token
+  }
+
+  /// When something is to be told.
+  var due: Int64? {
+    guard questions.count < Self.mostAtOnce else { return nil }
+    let waiting = Set(questions.values)
+    return reports.filter { !waiting.contains($0.key) }.map(\.value.due).min()
+  }
+
+  /// Looks for uses that were not told yet, and for sessions that go on.
+  ///
+  /// - Parameter open: uses that opened sessions which go on.
+  func look(open: [ToldUse], _ log: any HelperLog, _ now: Int64) {
+    do throws(RecoveryError) {
+      for use in try codes.untoldUses() { add(ToldUse(use), log, now) }
+    } catch { complain("uses of recovery codes cannot be listed: \(error.explanation)", log, now) }
+    do throws(FileError) {
+      for use in try phones.untold() { add(ToldUse(use), log, now) }
+    } catch { complain("approvals without the service cannot be listed: \(error.explanation)", log, now) }
+    for use in open { add(use, log, now) }
+  }
+
+  private func add(_ use: ToldUse, _ log: any HelperLog, _ now: Int64) {
+    guard reports[use.id] == nil else { return }
+    do {
+      if let token = try token(use.user) {
+        reports[use.id] = Report(told: use, token: token, due: now)
+      } else {
+        // Nobody at the service is to be told.
+        settle(use, log, now)
+      }
+    } catch { complain("a use of a code is not told: the users file cannot be read", log, now) }
+  }
+
+  /// Tells the service what is due.
+  ///
+  /// - Parameter open: ids of uses whose sessions go on.
+  func turn(open: Set<String>, _ service: any SessionService, _ log: any HelperLog, _ now: Int64) {
+    let waiting = Set(questions.values)
+    for (id, report) in reports where report.due <= now && !waiting.contains(id) && questions.count < Self.mostAtOnce {
+      // The user is not asked any more about a session that has ended.
+      reports[id]?.wasOpen = open.contains(id)
+      let told = report.told.report(host: hostName(), isOpen: open.contains(id))
+      questions[service.tellCodeUse(told, of: report.token)] = id
+    }
+  }
+
+  /// - Returns: false if it does not answer a question of ours.
+  func took(
+    _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ log: any HelperLog, _ now: Int64
+  ) -> Bool {
+    guard let id = questions.removeValue(forKey: ticket) else { return false }
+    guard var report = reports[id] else { return true }
+    switch outcome {
+    case .codeUseTold, .codeUseDisowned:
+      if !report.isSettled {
+        log.write(
+          LOG_INFO, "the service knows of \(report.told.words): \(LogField.text("user", report.told.user.text))")
+        settle(report.told, log, now)
+      }
+      if outcome == .codeUseDisowned { disowned.append(id) }
+      goOn(report, pace, now)
+    case .codeUseRefused where report.refusals + 1 >= Self.leastRefused:
+      if !report.isSettled {
+        log.write(LOG_WARNING, "the service takes no report of \(report.told.words)")
+        settle(report.told, log, now)
+      }
+      goOn(report, pace, now)
+    case .failed, .answer, .mark, .endTold, .users, .signedUsers, .codeUseRefused:
+      report.attempts += 1
+      if outcome == .codeUseRefused { report.refusals += 1 }
+      report.due = now + pace.afterFailure(report.attempts)
+      reports[id] = report
+    }
+    return true
+  }
+
+  /// As long as its session lasts.
+  private func goOn(_ report: Report, _ pace: AskingPace, _ now: Int64) {
+    guard report.wasOpen else {
+      reports[report.told.id] = nil
+      return
+    }
+    var report = report
+    report.isSettled = true
+    report.attempts = 0
+    report.due = now + pace.spread(Self.askingTime)
+    reports[report.told.id] = report
+  }
+
+  /// Uses that their users have disowned since the last call.
+  func takeDisowned() -> [String] {
+    defer { disowned = [] }
+    return disowned
+  }
+
+  /// What was under way is lost.
+  func startOver(_ now: Int64) {
+    for id in questions.values { reports[id]?.due = now }
+    questions = [:]
+  }
+
+  private func settle(_ use: ToldUse, _ log: any HelperLog, _ now: Int64) {
+    reports[use.id] = nil
+    do {
+      switch use.source {
+      case .code(let untold): try codes.noteTold(untold)
+      case .phone: try phones.forget(use.id)
+      case .session: break
+      }
+    } catch let error as RecoveryError {
+      complain("a told use of a recovery code cannot be noted: \(error.explanation)", log, now)
+    } catch { complain("a told approval cannot be noted", log, now) }
+  }
+
+  private func complain(_ text: String, _ log: any HelperLog, _ now: Int64) {
+    if let complained, now - complained < Self.complaintTime { return }
+    complained = now
+    log.write(LOG_WARNING, text)
+  }
+}

@@ -1,0 +1,73 @@
+"""What iampassctl says of the display managers and lockers of Debian 13, and whether it can try each."""
+
+import re
+import unittest
+
+from desktop_case import DesktopTestCase
+from support import CHOOSE_PROMPT, password_of
+
+GREETERS = ("lightdm", "sddm", "greetd")
+LOCKERS = ("kde", "mate-screensaver", "xfce4-screensaver", "xsecurelock", "i3lock")
+#: Its package brings none.
+PAM_OF_XSECURELOCK = "@include common-auth\n@include common-account\n"
+
+
+class Known(DesktopTestCase):
+    release = "13-greeters"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.host.path("/etc/pam.d/xsecurelock").write_text(PAM_OF_XSECURELOCK)
+
+    def test_enable_says_what_each_will_do(self):
+        said = self.host.run("iampassctl", "enable", "--desktop").splitlines()
+        for name in GREETERS:
+            self.assertIn(f"{name}: an approval signs in at the greeter; the keyring stays locked", said)
+        for name in LOCKERS:
+            code = "; it shows no match code, so codes must be off at the service" if name == "i3lock" else ""
+            self.assertIn(
+                f"{name}: an approval unlocks the screen; without root's rights through iampass-broker{code}", said)
+        self.assertIn("polkit-1: the administrator's dialog asks the phone, through iampass-broker", said)
+        absent = [line for line in said if re.match("(gdm-password|gtklock|swaylock|physlock|vlock):", line)]
+        self.assertEqual(absent, [])
+
+    def test_check_finds_nothing_wrong_with_them(self):
+        said = self.host.run("iampassctl", "check", check=False)
+        self.assertIn(" 0 problems", said)
+        for name in (*GREETERS, *LOCKERS, "polkit-1"):
+            self.assertRegex(said, f"(?m)^ok +{name}: asks the phone ")
+        through = "polkit-1, " + ", ".join(sorted(LOCKERS))
+        self.assertIn(f"iampass-broker.socket listens: {through} ask the phone through it", said)
+
+    def test_check_names_the_lockers_whose_lock_nobody_sees(self):
+        said = self.host.run("iampassctl", "check", check=False)
+        complaints = [line for line in said.splitlines() if line.startswith(("warning", "problem")) and "lock" in line]
+        self.assertEqual(len(complaints), 1, complaints)
+        self.assertRegex(complaints[0], "mate-screensaver, xfce4-screensaver does not tell logind that the screen is locked")
+        pam = self.host.path("/etc/pam.d/hyprlock")
+        pam.write_text(PAM_OF_XSECURELOCK)
+        self.addCleanup(pam.unlink)
+        self.assertRegex(self.host.run("iampassctl", "check", check=False), "(?m)^warning +hyprlock was not tried: ")
+
+    def test_login_test_asks_by_each(self):
+        with self.phone("approve") as phone:
+            for count, name in enumerate((*GREETERS, *LOCKERS, "polkit-1"), 1):
+                with self.subTest(name):
+                    self.host.forget_attempts()
+                    child = self.host.terminal(f"iampassctl login-test alice --service {name}")
+                    child.expect_exact(CHOOSE_PROMPT)
+                    child.sendline("")
+                    self.assertEqual(child.finish(), 0, child.screen)
+                    self.assertEqual(len(phone.requests()), count)
+        self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
+
+    def test_login_test_takes_the_password_by_a_file_of_the_vendor(self):
+        child = self.host.terminal("iampassctl login-test alice --service kde")
+        child.expect_exact(CHOOSE_PROMPT)
+        child.sendline(password_of("alice"))
+        self.assertEqual(child.finish(), 0, child.screen)
+
+
+if __name__ == "__main__":
+    unittest.main()

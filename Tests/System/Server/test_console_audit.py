@@ -1,0 +1,73 @@
+"""What the audit proves of an administrator's change in the console: checked by python3-cryptography."""
+
+import http.client
+import json
+import re
+import ssl
+import subprocess
+import unittest
+import urllib.parse
+
+from approvals import canonical, is_signed
+from server import ServerWorld
+from world import PATIENCE, program
+
+
+def setUpModule():
+    global world
+    world = ServerWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve_alone()
+
+
+class Visitor:
+    """A browser at the console."""
+
+    def __init__(self):
+        address = urllib.parse.urlsplit(world.address)
+        self.connection = http.client.HTTPSConnection(
+            address.hostname, address.port, timeout=PATIENCE, context=ssl.create_default_context(cafile=world.certificate))
+        self.cookies = {}
+
+    def ask(self, method, path, **form):
+        headers = {"Accept": "text/html", "Origin": world.address, "Cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items()),
+                   "Content-Type": "application/x-www-form-urlencoded"}  # fmt: skip
+        self.connection.request(method, "/console" + path, urllib.parse.urlencode(form), headers)
+        reply = self.connection.getresponse()
+        for line in reply.headers.get_all("Set-Cookie") or ():
+            name, _, value = line.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        return reply.status, reply.read().decode()
+
+
+class Signed(unittest.TestCase):
+    def setUp(self):
+        link = world.command("administrator", "add", "ada", "--role", "admin").stdout.split()[-1]
+        world.phone_registered(link, "ada.json")
+        self.visitor = Visitor()
+        self.visitor.ask("POST", "/sign-in", name="ada")
+        digits = re.search(r'class="digits">(\d\d)<', self.visitor.ask("GET", "/sign-in")[1])[1]
+        subprocess.run([program("iampass-phone"), "watch", "--state", world.path("ada.json"), "--answer", "approve", "--code", digits],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=PATIENCE)  # fmt: skip
+        self.assertEqual(self.visitor.ask("GET", "/sign-in")[0], 303)
+
+    def test_a_change_leads_to_the_phones_signature_of_the_sign_in(self):
+        token = re.search(r'name="token" value="([0-9a-f]+)"', self.visitor.ask("GET", "/applications")[1])[1]
+        self.assertEqual(self.visitor.ask("POST", "/applications", token=token, name="made by ada")[0], 200)
+        entries = [json.loads(line) for line in world.command("audit", "--json-lines").stdout.splitlines()]
+        change = next(one for one in entries if one.get("administrator") and one["event"] == "application made")
+        self.assertEqual((change["administrator"], change["application"]), ("ada", "made by ada"))
+        answers = [json.loads(line) for line in world.command("audit", "--answers").stdout.splitlines()]
+        answer = next(one for one in answers if one["session"] == change["approval"])
+        statement, context = json.loads(answer["statement"]), json.loads(answer["context"])
+        # Who signed in to what: not which change followed.
+        self.assertTrue(context["service"].startswith("console of"), context)
+        self.assertEqual((context["user"], statement["session"], statement["answer"]), ("ada", change["approval"], "approve"))
+        self.assertNotIn("made by ada", answer["statement"] + answer["context"])
+        self.assertEqual(canonical(statement).decode(), answer["statement"])
+        self.assertTrue(is_signed({"statement": statement, "signature": answer["signature"]}, answer["public_key"]))
+        self.assertFalse(is_signed({"statement": {**statement, "answer": "deny"}, "signature": answer["signature"]}, answer["public_key"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

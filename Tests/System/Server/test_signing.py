@@ -1,0 +1,136 @@
+"""The commands by which administrators' phones come to sign lists of users."""
+
+import os
+import subprocess
+import unittest
+
+import pexpect
+
+from server import CONFIG, DATA, UNAVAILABLE, USAGE, ServerWorld
+from world import PATIENCE, program
+
+NO_PERMISSION, TRY_AGAIN = 77, 75
+
+
+def setUpModule():
+    global world
+    world = ServerWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve_alone()
+
+
+def told(*words, **options):
+    done = world.command(*words, **options)
+    if done.returncode:
+        raise AssertionError(f"{words}: {done.returncode} {done.stderr}")
+    return done.stdout
+
+
+def administrator(name):
+    link = told("administrator", "add", name, "--role", "admin").split()[-1]
+    world.phone_registered(link, f"{name}.json")
+
+
+def signed(name, *words):
+    """What a command prints whose request the phone of `name` approves."""
+    phone = subprocess.Popen(
+        [program("iampass-phone"), "watch", "--state", world.path(f"{name}.json"), "--answer", "approve", "--sign-documents",
+         "--once"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # fmt: skip
+    try:
+        return told(*words)
+    finally:
+        phone.terminate()
+        phone.communicate(timeout=PATIENCE)
+
+
+def watched(name, answer):
+    """What the phone of `name` shows of its only request, with which it does this."""
+    return subprocess.run(
+        [program("iampass-phone"), "watch", "--state", world.path(f"{name}.json"), "--answer", answer, "--once"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE).stdout  # fmt: skip
+
+
+class Signing(unittest.TestCase):
+    """In the order of their names: each goes on from the one before."""
+
+    def test_1_nothing_is_signed_before_it_begins(self):
+        self.assertEqual(world.command("user", "sign", "office").returncode, CONFIG)
+        refused = world.command("administrator", "start-signing")
+        self.assertEqual(refused.returncode, DATA)
+        self.assertIn("has a phone", refused.stderr)
+
+    def test_2_it_begins_once(self):
+        administrator("ada")
+        self.assertRegex(told("administrator", "start-signing"), r"^administrators, number 1:\n  phone of ada  \w+")
+        self.assertEqual(world.command("administrator", "start-signing").returncode, DATA)
+        self.assertIn("number 1", told("administrator", "list"))
+
+    def test_2b_a_phone_that_approves_everything_signs_nothing_unread(self):
+        told("user", "add", "office", "bob", "--no-link")
+        asking = subprocess.Popen(
+            [program("iampass-server"), "user", "sign", "office", "--data", world.path("data")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+        self.addCleanup(asking.kill)
+        said = watched("ada", "approve")
+        self.assertIn("bob (no group), no phone", said)
+        self.assertIn("not answered: --answer approve does not sign documents", said)
+        self.assertIsNone(asking.poll())
+        watched("ada", "deny")
+        self.assertEqual((asking.wait(PATIENCE), asking.stderr.read().splitlines()[-2:]),
+                         (NO_PERMISSION, ["iampass-server: ada denied it", "hint: nothing was signed"]))  # fmt: skip
+        self.assertIn("no list of users was signed yet", world.command("user", "list", "office").stderr)
+
+    def test_3_a_phone_signs_a_list_and_what_changes_it(self):
+        told("user", "add", "office", "bob", "--no-link")
+        self.assertIn("no list of users was signed yet", world.command("user", "list", "office").stderr)
+        said = signed("ada", "user", "sign", "office")
+        self.assertEqual(said, "office: add bob\noffice: signed\n")
+        self.assertEqual(world.command("user", "list", "office").stderr, "")
+        told("user", "remove", "office", "bob")
+        self.assertIn("1 change is not signed yet", world.command("user", "list", "office").stderr)
+
+    def test_4_a_recovery_key_takes_the_place_of_a_lost_phone(self):
+        shown = signed("ada", "administrator", "recovery-key")
+        key = next(line.strip() for line in shown.splitlines() if "IRK1" in line)
+        link = told("administrator", "link", "ada", "--lost").split()[-1]
+        world.phone_registered(link, "new.json")
+        denied = world.command("administrator", "sign")
+        self.assertIn("among those that sign", denied.stderr)
+        path = world.path("recovery")
+        with open(path, "w") as file:
+            file.write(key + "\n")
+        os.chmod(path, 0o644)
+        self.assertEqual(world.command("administrator", "sign", "--recovery-key", path).returncode, NO_PERMISSION)
+        mistyped = world.command("administrator", "sign", "--recovery-key", "-", input=key[:-1] + "\n")
+        self.assertEqual(mistyped.returncode, DATA)
+        os.chmod(path, 0o600)
+        unasked = world.command("administrator", "sign", "--recovery-key", path)
+        self.assertEqual(unasked.returncode, USAGE)
+        self.assertRegex(unasked.stdout, r"^this is signed as the administrators, number 3:\n  remove phone of ada: .*\n  add phone of ada: ")
+        self.assertIn("nobody is here to agree", unasked.stderr)
+        self.assertIn("number 2", told("administrator", "list"))
+        self.assertEqual(world.command("administrator", "sign", "--as", "ada", "--yes").returncode, USAGE)
+        for answer, code in (("n", 1), ("", 1), ("y", 0)):
+            self.assertEqual(self.at_a_terminal(answer, "administrator", "sign", "--recovery-key", path), code)
+            self.assertIn(f"number {2 if code else 3}", told("administrator", "list"))
+        self.assertIn("nothing has changed", told("administrator", "sign", "--recovery-key", "-", input=key + "\n"))
+
+    def at_a_terminal(self, answer, *words):
+        """The exit code, after the question was answered."""
+        child = pexpect.spawn(program("iampass-server"), [*words, "--data", world.path("data")], timeout=PATIENCE)
+        child.expect_exact("Sign this? [y/N] ")
+        child.sendline(answer)
+        child.expect(pexpect.EOF)
+        child.close()
+        return child.exitstatus
+
+    def test_5_without_the_service_nobody_is_asked(self):
+        world.server.stop()
+        refused = world.command("user", "sign", "office")
+        self.assertEqual(refused.returncode, UNAVAILABLE)
+        self.assertIn("did not ask", refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+import DeviceProtocol
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// What the console's lists find: by each engine, and on the pages.
+@Suite struct ConsoleFindTests {
+  private func names(_ entries: [AuditEntry]) -> [String] { entries.map { "\($0.event) \($0["host"] ?? "")" } }
+
+  @Test(arguments: StorageEngine.allCases)
+  func theAuditIsFilteredByUserComputerResultAndTime(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    _ = try await room.approved(by: phone, host: "web-1")
+    let session = try await room.started(room.ask(host: "Desk_%7"))
+    _ = try await room.answer(session.id, .deny, by: phone).get()
+    let storage = room.storage
+    func found(_ filter: AuditFilter) async throws -> [String] {
+      names(try await storage.auditEntries(matching: filter, before: nil, limit: 100))
+    }
+    #expect(try await found(AuditFilter(computer: "DESK_%")) == ["denied Desk_%7", "asked Desk_%7"])
+    #expect(try await found(AuditFilter(computer: "desk%7")).isEmpty)
+    #expect(try await found(AuditFilter(result: .approved)) == ["approved web-1"])
+    #expect(try await found(AuditFilter(user: "alice", result: .denied)) == ["denied Desk_%7"])
+    #expect(try await found(AuditFilter(user: "bob", result: .denied)).isEmpty)
+    let day = room.clock.now.day
+    #expect(
+      try await found(AuditFilter(result: .denied, from: UnixTime(day: day), until: UnixTime(day: day + 1))).count == 1)
+    #expect(try await found(AuditFilter(result: .denied, from: UnixTime(day: day + 1))).isEmpty)
+    #expect(try await found(AuditFilter(result: .denied, until: UnixTime(day: day))).isEmpty)
+    #expect(try await found(AuditFilter(result: .changes)).isEmpty)
+    let counts = try await storage.signInCounts(since: UnixTime(day: day))
+    #expect(counts == [.init(day: day, result: .approved, count: 1), .init(day: day, result: .denied, count: 1)])
+  }
+
+  @Test(arguments: StorageEngine.allCases) func sessionsAreFiltered(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    for host in ["web-1", "desk-7"] { _ = try await room.approved(by: phone, host: host) }
+    let all = try await room.storage.liveSessions(matching: SessionFilter(user: "ALICE"))
+    #expect(all.count == 2)
+    #expect(try await room.storage.liveSessions(matching: SessionFilter(computer: "desk")).count == 1)
+    #expect(try await room.storage.liveSessions(matching: SessionFilter(user: "bob")).isEmpty)
+    #expect(try await room.storage.liveSessions(matching: SessionFilter(until: room.now)).isEmpty)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func computersAreFoundInPagesAndBySilence(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    for number in 0..<60 {
+      let name = "desk-\(100 + number)"
+      _ = try await room.storage.createHostCredential(
+        named: name, host: name, of: room.application.id, at: room.now)
+    }
+    var search = ComputerSearch()
+    let first = try await room.storage.computers(search, at: room.now)
+    #expect(first.count == ComputerSearch.pageLength && first.first?.credential.host == "desk-100")
+    let last = try #require(first.last).credential
+    search.after = (last.name, last.id)
+    #expect(try await room.storage.computers(search, at: room.now).map(\.credential.host).last == "desk-159")
+    #expect(try await room.storage.computers(ComputerSearch(text: "K-12"), at: room.now).count == 10)
+    let silent = ComputerSearch(silentSince: room.now)
+    #expect(try await room.storage.computers(silent, at: room.now).isEmpty)
+    room.clock.advance(seconds: 90_000)
+    #expect(
+      try await room.storage.computers(ComputerSearch(text: "desk-12", silentSince: room.now), at: room.now).count == 10
+    )
+  }
+
+  @Test(arguments: StorageEngine.allCases) func usersAreFoundByNameAndGroup(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    for number in 0..<120 {
+      let groups = number % 10 == 0 ? ["lab"] : []
+      _ = try await room.storage.listUser(UserListOrder(application: "shop", name: "user\(number)", groups: groups))
+    }
+    func page(_ text: String, after: Int64 = 0) async throws -> [UserSummary] {
+      try #require(
+        try await room.storage.application(room.application.id, usersAfter: after, matching: text)
+      ).users
+    }
+    #expect(try await page("LAB").count == 12)
+    #expect(try await page("user11").map(\.shownName).first == "user11")
+    let first = try await page("")
+    #expect(first.count == UserSummary.pageLength)
+    let last = try #require(first.last).id
+    #expect(try await page("", after: last).first?.shownName == "user50")
+  }
+
+  @Test func theFrontPageSaysWhatToLookAt() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    try await phone.approveOnly()
+    _ = try await fixture.service.core.storage.createHostCredential(
+      named: "old", host: "<old>", of: fixture.application.id, at: fixture.clock.now)
+    fixture.clock.advance(seconds: 90_000)
+    let page = try await ConsoleVisitor.admitted(to: fixture).get("").text
+    #expect(page.contains("<svg class=\"chart\" role=\"img\""))
+    #expect(page.contains("1 approved, 0 denied, 0 not answered"))
+    #expect(page.contains("&lt;old&gt;") && !page.contains("<old>"))
+    // The same numbers for whoever does not see the picture.
+    #expect(page.contains("data-name=\"approved\">1</td>"))
+  }
+
+  @Test func aSearchIsTextAndNothingElse() async throws {
+    let visitor = try await ConsoleVisitor.admitted(to: try await Fixture())
+    for path in ["/audit", "/sessions", "/joins"] {
+      for text in ["%22%3E%3Cscript%3E", "%00", "'%20OR%201=1", "%25"] {
+        let reply = await visitor.get(path + "?user=\(text)&computer=\(text)&q=\(text)&from=x&to=2026-99-99&result=x")
+        #expect(reply.status == 200, "\(path) \(text)")
+        #expect(!reply.text.contains("\"><script>"))
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+@testable import IAMPASSServer
+
+// RequestStore.
+extension LosingStorage {
+  func starter(_ id: String) async throws -> Starter? {
+    try await call { try await $0.starter(id) }
+  }
+
+  func settings(of application: String) async throws -> ApplicationSettings {
+    try await call { try await $0.settings(of: application) }
+  }
+
+  func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
+    try await call { try await $0.spend(nonce, at: now) }
+  }
+
+  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    try await call { try await $0.spend(nonce, telling: session, at: now) }
+  }
+
+  func noteUse(of credential: String, at now: UnixTime) async throws {
+    try await call { try await $0.noteUse(of: credential, at: now) }
+  }
+
+  func mark() async throws -> ServiceMark {
+    try await call { try await $0.mark() }
+  }
+}
+
+// SessionStore.
+extension LosingStorage {
+  func keys(ofSession id: String) async throws -> SessionKeys? {
+    try await call { try await $0.keys(ofSession: id) }
+  }
+
+  func session(_ id: String) async throws -> Session? {
+    try await call { try await $0.session(id) }
+  }
+
+  func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse {
+    try await call { try await $0.note(use, of: name, by: starter, at: now) }
+  }
+
+  func toldSession(_ id: String) async throws -> ToldSession? {
+    try await call { try await $0.toldSession(id) }
+  }
+
+  func start(
+    _ ask: StartAsk, at now: UnixTime, deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
+  ) async throws -> SessionStart {
+    try await call { try await $0.start(ask, at: now, deciding: decide) }
+  }
+
+  func answer(
+    _ id: String, by phone: ActingPhone, at now: UnixTime,
+    deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
+  ) async throws -> Result<Session, Refusal> {
+    try await call { try await $0.answer(id, by: phone, at: now, deciding: decide) }
+  }
+
+  func changeSession(_ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool) async throws -> (
+    told: ToldSession, isChanged: Bool
+  )? {
+    try await call { try await $0.changeSession(id, by: step) }
+  }
+
+  func changeSessions(_ selection: SessionSelection, by step: @escaping @Sendable (inout Session) throws -> Bool)
+    async throws -> [Session]
+  {
+    try await call { try await $0.changeSessions(selection, by: step) }
+  }
+}
+
+// PhoneStore.
+extension LosingStorage {
+  func phone(_ id: String) async throws -> Phone? {
+    try await call { try await $0.phone(id) }
+  }
+
+  func keepFace(
+    _ isOffered: Bool, of phone: ActingPhone, at now: UnixTime,
+    unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
+  ) async throws -> Refusal? {
+    try await call { try await $0.keepFace(isOffered, of: phone, at: now, unless: refusal) }
+  }
+
+  func markPage(of phone: String) async throws {
+    try await call { try await $0.markPage(of: phone) }
+  }
+
+  func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests? {
+    try await call { try await $0.requests(for: phone, at: now) }
+  }
+
+  func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount {
+    try await call { try await $0.account(of: phone, at: now) }
+  }
+
+  func setPresence(_ presence: Presence, of phone: ActingPhone, at now: UnixTime) async throws -> [Session]? {
+    try await call { try await $0.setPresence(presence, of: phone, at: now) }
+  }
+
+  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws {
+    try await call { try await $0.noteLook(of: phone, at: now) }
+  }
+
+  func endSessions(_ ids: Set<String>, by phone: ActingPhone, at now: UnixTime) async throws -> EndByPhone {
+    try await call { try await $0.endSessions(ids, by: phone, at: now) }
+  }
+
+  func unregister(_ phone: ActingPhone, at now: UnixTime) async throws -> [Session]? {
+    try await call { try await $0.unregister(phone, at: now) }
+  }
+
+  func keepCredential(
+    _ credential: VerifiedCredential, pinMAC: String?, of phone: ActingPhone, at now: UnixTime,
+    unless refusal: @escaping @Sendable (PhoneFacts) throws -> Refusal?
+  ) async throws -> Refusal? {
+    try await call { try await $0.keepCredential(credential, pinMAC: pinMAC, of: phone, at: now, unless: refusal) }
+  }
+
+  func signingKeys(at now: UnixTime) async throws -> [SigningKey] {
+    try await call { try await $0.signingKeys(at: now) }
+  }
+
+  func rotateSigningKey(at now: UnixTime) async throws -> [SigningKey] {
+    try await call { try await $0.rotateSigningKey(at: now) }
+  }
+
+  func pushToken() async throws -> PushToken {
+    try await call { try await $0.pushToken() }
+  }
+
+  /// Asked for in the background, at any time: not counted.
+  func bells(of user: Int64) async throws -> [PhoneBell] {
+    try await inner.bells(of: user)
+  }
+
+  func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
+    try await call { try await $0.keepPush(way, of: phone, at: now) }
+  }
+
+  func forget(_ bell: PhoneBell) async throws { try await call { try await $0.forget(bell) } }
+
+  func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
+    try await call { try await $0.wasSilent(phone, isAsking: isAsking) }
+  }
+
+  func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
+    try await call { try await $0.hear(phone, wasSilent: wasSilent, at: now) }
+  }
+
+  func leaveForSilence(since last: PresenceBySilence.Look?, at now: UnixTime) async throws -> (
+    look: PresenceBySilence.Look, moved: [Session]
+  ) {
+    try await call { try await $0.leaveForSilence(since: last, at: now) }
+  }
+}

@@ -1,0 +1,97 @@
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// A start that is sent again, since its computer lost the connection.
+@Suite struct RepeatedStartTests {
+  private static let name = StartName("0123456789abcdef0123456789abcdef")
+
+  private func named(_ ask: StartAsk) -> StartAsk {
+    var ask = ask
+    ask.name = Self.name
+    return ask
+  }
+
+  private func begun(_ start: SessionStart) -> Session? {
+    guard case .begun(let session, isRung: true) = start.outcome else { return nil }
+    return session
+  }
+
+  private func isRefused(_ start: SessionStart) -> Bool {
+    guard case .not(.reason(.badRequest)) = start.outcome else { return false }
+    return true
+  }
+
+  @Test(arguments: StorageEngine.allCases) func itIsTheSameSession(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    let ask = named(room.ask())
+    let session = try await room.started(ask)
+    #expect(begun(try await room.start(ask, on: room.opened()))?.id == session.id)
+    // It holds nothing back, and its answer counts.
+    #expect(try await room.storage.session(session.id)?.heldBack == 0)
+    _ = try await room.answer(session.id, .deny, by: phone).get()
+    #expect(begun(try await room.start(ask))?.lifecycle.ending == .denied)
+  }
+
+  @Test(arguments: StorageEngine.allCases) func ofManyAtOnceOneStarts(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    _ = try await room.phone()
+    let ask = named(room.ask())
+    let wins = try await room.wins { connection, _ in (try? await room.started(ask, on: connection)) != nil }
+    #expect(wins == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aNameIsTakenForItsOwnStartAlone(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    _ = try await room.phone()
+    _ = try await room.started(named(room.ask()))
+    #expect(isRefused(try await room.start(named(room.ask(host: "web-2")))))
+    let challenge = try #require(ApprovalChallenge(Array(0..<32)))
+    #expect(isRefused(try await room.start(named(room.ask(challenge: challenge)))))
+    // Another computer's names are its own.
+    let other = try await room.storage.createHostCredential(
+      named: "desk 7", host: "web-1", of: room.application.id, at: room.now)
+    #expect(begun(try await room.start(named(room.ask(host: "web-1", by: other)))) == nil)
+  }
+
+  private func start(_ fixture: Fixture, isSigned: Bool = true) async throws -> StartReply {
+    let body = StartRequest(context: SignInContext(service: "sudo"), start: Self.name).encoded()
+    let query = isSigned ? "?body_sha256=" + BodyDigest.value(of: body) : ""
+    let request = try fixture.signed(
+      "POST", "/authentication/authenticate_user/\(fixture.application.id)/alice" + query, body)
+    return try StartReply(parsing: await fixture.respond(request).body)
+  }
+
+  @Test func thePhoneRingsOnceMoreHoweverOftenItIsSent() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    guard case .started(let session) = try await start(fixture) else { throw Fixture.NotStarted() }
+    let name = try #require(session.name)
+    var rings: [Bool] = []
+    for _ in 1...3 {
+      let watch = fixture.service.board.watch(.session(name))
+      guard case .started = try await start(fixture) else { throw Fixture.NotStarted() }
+      // What was told before is still heard.
+      watch.abandon()
+      rings.append(await watch.wait(milliseconds: 60_000))
+    }
+    #expect(rings == [true, false, false])
+  }
+
+  @Test func anUnsignedNameIsNone() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.registered(in: fixture)
+    guard case .started(let unsigned) = try await start(fixture, isSigned: false) else { throw Fixture.NotStarted() }
+    #expect(unsigned.name != Self.name?.session(of: fixture.application.id))
+    // The first one is open.
+    guard case .notStarted("REQUEST_PENDING") = try await start(fixture) else { throw Fixture.NotStarted() }
+    try await phone.approveOnly()
+    guard case .started(let signed) = try await start(fixture), case .started(let again) = try await start(fixture)
+    else { throw Fixture.NotStarted() }
+    #expect(signed.name == Self.name?.session(of: fixture.application.id))
+    #expect(again == signed)
+  }
+}
