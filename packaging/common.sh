@@ -18,6 +18,16 @@ need_root() { [[ $(id -u) -eq 0 ]] || fail "only root can do this" "sudo $0"; }
 # Prints the comment at the head of a script, from its second line to the first line without `#`.
 print_own_help() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
+# A download may fail for once. Three times, ten seconds apart.
+try_three_times() {
+    local try
+    for try in 1 2 3; do
+        ! "$@" || return 0
+        [[ $try -eq 3 ]] || { say "${command_name:-${0##*/}}: $1 failed, once more in 10 seconds"; sleep 10; }
+    done
+    return 1
+}
+
 # Whatever needs debootstrap (40 seconds) or apt is fetched only once.
 install_packages() {
     local missing=() name
@@ -30,8 +40,9 @@ install_packages() {
     local log
     log=$(mktemp)
     # A fresh machine may have no package lists, or old ones. Another apt may hold the lock for a while.
-    if ! { apt-get update -q && apt-get install -q -y --no-install-recommends \
-        -o DPkg::Lock::Timeout=300 "${missing[@]}"; } </dev/null >"$log" 2>&1; then
+    if ! { try_three_times apt-get update -q -o Acquire::Retries=5 &&
+        try_three_times apt-get install -q -y --no-install-recommends -o Acquire::Retries=5 \
+            -o DPkg::Lock::Timeout=300 "${missing[@]}"; } </dev/null >"$log" 2>&1; then
         tail -n 20 "$log" >&2
         rm -f "$log"
         fail "apt could not install ${missing[*]}" "apt-get install ${missing[*]}"
@@ -44,6 +55,24 @@ find_mirror() {
     # shellcheck disable=SC2016  # apt fills these in
     apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' 2>/dev/null |
         awk '$1 ~ /^http/ && $1 !~ /security/ && $2 !~ /-/ && $3 == "Debian" { print $1; exit }'
+}
+
+# bootstrap LOG SUITE FOLDER PACKAGE...: a bare Debian in a folder that is made.
+bootstrap() {
+    local log=$1 suite=$2 folder=$3 mirror
+    shift 3
+    mirror=$(find_mirror)
+    if [[ -z $mirror ]]; then
+        # Without lists apt does not know whose mirror is whose.
+        apt-get update -q -o Acquire::Retries=5 </dev/null >"$log" 2>&1 || true
+        mirror=$(find_mirror)
+    fi
+    once() {
+        rm -rf --one-file-system "$folder"
+        timeout 900 debootstrap --variant=minbase --include="$(IFS=,; echo "$*")" "$suite" "$folder" ${mirror:+"$mirror"} \
+            </dev/null >>"$log" 2>&1
+    }
+    try_three_times once "$@" || { tail -n 20 "$log" >&2; fail "debootstrap failed" "see $log"; }
 }
 
 # Plays acts of Tests/Support/Demo on hosts of each Debian release, 12 and 13 by default, with packages of IAMPASS_DEBS or

@@ -6,10 +6,23 @@ import os
 import site
 import subprocess
 import sys
+import time
 
 CACHE = os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")
 #: Seconds for pip.
 PATIENCE = 300
+#: Seconds between two tries.
+PAUSE = 10
+
+
+def run_three_times(words):
+    """A download may fail for once."""
+    for _ in range(3):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode == 0:
+            return
+        time.sleep(PAUSE)
+    raise AssertionError(f"{words} exited with {done.returncode}: {done.stderr[-2000:]}")
 
 
 def use_packages(name, packages):
@@ -26,9 +39,7 @@ def use_packages(name, packages):
                 ["/usr/bin/python3", "-m", "venv", "--clear", folder],
                 [os.path.join(folder, "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *packages],
             ):
-                done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
-                if done.returncode != 0:
-                    raise AssertionError(f"{words} exited with {done.returncode}: {done.stderr[-2000:]}")
+                run_three_times(words)
             open(mark, "w").close()
     packages = glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0]
     site.addsitedir(packages)
