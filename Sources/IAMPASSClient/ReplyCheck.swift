@@ -63,8 +63,7 @@ enum ReplyStrength {
     if let received = reply.header(ReplySignature.targetHeader) {
       let expected = ReplySignature.targetSignature(
         secret: credential.secret, nonce: question.nonce, method: question.request.method.rawValue,
-        address: question.covered,
-        status: reply.status, body: reply.body)
+        address: question.covered.exposedValue, status: reply.status, body: reply.body)
       self = isRight(received, expected) ? .target : .none
     } else if let received = reply.header(ReplySignature.header) {
       let expected = ReplySignature.signature(

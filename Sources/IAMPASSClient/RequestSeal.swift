@@ -5,8 +5,8 @@ import WorkerLink
 public struct SealedRequest: Sendable {
   public let request: HTTPRequest
   let nonce: String
-  /// The part of the address that the request's signature covers.
-  let covered: String
+  /// The part of the address that the request's signature covers; a user's token can stand in it.
+  let covered: Secret
   /// The session that the request asks about; nil if it asks about something else.
   private(set) var session: RemoteSession?
 
@@ -40,7 +40,7 @@ public struct RequestSeal {
     headers.append(("Content-Type", "application/json"))
     if let preferWait { headers.append(("Prefer", "wait=\(preferWait)")) }
     let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
-    return SealedRequest(request: request, nonce: String(nonce), covered: covered)
+    return SealedRequest(request: request, nonce: String(nonce), covered: Secret(covered))
   }
 
   /// The question that ``ServiceMark`` answers, signed by the credential itself: a service that forgot a session knows

@@ -1,6 +1,10 @@
 import HostSystem
+import IAMPASSProtocol
 
 /// One HTTP request, ready to send: headers are complete, the address is checked.
+///
+/// A user's token stands in an address, a session's token in a header. The sender keeps the request until the reply is
+/// there, and a service may hold its reply for long. So its texts are kept as a secret, and readable copies are short.
 public struct HTTPRequest: Sendable {
   public enum Method: String, Sendable {
     case get = "GET"
@@ -8,16 +12,34 @@ public struct HTTPRequest: Sendable {
   }
 
   public let method: Method
-  /// An absolute address of the configured service.
-  public let url: String
-  public let headers: [(name: String, value: String)]
   public let body: [UInt8]
+  /// The address and then the headers' values, with nothing between them.
+  private let texts: Secret
+  /// The end of each text, in bytes.
+  private let ends: [Int]
+  private let names: [String]
 
   public init(method: Method, url: String, headers: [(name: String, value: String)], body: [UInt8] = []) {
     self.method = method
-    self.url = url
-    self.headers = headers
     self.body = body
+    names = headers.map(\.name)
+    var bytes = Array(url.utf8)
+    var ends = [bytes.count]
+    for header in headers {
+      bytes += header.value.utf8
+      ends.append(bytes.count)
+    }
+    texts = Secret(bytes: bytes)
+    self.ends = ends
+  }
+
+  /// An absolute address of the configured service. The caller keeps copies short-lived.
+  public var url: String { String(decoding: texts.exposedBytes[..<ends[0]], as: UTF8.self) }
+
+  /// The caller keeps copies short-lived.
+  public var headers: [(name: String, value: String)] {
+    let bytes = texts.exposedBytes
+    return names.indices.map { (names[$0], String(decoding: bytes[ends[$0]..<ends[$0 + 1]], as: UTF8.self)) }
   }
 }
 
