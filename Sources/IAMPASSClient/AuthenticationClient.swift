@@ -14,6 +14,8 @@ public final class AuthenticationClient {
   let signer: RequestSigner
   let applicationID: String
   private let bootID: String?
+  /// Where the match codes of the next sign-in come from.
+  public var codes: any MatchCodes = UnsharedMatchCodes()
   /// The code of the sign-in that is to start, and how many were drawn for it.
   private var code: Secret?
   private var codeCount = 0
@@ -67,7 +69,7 @@ public final class AuthenticationClient {
   private func nextCode() throws(ServiceError) -> Secret? {
     if let code { return code }
     guard codeCount < Self.greatestCodeCount else { return nil }
-    guard let drawn = AskedApproval.drawCode() else { throw .noRandomness }
+    let drawn = try codes.draw()
     codeCount += 1
     code = drawn
     return drawn
@@ -93,8 +95,9 @@ public final class AuthenticationClient {
     if isOurs {
       query.append(BodyDigest.item(for: body))
     }
-    let url = settings.server.route(
-      ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query)
+    let url = Secret(
+      settings.server.route(
+        ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query))
     let reply = try sendStart(url, body, mayRepeat: name != nil, deadline: deadline)
     switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
     case .notStarted(let reason): return .notStarted(reason: reason)
@@ -104,11 +107,13 @@ public final class AuthenticationClient {
 
   /// Sends a start, and sends it again if its connection is lost and the service knows a start again by its name.
   private func sendStart(
-    _ url: String, _ body: [UInt8], mayRepeat: Bool, deadline: MonotonicInstant
+    _ url: Secret, _ body: [UInt8], mayRepeat: Bool, deadline: MonotonicInstant
   ) throws(ServiceError) -> HTTPReply {
     var count = 1
     while true {
-      do { return try channel.send(.post, url, by: signer, body: body, deadline: deadline) } catch {
+      // A step of its own, so that no readable address, with the user's token, outlives it.
+      let sealed = try channel.seal.request(.post, url.exposedValue, by: signer, body: body)
+      do { return try channel.exchange(sealed, deadline: deadline) } catch {
         guard mayRepeat, count < Self.greatestSendCount, error.isLostConnection, takesStartsAgain(deadline: deadline)
         else { throw error }
         count += 1

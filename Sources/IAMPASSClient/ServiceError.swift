@@ -33,6 +33,8 @@ public enum ServiceError: Error, Sendable, Equatable {
   case badSessionSecret
   /// The system gave no random bytes.
   case noRandomness
+  /// No match code is free, or this computer cannot keep its requests' codes apart.
+  case codesNotKept
 
   /// Whether asking again may help: the network, the service's load, a restart.
   public var isPassing: Bool {
@@ -40,7 +42,8 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .transport(let error): error.code.isOutage || error.code.isBrokenOff
     case .tooManyRequests, .serverFailed: true
     case .notAccepted, .clockDiffers, .notFound, .redirected, .unexpectedStatus, .badReply, .replyNotSigned,
-      .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .noRandomness:
+      .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .noRandomness,
+      .codesNotKept:
       false
     }
   }
@@ -72,6 +75,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .foreignAddress: "server sent a foreign address"
     case .badSessionSecret: "answer not understood"
     case .noRandomness: "no random numbers"
+    case .codesNotKept: "match codes cannot be kept apart"
     }
   }
 }

@@ -17,6 +17,14 @@ public enum ApprovalQuestion: Sendable {
     }
   }
 
+  /// Whether the start has a match code in it, which the service reads.
+  public var carriesCode: Bool {
+    switch self {
+    case .service: false
+    case .phone: true
+    }
+  }
+
   var context: SignInContext? {
     switch self {
     case .service(_, let context): context

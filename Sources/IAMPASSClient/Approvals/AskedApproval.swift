@@ -14,7 +14,7 @@ extension AskedApproval {
   }
 
   /// 00 to 99, each as likely as the others; nil if the kernel gives no random bytes.
-  static func drawCode() -> Secret? {
+  package static func drawCode() -> Secret? {
     // A byte is out of the fair range less than once in four times.
     for _ in 0..<64 {
       guard let byte = Digest.randomBytes(1)?.first else { return nil }

@@ -25,7 +25,8 @@ struct PhoneQuestion {
     let question = try host.question(of: user.name, context: context)
     do { try question.prepareToVerify() } catch { throw .service(.approvalNotVerified(.unverifiable(error))) }
     let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
-      try client.start(token: user.token, question, durationSeconds: duration, deadline: deadline)
+      client.codes = OpenMatchCodes(run: host.setup.run, user: user.name)
+      return try client.start(token: user.token, question, durationSeconds: duration, deadline: deadline)
     }
     switch answer {
     case .notVerifiable(let session):

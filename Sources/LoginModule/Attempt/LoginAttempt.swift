@@ -163,7 +163,7 @@ extension LoginAttempt {
   ) throws(Refusal) -> PendingSession {
     do { return try startAfterOwn(token, question, by: deadline) } catch {
       // An outage must not use up the requests that count for a phone that rang.
-      if !error.mayHaveRung { try? limit.forgive() }
+      if !error.counts(question) { try? limit.forgive() }
       throw error
     }
   }
@@ -178,16 +178,18 @@ extension LoginAttempt {
         guard error == .notStarted(reason: ReasonWord.requestPending), request.isOwnTerminal,
           deadline.milliseconds(since: clock.now()) > LoginPolicy.ownRequestStep + LoginPolicy.leastForAnAnswer
         else { throw error }
-        do { if !hasSaid { try conversation.say(Refusal.waitsForOwn) } } catch { throw givenUp(.terminalGone) }
+        do { if !hasSaid { try conversation.say(Refusal.waitsForOwn) } } catch {
+          throw givenUp(.terminalGone, question)
+        }
         hasSaid = true
-        if clock.pause(milliseconds: LoginPolicy.ownRequestStep) { throw givenUp(.interrupted) }
+        if clock.pause(milliseconds: LoginPolicy.ownRequestStep) { throw givenUp(.interrupted, question) }
       }
     }
   }
 
-  /// An ending before any phone rang, which counts for nothing.
-  private func givenUp(_ refusal: Refusal) -> Refusal {
-    try? limit.forgive()
+  /// An ending before any phone rang, which counts for nothing if the service has read no code.
+  private func givenUp(_ refusal: Refusal, _ question: ApprovalQuestion) -> Refusal {
+    if !question.carriesCode { try? limit.forgive() }
     return refusal
   }
 

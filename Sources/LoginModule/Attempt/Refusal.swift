@@ -130,8 +130,7 @@ extension Refusal {
     }
   }
 
-  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung. Refused codes
-  /// count, too: a broken service must not have further ones drawn for nothing.
+  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
   var mayHaveRung: Bool {
     switch self {
     case .noPhone, .phoneNotTrusted, .cannotVerify: false
@@ -148,12 +147,36 @@ extension Refusal {
   }
 }
 
+extension Refusal {
+  /// Whether a start with this question, which was refused, counts as a request.
+  ///
+  /// Every start whose code the service can have read counts, whatever word refuses it. Otherwise a broken service could
+  /// have codes drawn, for nothing, until one is the code that another terminal shows.
+  func counts(_ question: ApprovalQuestion) -> Bool {
+    guard question.carriesCode else { return mayHaveRung }
+    if case .unavailable(let error) = self { return error.mayHaveArrived }
+    return true
+  }
+}
+
 extension ServiceError {
+  /// Whether somebody can have read the request.
+  fileprivate var mayHaveArrived: Bool {
+    switch self {
+    case .transport(let error): error.code.mayHaveArrived
+    case .noRandomness, .codesNotKept: false
+    case .notAccepted, .clockDiffers, .notFound, .redirected, .tooManyRequests, .serverFailed, .unexpectedStatus,
+      .badReply, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress,
+      .badSessionSecret:
+      true
+    }
+  }
+
   fileprivate var mayHaveRung: Bool {
     switch self {
     case .transport(let error): error.code.mayHaveArrived
     // The service, or a server before it, refused the request unread.
-    case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness: false
+    case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness, .codesNotKept: false
     case .tooManyRequests, .serverFailed, .unexpectedStatus, .badReply, .replyNotSigned, .replyTargetNotSigned,
       .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret:
       true

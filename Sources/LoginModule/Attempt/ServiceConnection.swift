@@ -7,14 +7,17 @@ import WorkerLink
 
 extension HostSetup {
   /// The service, over a worker that is not yet started.
+  ///
+  /// - Parameter user: whose phone is to be asked; nil if none is.
   func service(
-    as credential: ServiceCredential, interruption: (any Interruption)?
+    as credential: ServiceCredential, asking user: UnixUsername? = nil, interruption: (any Interruption)?
   ) throws(Misconfiguration) -> ServiceConnection {
     let transport = try transport(interruption: interruption)
     do {
       let client = try AuthenticationClient(
         settings: try serviceSettings(), credential: credential, transport: transport,
         bootID: BootName.current(), unixTime: { Int64(time(nil)) })
+      if let user { client.codes = OpenMatchCodes(run: run, user: user) }
       return ServiceConnection(client: client, transport: transport)
     } catch let error as SigningError { throw .signing(error) } catch let error as Misconfiguration {
       throw error

@@ -31,7 +31,7 @@ public struct BrokeredLogin {
     conversation: any Conversation, clock: any LoginClock, interruption: any Interruption
   ) throws(Misconfiguration) -> (LoginOutcome, session: String?) {
     let credential = try setup.credential()
-    let connection = try setup.service(as: credential, interruption: interruption)
+    let connection = try setup.service(as: credential, asking: user.name, interruption: interruption)
     let configuration = setup.configuration
     let limiter = AttemptLimiter(
       run: setup.run, greatestCount: configuration.maxRequests, window: configuration.requestWindow)

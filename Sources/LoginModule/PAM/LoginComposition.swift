@@ -18,7 +18,7 @@ struct LoginComposition {
     guard let name = user.asked else { return (.refused(.noToken), nil) }
     let credential = try setup.credential()
     let request = request(name, host: credential.host ?? HostName.current())
-    let connection = try setup.service(as: credential, interruption: signals)
+    let connection = try setup.service(as: credential, asking: name, interruption: signals)
     let configuration = setup.configuration
     let source: AttemptSource = user.known == nil ? .unknownName(request.remoteHost ?? "") : request.source
     let offline = offlineWays(request, source)

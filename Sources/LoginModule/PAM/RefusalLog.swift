@@ -91,7 +91,8 @@ extension ServiceError {
     switch self {
     case .notAccepted, .clockDiffers, .approvalNotVerified: true
     case .transport, .notFound, .tooManyRequests, .serverFailed, .redirected, .unexpectedStatus, .badReply,
-      .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness:
+      .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness,
+      .codesNotKept:
       false
     }
   }
@@ -105,7 +106,7 @@ extension ServiceError {
     case .badReply, .notAccepted, .clockDiffers, .notFound, .tooManyRequests, .serverFailed, .redirected,
       .unexpectedStatus, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified,
       .foreignAddress, .badSessionSecret,
-      .noRandomness:
+      .noRandomness, .codesNotKept:
       ""
     }
   }

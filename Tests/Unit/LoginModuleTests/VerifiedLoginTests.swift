@@ -24,6 +24,10 @@ private final class ServiceWithPhone: HTTPTransport {
     case hasTheCode(times: Int)
     /// So often another request is open.
     case isBusy(times: Int)
+    /// It reads the code, and starts nothing.
+    case refuses(reason: String)
+    /// It reads the code, and answers with this status.
+    case answers(status: Int)
   }
 
   let key: DeviceKey
@@ -62,6 +66,8 @@ private final class ServiceWithPhone: HTTPTransport {
       if case .isBusy(let times) = manner, starts.count <= times {
         return reply(200, StartReply.notStarted(reason: "REQUEST_PENDING").encoded())
       }
+      if case .refuses(let reason) = manner { return reply(200, StartReply.notStarted(reason: reason).encoded()) }
+      if case .answers(let status) = manner { return reply(status, []) }
       return reply(202, started(start))
     }
   }
@@ -74,7 +80,7 @@ private final class ServiceWithPhone: HTTPTransport {
     switch manner {
     case .knowsNoChallenges: (code, challenge) = ("11", nil)
     case .drawsAnotherCode: code = code == "12" ? "13" : "12"
-    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode, .isBusy: break
+    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode, .isBusy, .refuses, .answers: break
     }
     var name: String? = "session-1"
     if case .namesNoSession = manner { name = nil }
@@ -210,6 +216,19 @@ private final class ServiceWithPhone: HTTPTransport {
     let service = try ServiceWithPhone(.hasTheCode(times: 1_000))
     #expect(try refusal(service) == .notStarted(reason: "CODE_IN_USE"))
     #expect(service.starts.count == 3)
+    #expect(limit.count == 1)
+  }
+
+  /// A broken service must not have code after code drawn until one is what another terminal shows.
+  @Test(arguments: ["NO_MOBILE_DEVICE", "SOURCE_BLOCKED", "REQUEST_PENDING", "TOO_MANY_REQUESTS", "A_NEW_WORD"])
+  func aCodeThatTheServiceHasReadCountsWhateverRefusesIt(_ reason: String) throws {
+    #expect(try refusal(ServiceWithPhone(.refuses(reason: reason))) != nil)
+    #expect(limit.count == 1)
+  }
+
+  @Test(arguments: [401, 404, 302, 429, 503])
+  func aCodeThatTheServiceHasReadCountsWhateverStatusItSends(_ status: Int) throws {
+    #expect(try refusal(ServiceWithPhone(.answers(status: status))) != nil)
     #expect(limit.count == 1)
   }
 
