@@ -9,14 +9,14 @@ import sys
 import time
 from typing import Callable
 
-from results import Result, read_step
+from results import CANNOT_START, OUT_OF_TIME, Result, read_step
 
 PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)
 #: Seconds between the polite end of a job and the other one: a booted host takes some to stop.
 PATIENCE_AT_THE_END = 30
-#: The exit statuses of a shell and of timeout(1) for these.
-CANNOT_START, OUT_OF_TIME = 127, 124
+#: A job that has less time than this is not begun.
+SHORTEST = 60
 
 
 @dataclasses.dataclass
@@ -33,16 +33,24 @@ class Job:
     lanes: tuple
     needs: tuple = ()
     read: Callable[[str, int, str], Result] = read_step
+    #: How many places of each it takes: a file that starts dozens of processes at once takes two.
+    weight: int = 1
     #: Whether it gives way to every job that does not: a build beside suites that have to keep their times.
     gives_way: bool = False
+    #: Whether nothing runs beside it but what gives way: a machine in a real-time class.
+    alone: bool = False
+    #: The words that run these failed tests of it once more. Without it they have no second try.
+    again: Callable[[set], Callable[[], list]] = None
     environment: dict = dataclasses.field(default_factory=dict)
     #: The files that it runs, if it is not named after the only one.
     files: tuple = ()
 
-    state: str = "waiting"  # running, done, failed, left out
+    state: str = "waiting"  # running, ending, done, failed, left out
     result: Result = dataclasses.field(default_factory=Result)
     began: float = 0
     ended: float = 0
+    #: When it is killed, once it is ending.
+    killed: float = 0
     processor: float = 0
     process: subprocess.Popen = None
 
@@ -79,7 +87,7 @@ class Schedule:
 
     def run(self):
         try:
-            while any(job.state in ("waiting", "running") for job in self.jobs):
+            while any(job.state in ("waiting", "running", "ending") for job in self.jobs):
                 self.start_what_can()
                 self.reap()
                 time.sleep(0.05)
@@ -87,26 +95,39 @@ class Schedule:
             self.stop_all()
 
     def start_what_can(self):
-        free = dict(self.lanes)
+        free, running = dict(self.lanes), []
         for job in self.jobs:
-            if job.state == "running":
+            if job.state in ("running", "ending"):
                 self.take(free, job)
-        for job in self.jobs:
-            if job.state != "waiting":
-                continue
+                running += [] if job.gives_way else [job]
+        quiet = any(job.alone for job in running)
+        for job in [job for job in self.jobs if job.state == "waiting"]:
             needed = [self.by_name[name] for name in job.needs]
             bad = [one.name for one in needed if one.state in ("failed", "left out")]
             if bad:
-                job.state = "left out"
-                job.result.skipped.append(f"{job.name}: needs {', '.join(bad)}")
-            elif all(free[lane] > 0 for lane in job.lanes) and all(one.state == "done" for one in needed):
+                self.leave_out(job, f"needs {', '.join(bad)}")
+            elif time.monotonic() > self.end - SHORTEST:
+                self.leave_out(job, "no time left")
+            elif any(one.state != "done" for one in needed) or (quiet and not job.gives_way):
+                continue
+            elif job.alone and running:
+                # The others wait as well. It would never be alone otherwise.
+                quiet = True
+            elif all(free[lane] >= min(job.weight, self.lanes[lane]) for lane in job.lanes):
                 self.take(free, job)
+                running += [] if job.gives_way else [job]
+                quiet = quiet or job.alone
                 self.start(job)
+
+    @staticmethod
+    def leave_out(job, why):
+        job.state = "left out"
+        job.result.skipped.append(f"{job.name}: {why}")
 
     @staticmethod
     def take(free, job):
         for lane in job.lanes:
-            free[lane] -= 1
+            free[lane] -= job.weight
 
     def start(self, job):
         path = self.log(job)
@@ -125,19 +146,30 @@ class Schedule:
     def reap(self):
         now = time.monotonic()
         for job in self.jobs:
-            if job.state != "running":
+            if job.state not in ("running", "ending"):
                 continue
             # Not Popen.poll, which would take away what the job has used.
             pid, status, used = os.wait4(job.process.pid, os.WNOHANG)
             if pid:
                 job.process.returncode = os.waitstatus_to_exitcode(status)
                 job.processor = used.ru_utime + used.ru_stime
-                self.finish(job, job.process.returncode)
-            elif now > min(job.began + job.seconds, self.end):
+                self.finish(job, OUT_OF_TIME if job.state == "ending" else job.process.returncode)
+            elif job.state == "running" and now > min(job.began + job.seconds, self.end):
                 with open(self.log(job), "a") as log:
                     log.write(f"\n{job.name} was ended: it had {now - job.began:.0f} s\n")
-                self.stop(job)
-                self.finish(job, OUT_OF_TIME)
+                job.state, job.killed = "ending", now + PATIENCE_AT_THE_END
+                self.signal(job, signal.SIGTERM)
+            elif job.state == "ending" and now > job.killed:
+                self.signal(job, signal.SIGKILL)
+                job.killed = now + PATIENCE_AT_THE_END
+
+    @staticmethod
+    def signal(job, number):
+        """To all of the job's session that is in its group."""
+        try:
+            os.killpg(job.process.pid, number)
+        except ProcessLookupError:
+            pass
 
     def finish(self, job, status):
         job.ended = time.monotonic()
@@ -146,26 +178,17 @@ class Schedule:
         job.state = "failed" if job.result.failed else "done"
         self.say(job, text)
 
-    def stop(self, job):
-        """Ends a job with all of its session that listens, then what is left."""
-        for number, patience in ((signal.SIGTERM, PATIENCE_AT_THE_END), (signal.SIGKILL, PATIENCE_AT_THE_END)):
-            try:
-                os.killpg(job.process.pid, number)
-            except ProcessLookupError:
-                pass
-            try:
-                job.process.wait(patience)
-                return
-            except subprocess.TimeoutExpired:
-                continue
-
     def stop_all(self):
-        running = [job for job in self.jobs if job.state == "running"]
-        for job in running:
-            try:
-                os.killpg(job.process.pid, signal.SIGTERM)
-            except ProcessLookupError:
-                pass
-        for job in running:
-            self.stop(job)
-            print(f"stopped {job.name}", file=sys.stderr)
+        """Ends what still runs: this program was interrupted."""
+        running = [job for job in self.jobs if job.state in ("running", "ending")]
+        for number, patience in ((signal.SIGTERM, PATIENCE_AT_THE_END), (signal.SIGKILL, PATIENCE_AT_THE_END)):
+            for job in running:
+                self.signal(job, number)
+            end = time.monotonic() + patience
+            for job in list(running):
+                try:
+                    job.process.wait(max(0, end - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    continue
+                running.remove(job)
+                print(f"stopped {job.name}", file=sys.stderr)

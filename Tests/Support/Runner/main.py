@@ -3,6 +3,9 @@
 
 import argparse
 import collections
+import contextlib
+import dataclasses
+import json
 import os
 import pathlib
 import shutil
@@ -12,14 +15,17 @@ import sys
 import tempfile
 import time
 
+import machine_load
+import noise
+import second_tries
+import sizes
+import stamp
 from jobs import Schedule
-from plan import PROJECT, SLOW, Plan, closure
+from plan import PROJECT, SLOW, TESTS, Plan, closure
 from results import Result
 
-#: Seconds for everything; CI has two minutes more.
-LONGEST = 88 * 60
-#: So many tests may pass at the second try. More have a common cause, and count as failed.
-SECOND_TRIES = 3
+#: Seconds for everything, so that the closing line comes before minute 85: whatever ends a job has a minute.
+LONGEST = 83 * 60
 #: How many lines of a failed job's log are shown.
 SHOWN = 80
 
@@ -29,26 +35,44 @@ def say(text):
 
 
 def lanes():
-    """How many jobs of each lane at once. Suites mostly wait, so that two for each processor keep it at work: one fewer, for
-    the virtual machine beside them."""
+    """How many jobs of each lane at once. Suites mostly wait, so that two for each processor keep it at work."""
     processors = len(os.sched_getaffinity(0))
-    return {"build": 1, "suite": 2 * processors - 1, "host": max(1, processors), "machine": 1, "light": 4}
+    return {"build": 1, "suite": 2 * processors, "host": max(1, processors), "machine": 1, "light": 4, "again": 1}
 
 
-def choose(words, plan):
+def choose(words, jobs):
     """The jobs to run, and lines about those that were left out."""
-    jobs = plan.everything()
     if words.only:
         suite = words.only.partition(".")[0]
         chosen = [job for job in jobs if suite in (job.suite, job.name)]
         if not chosen:
             say(f"test: there is no suite {suite}\nhint: one of {', '.join(dict.fromkeys(job.suite for job in jobs))}")
             sys.exit(64)
-        chosen = with_the_test(chosen, plan.pattern) if plan.pattern else chosen
-        return closure(jobs, chosen), []
+        pattern = words.only.partition(".")[2]
+        chosen = with_the_test(chosen, pattern) if pattern else chosen
+        return repeated(closure(jobs, chosen), chosen, words.repeat), []
     if words.quick:
         return [job for job in jobs if job.suite not in SLOW], ["left out by --quick: hosts, sanitizers and fuzzers"]
-    return jobs, []
+    if words.all:
+        return jobs, []
+    base = words.base or stamp.passed_commit()
+    changed = sizes.changed_since(PROJECT, base)
+    if words.base and changed is None:
+        say(f"test: {words.base} is not a commit before this one\nhint: git log")
+        sys.exit(64)
+    kept = sizes.for_landing(jobs, changed)
+    rare = [job.name for job in kept if sizes.paths_of(job)]
+    say(f"for a landing, and what changed since {base or 'nothing, for no run has passed here'}: {', '.join(rare) or 'nothing more'}")
+    return kept, []
+
+
+def repeated(jobs, chosen, count):
+    """The jobs, with each chosen one so many times; it has passed if each of them has, at the first try."""
+    if count == 1:
+        return jobs
+    once = [job for job in jobs if job not in chosen]
+    return once + [dataclasses.replace(job, name=f"{job.name}/{number}", again=None, result=Result())
+                   for number in range(1, count + 1) for job in chosen]  # fmt: skip
 
 
 def with_the_test(chosen, pattern):
@@ -59,30 +83,41 @@ def with_the_test(chosen, pattern):
 
 
 def tell(job, text, logs):
-    took = f"{job.ended - job.began:.0f} s"
-    say(f"{job.name}: {len(job.result.passed)} passed, {len(job.result.failed)} failed, {took}")
-    if job.result.failed or job.result.second_tries:
+    say(f"{job.name}: {len(job.result.passed)} passed, {len(job.result.failed)} failed, {job.ended - job.began:.0f} s")
+    if job.result.failed:
         lines = text.splitlines()
         say(f"---- {logs / job.name}.log ends:")
         say("\n".join(lines[-SHOWN:]))
         for name in sorted(job.result.failed):
-            say(f"---- failed: {job.name}: {name}")
-        for name in sorted(job.result.second_tries):
-            say(f"---- passed at the second try: {job.name}: {name}")
+            say(f"---- failed: {job.name}: {name}: {job.result.reasons.get(name, '')}")
 
 
-def check_faults(jobs, logs):
-    """Holds the table of faults against the tests that passed, from one log a suite."""
-    for suite in dict.fromkeys(job.suite for job in jobs if "/" in job.name or job.name.startswith("host-")):
-        whole = logs / f"{suite}.log"
-        with open(whole, "wb") as file:
-            for job in jobs:
-                part = logs / f"{job.name}.log"
-                if job.suite == suite and part.is_file():
-                    file.write(part.read_bytes() + b"\n")
-    done = subprocess.run([PROJECT / "Tests/check-faults", logs], capture_output=True, text=True, timeout=120)
+def run_second_tries(jobs, logs, end, read_flakes):
+    """Runs failed tests once more, one job at a time with nothing beside it, and puts both results together."""
+    again, why = second_tries.choose(jobs, read_flakes, end - time.monotonic())
+    if why:
+        say(f"no second tries: {why}")
+    if not again:
+        return
+    say(f"---- once more, alone: {', '.join(job.name for job in again)}")
+    Schedule(again, lanes(), logs, end, lambda job, text: tell(job, text, logs)).run()
+    by_name = {job.name: job for job in jobs}
+    for second in again:
+        first = by_name[second.name.removeprefix("again/")]
+        first.result = second_tries.settle(first.result, second.result)
+        for name, reason in sorted(first.result.flaked.items()):
+            say(f"flaked: {first.name}: {name}: first: {reason or 'see the log'}; second: passed alone")
+
+
+def check_faults(by_suite, elsewhere, logs):
+    """Holds the table of faults against the tests that passed. `elsewhere`: jobs that a run of this size has not."""
+    file = logs / "results.json"
+    ran = {suite: {"passed": sorted(result.passed), "failed": sorted(result.failed)}
+           for suite, result in by_suite.items() if result.passed or result.failed}  # fmt: skip
+    file.write_text(json.dumps({"ran": ran, "elsewhere": elsewhere}))
+    done = subprocess.run([TESTS / "check-faults", file], capture_output=True, text=True, timeout=120)
     say(done.stdout + done.stderr)
-    return Result({"faults"}, set()) if done.returncode == 0 else Result(set(), {"faults"})
+    return Result({"faults"}) if done.returncode == 0 else Result(failed={"faults"})
 
 
 def totals(jobs):
@@ -92,20 +127,7 @@ def totals(jobs):
     return by_suite
 
 
-def judge_second_tries(by_suite):
-    """Says which tests passed at the second try; if they are many, they have failed."""
-    count = sum(len(result.second_tries) for result in by_suite.values())
-    for suite, result in by_suite.items():
-        for name in sorted(result.second_tries):
-            say(f"passed at the second try: {suite}: {name}")
-        if count > SECOND_TRIES:
-            result.failed |= result.second_tries
-            result.passed -= result.second_tries
-    if count > SECOND_TRIES:
-        say(f"{count} passed at the second try: more than {SECOND_TRIES} count as failed")
-
-
-def show_tables(jobs, by_suite, began):
+def show_tables(jobs, by_suite, began, load):
     say(f"\n{'suite':<18}{'passed':>7}{'failed':>7}{'from':>7}{'to':>7}{'busy':>7}{'processor':>10}  (seconds)")
     for suite, result in by_suite.items():
         ran = [job for job in jobs if job.suite == suite and job.ended]
@@ -118,19 +140,68 @@ def show_tables(jobs, by_suite, began):
         say("\nthe slowest tests, in seconds:")
     for took, suite, name in slowest:
         say(f"{took:>7.1f}  {suite} {name}")
-    say(f"\nall of it: {time.monotonic() - began:.0f} s")
+    say(f"\n{load.since()}\nall of it: {time.monotonic() - began:.0f} s")
+
+
+def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began):
+    """Runs the jobs, tries again what may be, and prints everything. The number of failures."""
+    load = machine_load.Load()
+    end = began + LONGEST
+    with noise.noise() if words.noise else contextlib.nullcontext():
+        Schedule(jobs, lanes(), logs, end, lambda job, text: tell(job, text, logs)).run()
+    run_second_tries(jobs, logs, end, flakes)
+    too_many = second_tries.judge(jobs)
+    by_suite = totals(jobs)
+    if flakes.complaints:
+        by_suite["flakes"] = Result(failed=set(flakes.complaints))
+    if not words.only:
+        by_suite["faults"] = check_faults(by_suite, elsewhere, logs)
+    left_out = left_out + [f"{suite}: {line}" for suite, result in by_suite.items() for line in result.skipped]
+    show_tables(jobs, by_suite, began, load)
+    for line in left_out:
+        say(f"left out: {line}")
+    for suite, result in by_suite.items():
+        for name in sorted(result.flaked):
+            say(f"flaked: {suite}: {name}: {result.flaked[name]}")
+        for name in sorted(result.failed):
+            say(f"failed: {suite}: {name}: {result.reasons.get(name, '')}")
+    if too_many:
+        say(too_many)
+    if unlisted := flakes.unlisted(jobs):
+        say(f"hint: mend the cause of each, or give it a row in Tests/flakes.txt: {', '.join(unlisted)}")
+    passed = sum(len(result.passed) for result in by_suite.values())
+    failed = sum(len(result.failed) for result in by_suite.values()) + (len(left_out) if words.strict else 0)
+    skipped = f", {len(left_out)} skipped" if left_out and not words.strict else ""
+    if words.strict:
+        stamp.write("all" if words.all else "landing", passed, failed, by_suite, time.monotonic() - began,
+                    sum(job.ended - job.began for job in jobs if "build" in job.lanes))  # fmt: skip
+    if failed:
+        say(f"the logs are kept in {logs}")
+    print(f"{passed} passed, {failed} failed{skipped}", flush=True)
+    return failed
 
 
 def read_words():
     parser = argparse.ArgumentParser(prog="packaging/test", add_help=False)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--base", metavar="REV")
     parser.add_argument("--only", metavar="SUITE[.TEST]")
-    return parser.parse_args()
+    parser.add_argument("--repeat", type=int, default=1, metavar="N")
+    parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--last", action="store_true")
+    words = parser.parse_args()
+    if (words.repeat != 1 or words.noise) and not words.only:
+        parser.error("--repeat and --noise go with --only")
+    #: Whatever was left out counts as a failure.
+    words.strict = not words.quick and not words.only
+    return words
 
 
 def main():
     words = read_words()
+    if words.last:
+        sys.exit(stamp.show())
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     began = time.monotonic()
@@ -138,28 +209,13 @@ def main():
     # Packages are read by apt's own user.
     logs.chmod(0o755)
     pattern = (words.only or "").partition(".")[2] or None
-    jobs, left_out = choose(words, Plan(logs, pattern))
+    plan = Plan(logs, pattern, words.all).everything()
+    jobs, left_out = choose(words, plan)
+    elsewhere = sorted({job.name for job in plan} - {job.name for job in jobs})
     os.chdir(PROJECT)
     failed = 1
     try:
-        Schedule(jobs, lanes(), logs, began + LONGEST, lambda job, text: tell(job, text, logs)).run()
-        by_suite = totals(jobs)
-        if not words.only:
-            by_suite["faults"] = check_faults(jobs, logs)
-        left_out += [f"{suite}: {line}" for suite, result in by_suite.items() for line in result.skipped]
-        judge_second_tries(by_suite)
-        show_tables(jobs, by_suite, began)
-        for line in left_out:
-            say(f"left out: {line}")
-        for suite, result in by_suite.items():
-            for name in sorted(result.failed):
-                say(f"failed: {suite}: {name}")
-        passed = sum(len(result.passed) for result in by_suite.values())
-        failed = sum(len(result.failed) for result in by_suite.values()) + (len(left_out) if words.strict else 0)
-        if failed:
-            say(f"the logs are kept in {logs}")
-        skipped = f", {len(left_out)} skipped" if left_out and not words.strict else ""
-        print(f"{passed} passed, {failed} failed{skipped}", flush=True)
+        failed = run_plan(jobs, left_out, elsewhere, logs, words, second_tries.Flakes((TESTS / "flakes.txt").read_text()), began)
     finally:
         shutil.rmtree(logs / "debs", ignore_errors=True)
         if not failed:

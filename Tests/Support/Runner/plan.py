@@ -7,10 +7,11 @@ what hardly costs anything.
 """
 
 import pathlib
+import re
 import sys
 
 from jobs import Job
-from results import read_lines, read_swift, read_unittest
+from results import function_of, read_lines, read_suite, read_swift, read_unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 TESTS, PACKAGING = PROJECT / "Tests", PROJECT / "packaging"
@@ -46,13 +47,26 @@ NEWER_POSTGRESQL_TESTS = "StorageContract|PostgreSQL|DatabaseMove|RollingUpgrade
 
 #: Files that take longest, which begin first.
 LONG = "test_hostile_service test_one_process test_hostile_network test_floods test_scarcity test_hostile test_variables".split()
+#: Files that start dozens of processes or threads at once.
+CROWDED = "test_hostile_service test_one_process test_hostile_network test_floods test_hostile_routes test_several_servers".split()
+#: Suites that decide nothing by waiting: they have one try.
+ONCE = ("Packaging", "Runner")
+#: Unit tests that wait without giving up their thread, that fork, or that change what belongs to the whole process. Beside
+#: others they would make all of them late, and a child could hang in a lock that another test's thread held.
+WAITING = "WorkerTests|RunFolderTests|SystemBus|LogindEventsTests|SessionTerminalsTests|PostgreSQLLinkTests|NameLookupTests"
+#: The unit tests' program runs twice, with these options of Swift Testing's.
+UNIT_TESTS = {"waiting": ["--no-parallel", "--filter", WAITING], "others": ["--skip", WAITING]}
+#: Files of Tests/Unit about what decides on a sign-in. A wrong decision has no second try.
+DECIDING = "IAMPASSProtocolTests/* HostStateTests/* LoginModuleTests/* IAMPASSClientTests/Approval* IAMPASSClientTests/Document*".split()
 
 
 class Plan:
-    def __init__(self, logs, pattern=None):
+    def __init__(self, logs, pattern, takes_its_time=False):
         self.logs = logs
         self.debs = logs / "debs"
         self.pattern = pattern
+        #: Whether what finds by luck is given time for it.
+        self.takes_its_time = takes_its_time
         self.jobs = []
 
     def add(self, name, words, seconds, *lanes, suite=None, **more):
@@ -67,21 +81,31 @@ class Plan:
         """A command that finds the release's programs, module and packages in its environment."""
         return lambda: [
             "env", f"IAMPASS_BIN={self.built()}", f"IAMPASS_MODULE={self.built()}/libpam_iampass.so",
-            f"IAMPASS_DEBS={self.debs}", *map(str, words)]  # fmt: skip
+            f"IAMPASS_DEBS={self.debs}", f"IAMPASS_TEST_ALL={'yes' if self.takes_its_time else 'no'}",
+            *map(str, words)]  # fmt: skip
 
     def python(self, folder, modules, *patterns):
         chosen = patterns or ((self.pattern,) if self.pattern else ())
         options = [word for pattern in chosen for word in ("-k", pattern)]
-        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options, "--second-try")
+        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options)
+
+    def python_tests(self, folder, names):
+        """Tests, classes or files by their exact names."""
+        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *(f"--test={name}" for name in sorted(names)))
+
+    def system(self, name, folder, module, seconds, *lanes, patterns=(), **more):
+        """A job for one file of a folder of Tests/System. A test of it that failed runs once more by its name."""
+        words = self.python(folder, [module], *patterns)
+        again = lambda names: words if has_a_job(names) else self.python_tests(folder, names)  # noqa: E731
+        self.add(name, words, seconds, *lanes, read=read_suite, again=None if folder in ONCE else again, **more)
 
     def suite(self, folder, seconds):
         """A job for each file of the folder."""
-        names = sorted((path.stem for path in (TESTS / "System" / folder).glob("test_*.py")), key=lambda name: (name not in LONG, name))
-        for name in names:
-            # It compiles, in the folder of the unit tests.
-            lane, needs = ("build", ("build", "unit-build")) if name == "test_strangers" else ("suite", ("build",))
-            self.add(f"{folder.lower()}/{name}", self.python(folder, [name]), seconds, lane, suite=folder.lower(),
-                     needs=needs, read=read_unittest)  # fmt: skip
+        found = [path.stem for path in sorted((TESTS / "System" / folder).glob("test_*.py"))]
+        for module in sorted(found, key=lambda module: LONG.index(module) if module in LONG else len(LONG)):
+            needs = () if folder in ONCE else ("build",)
+            self.system(f"{folder.lower()}/{module}", folder, module, seconds, "suite", suite=folder.lower(), needs=needs,
+                        weight=2 if module in CROWDED else 1)  # fmt: skip
 
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 600, "light")
@@ -107,66 +131,80 @@ class Plan:
     def unit_tests(self):
         self.add("unit-build", ["swift", "build", "--package-path", PROJECT, "--scratch-path", SCRATCH, "--build-tests"],
                  2400, "build", gives_way=True)  # fmt: skip
-        filters = ["--filter", self.pattern] if self.pattern else []
-        self.add("unit-tests", ["env", "SWIFT_BACKTRACE=enable=no", SCRATCH / "debug/iampassPackageTests.xctest",
-                                "--testing-library", "swift-testing", *filters],
-                 900, "suite", needs=("unit-build",), read=read_swift)  # fmt: skip
+        program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
+                   "--testing-library", "swift-testing"]  # fmt: skip
+        parts = {"all": ["--filter", self.pattern]} if self.pattern else UNIT_TESTS
+        for name, options in parts.items():
+            again = lambda names, options=options: lambda: [*program, *filters_of(names, options)]  # noqa: E731
+            self.add(f"unit-tests/{name}", [*program, *options], 900, "suite", suite="unit-tests", needs=("unit-build",),
+                     read=read_units, again=again)  # fmt: skip
 
+        newer_tests = ["--filter", self.pattern or NEWER_POSTGRESQL_TESTS]
         # The root's name is known once it is made.
         newer = ["sh", "-euc", 'export IAMPASS_POSTGRESQL_ROOT; IAMPASS_POSTGRESQL_ROOT=$("$0"); exec "$@"',
                  NEWER_POSTGRESQL / "make-root"]  # fmt: skip
         self.add("postgresql-17/unit-tests",
-                 [*newer, "env", "SWIFT_BACKTRACE=enable=no", SCRATCH / "debug/iampassPackageTests.xctest",
-                  "--testing-library", "swift-testing", "--filter", self.pattern or NEWER_POSTGRESQL_TESTS],
-                 900, "suite", suite="postgresql-17", needs=("unit-build", "root-postgresql-17"), read=read_swift)  # fmt: skip
+                 [*newer, *program, *newer_tests],
+                 900, "suite", suite="postgresql-17", needs=("unit-build", "root-postgresql-17"), read=read_units,
+                 again=lambda names: lambda: [*map(str, newer), *program, *filters_of(names, newer_tests)])  # fmt: skip
         words = self.python("Server", ["test_postgresql"])
-        self.add("postgresql-17/test_postgresql", lambda: [*map(str, newer), *words()], 900, "suite", suite="postgresql-17",
-                 needs=("build", "root-postgresql-17"), read=read_unittest)  # fmt: skip
+        with_newer = lambda: [*map(str, newer), *words()]  # noqa: E731
+        self.add("postgresql-17/test_postgresql", with_newer, 900, "suite", suite="postgresql-17",
+                 needs=("build", "root-postgresql-17"), read=read_suite, again=lambda names: with_newer)  # fmt: skip
 
     def packages(self):
         # Uncompressed, which takes seconds.
         words = lambda out: lambda: [  # noqa: E731
             str(PACKAGING / "build-deb"), "--built", self.built(), "--uncompressed", "--out", str(out)]  # fmt: skip
         self.add("packages", words(self.debs), 1200, "light", needs=("build",))
-        self.add("packages-again", words(self.debs / "again"), 1200, "light", needs=("packages",))
-        self.add("check-packages", [PACKAGING / "check-deb", self.debs, self.debs / "again"], 1500, "light",
-                 needs=("packages-again",))  # fmt: skip
+        # Beside suites, one after the other.
+        self.add("packages-again", words(self.debs / "again"), 1200, "light", needs=("packages",), weight=3)
+        same = 'for package in "$0"/*.deb; do cmp "$package" "$1/${package##*/}"; done'
+        self.add("same-packages", ["sh", "-euc", same, self.debs, self.debs / "again"], 300, "light", needs=("packages-again",))
+        self.add("check-packages", [PACKAGING / "check-deb", self.debs], 1500, "light", needs=("packages",), weight=3)
 
     def hosts(self):
-        # One after the other, so they begin first.
+        # The kernel gives up a Bluetooth controller that does not answer in two seconds, so that its machine has a real-time
+        # class, and is alone. The others come one after the other, so they begin first.
         for module in ("test_presence", "test_rescue", "test_security_key", "test_tpm"):
-            self.add(f"machine/{module}", self.python("Machine", [module]), 1800, "host", "machine", suite="machine",
-                     needs=("build", "machine-13"), read=read_unittest)  # fmt: skip
+            self.system(f"machine/{module}", "Machine", module, 1800, "host", "machine", suite="machine",
+                        needs=("build", "machine-13"), alone=module == "test_presence")  # fmt: skip
         for release in ("13", "12"):
             words = self.with_programs(TESTS / "Support/Hosts/package-suite", release, self.debs)
-            self.add(f"debian-{release}", words, 1200, "host", needs=("packages", f"root-{release}"), read=read_unittest)
+            self.add(f"debian-{release}", words, 1200, "host", needs=("packages", f"root-{release}"), read=read_unittest,
+                     again=lambda names, words=words: words)  # fmt: skip
         for name, modules in HOSTS.items():
-            files = (*modules.split(), TRACES, *AFTER_TRACES.get(name, []))
-            self.add(name, self.python("Host", files), 1800, "host", suite="host", needs=("packages", "root-12"),
-                     read=read_unittest, files=files)  # fmt: skip
+            self.host(name, (*modules.split(), TRACES, *AFTER_TRACES.get(name, [])), 1800, "root-12")
         for kind, modules in {"desktop": DESKTOP, "greeters": GREETERS}.items():
-            files = tuple(modules.split())
-            self.add(f"host-{kind}", self.python("Host", files), 1200, "host", suite="host",
-                     needs=("packages", f"root-13-{kind}"), read=read_unittest, files=files)  # fmt: skip
+            self.host(f"host-{kind}", tuple(modules.split()), 1200, f"root-13-{kind}")
         for name, (file, root) in GDM.items():
-            self.add(name, self.python("Host", [file]), 1200, "host", suite="host", needs=("packages", root),
-                     read=read_unittest, files=(file,))  # fmt: skip
+            self.host(name, (file,), 1200, root)
         forgotten = {path.stem for path in (TESTS / "System/Host").glob("test_*.py")}
         forgotten -= {file for job in self.jobs for file in job.files}
         if forgotten:
             sys.exit(f"test: no job runs Tests/System/Host's {', '.join(sorted(forgotten))}")
 
+    def host(self, name, files, seconds, root):
+        """A booted host with some files. Those with a failed test run once more on a new one, whole: their order matters."""
+
+        def again(names):
+            failed = tuple(file for file in files if file in {name.split(".")[0] for name in names})
+            # The traces are those of all files.
+            return self.python("Host", files if has_a_job(names) or TRACES in failed else failed or files)
+
+        self.add(name, self.python("Host", files), seconds, "host", suite="host", needs=("packages", root), read=read_suite,
+                 files=files, again=again)  # fmt: skip
+
     def suites(self):
-        for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging", "Libraries"):
+        for folder in ("Helper", "Caller", "Browser", "Server", "Module", "Control", "Packaging", "Libraries", "Runner"):
             self.suite(folder, 2400)
         for name in FIREFOX:
             module = "test_" + name.partition(".")[0]
-            job = self.python("Browser", [module], *([f"test_{name}"] if "." in name else []))
-            self.add(f"firefox/{module}", job, 900, "suite", suite="firefox", needs=("build",), read=read_unittest,
-                     environment={"IAMPASS_BROWSER": "firefox"})  # fmt: skip
+            self.system(f"firefox/{module}", "Browser", module, 900, "suite", suite="firefox", needs=("build",),
+                        patterns=[f"test_{name}"] if "." in name else [], environment={"IAMPASS_BROWSER": "firefox"})  # fmt: skip
         # What packaging/demo shows if no host can boot.
-        self.add("demo-acts", lambda: [PYTHON, "-B", str(TESTS / "Support/Demo/private_acts.py"), self.built()], 300,
-                 "suite", needs=("build",))  # fmt: skip
+        words = lambda: [PYTHON, "-B", str(TESTS / "Support/Demo/private_acts.py"), self.built()]  # noqa: E731
+        self.add("demo-acts", words, 300, "suite", needs=("build",), again=lambda names: words)
 
     def sanitizers_and_fuzzers(self):
         self.add("sanitizers-build", [PACKAGING / "sanitize", "--build", "address"], 1800, "build", gives_way=True)
@@ -174,13 +212,34 @@ class Plan:
                  needs=("sanitizers-build", "build"), read=read_lines)  # fmt: skip
         # In the folder of the unit tests, so after them.
         self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], 1800, "build", needs=("unit-build",), gives_way=True)
-        # The same choices each time, so that a failure can be repeated.
-        self.add("fuzzers", [PACKAGING / "fuzz", "--seconds", "60", "--seed", "1"], 2400, "light", needs=("fuzzers-build",),
-                 read=read_lines, gives_way=True)  # fmt: skip
+        # New inputs find what has nothing to do with a landing. Those that are kept show that mended faults stay so.
+        words = ("--seconds", "60") if self.takes_its_time else ("--kept",)
+        self.add("fuzzers", [PACKAGING / "fuzz", *words], 2400, "light", needs=("fuzzers-build",), read=read_lines,
+                 gives_way=True)  # fmt: skip
 
 
 #: Suites that --quick leaves out: they need booted hosts, or builds of their own.
 SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "root-13-desktop", "root-13-greeters", "root-12-gdm", "root-13-gdm", "machine", "machine-13", "postgresql-17", "root-postgresql-17", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
+
+
+def has_a_job(names):
+    """Whether a job is among what failed, and not tests alone: it was ended, or never began."""
+    return any(" (exit " in name for name in names)
+
+
+def read_units(text, status, job):
+    """A failed unit test of what decides about a sign-in must never happen."""
+    result = read_swift(text, status, job)
+    deciding = "\n".join(path.read_text() for pattern in DECIDING for path in sorted((TESTS / "Unit").glob(pattern + ".swift")))
+    result.never = {name for name in result.failed if re.search(rf"\bfunc {re.escape(function_of(name))}\(", deciding)}
+    return result
+
+
+def filters_of(names, options):
+    """Swift Testing's, for the functions of failed tests; the former ones if the whole program has failed."""
+    if has_a_job(names):
+        return options
+    return ["--no-parallel"] + [word for name in sorted(names) for word in ("--filter", rf"\b{re.escape(function_of(name))}\(")]
 
 
 def closure(jobs, chosen):

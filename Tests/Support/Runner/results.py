@@ -3,6 +3,9 @@
 import dataclasses
 import re
 
+#: The exit statuses of a shell and of timeout(1) for these.
+CANNOT_START, OUT_OF_TIME = 127, 124
+
 
 @dataclasses.dataclass
 class Result:
@@ -14,15 +17,21 @@ class Result:
     skipped: list = dataclasses.field(default_factory=list)
     #: (seconds, test). A test of Swift's waits for its turn within that time, so those are left out.
     took: list = dataclasses.field(default_factory=list)
-    #: Those of the passed tests that had failed once.
-    second_tries: set = dataclasses.field(default_factory=set)
+    #: Why each failed test failed, as far as the log says it in a line.
+    reasons: dict = dataclasses.field(default_factory=dict)
+    #: Those of the passed tests that had failed once, with the reason.
+    flaked: dict = dataclasses.field(default_factory=dict)
+    #: Those of the failed tests that found what may not happen once.
+    never: set = dataclasses.field(default_factory=set)
 
     def add(self, other):
         self.failed |= other.failed
         self.passed = (self.passed | other.passed) - self.failed
         self.skipped += other.skipped
         self.took += other.took
-        self.second_tries = (self.second_tries | other.second_tries) - self.failed
+        self.reasons |= other.reasons
+        self.never |= other.never
+        self.flaked = {name: why for name, why in (self.flaked | other.flaked).items() if name not in self.failed}
 
 
 def blame(result, status, job):
@@ -35,11 +44,35 @@ def blame(result, status, job):
 
 def read_step(text, status, job):
     """A command whose exit status is the one result."""
-    return Result({job}, set()) if status == 0 else Result(set(), {job})
+    if status == 0:
+        return Result({job})
+    return Result(failed={job}, never={job} if "MustNeverHappen" in text else set())
+
+
+def read_suite(text, status, job):
+    """A folder of tests by suite.py, which says of each how it ended."""
+    result = Result()
+    for line in text.splitlines():
+        if found := re.fullmatch(r"test (passed|failed) ([0-9.]+) (\S+)", line):
+            (result.passed if found[1] == "passed" else result.failed).add(found[3])
+            result.took.append((float(found[2]), found[3]))
+        elif line.startswith("test skipped "):
+            result.skipped.append(line.removeprefix("test skipped "))
+        elif found := re.fullmatch(r"why (\S+): (.*)", line):
+            result.reasons.setdefault(found[1], found[2])
+        elif found := re.fullmatch(r"late ([0-9.]+) (\S+)", line):
+            result.reasons[found[2]] = f"{result.reasons.get(found[2], '')} (the machine was {found[1]} s late)"
+        elif found := re.fullmatch(r"must never happen: (\S+)", line):
+            result.never.add(found[1])
+    result.passed -= result.failed
+    if status in (OUT_OF_TIME, CANNOT_START) or status < 0:
+        # Ended in the middle: nobody has run the rest.
+        result.failed.add(f"{job} (exit {status})")
+    return blame(result, status, job)
 
 
 def read_unittest(text, status, job):
-    """Python's unittest, by suite.py or by itself. "ok" may stand on a later line than its test's name."""
+    """Python's unittest by itself. "ok" may stand on a later line than its test's name."""
     result = Result()
     # Once for a test, however many of its sub-tests failed: "FAIL: name (module.Class.name) (subject='a')".
     result.failed = set(re.findall(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): \S+ \(([^)]*)\)", text, re.MULTILINE))
@@ -52,10 +85,9 @@ def read_unittest(text, status, job):
             current = None
         elif re.search(r"(\.\.\. |^)skipped ", line):
             result.skipped.append(line)
-    result.second_tries = set(re.findall(r"^second try (\S+)$", text, re.MULTILINE))
-    result.failed -= result.second_tries
-    result.passed = (result.passed | result.second_tries) - result.failed
-    result.took = [(float(took[1]), took[2]) for took in re.finditer(r"^took ([0-9.]+) (\S+)$", text, re.MULTILINE)]
+    result.passed -= result.failed
+    if "MustNeverHappen" in text:
+        result.never = set(result.failed)
     return blame(result, status, job)
 
 
@@ -64,6 +96,8 @@ def read_swift(text, status, job):
     that kind too, which is not another test."""
     result, suites = Result(), {}
     for line in text.splitlines():
+        if found := re.match(r"\S+ Test (.+?) recorded an issue at (.*)", line):
+            result.reasons.setdefault(function_of(found[1]), found[2])
         found = re.match(r"\S+ Test (?!run with|case passing)(.+?)(?: with \d+ test cases?)? (passed|failed) after ", line)
         if found:
             # Functions of two types may have one name.
@@ -72,7 +106,13 @@ def read_swift(text, status, job):
             (result.passed if found[2] == "passed" else result.failed).add(f"{name} {number}" if number else name)
         elif re.match(r"\S+ Test .* skipped", line):
             result.skipped.append(line)
+    result.reasons = {name: result.reasons[function_of(name)] for name in result.failed if function_of(name) in result.reasons}
     return blame(result, status, job)
+
+
+def function_of(name):
+    """Swift Testing writes "name(_:) with value → 3", and this program "name() 1"."""
+    return name.partition("(")[0]
 
 
 def read_lines(text, status, job):

@@ -1,0 +1,57 @@
+"""What the run before a landing leaves to `packaging/test --all`, and when it takes a part of it back.
+
+These parts take long, find by luck, or hold what changes rarely. A landing runs such a part if its own code has changed
+since the last commit that passed.
+"""
+
+import fnmatch
+import subprocess
+
+PACKED = ("packaging/build-deb", "packaging/build-product", "packaging/debian", "Package.swift")
+#: Which jobs, by pattern, and the beginnings of the paths that are their own code.
+RARE = {
+    "model": ("Tests/Model", "Tests/check-model", "Sources/LoginModule"),
+    "packages-again": PACKED,
+    "same-packages": PACKED,
+    "debian-12": ("packaging/", "Tests/Support/Hosts"),
+    "firefox/*": ("Sources/IAMPASSServer/PhonePage", "Sources/IAMPASSServer/Console", "Tests/System/Browser"),
+    "machine/test_presence": ("Sources/PresenceLink", "Sources/PresenceProbe", "Tests/System/Machine/test_presence",
+                              "Tests/Support/Machine", "packaging/systemd/iampass-presence"),  # fmt: skip
+    "machine/test_rescue": ("Tests/System/Machine/test_rescue", "Tests/Support/Machine", "packaging/man/pam_iampass"),
+    "machine/test_security_key": ("Tests/System/Machine/test_security_key", "Tests/System/Machine/key_case",
+                                  "Tests/Support/Machine", "Sources/IAMPASSControl/SecurityKey",
+                                  "Sources/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
+    "machine/test_tpm": ("Tests/System/Machine/test_tpm", "Tests/Support/Machine", "Sources/KeyringSeal",
+                         "packaging/systemd/iampass-keyring"),  # fmt: skip
+    "sanitizers*": ("Tests/Sanitizers", "pam/", "Sources/C/", "Sources/WorkerLink", "Sources/HostSystem"),
+}
+
+
+def for_landing(jobs, changed):
+    """The jobs of a landing's run. `changed`: paths since the last commit that passed; None if no such commit is known, and
+    then no part is taken back."""
+    kept = [job for job in jobs if not paths_of(job) or (changed and touched(paths_of(job), changed))]
+    needed = {name for job in kept for name in job.needs}
+    # What only makes something for others is made if one of them is there.
+    return [job for job in kept if job.name in needed or not job.name.startswith(("root-", "machine-13"))]
+
+
+def paths_of(job):
+    return next((paths for pattern, paths in RARE.items() if fnmatch.fnmatch(job.name, pattern)), ())
+
+
+def touched(paths, changed):
+    return any(one.startswith(paths) for one in changed)
+
+
+def changed_since(project, base):
+    """Paths that differ from a commit, with those that git does not know yet; None if there is no such commit before HEAD."""
+    if base is None or git(project, "merge-base", "--is-ancestor", base, "HEAD") is None:
+        return None
+    return git(project, "diff", "--name-only", base).split() + git(project, "ls-files", "--others", "--exclude-standard").split()
+
+
+def git(project, *words):
+    """What git prints, or None if it refuses."""
+    done = subprocess.run(["git", "-C", project, *words], capture_output=True, text=True, timeout=60)
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,52 @@
+"""What the last whole run tested: a file beside the caches, so that anybody can see it."""
+
+import json
+import os
+import pathlib
+import time
+
+from plan import PROJECT
+from sizes import git
+
+FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "last-run.json"
+
+
+def write(size, passed, failed, by_suite, seconds, building):
+    """The stamp of a run that has ended. It replaces the former one at once, or not at all."""
+    said = {
+        "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "passed": passed, "failed": failed,
+        "flaked": sorted(f"{suite} {name}" for suite, result in by_suite.items() for name in result.flaked),
+        "seconds": round(seconds), "seconds_of_builds": round(building),
+    }  # fmt: skip
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    new = FILE.with_suffix(".new")
+    new.write_text(json.dumps(said, indent=1) + "\n")
+    new.replace(FILE)
+
+
+def read():
+    try:
+        return json.loads(FILE.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def passed_commit():
+    """The commit that the stamp names, if all of it was committed and passed."""
+    said = read()
+    return said["commit"] if said and said["clean"] and not said["failed"] else None
+
+
+def show():
+    """Prints the stamp in a line. An exit status: 0 if that run was green, of this very commit, with nothing changed."""
+    said = read()
+    if not said:
+        print("no whole run has left a stamp here")
+        return 1
+    this = said["commit"] == git(PROJECT, "rev-parse", "HEAD")
+    changed = "" if said["clean"] else " with changes"
+    flaked = f", flaked: {', '.join(said['flaked'])}" if said["flaked"] else ""
+    print(f"{said['commit']}{changed}, {said['size']}, {said['ended']}, {said['seconds']} s ({said['seconds_of_builds']} s of builds): "
+          f"{said['passed']} passed, {said['failed']} failed{flaked}{'' if this else '; HEAD is another commit'}")  # fmt: skip
+    return 0 if this and said["clean"] and not said["failed"] else 1

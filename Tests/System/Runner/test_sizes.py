@@ -1,0 +1,73 @@
+"""What the run before a landing leaves out, and what brings a part of it back."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import sizes
+from plan import Plan
+
+
+def names(changed):
+    jobs = Plan(pathlib.Path("/nowhere"), None).everything()
+    return {job.name for job in sizes.for_landing(jobs, changed)}
+
+
+class Sizes(unittest.TestCase):
+    def test_a_landing_has_neither_machines_nor_firefox_nor_what_only_serves_them(self):
+        left = {job.name for job in Plan(pathlib.Path("/nowhere"), None).everything()} - names(None)
+        self.assertLessEqual({"machine/test_presence", "machine-13", "firefox/test_answers", "sanitizers"}, left)
+        self.assertLessEqual({"build", "root-12", "root-13", "fuzzers", "host-sign-ins", "module/test_endings"}, names(None))
+
+    def test_a_part_comes_back_with_what_makes_it_if_its_code_has_changed(self):
+        found = names(["Sources/PresenceLink/Probe.swift"])
+        self.assertLessEqual({"machine/test_presence", "machine-13"}, found)
+        self.assertEqual({"machine/test_tpm", "firefox/test_answers"} & found, set())
+
+    def test_every_pattern_is_that_of_a_job(self):
+        jobs = Plan(pathlib.Path("/nowhere"), None).everything()
+        for pattern, paths in sizes.RARE.items():
+            self.assertTrue(any(sizes.paths_of(job) is paths for job in jobs), pattern)
+
+    def test_every_path_is_there(self):
+        project = pathlib.Path(__file__).resolve().parents[3]
+        for path in {path for paths in sizes.RARE.values() for path in paths}:
+            self.assertTrue(list(project.glob(path.rstrip("/") + "*")), path)
+
+
+class Changes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.project = pathlib.Path(folder.name)
+        self.git("init", "--quiet")
+        self.first = self.commit("a")
+
+    def git(self, *words):
+        done = subprocess.run(
+            ["git", "-C", self.project, "-c", "user.name=a", "-c", "user.email=a@localhost", *words], check=True,
+            capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def commit(self, name):
+        (self.project / name).write_text(name)
+        self.git("add", name)
+        self.git("commit", "--quiet", "-m", name)
+        return self.git("rev-parse", "HEAD")
+
+    def test_committed_changed_and_new_files_count(self):
+        self.commit("b")
+        (self.project / "a").write_text("changed")
+        (self.project / "c").write_text("new")
+        self.assertEqual(sorted(sizes.changed_since(self.project, self.first)), ["a", "b", "c"])
+
+    def test_a_commit_that_is_not_before_this_one_is_none(self):
+        second = self.commit("b")
+        self.git("checkout", "--quiet", self.first)
+        for base in (None, second, "no-such-commit"):
+            self.assertIsNone(sizes.changed_since(self.project, base))
+
+
+if __name__ == "__main__":
+    unittest.main()
