@@ -34,7 +34,7 @@ class Acts:
     def stack(self, service, arguments):
         self.world.pam(service, arguments, STACK.replace("CHECK", self.world.path("check-password")))
 
-    def play(self, title, answer, service="sudo", arguments="prompt=push timeout=5s", answers=(), tries=1, expect=0,
+    def play(self, title, answer, service="sudo", arguments="prompt=push timeout=20s", answers=(), tries=1, expect=0,
              rings=1):
         """One scene. To approve it, the code is read from PAM's host and typed on the phone."""
         print(f"\n── {title}\n   PAM service {service}, module arguments: {arguments}", flush=True)
@@ -67,10 +67,10 @@ class Acts:
         self.play("2. sudo, denied on the phone, with sudo's three tries", "deny", tries=SUDO_TRIES, expect=1)
         self.play("3. ssh, approved without a password; Enter at the code", "approve", service="sshd", answers=[""])
         self.play("4. ssh, Enter at the choice and at the code", "approve", service="sshd",
-                  arguments="prompt=choose timeout=5s", answers=["", ""])
-        self.play("5. login, Enter at the choice", "approve", service="login", arguments="prompt=choose timeout=5s",
+                  arguments="prompt=choose timeout=20s", answers=["", ""])
+        self.play("5. login, Enter at the choice", "approve", service="login", arguments="prompt=choose timeout=20s",
                   answers=[""])
-        self.play("6. nobody answers: the password", "ignore", answers=[PASSWORD])
+        self.play("6. nobody answers: the password", "ignore", arguments="prompt=push timeout=5s", answers=[PASSWORD])
         self.world.server.stop()
         self.play("7. the service is down: the password", None, answers=[PASSWORD], rings=0)
         print("\n── 8. the phone walks away: left out, there is no logind here", flush=True)

@@ -14,6 +14,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 import warnings
 
 from held_service import HeldService
@@ -49,6 +50,7 @@ class Request:
     def __init__(self, method, path, headers, body, on_connection):
         self.method, self.path, self.headers, self.body = method, path, headers, body
         self.on_connection = on_connection
+        self.came = time.monotonic()
 
     def described(self):
         return {"method": self.method, "path": self.path, "headers": self.headers,

@@ -13,6 +13,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGING = os.path.join(HERE, "..", "..", "..", "packaging")
 
+import ports
 import signed_requests
 from world import PATIENCE, World, make_certificate, program, run
 
@@ -37,11 +38,11 @@ class ServerWorld(World):
         made = self.command("application", "create", "office", "--json", "--match-code", "off")
         assert made.returncode == 0, made.stderr
         self.application = json.loads(made.stdout)
-        self.start_server("127.0.0.1:0", *more)
+        self.start_server(*more)
 
     def serve_with_metrics(self):
         """The same, with Alice and her phone, and `metrics`, the address of its numbers."""
-        self.serve_alone("--metrics-listen", "127.0.0.1:0")
+        self.serve_alone("--metrics-listen", f"127.0.0.1:{ports.take()}")
         self.metrics = re.search(r"http://[0-9.:]+", self.server.wait_for("metrics on")).group(0)
         self.enroll_alice()
 

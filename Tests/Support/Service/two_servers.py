@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 
+import ports
 import signed_requests
 from postgresql import PostgreSQL
 from server import ServerWorld
@@ -40,7 +41,7 @@ class TwoServers(ServerWorld):
     def served(self):
         """A server, its address, and the address of its numbers."""
         server = self.start(
-            program("iampass-server"), "serve", "--database", self.url, "--listen", "127.0.0.1:0",
+            program("iampass-server"), "serve", "--database", self.url, "--listen", f"127.0.0.1:{ports.take()}",
             "--tls-cert", self.certificate, "--tls-key", self.key, "--metrics-listen", "127.0.0.1:0",
             "--log-level", "notice")
         address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)

@@ -15,6 +15,11 @@ import tempfile
 import threading
 import time
 
+from ends import NOT_ENDED, misses  # noqa: F401
+from late_line import LATE
+import ports
+from never import assert_hidden, code_of_login
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAM_CALL = os.path.join(HERE, "pam_call.py")
 PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build/release"))
@@ -50,6 +55,10 @@ def run(*words, **options):
     if done.returncode != 0:
         raise AssertionError(f"{words} exited with {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def code_of(call):
+    return code_of_login(call["code"]) if call["call"].partition(":")[0] == "authenticate" else call["code"]
 
 
 def make_certificate(folder, name="server", subject="/CN=localhost", names="IP:127.0.0.1,DNS:localhost"):
@@ -180,16 +189,17 @@ class World:
         self.configure(server=self.address, ca_file=self.certificate)
         run(program("iampassctl"), "user", "add", ENROLLED, "--config", self.path("iampass.conf"))
 
-    def start_server(self, listen="127.0.0.1:0", *more):
+    def start_server(self, *more, port=None):
+        """At a port of its own, so that it can come back there."""
         self.server = self.start(
-            program("iampass-server"), "serve", "--data", self.path("data"), "--listen", listen,
+            program("iampass-server"), "serve", "--data", self.path("data"), "--listen", f"127.0.0.1:{port or ports.take()}",
             "--tls-cert", self.certificate, "--tls-key", self.key, *more,
         )  # fmt: skip
         self.address = re.search(r"https://[0-9.:]+", self.server.wait_for("listening on https")).group(0)
 
     def restart_server(self, *more):
         self.server.stop()
-        self.start_server(self.address.removeprefix("https://"), *more)
+        self.start_server(*more, port=self.address.rpartition(":")[2])
 
     def wait_for_logins(self):
         """Workers that wait, as iampass-worker.socket and its service have them; the process that forks them."""
@@ -240,7 +250,11 @@ class World:
         }  # fmt: skip
 
     def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), **scene):
-        """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own."""
+        """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own.
+
+        In its result `texts`, `shown` and `log` have what is certain. `all` has every message that was shown, `not_ended`
+        the log's lines about sessions whose end the module gave up.
+        """
         scene = self.scene(service, user, calls, own, **scene)
         began = time.monotonic()
         done = subprocess.run(
@@ -250,8 +264,14 @@ class World:
         if done.returncode != 0:
             raise AssertionError(f"the PAM host exited with {done.returncode}: {done.stderr}")
         result = json.loads(done.stdout)
+        result["codes"] = [code_of(call) for call in result["calls"]]
         result["wall"] = time.monotonic() - began
-        result["log"] = [line for line in result["log"] if "pam_iampass" in line]
+        # libpam names no module in what is logged while a handle ends.
+        result["not_ended"] = [line for line in result["log"] if NOT_ENDED in line]
+        result["log"] = [line for line in result["log"] if "pam_iampass" in line and NOT_ENDED not in line]
+        result["all"] = result["shown"]
+        result["shown"] = [message for message in result["all"] if not LATE.search(message["text"])]
+        result["texts"] = [message["text"] for message in result["shown"]]
         self.check_always(result)
         return result
 
@@ -274,14 +294,21 @@ class World:
             time.sleep(0.02)
         raise AssertionError(f"no code on the screen: {read(self.path('screen'))!r}")
 
+    def wait_for_text(self, text):
+        """Until the PAM host shows it."""
+        end = time.monotonic() + PATIENCE
+        while text not in read(self.path("screen")):
+            if time.monotonic() > end:
+                raise AssertionError(f"not shown: {text}")
+            time.sleep(0.02)
+
     def check_always(self, result):
         """What holds after every call, however it ended."""
         if result["changed"]:
             raise AssertionError(f"left behind in the host: {result['changed']}")
         told = json.dumps(result)
         for secret in self.secrets():
-            if secret in told:
-                raise AssertionError("a secret was shown or logged")
+            assert_hidden(secret, told, "in what was shown or logged")
         if result["peak_kilobytes"] > self.greatest_kilobytes:
             raise AssertionError(f"the host grew to {result['peak_kilobytes']} KiB")
 

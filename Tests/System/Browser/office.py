@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -16,6 +15,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
+import ports
 from signed_requests import headers as signed_headers
 
 PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build/release"))
@@ -39,12 +39,6 @@ def until(claim, what, seconds=30):
             raise AssertionError(f"never seen: {what() if callable(what) else what}")
         time.sleep(0.05)
     return said
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Authority:
@@ -79,7 +73,7 @@ class Office:
         self.authority = Authority(self.folder)
         self.tls = ssl.create_default_context(cafile=self.authority.file)
         self.options = [option.replace("CA-FILE", self.authority.file) for option in options]
-        self.port = free_port()
+        self.port = ports.take()
         self.origin = f"https://localhost:{self.port}"
         # As if a proxy passed on what is below a path.
         self.address = self.origin + path

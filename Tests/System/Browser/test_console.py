@@ -10,6 +10,7 @@ import unittest
 
 import app_keys
 from browser import start_browser
+from never import assert_hidden
 from office import PROGRAMS, Office, run
 from test_looks import AUDIT
 
@@ -253,7 +254,7 @@ class Console(unittest.TestCase):
         browser.sees("code", f"apple topic={app_keys.TOPIC} production key={app_keys.KEY_ID}")
         browser.sees("code", f"google project={app_keys.PROJECT} account={app_keys.ACCOUNT}")
         for secret in keys.secrets():
-            self.assertNotIn(secret, browser.driver.page_source)
+            assert_hidden(secret, browser.driver.page_source)
         self.looks_well("notifications")
         for name in ("Apple", "Google"):
             self.unfold("Remove")

@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
+import ends
 from hostile_replies import reply  # noqa: E402  (its folder is known only now)
 from hostile_service import HostileService
+from never import code_of_login
 from signing_phone import ServiceOfPhone, SigningPhone
-from world import ENROLLED, World, read, run
+from world import ENROLLED, SUCCESS, World, read, run
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 TOKEN = "token-of-the-user-0123456789"
@@ -61,6 +64,19 @@ def signing_service(world):
 
 def asked(service, path):
     return sum(request.path.split("?")[0] == path for request in service.requests)
+
+
+def given_up(service, report, since=None):
+    """1 if the host went on for as long as the module needs to give an end up: after `since`, or after the last question
+    for a status."""
+    others = [request.came for request in list(service.requests) if request.path.split("?")[0] != LOGOUT]
+    took = report.ended - (since or max(others, default=report.ended))
+    return int(took >= (ends.END if SUCCESS in report.codes else ends.CANCELLATION))
+
+
+def assert_ended(service, report, asked_for=1, since=None):
+    """The service was told of so many ends, except for one that the module gave up."""
+    ends.assert_ended(lambda: asked(service, LOGOUT), given_up(service, report, since), asked_for)
 
 
 class CallerWorld(World):
@@ -116,10 +132,11 @@ class ServedCase(unittest.TestCase):
 class Report:
     def __init__(self, text, done):
         self.text = text
+        self.ended = time.monotonic()
         self.exit_status = done.returncode
         self.printed = done.stdout + done.stderr
-        self.codes = [int(code) for code in re.findall(r"^login (\d+)$", text, re.MULTILINE)]
-        self.codes_of_child = [int(code) for code in re.findall(r"^login-of-child (\d+)$", text, re.MULTILINE)]
+        self.codes = [code_of_login(int(code)) for code in re.findall(r"^login (\d+)$", text, re.MULTILINE)]
+        self.codes_of_child = [code_of_login(int(code)) for code in re.findall(r"^login-of-child (\d+)$", text, re.MULTILINE)]
         self.child = re.findall(r"^child (\w+) (\d+)$", text, re.MULTILINE)
         self.changed = re.findall(r"^changed (.*)$", text, re.MULTILINE)
         self.memory = {int(count): {name: int(size) for name, size in re.findall(r"(\w+)=(\d+)", sizes)}

@@ -7,7 +7,8 @@ import re
 import signal
 import unittest
 
-from caller import LOGOUT, START, CallerWorld, ServedCase, asked
+from caller import START, CallerWorld, ServedCase, asked, assert_ended
+from never import assert_nobody_signed_in
 from world import AUTHINFO_UNAVAIL, SUCCESS
 
 # libpam's messages: too little memory, and a module that cannot be loaded.
@@ -103,7 +104,8 @@ class Disk(Case):
             report = self.log_in(mounts, service)
             self.assertEqual((report.codes, report.changed, report.printed), ([code], [], ""), (mounts, service))
             # Everything that was started has ended.
-            self.assertEqual(asked(asked_before, START), asked(asked_before, LOGOUT), (mounts, service))
+            with self.subTest(mounts=mounts, service=service):
+                assert_ended(asked_before, report, asked(asked_before, START))
 
     def test_this_disk_serves_where_there_is_room(self):
         """So that the refusals below are the faults' doing."""
@@ -153,7 +155,7 @@ class Memory(Case):
         return int(re.search(r"^allocations (\d+)$", report.text, re.MULTILINE)[1])
 
     def assert_refused(self, report):
-        self.assertNotIn(SUCCESS, report.codes)
+        assert_nobody_signed_in(report.codes)
         # It ended with a refusal's code, or the runtime ended it.
         self.assertTrue(report.codes or report.exit_status in ENDS_FOR_WANT_OF_MEMORY, report.exit_status)
 

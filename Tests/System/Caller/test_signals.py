@@ -10,7 +10,7 @@ import termios
 import time
 import unittest
 
-from caller import LOGOUT, START, STATUS, CallerWorld, Report, approving_service, asked, status
+from caller import START, STATUS, CallerWorld, Report, approving_service, asked, assert_ended, status
 from world import ABORT, SUCCESS, read
 
 # The waits below take a tenth of a second, and some seconds on a busy machine.
@@ -74,9 +74,10 @@ class Ends(Case):
         for number in ENDING:
             with self.subTest(signal=number):
                 with self.waiting() as (host, service):
+                    began = time.monotonic()
                     host.send_signal(number)
                 self.assertEqual(host.returncode, -number)
-                self.assertEqual(asked(service, LOGOUT), 1)
+                assert_ended(service, host.report, since=began)
                 self.assertEqual(host.report.codes, [], "it went on before the signal reached it")
 
     def test_a_host_that_dies_at_once_takes_its_worker_along(self):
@@ -115,9 +116,10 @@ class Ignored(Case):
         for blocked in (False, True):
             with self.subTest(blocked=blocked):
                 with self.waiting(self.begins(blocked)) as (host, service):
+                    began = time.monotonic()
                     self.press_control_c()
                 self.assertEqual((host.returncode, host.report.codes, host.report.changed), (0, [ABORT], []))
-                self.assertEqual(asked(service, LOGOUT), 1)
+                assert_ended(service, host.report, since=began)
                 # The host finds the signals that it had blocked as without the module.
                 self.assertEqual("pending SIGINT" in host.report.text, blocked)
 

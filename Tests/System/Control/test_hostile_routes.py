@@ -13,6 +13,7 @@ from world import PATIENCE, program, read
 
 from hostile_replies import FAULTS, reply
 from hostile_service import SERVICES, HostileService
+from never import assert_hidden
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 # A call's bound is 15 s. The longest command makes two calls (an addition that may have arrived is taken back),
@@ -103,7 +104,7 @@ class Case(unittest.TestCase):
         self.assertEqual(office.files(), office.before)
         self.assertNotRegex(answer.text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]")
         for secret in (SECRET, "canary-token-1"):
-            self.assertNotIn(secret, answer.text)
+            assert_hidden(secret, answer.text)
 
     def assert_refused(self, words, service):
         office = Office(service)

@@ -2,11 +2,14 @@
 
 import io
 import os
+import time
 import unittest
 
+import ends
 import pexpect
 
 from control import INTERRUPTED, NO_PERMISSION, USAGE, ControlWorld
+from late_line import without_late_line
 from world import ENROLLED, program
 
 STACK = "auth required MODULE\naccount required pam_permit.so\nsession required pam_permit.so\n"
@@ -27,6 +30,7 @@ class LoginTest(unittest.TestCase):
         world.configure()
         world.pam("sudo", lines=STACK)
         world.forget_attempts()
+        self.known = {one["session"] for one in world.phone_status()["sessions"]}
 
     def phone(self, answer):
         phone = world.phone(answer)
@@ -43,18 +47,29 @@ class LoginTest(unittest.TestCase):
         return child
 
     def finish(self, child):
-        return world.finish(child), child.screen.getvalue().replace("\r\n", "\n")
+        """Its exit status and what is certain of its screen, and in `took` the seconds until its end."""
+        began = time.monotonic()
+        code = world.finish(child)
+        self.took = time.monotonic() - began
+        return code, without_late_line(child.screen.getvalue().replace("\r\n", "\n"))
+
+    def assert_ended(self, least):
+        """The service knows of no session, unless the command took so many seconds, as to give the end up takes at least."""
+        ends.assert_ended(lambda: 1 - len(self.sessions_left()), int(self.took >= least))
+
+    def sessions_left(self):
+        return [one for one in world.phone_status()["sessions"] if one["session"] not in self.known]
 
     def test_an_approved_sign_in_shows_each_step_and_its_time(self):
         self.phone("approve")
         code, screen = self.finish(self.start())
         self.assertEqual(code, 0, screen)
-        time = r"success after (?:\d+ ms|\d+\.\d s)"
+        took = r"success after (?:\d+ ms|\d+\.\d s)"
         self.assertRegex(
             screen,
-            rf"\Asigning daemon in through sudo\nauthenticate\n  message  {PUSH}\n  {time}\naccount\n  {time}\n"
-            rf"open session\n  {time}\nclose session\n  {time}\n\Z")  # fmt: skip
-        self.assertEqual(world.phone_status()["sessions"], [])
+            rf"\Asigning daemon in through sudo\nauthenticate\n  message  {PUSH}\n  {took}\naccount\n  {took}\n"
+            rf"open session\n  {took}\nclose session\n  {took}\n\Z")  # fmt: skip
+        self.assert_ended(ends.END)
 
     def test_a_denial_is_said_with_its_meaning(self):
         self.phone("deny")
@@ -84,7 +99,7 @@ class LoginTest(unittest.TestCase):
         code, screen = self.finish(child)
         self.assertEqual(code, INTERRUPTED)
         self.assertIn("abort", screen)
-        self.assertEqual(world.phone_status()["sessions"], [])
+        self.assert_ended(ends.CANCELLATION)
 
     def test_ctrl_c_at_the_password_ends_it(self):
         world.pam("sudo", arguments="prompt=choose timeout=20s", lines=STACK)

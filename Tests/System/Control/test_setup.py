@@ -91,7 +91,7 @@ class ByOptions(SetupCase):
         done = self.setup("--server", "https://127.0.0.1:1", "--application-id", "a", "--secret-file", self.secret_file())
         self.assertEqual(done.code, UNAVAILABLE)
         self.assertIn("https://127.0.0.1:1 cannot be asked: refused", done.err)
-        self.assertLess(time.monotonic() - began, 16)
+        self.assertLess(time.monotonic() - began, 40)
         self.assert_nothing_changed()
 
     def test_an_untrusted_certificate_names_the_option(self):

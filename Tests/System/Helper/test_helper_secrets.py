@@ -11,6 +11,7 @@ from helper_world import ACTIVE, APPLICATION_SECRET, DONE, SESSION_SECRET, Helpe
 from hostile_replies import reply
 from hostile_service import HostileService
 from memory import search
+from never import assert_hidden
 from world import read
 
 #: By name, since a failure must not print one.
@@ -57,7 +58,7 @@ class Shown(Case):
         readable = b"".join(path.read_bytes() for path in pathlib.Path(self.world.path("run")).rglob("*")
                             if path.is_file() and path.stat().st_mode & 0o077)
         for name, secret in SECRETS.items():
-            self.assertNotIn(secret.encode(), shown + readable, name)
+            assert_hidden(secret.encode(), shown + readable, name)
 
 
 class Dumps(unittest.TestCase):

@@ -10,14 +10,17 @@ import unittest
 
 from helper_world import ServedCase, until
 from hostile_replies import reply
+from never import assert_nobody_ended
 from scripted_bus import ScriptedBus
-from world import read
+from world import PATIENCE, read
 
 #: The number of sessions. The helper asks about all of them every five seconds.
 MANY = 500
 #: The share of one processor for helper and worker together: mostly the worker's TLS.
 GREATEST_SHARE = 0.9
 GREATEST_KILOBYTES = 30 * 1024
+#: In seconds: less than the 15 s after which a silent question ends by itself, less a moment between question and stop.
+LONGEST_STOP = 13
 #: In seconds: the time over which a share is measured.
 LOOK = 15
 
@@ -67,7 +70,7 @@ class Crowd(Case):
         share = (self.world.seconds_of_cpu() - before) / (time.monotonic() - began)
         self.assertLess(share, GREATEST_SHARE)
         self.assertLess(self.world.peak_kilobytes(), GREATEST_KILOBYTES)
-        self.assertEqual(self.world.bus.orders, [])
+        assert_nobody_ended(self.world.bus.orders)
 
     def test_records_that_come_and_go_are_all_told_of(self):
         """Sign-ins whose session is over at once, as many as come."""
@@ -123,9 +126,9 @@ class Stop(Case):
         workers = self.world.processes()[1:]
         began = time.monotonic()
         self.world.helper.process.send_signal(signal.SIGTERM)
-        # systemd waits longer; the silent question would take 15 s. Slow machines are slow.
-        self.assertEqual(self.world.helper.process.wait(10), 0)
-        self.assertLess(time.monotonic() - began, 8)
+        # The silent question would take 15 s; nothing else would end it.
+        self.assertEqual(self.world.helper.process.wait(PATIENCE), 0)
+        self.assertLess(time.monotonic() - began, LONGEST_STOP)
         until(lambda: not any(os.path.exists(f"/proc/{worker}") for worker in workers), "a worker stays")
         self.assertEqual(self.world.watched(), {"a"})
 
@@ -145,13 +148,16 @@ class EarlierModule(Case):
         self.world.start_helper()
         until(lambda: self.world.is_well("a"), "not watched")
         self.put({**record, "released": True})
-        until(lambda: not self.world.watched() and self.asked("/l") == 1, "the service is not told")
+        until(lambda: not self.world.watched() and self.asked("/l"), "the service is not told")
         return record
 
     def test_a_released_record_that_comes_back_goes_again(self):
-        self.put({**self.removed(), "released": True})
-        until(lambda: not self.world.watched() and self.asked("/l") == 2, "it stays")
-        self.assertEqual(self.world.bus.orders, [])
+        record = self.removed()
+        # An end may be told again after a late reply.
+        told = self.asked("/l")
+        self.put({**record, "released": True})
+        until(lambda: not self.world.watched() and self.asked("/l") > told, "it stays")
+        assert_nobody_ended(self.world.bus.orders)
 
     def test_an_open_record_that_comes_back_ends_by_the_services_word(self):
         record = self.removed()
@@ -184,8 +190,8 @@ class NextStart(Case):
         os.remove(self.world.path("run", "sessions", identity))
         self.assertEqual(self.asked("/l"), 0)
         self.world.start_helper()
-        until(lambda: self.asked("/l") == 1 and not self.kept(), "the service is not told")
-        self.assertEqual(self.world.bus.orders, [])
+        until(lambda: self.asked("/l") and not self.kept(), "the service is not told")
+        assert_nobody_ended(self.world.bus.orders)
 
 
 if __name__ == "__main__":

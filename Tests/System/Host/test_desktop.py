@@ -109,16 +109,16 @@ class Desktop(HelperTestCase):
             [self.of_logind(session, name) for name in ("Name", "Service", "Type", "Seat", "Class", "Remote")],
             ["alice", "lightdm", "x11", "seat0", "user", "no"])
         self.assert_eventually("the desktop runs", lambda: self.processes("^xss-lock"))
-        self.assertTrue(self.processes(f"^{DETACHED}"))
+        self.assert_eventually("its own program runs", lambda: self.processes(f"^{DETACHED}"))
         self.leave()
         self.wait_for("ready", 2)
         self.assert_eventually("the session is left", lambda: session not in self.logind_sessions())
-        self.assertEqual(self.processes(f"^xss-lock|^{DETACHED}"), [])
+        self.assert_eventually("a program is left", lambda: not self.processes(f"^xss-lock|^{DETACHED}"))
         self.assert_alive(stays)
         stays.sendline("exit")
         stays.finish()
         self.assert_nothing_left_of_alice()
-        self.assertEqual(self.live_sessions(), [])
+        self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
 
     def test_leaving_locks_the_screen_where_that_is_configured(self):
         with self.configured("on_walkaway = lock", "on_lock_failure = ignore"):
@@ -127,7 +127,8 @@ class Desktop(HelperTestCase):
             self.assertEqual(self.of_logind(session, "LockedHint"), "no")
             self.leave()
             self.assert_eventually("it is not locked", lambda: self.of_logind(session, "LockedHint") == "yes")
-            self.assertEqual(len(self.processes("^xtrlock")), 1)
+            # The locker has its own name a moment after xss-lock has begun it.
+            self.assert_eventually("no locker runs", lambda: len(self.processes("^xtrlock")) == 1)
             self.assertIn(session, self.logind_sessions())
             self.come_back()
             self.assert_eventually("the helper sees it back", lambda: self.watched_count() == 1)
@@ -164,7 +165,7 @@ class Desktop(HelperTestCase):
         self.wait_for(f"prompt: {CHOOSE_PROMPT}", 2)
         self.type(f"answer {password_of('alice')}")
         self.wait_for("signed in")
-        self.assertEqual(self.live_sessions(), [])
+        self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
 
     def assert_nothing_left_of_alice(self):
         self.assert_eventually("a record is left", lambda: not self.records())

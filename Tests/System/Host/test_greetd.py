@@ -6,6 +6,7 @@ import unittest
 
 import greeter_case
 from greeter_case import FOLDER, GreeterTestCase, Scripted
+from late_line import without_late_line
 from offline_case import LINK, OFFER, OPEN, OfflineCase
 from support import CHOOSE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
 
@@ -83,8 +84,7 @@ class Greetd(Scripted, greeter_case.Greeters, GreeterTestCase):
             self.answer("")
             self.wait_for("signed in")
             self.assert_signed_in()
-        # The line that repeats the digits comes if the phone takes long.
-        said = [line for line in self.said() if "Your phone has the request" not in line]
+        said = without_late_line(self.said())
         self.assertEqual(said[:3], [f"prompt: {CHOOSE_PROMPT}", f"message: {PUSH_LINE}", "signed in"])
 
     def test_a_line_of_its_own_has_the_digits(self):

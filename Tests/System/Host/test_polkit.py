@@ -3,6 +3,7 @@
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
+from never import assert_refused
 from support import CHOOSE_PROMPT, PUSH_LINE, password_of, testhost
 
 #: As polkit-agent-helper@.service of polkit 127 has them.
@@ -122,7 +123,7 @@ class Sandbox(Cases, DesktopTestCase):
 
     def assert_refused(self, child):
         child.expect_exact("denied on your phone")
-        self.assertNotEqual(child.finish(), 0)
+        assert_refused(child.finish())
 
 
 class Switch(DesktopTestCase):

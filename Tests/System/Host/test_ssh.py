@@ -7,6 +7,7 @@ import unittest
 
 import pexpect
 
+from never import assert_refused
 from support import CHOOSE_PROMPT, CODE_PROMPT, HostTestCase, password_of
 
 GRACE = "/etc/ssh/sshd_config.d/grace-of-the-tests.conf"
@@ -99,7 +100,7 @@ class Refused(HostTestCase):
             while child.expect([CHOOSE_PROMPT, "assword: ", pexpect.EOF], timeout=20) != 2:
                 child.sendline("")
             child.close()
-            self.assertNotEqual(child.exitstatus, 0)
+            assert_refused(child.exitstatus)
             self.assertEqual(len(phone.requests()), 1, phone.printed)
         self.assertEqual(self.requests_at_the_service(), 1)
 
@@ -107,7 +108,7 @@ class Refused(HostTestCase):
         with self.phone("approve") as phone:
             began = time.monotonic()
             child = self.ssh(options="-o BatchMode=yes")
-            self.assertNotEqual(child.finish(), 0)
+            assert_refused(child.finish())
             # Waiting for a phone would take 30 s.
             self.assertLess(time.monotonic() - began, 15)
             self.assertEqual(phone.requests(), [])
@@ -159,7 +160,7 @@ class Copying(HostTestCase):
                 with self.subTest(command=command):
                     began = time.monotonic()
                     child = self.host.terminal(command, user="visitor")
-                    self.assertNotEqual(child.finish(), 0)
+                    assert_refused(child.finish())
                     # Waiting for a phone would take 30 s.
                     self.assertLess(time.monotonic() - began, 15)
                     self.assertIn("Permission denied", child.screen)
@@ -229,7 +230,7 @@ class Gone(HostTestCase):
             self.press_enter_for_the_phone(child)
             phone.wait_for("approve? [y/n] ")
             self.assertTrue(self.host.workers(), "no worker runs during the wait")
-            self.assertNotEqual(child.finish(40), 0)
+            assert_refused(child.finish(40))
             self.assert_eventually("a worker is left", lambda: not self.host.workers(), 15)
             self.assertRegex(self.journal(), r"sshd:auth\): refused user=alice .*reason=interrupted")
             phone.type("y")

@@ -5,6 +5,7 @@ import unittest
 
 import pexpect
 
+from never import assert_refused
 from support import PUSH_LINE, PUSH_LINE_WITH_CODE, HostTestCase, password_of
 
 PASSWORD = r"\[sudo\] password for alice: |Password: "
@@ -54,7 +55,7 @@ class Denied(HostTestCase):
     def test_a_denial_is_one_request_and_no_password_prompt(self):
         with self.phone("deny") as phone:
             child = self.sudo()
-            self.assertNotEqual(child.finish(), 0)
+            assert_refused(child.finish())
             # Time for a second request to arrive, were one sent.
             time.sleep(1)
             self.assertEqual(len(phone.requests()), 1, phone.printed)
@@ -85,7 +86,7 @@ class MatchCode(HostTestCase):
             child = self.sudo()
             child.expect(PUSH_LINE_WITH_CODE)
             phone.type("00" if child.match[1] != "00" else "01")
-            self.assertNotEqual(child.finish(), 0)
+            assert_refused(child.finish())
         self.assertIn("denied on your phone", child.screen)
         self.assertEqual(self.requests_at_the_service(), 1)
 
@@ -203,7 +204,7 @@ class OtherWays(HostTestCase):
         with self.phone("approve") as phone:
             began = time.monotonic()
             child = self.sudo("-n id -un")
-            self.assertNotEqual(child.finish(), 0)
+            assert_refused(child.finish())
             # Waiting for a phone would take 30 s.
             self.assertLess(time.monotonic() - began, 15)
             self.assertEqual(phone.requests(), [])

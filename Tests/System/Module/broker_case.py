@@ -6,6 +6,7 @@ import pwd
 import socket
 import time
 
+from ends import CANCELLATION
 from world import ENROLLED, PATIENCE, SUCCESS, program
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
@@ -16,6 +17,13 @@ RINGING = "Approve the sign-in on your phone"
 APPROVED, ASIDE, BUSY = bytes([0, 2, 4, 1]), bytes([0, 2, 4, 5]), bytes([0, 2, 4, 9])
 #: Flags of a request: a password follows; the user has pressed Enter.
 FOLLOWS, AGREED = 4, 2
+#: Seconds of a cancellation that is given up, after a test knows how its sign-in ended.
+LEFT_OF_CANCELLATION = CANCELLATION / 2
+
+
+def processes_of(broker):
+    """The broker and the processes that serve its callers."""
+    return 1 + len(pathlib.Path(f"/proc/{broker.process.pid}/task/{broker.process.pid}/children").read_text().split())
 
 
 def request_for(user, service="swaylock", flags=FOLLOWS):
@@ -62,13 +70,16 @@ class WithBroker:
     def lock(self, *answers, calls=("authenticate",), **scene):
         """A locker of the user's own, which answers with what was typed."""
         scene = {"uid": UID, "own": False, "answers": list(answers), "calls": calls, "screen": None, **scene}
-        return self.settled(self.world.play("swaylock", **scene))
+        return self.world.play("swaylock", **scene)
 
-    @staticmethod
-    def settled(result):
-        """Without the line that the module adds if it asks between the phone's look and its answer."""
-        result["texts"] = [text for text in result["texts"] if not text.startswith("Your phone has the request")]
-        return result
+    def end_given_up(self):
+        """1 if the broker gave an end up, as far as can be known: it tells its caller first, then the service, and logs
+        nothing of it. Waits for its process that serves the caller."""
+        began = time.monotonic()
+        while processes_of(self.broker) > 1:
+            self.assertLess(time.monotonic(), began + PATIENCE, "a process of the broker's stays")
+            time.sleep(0.02)
+        return int(time.monotonic() - began >= LEFT_OF_CANCELLATION)
 
     def unlocked(self):
         """Whether Enter and the phone unlock, tried until the broker has time."""

@@ -1,7 +1,9 @@
 """What tests of sign-ins share: a world with a service and a phone, and a look at what is left."""
 
+import os
 import unittest
 
+from ends import assert_ended, given_up
 from world import World
 
 
@@ -39,6 +41,20 @@ class SignInCase(unittest.TestCase):
         phone.wait_for("waiting for sign-ins")
         return phone
 
-    def assert_no_session_is_left(self):
+    def sessions_left(self):
         known = {session["session"] for session in self.known}
-        self.assertEqual([one for one in self.world.phone_status()["sessions"] if one["session"] not in known], [])
+        return [one for one in self.world.phone_status()["sessions"] if one["session"] not in known]
+
+    def assert_no_session_is_left(self, result, asked=1, waited=0):
+        """What the scene asked of the service so many times has ended there and here, except for what the module gave up;
+        `waited`: as for `given_up`."""
+        missed = given_up(result, waited)
+        assert_ended(lambda: asked - len(self.sessions_left()), missed, asked)
+        folder = self.world.path("run", "sessions")
+        files = os.listdir(folder) if os.path.isdir(folder) else []
+        # Such a record waits for the helper; what became of it stands beside it.
+        records = [name for name in files if "." not in name]
+        self.assertLessEqual(len(records), len(result["not_ended"]), records)
+        for name in files:
+            os.unlink(os.path.join(folder, name))
+        self.known = self.world.phone_status()["sessions"]

@@ -58,6 +58,18 @@ class Codes(unittest.TestCase):
             [(message["style"], message["text"]) for message in results[0]["shown"]],
             [(PROMPT, f"Code {code}: approve on your phone, then press Enter: ")])
 
+    def test_a_phone_that_takes_its_time_has_the_code_shown_again(self):
+        phone = self.phone("approve")
+        with world.playing() as results:
+            code = world.code_on_the_screen()
+            world.wait_for_text(f"Your phone has the request: code {code}")
+            phone.type(code)
+        self.assertEqual(results[0]["codes"], [SUCCESS])
+        asked = f"Approve the sign-in on your phone: code {code}"
+        self.assertEqual(
+            [message["text"] for message in results[0]["all"]], [asked, f"Your phone has the request: code {code}"])
+        self.assertEqual(results[0]["texts"], [asked])
+
     def test_one_wrong_code_denies_and_nothing_is_asked_again(self):
         phone = self.phone("approve")
         with world.playing(calls=["authenticate"] * 3) as results:

@@ -6,7 +6,7 @@ import unittest
 from world import AUTHINFO_UNAVAIL, ENROLLED, SERVICE_ERR, World, make_certificate, read
 
 #: The limit for the module's answer, even if a file never ends; in seconds, for a slow machine.
-BOUND = 5
+BOUND = 15
 TOKEN = "token-of-the-user-0123456789"
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 CREDENTIALS = f"application_id = application\napplication_secret = {SECRET}\n"

@@ -15,8 +15,9 @@ from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SUCCESS
 from http2_service import FAULTS as HTTP2_FAULTS
 from http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
 
-#: In seconds, beyond the worker's own limit, for a slow machine.
-SLOWNESS = 4
+#: In seconds, beyond the worker's own limits, for a slow machine; with these it is less than the 15 s that the module waits for
+#: the service to take a request.
+SLOWNESS = 10
 
 
 def setUpModule():
@@ -90,7 +91,9 @@ class BlackHoles(Case):
         for name, rcode in (("NXDOMAIN", 3), ("SERVFAIL", 2), ("REFUSED", 5)):
             with self.subTest(name=name):
                 server = self.with_name_server(rcode)
-                self.play_with_files("server not reachable (name", SLOWNESS)
+                self.be_patient()
+                result = self.play_with_files("server not reachable (name", 4 + SLOWNESS)
+                self.assertNotIn("timed out", " ".join(result["texts"]))
                 self.assertGreater(server.questions, 0)
 
     def test_after_a_black_hole_the_next_sign_in_works(self):
@@ -180,13 +183,13 @@ class HTTP2(Case):
 
     def test_this_service_signs_in_when_it_means_well(self):
         service = self.serve(STARTED, APPROVED, ENDED)
-        self.play(SUCCESS)
-        self.assertEqual(service.requests, 3)
+        result = self.play(SUCCESS)
+        self.assertIn(service.requests, (3,) if not result["not_ended"] else (2, 3))
 
     def test_every_http_2_fault_at_the_start_is_unavailable(self):
         def check(name):
             service = self.serve(HTTP2_FAULTS[name])
-            self.play(AUTHINFO_UNAVAIL, seconds=TIMEOUT + SLOWNESS)
+            self.play(AUTHINFO_UNAVAIL)
             self.assertLessEqual(service.requests, self.GREATEST_TRIES)
 
         self.for_each(HTTP2_FAULTS, check)
@@ -213,12 +216,19 @@ class LogOut(Case):
             service = self.serve(logout=name)
             result = self.world.play(calls=["authenticate", "setcred", "open_session", "close_session"])
             self.assertEqual(result["codes"], [SUCCESS] * 4)
-            self.assertLess(result["wall"], result["calls"][0]["seconds"] + self.GREATEST + SLOWNESS)
+            self.assertLess(result["wall"], result["calls"][0]["seconds"] + self.GREATEST)
             # In those two seconds a new worker has to load first.
-            if not any("not ended at the service" in line for line in result["log"]):
+            if not result["not_ended"]:
                 self.assertGreater(len(self.asked(service, "/l")), 0)
 
         self.for_each(FAULTS, check)
+
+    def test_an_end_that_the_service_does_not_take_is_logged(self):
+        service = self.serve(logout="silent")
+        result = self.play(SUCCESS)
+        self.assertEqual(len(result["not_ended"]), 1, result)
+        self.assertNotIn(result["not_ended"][0], result["log"])
+        self.assertLessEqual(len(self.asked(service, "/l")), 1)
 
     def test_no_fault_at_a_cancellation_makes_a_denial_anything_else(self):
         def check(name):

@@ -97,7 +97,7 @@ class SecureShell(SignInCase):
         result = self.play(answers=[""], calls=["authenticate", "open_session"])
         self.assertEqual(result["codes"], [SUCCESS, SESSION_ERR])
         self.assertEqual(result["variables"], [], "the user's shell would see it")
-        self.assert_no_session_is_left()
+        self.assert_no_session_is_left(result)
 
     def test_a_denial_is_remembered_for_the_connection(self):
         # Each scene is a process of its own with the same parent, as sshd's tries on one connection are.

@@ -147,7 +147,7 @@ class Phones(Recovery):
         self.assertEqual(result["codes"], [SUCCESS])
         self.assertIn("Not answered. Recovery code, or password: ", result["texts"])
         # The request was taken back: it cannot be denied or approved any more.
-        self.assert_no_session_is_left()
+        self.assert_no_session_is_left(result, waited=5)
 
 
 class Reports(Recovery):

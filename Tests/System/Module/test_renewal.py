@@ -18,7 +18,7 @@ class RenewedCertificate(unittest.TestCase):
         self.renewed = make_certificate(self.world.folder, "renewed")
         # Computers and phones trust both, as they trust an authority.
         self.world.write("ca.pem", read(self.world.certificate) + read(self.renewed[1]), 0o644)
-        self.world.start_server("127.0.0.1:0", "--log-level", "debug")
+        self.world.start_server("--log-level", "debug")
         made = run(program("iampass-server"), "application", "create", "tests", "--data", self.world.path("data"), "--match-code", "off")
         self.world.write("credentials", made)
         self.world.configure(server=self.world.address, ca_file=self.world.path("ca.pem"))

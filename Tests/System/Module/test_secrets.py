@@ -6,14 +6,17 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
 from memory import search
+from never import assert_hidden, assert_none_found
 from world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, PAM_CALL, SESSION_ERR, SUCCESS, World, read
 
 from hostile_replies import reply
 from hostile_service import HostileService
+from relay import Relay
 
 TOKEN = "canary-token-of-the-user-0123456789"
 # By name, since a failure must not print one.
@@ -24,6 +27,8 @@ SECRETS = {
 START = f"/authentication/authenticate_user/application/{TOKEN}"
 # Seconds; longer than anything here takes.
 LONGEST = 60
+# Looks at a host that waits, and seconds between two of them. It wakes every 0.1 s to see whether a signal has come.
+LOOKS, STEP = 4, 0.01
 
 
 def setUpModule():
@@ -44,6 +49,22 @@ def until(what, patience=LONGEST):
     return found
 
 
+def processor_time(pid):
+    """What a process that is asleep has used, in ns; None for one that runs or would run."""
+    state = read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]
+    return read(f"/proc/{pid}/schedstat").split()[0] if state == "S" else None
+
+
+def rests(pid):
+    """Whether a process sleeps, and has done so between the looks. A host that has sent a request may be stopped before
+    it has let go of it, and the service has the request by then."""
+    looks = {processor_time(pid)}
+    for _ in range(1, LOOKS):
+        time.sleep(STEP)
+        looks.add(processor_time(pid))
+    return None not in looks and len(looks) == 1
+
+
 def started():
     status = {
         "authenticated": True, "session_status": "pending", "reason": None, "status_url": "/s", "logout_url": "/l",
@@ -52,8 +73,8 @@ def started():
     return reply(202, json.dumps({"authentication_status": status}).encode())
 
 
-def said(word):
-    return reply(200, json.dumps({"session_status": word, "authenticated": word == "active"}).encode())
+def said(word, headers=()):
+    return reply(200, json.dumps({"session_status": word, "authenticated": word == "active"}).encode(), headers)
 
 
 class Case(unittest.TestCase):
@@ -81,7 +102,7 @@ class Case(unittest.TestCase):
         return results[0], found
 
     def asked(self, path):
-        return sum(request.path == path for request in list(self.service.requests))
+        return sum(request.path.split("?")[0] == path for request in list(self.service.requests))
 
 
 class Memory(Case):
@@ -92,7 +113,7 @@ class Memory(Case):
                 self.service.behaviour["/s"] = said(word)
                 result, found = self.after(calls=["authenticate", "open_session", "close_session"])
                 self.assertEqual(result["codes"][0], code)
-                self.assertEqual(found, [])
+                assert_none_found(found)
 
     def test_an_invalid_start_leaves_no_secret_in_memory(self):
         body = json.dumps({"authentication_status": {"authenticated": True, **{
@@ -102,38 +123,49 @@ class Memory(Case):
                 world.forget_attempts()
                 self.service.behaviour[START] = reply(202, sent.encode())
                 result, found = self.after()
-                self.assertEqual((result["codes"], found), ([AUTHINFO_UNAVAIL], []))
+                self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
+                assert_none_found(found)
 
     def test_a_session_that_cannot_be_watched_leaves_no_secret_in_memory(self):
         result, found = self.after(service="login", calls=["authenticate", "open_session"])
         self.assertEqual(result["codes"], [SUCCESS, SESSION_ERR])
-        self.assertEqual(found, [])
+        assert_none_found(found)
 
 
 class Dumps(Case):
-    """A dump of the host while a sign-in waits. `Secret` must be there, so that its absence elsewhere says something."""
+    """A dump of the host between two questions. A `Secret` must be there, so that its absence elsewhere says something."""
+
+    #: The question that the host has asked, and how often, when the dump is made.
+    question, times = "/s", 2
+    kept = "secret of the session"
 
     def setUp(self):
         super().setUp()
-        self.service.behaviour["/s"] = said("pending")
+        # With this header the host waits for two seconds each time.
+        self.service.behaviour["/s"] = said("pending", [("Preference-Applied", "wait=20")])
+
+    def approve(self):
+        self.service.behaviour["/s"] = said("active")
 
     def waiting(self, **scene):
         return world.playing(pid_file=world.path("pid"), **scene)
 
     def pid_once_it_waits(self):
-        before = self.asked("/s")
-        until(lambda: self.asked("/s") > before + 1)
-        return int(read(world.path("pid")))
+        before = self.asked(self.question)
+        until(lambda: self.asked(self.question) >= before + self.times)
+        pid = int(read(world.path("pid")))
+        until(lambda: rests(pid))
+        return pid
 
     def test_what_a_dump_of_a_waiting_host_would_hold_has_no_secret(self):
         with self.waiting() as results:
             try:
                 found = search(self.pid_once_it_waits(), SECRETS)
             finally:
-                self.service.behaviour["/s"] = said("active")
+                self.approve()
         self.assertEqual(results[0]["codes"], [SUCCESS])
-        self.assertIn("secret of the session", [one.name for one in found if one.is_left_out])
-        self.assertEqual([one for one in found if not one.is_left_out], [])
+        self.assertIn(self.kept, [one.name for one in found if one.is_left_out])
+        assert_none_found([one for one in found if not one.is_left_out])
 
     def test_the_kernels_own_dump_of_a_waiting_host_has_no_secret(self):
         place = read("/proc/sys/kernel/core_pattern").strip()
@@ -152,7 +184,7 @@ class Dumps(Case):
         for dump in dumps:
             # The scene, in the memory of Python, shows that memory is in it.
             self.assertIn(b"pam_call.py", dump)
-            self.assertEqual([name for name, secret in SECRETS.items() if secret.encode() in dump], [])
+            assert_none_found([name for name, secret in SECRETS.items() if secret.encode() in dump])
 
     def test_the_worker_of_a_waiting_host_can_not_be_dumped(self):
         with self.waiting():
@@ -164,10 +196,84 @@ class Dumps(Case):
                 owner, user = os.stat(f"/proc/{worker}/environ").st_uid, os.stat(f"/proc/{worker}").st_uid
                 names = {found.name for found in search(int(worker), SECRETS)}
             finally:
-                self.service.behaviour["/s"] = said("active")
+                self.approve()
         self.assertRegex(limits, r"Max core file size\s+0\s+0\s")
         self.assertEqual((owner, user != 0), (0, True))
         self.assertNotIn("application secret", names)
+
+
+class HeldDumps(Dumps):
+    """The same while the service holds its reply, as it does most of the time."""
+
+    times = 1
+
+    def setUp(self):
+        super().setUp()
+        self.answers = threading.Event()
+        self.addCleanup(self.answers.set)
+        answer = {START: started(), "/s": said("active")}[self.question]
+        self.service.behaviour[self.question] = lambda *words: self.answers.wait(LONGEST) and answer(*words)
+
+    def approve(self):
+        if self.question != "/s":
+            super().approve()
+        self.answers.set()
+
+
+class HeldStartDumps(HeldDumps):
+    """And while it is slow to begin the sign-in: the user's token stands in the address of this question."""
+
+    question, kept = START, "token of the user"
+
+
+class WatchedRelay(Relay):
+    """Tells which question the service has not answered yet."""
+
+    open_question = None
+
+    def carry(self, stream, request):
+        self.open_question = request.path
+        super().carry(stream, request)
+        self.open_question = None
+
+
+class RealService(unittest.TestCase):
+    def setUp(self):
+        self.world = World()
+        self.addCleanup(self.world.close)
+        self.world.serve()
+        self.world.register_phone()
+        self.relay = WatchedRelay(self.world).start()
+        self.addCleanup(self.relay.stop)
+        self.world.configure(server=self.relay.url, ca_file=self.relay.ca_file)
+        self.world.pam("sudo", "prompt=push timeout=60s")
+
+    def secrets(self):
+        """By name, with those of the session that the service has begun."""
+        begun, = (json.loads(answer)["authentication_status"] for path, _, answer in self.relay.carried
+                  if path.startswith("/authentication/authenticate_user/"))  # fmt: skip
+        application, user = self.world.secrets()
+        return begun["status_url"].removeprefix(self.relay.url), {
+            "application secret": application, "token of the user": user,
+            "token of the session": begun["session_token"], "secret of the session": begun["session_secret"],
+        }  # fmt: skip
+
+    def test_a_dump_of_a_host_has_no_secret_while_the_service_holds_its_reply(self):
+        with self.world.playing(pid_file=self.world.path("pid")) as results:
+            try:
+                until(lambda: (self.relay.open_question or "").startswith("/authentication/session_status/"))
+                pid = int(read(self.world.path("pid")))
+                until(lambda: rests(pid))
+                question, secrets = self.secrets()
+                found = search(pid, secrets)
+                held = self.relay.open_question
+            finally:
+                phone = self.world.phone("approve")
+        phone.stop()
+        self.assertEqual(results[0]["codes"], [SUCCESS])
+        self.assertEqual(held, question)
+        self.assertEqual({one.name for one in found if one.is_left_out}, set(secrets))
+        assert_none_found([one for one in found if not one.is_left_out])
 
 
 class Shown(Case):
@@ -186,7 +292,7 @@ class Shown(Case):
                 self.service.behaviour["/s"] = said("active")
         self.assertIn(b"iampass-https", shown)
         for name, secret in SECRETS.items():
-            self.assertNotIn(secret.encode(), shown + readable, name)
+            assert_hidden(secret.encode(), shown + readable, name)
 
 
 if __name__ == "__main__":

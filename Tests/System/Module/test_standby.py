@@ -33,7 +33,7 @@ class Waiting(Case):
 
     def assert_left(self):
         """No worker is left: they end with their login."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 20
         while self.served():
             self.assertLess(time.monotonic(), end, "a worker is left")
             time.sleep(0.02)

@@ -1,14 +1,16 @@
 """Locked screens that ask the phone although `services` does not list them: `unlock` of iampass.conf."""
 
+import errno
 import hashlib
 import json
 import os
 import pathlib
+import time
 import unittest
 
 from broker_case import UID, WithBroker
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, SUCCESS, read
+from world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, read
 
 PROMPT = "Password, or Enter to approve on your phone: "
 RINGING = "Approve the sign-in on your phone"
@@ -37,12 +39,29 @@ class UnlockCase(WithBroker, SignInCase):
 
     def run_in(self, unit):
         """Programs of this test are then in this unit for the kernel."""
-        own = GROUPS / unit
-        own.mkdir(exist_ok=True)
+        # Another run of these tests has a folder of its own.
+        above = GROUPS / f"iampass-tests-{os.getpid()}"
+        own = above / unit
+        own.mkdir(parents=True, exist_ok=True)
         before = self.group()
         (own / "cgroup.procs").write_text(str(os.getpid()))
-        self.addCleanup(own.rmdir)
+        self.addCleanup(self.remove_groups, own, above)
         self.addCleanup((GROUPS / before.lstrip("/") / "cgroup.procs").write_text, str(os.getpid()))
+
+    @staticmethod
+    def remove_groups(own, above):
+        """A worker that is about to end is in it for another moment."""
+        end = time.monotonic() + PATIENCE
+        while own.exists():
+            try:
+                own.rmdir()
+            except OSError as error:
+                if error.errno != errno.EBUSY or time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+        # Another group of this test's may be in it.
+        if above.exists() and not any(path.is_dir() for path in above.iterdir()):
+            above.rmdir()
 
     @staticmethod
     def group():
@@ -70,8 +89,7 @@ class UnlockCase(WithBroker, SignInCase):
 
     def assert_unlocked(self, **scene):
         result = self.lock("", **scene)
-        # On a busy machine a line says that the phone has the request.
-        self.assertEqual((result["codes"], result["texts"][:2]), ([SUCCESS], [PROMPT, RINGING]))
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
 
     def assert_aside(self, **scene):
         result = self.lock("", **scene)

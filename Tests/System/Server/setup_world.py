@@ -14,6 +14,7 @@ import unittest
 
 import pexpect
 
+import ports
 from server import until
 from world import PATIENCE, Background, program, run
 
@@ -29,18 +30,12 @@ MODES = {
 }  # fmt: skip
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 class SetupWorld:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="iampass-setup-")
         # The service's user has to pass.
         os.chmod(self.folder, 0o711)
-        self.port = free_port()
+        self.port = ports.take()
         self.url = f"https://localhost:{self.port}"
         self.authority = self.path("etc", "own", "authority.pem")
         self.services = []
@@ -177,5 +172,5 @@ def certificate_facts(path):
 
 
 __all__ = [
-    "INTERRUPTED", "MODES", "SERVICE_USER", "SetupCase", "SetupWorld", "ask", "certificate_facts", "free_port", "until",
+    "INTERRUPTED", "MODES", "SERVICE_USER", "SetupCase", "SetupWorld", "ask", "certificate_facts", "until",
 ]  # fmt: skip

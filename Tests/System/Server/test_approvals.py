@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 import approvals
+from never import assert_hidden
 from server import USAGE, ServerWorld
 from world import PATIENCE, program, run
 
@@ -147,7 +148,7 @@ class Pins(unittest.TestCase):
             with open(world.path(name), "rb") as file:
                 text = file.read()
             self.assertNotIn(approvals.fragment(secret)[5:].encode(), text)
-            self.assertNotIn(secret, text)
+            assert_hidden(secret, text)
 
 
 class PageDigests(unittest.TestCase):

@@ -4,6 +4,7 @@ import os
 import unittest
 
 import app_keys
+from never import assert_hidden
 from server import DATA, NO_INPUT, USAGE, ServerWorld
 
 
@@ -65,7 +66,7 @@ class Settings(unittest.TestCase):
         self.done("google", *self.keys.google)
         told = self.shown() + self.world.command("audit").stdout + "\n".join(self.world.server.lines)
         for secret in self.keys.secrets():
-            self.assertNotIn(secret, told)
+            assert_hidden(secret, told)
         self.assertEqual(os.stat(self.world.path("data/iampass.sqlite")).st_mode & 0o077, 0)
         self.assertIn("notifications set", told)
         for service in ("apple", "google"):

@@ -9,6 +9,7 @@ import unittest
 
 import app_keys
 import app_push_service
+from never import assert_hidden
 import own_phone
 import push_service
 from server import ServerWorld, until
@@ -130,7 +131,7 @@ class Apps(unittest.TestCase):
         self.service.replies = list(replies)
         _, said = rung(self, self.world)
         for secret in (APPLE_TOKEN, GOOGLE_TOKEN, "eyJ", "ya29."):
-            self.assertNotIn(secret, "\n".join(self.world.server.lines))
+            assert_hidden(secret, "\n".join(self.world.server.lines))
         return len(self.service.messages), said
 
     def silent(self):

@@ -12,6 +12,7 @@ import threading
 import time
 import unittest
 
+from never import assert_hidden
 from server import CANNOT_CREATE, NO_INPUT, USAGE, ServerWorld
 from world import PATIENCE, program, read
 
@@ -202,7 +203,7 @@ class Audit(unittest.TestCase):
         for option in ("--json-lines", "--answers"):
             text = world.command("audit", option).stdout
             self.assertTrue(text)
-            self.assertNotIn(world.application["application_secret"], text)
+            assert_hidden(world.application["application_secret"], text)
 
 
 class Console(unittest.TestCase):

@@ -2,10 +2,10 @@
 
 import json
 import os
-import socket
 import subprocess
 import unittest
 
+import ports
 from postgresql import PostgreSQL
 from server import UNAVAILABLE, ServerWorld, until
 from world import PATIENCE, program, run
@@ -17,9 +17,7 @@ class Database(ServerWorld):
     """A PostgreSQL server at a port of 127.0.0.1, with TLS and a password."""
 
     def begin(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = ports.take()
         self.authority("authority")
         self.authority("stranger")
         self.postgresql = PostgreSQL(self.folder)
