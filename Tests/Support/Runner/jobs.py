@@ -180,7 +180,7 @@ class Schedule:
 
     def stop_all(self):
         """Ends what still runs: this program was interrupted."""
-        running = [job for job in self.jobs if job.state in ("running", "ending")]
+        running = [job for job in self.jobs if job.state in ("running", "ending") and job.process]
         for number, patience in ((signal.SIGTERM, PATIENCE_AT_THE_END), (signal.SIGKILL, PATIENCE_AT_THE_END)):
             for job in running:
                 self.signal(job, number)

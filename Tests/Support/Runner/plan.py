@@ -51,6 +51,8 @@ LONG = "test_hostile_service test_one_process test_hostile_network test_floods t
 CROWDED = "test_hostile_service test_one_process test_hostile_network test_floods test_hostile_routes test_several_servers".split()
 #: Suites that decide nothing by waiting: they have one try.
 ONCE = ("Packaging", "Runner")
+#: One of them needs no programs.
+OF_ITSELF = "Runner"
 #: Unit tests that wait without giving up their thread, that fork, or that change what belongs to the whole process. Beside
 #: others they would make all of them late, and a child could hang in a lock that another test's thread held.
 WAITING = "WorkerTests|RunFolderTests|SystemBus|LogindEventsTests|SessionTerminalsTests|PostgreSQLLinkTests|NameLookupTests"
@@ -87,7 +89,8 @@ class Plan:
     def python(self, folder, modules, *patterns):
         chosen = patterns or ((self.pattern,) if self.pattern else ())
         options = [word for pattern in chosen for word in ("-k", pattern)]
-        return self.with_programs(PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options)
+        words = (PYTHON, "-B", SUITE, TESTS / "System" / folder, *modules, *options)
+        return self.with_programs(*words) if folder != OF_ITSELF else lambda: [str(word) for word in words]
 
     def python_tests(self, folder, names):
         """Tests, classes or files by their exact names."""
@@ -103,8 +106,11 @@ class Plan:
         """A job for each file of the folder."""
         found = [path.stem for path in sorted((TESTS / "System" / folder).glob("test_*.py"))]
         for module in sorted(found, key=lambda module: LONG.index(module) if module in LONG else len(LONG)):
-            needs = () if folder in ONCE else ("build",)
-            self.system(f"{folder.lower()}/{module}", folder, module, seconds, "suite", suite=folder.lower(), needs=needs,
+            lane, needs = "suite", () if folder == OF_ITSELF else ("build",)
+            if module == "test_strangers":
+                # It compiles, in the folder of the unit tests.
+                lane, needs = "build", ("build", "unit-build")
+            self.system(f"{folder.lower()}/{module}", folder, module, seconds, lane, suite=folder.lower(), needs=needs,
                         weight=2 if module in CROWDED else 1)  # fmt: skip
 
     def everything(self):
