@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import changes
 import machine_load
 import noise
 import second_tries
@@ -66,11 +67,26 @@ def choose(words, jobs):
     return kept, []
 
 
+def choose_changed(base, logs):
+    """(All jobs, those for what has changed since a commit, the test files that have changed themselves, several times.)"""
+    changed = sizes.changed_since(PROJECT, base or stamp.passed_commit() or "HEAD~1")
+    if changed is None:
+        say(f"test: {base} is not a commit before this one\nhint: git log")
+        sys.exit(64)
+    change = changes.Change(PROJECT, changed)
+    plan = Plan(logs, None, units=change.units, debug=True).everything()
+    once, several = change.choose(plan)
+    say(f"{len(changed)} files changed: {', '.join(job.name for job in once)}")
+    say(f"{changes.TIMES} times beside noise: {', '.join(job.name for job in several) or 'nothing'}")
+    return plan, once, repeated([], several, changes.TIMES)
+
+
 def repeated(jobs, chosen, count):
     """The jobs, with each chosen one so many times; it has passed if each of them has, at the first try."""
     if count == 1:
         return jobs
-    once = [job for job in jobs if job not in chosen]
+    names = {job.name for job in chosen}
+    once = [job for job in jobs if job.name not in names]
     return once + [dataclasses.replace(job, name=f"{job.name}/{number}", again=None, result=Result())
                    for number in range(1, count + 1) for job in chosen]  # fmt: skip
 
@@ -143,18 +159,21 @@ def show_tables(jobs, by_suite, began, load):
     say(f"\n{load.since()}\nall of it: {time.monotonic() - began:.0f} s")
 
 
-def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began):
+def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began, beside_noise=()):
     """Runs the jobs, tries again what may be, and prints everything. The number of failures."""
+    beside_noise = list(beside_noise)
     load = machine_load.Load()
-    end = began + LONGEST
-    with noise.noise() if words.noise else contextlib.nullcontext():
-        Schedule(jobs, lanes(), logs, end, lambda job, text: tell(job, text, logs)).run()
+    end = began + (changes.LONGEST if words.changed is not None else LONGEST)
+    for stage in (jobs, beside_noise):
+        with noise.noise() if words.noise or stage is beside_noise and stage else contextlib.nullcontext():
+            Schedule(stage, lanes(), logs, end, lambda job, text: tell(job, text, logs)).run()
+    jobs = jobs + beside_noise
     run_second_tries(jobs, logs, end, flakes)
     too_many = second_tries.judge(jobs)
     by_suite = totals(jobs)
     if flakes.complaints:
         by_suite["flakes"] = Result(failed=set(flakes.complaints))
-    if not words.only:
+    if words.strict:
         by_suite["faults"] = check_faults(by_suite, elsewhere, logs)
     left_out = left_out + [f"{suite}: {line}" for suite, result in by_suite.items() for line in result.skipped]
     show_tables(jobs, by_suite, began, load)
@@ -187,6 +206,7 @@ def read_words():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--base", metavar="REV")
     parser.add_argument("--only", metavar="SUITE[.TEST]")
+    parser.add_argument("--changed", nargs="?", const="", metavar="BASE")
     parser.add_argument("--repeat", type=int, default=1, metavar="N")
     parser.add_argument("--noise", action="store_true")
     parser.add_argument("--last", action="store_true")
@@ -194,7 +214,7 @@ def read_words():
     if (words.repeat != 1 or words.noise) and not words.only:
         parser.error("--repeat and --noise go with --only")
     #: Whatever was left out counts as a failure.
-    words.strict = not words.quick and not words.only
+    words.strict = not words.quick and not words.only and words.changed is None
     return words
 
 
@@ -209,13 +229,19 @@ def main():
     # Packages are read by apt's own user.
     logs.chmod(0o755)
     pattern = (words.only or "").partition(".")[2] or None
-    plan = Plan(logs, pattern, words.all).everything()
-    jobs, left_out = choose(words, plan)
+    beside_noise = []
+    if words.changed is not None:
+        plan, jobs, beside_noise = choose_changed(words.changed, logs)
+        left_out = ["left out by --changed: what needs packages or a booted host"]
+    else:
+        plan = Plan(logs, pattern, words.all).everything()
+        jobs, left_out = choose(words, plan)
     elsewhere = sorted({job.name for job in plan} - {job.name for job in jobs})
     os.chdir(PROJECT)
     failed = 1
     try:
-        failed = run_plan(jobs, left_out, elsewhere, logs, words, second_tries.Flakes((TESTS / "flakes.txt").read_text()), began)
+        failed = run_plan(jobs, left_out, elsewhere, logs, words, second_tries.Flakes((TESTS / "flakes.txt").read_text()), began,
+                          beside_noise)  # fmt: skip
     finally:
         shutil.rmtree(logs / "debs", ignore_errors=True)
         if not failed:

@@ -63,12 +63,16 @@ DECIDING = "IAMPASSProtocolTests/* HostStateTests/* LoginModuleTests/* IAMPASSCl
 
 
 class Plan:
-    def __init__(self, logs, pattern, takes_its_time=False):
+    def __init__(self, logs, pattern, takes_its_time=False, units=None, debug=False):
         self.logs = logs
         self.debs = logs / "debs"
         self.pattern = pattern
         #: Whether what finds by luck is given time for it.
         self.takes_its_time = takes_its_time
+        #: Which unit tests run, as Swift Testing's filter.
+        self.units = units or pattern
+        #: Whether the debug build's programs are tried.
+        self.debug = debug
         self.jobs = []
 
     def add(self, name, words, seconds, *lanes, suite=None, **more):
@@ -76,7 +80,9 @@ class Plan:
                              seconds, lanes, **more))  # fmt: skip
 
     def built(self):
-        """Where the release is; build-product's last line says so."""
+        """Where the programs are; for the release, build-product's last line says so."""
+        if self.debug:
+            return str(SCRATCH / "debug")
         return (self.logs / "build.log").read_text().splitlines()[-1]
 
     def with_programs(self, *words):
@@ -139,7 +145,7 @@ class Plan:
                  2400, "build", gives_way=True)  # fmt: skip
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
-        parts = {"all": ["--filter", self.pattern]} if self.pattern else UNIT_TESTS
+        parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS
         for name, options in parts.items():
             again = lambda names, options=options: lambda: [*program, *filters_of(names, options)]  # noqa: E731
             self.add(f"unit-tests/{name}", [*program, *options], 900, "suite", suite="unit-tests", needs=("unit-build",),

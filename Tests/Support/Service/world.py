@@ -113,8 +113,11 @@ class Background:
 
     def type(self, text):
         """Types a line; the program was started with a pipe as its standard input."""
-        self.process.stdin.write(text + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(text + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise AssertionError(f"it has ended with {self.process.wait(PATIENCE)}: {self.lines}") from None
 
     def count(self, pattern):
         with self.changed:
@@ -131,7 +134,9 @@ class Background:
         self.reader.join(5)
         self.process.stdout.close()
         if self.process.stdin:
-            self.process.stdin.close()
+            # What it did not read is lost with it.
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
 
 
 class World:

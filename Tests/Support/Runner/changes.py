@@ -1,0 +1,106 @@
+"""`packaging/test --changed`: the tests of what has changed, within minutes, on the programs of the debug build.
+
+Whatever needs packages or a booted host is left to the whole run.
+"""
+
+import dataclasses
+import fnmatch
+import json
+import pathlib
+import re
+import subprocess
+
+#: Seconds for all of it.
+LONGEST = 10 * 60
+#: What is tried whatever has changed.
+ALWAYS = ("format", "layers", "words", "links", "unit-build", "runner/*")
+#: The suites that try a program, a library or a file, by the beginnings of paths.
+SUITES = {
+    "pam": ("module/*", "caller/*"),
+    "Sources/iampass-https": ("module/*", "helper/test_hostile_service"),
+    "Sources/iampass-helper": ("helper/*", "module/test_broker*", "module/test_keyring"),
+    "Sources/iampassctl": ("control/*",),
+    "Sources/iampass-server": ("server/*", "browser/*"),
+    "Sources/iampass-phone": ("module/test_endings", "server/test_phone"),
+    "Sources/IAMPASSServer/PhonePage": ("browser/*",),
+    "Sources/IAMPASSServer/Console": ("browser/test_console", "server/test_console*"),
+    "Tests/Support/Demo": ("demo-acts",),
+}
+#: How often a test file that has changed itself is run, beside noise.
+TIMES = 5
+IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+
+
+class Package:
+    """The targets of Package.swift, by what they are made of."""
+
+    def __init__(self, project):
+        words = ["swift", "package", "--package-path", project, "dump-package"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120, stdin=subprocess.DEVNULL)
+        self.paths, self.users, self.tests = {}, {}, set()
+        for target in json.loads(done.stdout)["targets"]:
+            self.paths[target["name"]] = target.get("path") or f"Sources/{target['name']}"
+            if target["type"] == "test":
+                self.tests.add(target["name"])
+            for dependency in target["dependencies"]:
+                name = next(iter(dependency.values()))[0]
+                self.users.setdefault(name, set()).add(target["name"])
+
+    def affected(self, changed):
+        """The targets that a changed file is in, and all that are made of them."""
+        found, waiting = set(), [name for name, path in self.paths.items() if any(one.startswith(path + "/") for one in changed)]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.users.get(name, ())
+        return found
+
+
+def importers(tests, changed):
+    """The test files that import a changed module of Support or of their folder, at whatever distance."""
+    files = {path: set(IMPORT.findall(path.read_text())) for path in tests.glob("*/*/*.py")}
+    wanted, found = {pathlib.Path(one).stem for one in changed if one.endswith(".py")}, set()
+    while new := {path for path, names in files.items() if names & wanted and path not in found}:
+        found |= new
+        wanted |= {path.stem for path in new if not path.stem.startswith("test_")}
+    return {path for path in found if path.stem.startswith("test_")}
+
+
+def job_name(path):
+    """The job of a test file."""
+    return f"{path.parent.name.lower()}/{path.stem}"
+
+
+class Change:
+    """What has changed, and what tries it."""
+
+    def __init__(self, project, changed):
+        self.project, self.changed = project, changed
+        package = Package(project)
+        affected = package.affected(changed)
+        self.touched = [*changed, *(f"{package.paths[name]}/" for name in affected)]
+        #: Swift Testing's filter for the unit tests of what has changed; None if there are none.
+        self.units = rf"^({'|'.join(sorted(units))})\." if (units := affected & package.tests) else None
+
+    def choose(self, jobs):
+        """(Jobs that run once, jobs that run several times beside noise.)"""
+        names = {job.name for job in jobs}
+        own = {job_name(pathlib.Path(one)) for one in self.changed if one.startswith("Tests/System/")} & names
+        patterns = [*ALWAYS, *map(job_name, importers(self.project / "Tests", self.changed))]
+        patterns += ["unit-tests/*"] if self.units else []
+        for beginning, suites in SUITES.items():
+            if any(one.startswith(beginning + "/") for one in self.touched):
+                patterns += suites
+        once = [job for job in jobs if any(fnmatch.fnmatch(job.name, pattern) for pattern in patterns)]
+        return ([debug(job) for job in once if can_run(job) and job.name not in own],
+                [debug(job) for job in jobs if can_run(job) and job.name in own])  # fmt: skip
+
+
+def debug(job):
+    """The job, once the debug programs are built, which now give way to nothing."""
+    return dataclasses.replace(job, needs=("unit-build",) if job.needs else (), gives_way=False)
+
+
+def can_run(job):
+    return set(job.needs) <= {"unit-build", "build"} and not job.name.startswith("host-")
