@@ -148,7 +148,7 @@ class Plan:
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS
         for name, options in parts.items():
             again = lambda names, options=options: lambda: [*program, *filters_of(names, options)]  # noqa: E731
-            self.add(f"unit-tests/{name}", [*program, *options], 900, "suite", suite="unit-tests", needs=("unit-build",),
+            self.add(f"unit-tests/{name}", [*program, *options], 1800, "suite", suite="unit-tests", needs=("unit-build",),
                      read=read_units, again=again)  # fmt: skip
 
         newer_tests = ["--filter", self.pattern or NEWER_POSTGRESQL_TESTS]
@@ -157,7 +157,7 @@ class Plan:
                  NEWER_POSTGRESQL / "make-root"]  # fmt: skip
         self.add("postgresql-17/unit-tests",
                  [*newer, *program, *newer_tests],
-                 900, "suite", suite="postgresql-17", needs=("unit-build", "root-postgresql-17"), read=read_units,
+                 1800, "suite", suite="postgresql-17", needs=("unit-build", "root-postgresql-17"), read=read_units,
                  again=lambda names: lambda: [*map(str, newer), *program, *filters_of(names, newer_tests)])  # fmt: skip
         words = self.python("Server", ["test_postgresql"])
         with_newer = lambda: [*map(str, newer), *words()]  # noqa: E731
