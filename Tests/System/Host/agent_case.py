@@ -2,7 +2,7 @@
 
 import time
 
-from desktop_case import PROMPT, REPEAT
+from desktop_case import BUSY, PROMPT, REPEAT
 from support import password_of
 
 SAID = "/home/alice/pkexec.out"
@@ -62,7 +62,7 @@ class Agents:
     def allow_by_password(self, taken):
         """See Lockers.unlock_by_password."""
         before = len(self.passwords("polkit-1"))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + BUSY
         while not self.has_ended():
             self.assertLess(time.monotonic(), deadline, f"the password allows nothing: {self.journal()[-4_000:]}")
             self.enter(password_of("alice"))

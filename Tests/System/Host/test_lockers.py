@@ -4,7 +4,7 @@ import json
 import time
 import unittest
 
-from desktop_case import REPEAT, RUNTIME, DesktopTestCase
+from desktop_case import BUSY, REPEAT, RUNTIME, DesktopTestCase
 from support import password_of, testhost
 
 
@@ -54,7 +54,7 @@ class Lockers:
         `taken`: "same", if the conversation that has asked the phone takes it, "next", if another one does; by what
         their modules say.
         """
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + BUSY
         before = len(self.passwords(self.name))
         while self.is_locked():
             self.assertLess(time.monotonic(), deadline, f"the password unlocks nothing: {self.journal()[-4_000:]}")

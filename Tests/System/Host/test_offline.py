@@ -72,6 +72,8 @@ class Offline(Terminals):
         self.in_each_cell(lambda way: self.assert_shell(self.login(), way))
 
     def test_a_session_that_its_user_disowns_ends(self):
+        # The end of a session of the test before is told to the phone within the helper's pace.
+        self.assert_eventually("a use of a test before stays open", lambda: not self.open_uses(), 120)
         with self.host.service_down():
             child = self.login()
             self.choose_offline(child, self.digits_for)

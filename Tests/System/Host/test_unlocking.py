@@ -3,7 +3,7 @@
 import time
 import unittest
 
-from desktop_case import PROMPT, REPEAT, DesktopTestCase
+from desktop_case import BUSY, PROMPT, REPEAT, DesktopTestCase
 from support import password_of, testhost
 
 
@@ -43,7 +43,7 @@ class Unlock(DesktopTestCase):
         self.alice("wtype", "-s", "200", *([text] if text else []), "-s", "100", "-k", "Return")
 
     def unlock_by_password(self):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + BUSY
         while self.is_locked():
             self.assertLess(time.monotonic(), deadline, f"the password unlocks nothing: {self.journal()[-4_000:]}")
             self.type(password_of("alice"))

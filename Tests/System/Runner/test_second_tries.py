@@ -62,7 +62,7 @@ class RunnerCase(unittest.TestCase):
     def play(self, *jobs, flakes=""):
         """(failures, what was printed)."""
         printed = io.StringIO()
-        words = types.SimpleNamespace(strict=False, noise=False, changed=None)
+        words = types.SimpleNamespace(only="it", strict=False, noise=False, changed=None)
         logs = self.folder / "logs"
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             failed = runner.run_plan(list(jobs), [], [], logs, words, second_tries.Flakes(flakes), time.monotonic())
