@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 
 #: Seconds for all of it.
 LONGEST = 10 * 60
@@ -35,8 +36,10 @@ class Package:
     """The targets of Package.swift, by what they are made of."""
 
     def __init__(self, project):
-        words = ["swift", "package", "--package-path", project, "dump-package"]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120, stdin=subprocess.DEVNULL)
+        # In a folder of its own: it would wait until a build has given back the project's.
+        with tempfile.TemporaryDirectory() as scratch:
+            words = ["swift", "package", "--package-path", project, "--scratch-path", scratch, "dump-package"]
+            done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120, stdin=subprocess.DEVNULL)
         self.paths, self.users, self.tests = {}, {}, set()
         for target in json.loads(done.stdout)["targets"]:
             self.paths[target["name"]] = target.get("path") or f"Sources/{target['name']}"

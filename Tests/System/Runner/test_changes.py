@@ -1,6 +1,9 @@
 """Which tests a change brings about."""
 
+import contextlib
+import fcntl
 import pathlib
+import tempfile
 import unittest
 
 from changes import Change, importers
@@ -38,6 +41,14 @@ class Changes(unittest.TestCase):
         # By its own import, and by that of a module of its folder.
         self.assertLessEqual({"test_verified", "test_races"}, files)
         self.assertNotIn("test_answers", files)
+
+    def test_a_build_of_the_project_does_not_hold_it_up(self):
+        # What SwiftPM locks for as long as it builds, which it may be doing.
+        name = str(PROJECT / ".build").replace("/", "_") + ".lock"
+        with open(pathlib.Path(tempfile.gettempdir()) / name, "a") as lock:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.assertEqual(chosen("README.md")[2], set())
 
     def test_nothing_needs_a_release_a_package_or_a_host(self):
         _, once, several = chosen("Sources/IAMPASSProtocol/JSON.swift", "Tests/System/Host/test_sudo.py")
