@@ -13,6 +13,17 @@ async function worker() {
   return registration && "pushManager" in registration && "Notification" in window ? registration : null;
 }
 
+/** Milliseconds in which the service worker must have begun. */
+const patience = 30_000;
+
+/** Waits for the service worker: browsers subscribe for none that still fetches its files, as on a first visit. */
+function begun() {
+  const late = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error("the browser has not begun what rings. Load the page again.")), patience);
+  });
+  return Promise.race([navigator.serviceWorker.ready, late]);
+}
+
 export class Ringing {
   #registration = null;
   #accounts;
@@ -100,6 +111,7 @@ export class Ringing {
   async #turnOn() {
     if ((await Notification.requestPermission()) !== "granted") return;
     const { key } = await get("device/v1/push-key");
+    await begun();
     const subscription = await this.#registration.pushManager.subscribe({
       userVisibleOnly: true, applicationServerKey: fromBase64url(key),
     });

@@ -19,6 +19,8 @@ SUBSCRIBE = """
     unsubscribe: async () => { localStorage.removeItem("subscribed"); return true; },
   };
   PushManager.prototype.subscribe = async (options) => {
+    const { active } = await navigator.serviceWorker.getRegistration();
+    if (!active) throw new DOMException("no active Service Worker", "AbortError");
     localStorage.setItem("subscribed", btoa(String.fromCharCode(...new Uint8Array(options.applicationServerKey))));
     return subscription;
   };
@@ -35,6 +37,21 @@ AWAY = """
     globalThis.attempts += 1;
     throw new TypeError("away");
   };
+"""
+
+# The service worker takes long to begin.
+LATE = """
+  const begun = new Promise((resolve) => { globalThis.begin = resolve; });
+  let hasBegun = false;
+  begun.then(() => { hasBegun = true; });
+  const getter = (kind, name) => Object.getOwnPropertyDescriptor(kind.prototype, name).get;
+  const ready = getter(ServiceWorkerContainer, "ready"), active = getter(ServiceWorkerRegistration, "active");
+  Object.defineProperty(ServiceWorkerContainer.prototype, "ready", {
+    get() { return begun.then(() => ready.call(this)); },
+  });
+  Object.defineProperty(ServiceWorkerRegistration.prototype, "active", {
+    get() { return hasBegun ? active.call(this) : null; },
+  });
 """
 
 # The page that opens after a choice of the notification's approval.
@@ -136,9 +153,13 @@ class Push(PhonePageTest):
         self.addCleanup(self.service.close)
         self.subscription = push_service.Subscription(self.service)
         given = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
-        added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIBE % json.dumps(given))
-        self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
+        self.run_first(SUBSCRIBE % json.dumps(given))
         self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.origin)
+
+    def run_first(self, script):
+        """Runs this on every page before the page's own."""
+        added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=script)
+        self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
 
     def turn_on(self):
         self.register()
@@ -173,7 +194,14 @@ class Push(PhonePageTest):
             registration = until(lambda: self.registration(tab), "the service worker's registration")
             tab.command(
                 "ServiceWorker.deliverPushMessage", origin=self.office.origin, registrationId=registration, data=text)
+        return until(self.worker, "the service worker")
+
+    def worker(self):
+        """The service worker that has begun; None if the one that is found is an earlier test's, which is ending."""
         worker = Worker(self.browser)
+        if worker.run("self.serviceWorker.state") != "activated":
+            worker.close()
+            return None
         self.addCleanup(worker.close)
         return worker
 
@@ -207,6 +235,16 @@ class Push(PhonePageTest):
         self.browser.tap("#ringing-on")
         self.browser.sees("#ringing-text", "also while this page is closed")
         self.assertNotIn("phone_page", self.office.sign_in(self.user, host="two").start)
+
+    def test_is_turned_on_once_the_service_worker_has_begun(self):
+        self.run_first(LATE)
+        self.register()
+        self.browser.tap("#ringing-on")
+        time.sleep(2)
+        self.assertFalse(self.browser.find("#ringing-on").is_enabled())
+        self.assertNotIn("did not work", self.browser.text())
+        self.browser.script("globalThis.begin()")
+        self.browser.sees("#ringing-text", "also while this page is closed")
 
     def test_sends_what_only_the_browser_can_read(self):
         import py_vapid
@@ -315,8 +353,7 @@ class Push(PhonePageTest):
         self.turn_on()
         self.end_subscription()
         self.service.status = 201
-        added = self.browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=AWAY)
-        self.addCleanup(self.browser.cdp, "Page.removeScriptToEvaluateOnNewDocument", **added)
+        self.run_first(AWAY)
         self.browser.open(self.office.address + "/phone/")
         self.connected()
         self.browser.until(lambda: self.browser.script("return globalThis.attempts > 0"), "an attempt to tell")
