@@ -19,6 +19,8 @@ public final class AuthenticationClient {
   /// The code of the sign-in that is to start, and how many were drawn for it.
   private var code: Secret?
   private var codeCount = 0
+  /// Whether any start that this client sent can have been read, whatever came of it.
+  public private(set) var startMayHaveArrived = false
 
   /// - Parameters:
   ///   - bootID: see ``StartRequest/bootID``; nil leaves earlier sessions alone.
@@ -113,7 +115,12 @@ public final class AuthenticationClient {
     while true {
       // A step of its own, so that no readable address, with the user's token, outlives it.
       let sealed = try channel.seal.request(.post, url.exposedValue, by: signer, body: body)
-      do { return try channel.exchange(sealed, deadline: deadline) } catch {
+      do {
+        let reply = try channel.exchange(sealed, deadline: deadline)
+        startMayHaveArrived = true
+        return reply
+      } catch {
+        if error.mayHaveArrived { startMayHaveArrived = true }
         guard mayRepeat, count < Self.greatestSendCount, error.isLostConnection, takesStartsAgain(deadline: deadline)
         else { throw error }
         count += 1

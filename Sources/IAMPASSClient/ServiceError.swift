@@ -48,6 +48,18 @@ public enum ServiceError: Error, Sendable, Equatable {
     }
   }
 
+  /// Whether somebody can have read the request.
+  var mayHaveArrived: Bool {
+    switch self {
+    case .transport(let error): error.code.mayHaveArrived
+    case .noRandomness, .codesNotKept: false
+    case .notAccepted, .clockDiffers, .notFound, .redirected, .tooManyRequests, .serverFailed, .unexpectedStatus,
+      .badReply, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress,
+      .badSessionSecret:
+      true
+    }
+  }
+
   /// A server that is killed ends its connections, also one whose handshake goes on. The request may have reached the
   /// service, or not.
   var isLostConnection: Bool {

@@ -162,10 +162,18 @@ extension LoginAttempt {
     _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession {
     do { return try startAfterOwn(token, question, by: deadline) } catch {
-      // An outage must not use up the requests that count for a phone that rang.
-      if !error.counts(question) { try? limit.forgive() }
+      if !counts(error, question) { try? limit.forgive() }
       throw error
     }
+  }
+
+  /// Whether a sign-in that began no request uses up one of the few that a source has.
+  ///
+  /// Every code that the service can have read counts, whatever word refused it and whatever became of a later start.
+  /// Otherwise a broken service could have codes drawn, for nothing, until one is the code that another terminal shows.
+  /// Without a code in it, an outage must not use up the requests that count for a phone that rang.
+  private func counts(_ refusal: Refusal, _ question: ApprovalQuestion) -> Bool {
+    question.carriesCode ? service.startMayHaveArrived : refusal.mayHaveRung
   }
 
   /// A user's second sudo waits until the phone is free of the first.

@@ -39,6 +39,8 @@ public protocol AuthenticationService {
   func start(
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer
+  /// Whether any start of this sign-in can have been read, whatever came of it or of a later one.
+  var startMayHaveArrived: Bool { get }
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer

@@ -147,32 +147,7 @@ extension Refusal {
   }
 }
 
-extension Refusal {
-  /// Whether a start with this question, which was refused, counts as a request.
-  ///
-  /// Every start whose code the service can have read counts, whatever word refuses it. Otherwise a broken service could
-  /// have codes drawn, for nothing, until one is the code that another terminal shows. This looks at the last start alone:
-  /// an earlier one of the same sign-in, which was read, is not seen here.
-  func counts(_ question: ApprovalQuestion) -> Bool {
-    guard question.carriesCode else { return mayHaveRung }
-    if case .unavailable(let error) = self { return error.mayHaveArrived }
-    return true
-  }
-}
-
 extension ServiceError {
-  /// Whether somebody can have read the request.
-  fileprivate var mayHaveArrived: Bool {
-    switch self {
-    case .transport(let error): error.code.mayHaveArrived
-    case .noRandomness, .codesNotKept: false
-    case .notAccepted, .clockDiffers, .notFound, .redirected, .tooManyRequests, .serverFailed, .unexpectedStatus,
-      .badReply, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress,
-      .badSessionSecret:
-      true
-    }
-  }
-
   fileprivate var mayHaveRung: Bool {
     switch self {
     case .transport(let error): error.code.mayHaveArrived

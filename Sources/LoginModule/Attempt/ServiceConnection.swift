@@ -60,6 +60,8 @@ final class ServiceConnection: AuthenticationService {
     return answer
   }
 
+  var startMayHaveArrived: Bool { client.startMayHaveArrived }
+
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer {

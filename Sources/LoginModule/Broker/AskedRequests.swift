@@ -82,6 +82,8 @@ struct KeptService: AuthenticationService {
     return answer
   }
 
+  var startMayHaveArrived: Bool { service.startMayHaveArrived }
+
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer {

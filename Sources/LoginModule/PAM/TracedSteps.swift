@@ -135,6 +135,8 @@ final class TracedService: AuthenticationService {
     return answer
   }
 
+  var startMayHaveArrived: Bool { base.startMayHaveArrived }
+
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer {

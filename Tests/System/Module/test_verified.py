@@ -5,6 +5,7 @@ import json
 import unittest
 
 from hostile_case import ENROLLED, START, USUAL, Case, hostile_world, made_world, reply, started, status
+from hostile_service import HostileService
 from server import until
 from signing_phone import TOUCHED, VERIFIED, Key, SigningPhone
 from world import AUTHINFO_UNAVAIL, MAXTRIES, SERVICE_ERR, SUCCESS
@@ -77,6 +78,22 @@ class CodesOfOthers(Verified):
                     self.play(AUTHINFO_UNAVAIL)
                 # `max_requests` sign-ins, and each draws three codes at most.
                 self.assertLessEqual(len(codes), 5 * (3 if reason == "CODE_IN_USE" else 1))
+
+    def test_a_source_has_few_codes_drawn_if_the_service_goes_after_each(self):
+        refusing, codes = self.refuse("CODE_IN_USE")
+        first = self.serve()
+        self.world.configure(approvals="verified")
+        first.stop()
+        for _ in range(12):
+            with HostileService(port=first.port) as service:
+
+                def answer_start(stream, request):
+                    refusing(stream, request)
+                    service.stop()
+
+                service.behaviour[START] = answer_start
+                self.play(AUTHINFO_UNAVAIL)
+        self.assertEqual(len(codes), 5)
 
     def test_no_other_sign_in_has_the_code_of_one_that_is_open(self):
         """A hundred and eighty codes of strangers: without the check one of them is hers in 84 of a hundred runs."""

@@ -104,6 +104,8 @@ struct ClientService: AuthenticationService {
     try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
   }
 
+  var startMayHaveArrived: Bool { client.startMayHaveArrived }
+
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer {

@@ -28,6 +28,8 @@ private final class ServiceWithPhone: HTTPTransport {
     case refuses(reason: String)
     /// It reads the code, and answers with this status.
     case answers(status: Int)
+    /// It reads so many codes, which it refuses, and takes no connection any more.
+    case goes(after: Int, reason: String)
   }
 
   let key: DeviceKey
@@ -68,6 +70,10 @@ private final class ServiceWithPhone: HTTPTransport {
       }
       if case .refuses(let reason) = manner { return reply(200, StartReply.notStarted(reason: reason).encoded()) }
       if case .answers(let status) = manner { return reply(status, []) }
+      if case .goes(let count, let reason) = manner {
+        guard starts.count <= count else { throw TransportError(.connectionRefused) }
+        return reply(200, StartReply.notStarted(reason: reason).encoded())
+      }
       return reply(202, started(start))
     }
   }
@@ -80,7 +86,8 @@ private final class ServiceWithPhone: HTTPTransport {
     switch manner {
     case .knowsNoChallenges: (code, challenge) = ("11", nil)
     case .drawsAnotherCode: code = code == "12" ? "13" : "12"
-    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode, .isBusy, .refuses, .answers: break
+    case .good, .namesNoSession, .keepsTheApproval, .asksAboutAnother, .hasTheCode, .isBusy, .refuses, .answers, .goes:
+      break
     }
     var name: String? = "session-1"
     if case .namesNoSession = manner { name = nil }
@@ -114,13 +121,24 @@ private final class ServiceWithPhone: HTTPTransport {
   }
 }
 
+/// As if the folder of the codes broke after the first.
+private final class OneCode: MatchCodes {
+  private var isDrawn = false
+
+  func draw() throws(ServiceError) -> Secret {
+    if isDrawn { throw .codesNotKept }
+    isDrawn = true
+    return Secret("17")
+  }
+}
+
 @Suite struct VerifiedLoginTests {
   private let clock = ScriptedClock()
   private let limit = ScriptedLimit()
 
   private func outcome(
     _ service: ServiceWithPhone, trust: (any ApprovalTrust)? = nil, ssh: Bool = false,
-    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true
+    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true, codes: (any MatchCodes)? = nil
   ) throws -> LoginOutcome {
     var request = LoginRequest(
       user: try #require(UnixUsername(validating: "alice")), service: ssh ? "sshd" : "sudo", tty: "/dev/pts/1",
@@ -134,6 +152,7 @@ private final class ServiceWithPhone: HTTPTransport {
       settings: settings,
       credential: ServiceCredential(applicationID: "app", secret: Secret("yNGfB51YbmwxAscRuzOl8G5U")),
       transport: service, unixTime: { 1_700_000_000 })
+    if let codes { client.codes = codes }
     return LoginAttempt(
       request: request, policy: policy, tokens: ScriptedTokens(),
       trust: try trust ?? ScriptedTrust(phones: [try service.pin()]), service: ClientService(client: client),
@@ -144,9 +163,10 @@ private final class ServiceWithPhone: HTTPTransport {
 
   private func refusal(
     _ service: ServiceWithPhone, trust: (any ApprovalTrust)? = nil, ssh: Bool = false,
-    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true
+    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true, codes: (any MatchCodes)? = nil
   ) throws -> Refusal? {
-    let outcome = try outcome(service, trust: trust, ssh: ssh, terminal: terminal, sendsContext: sendsContext)
+    let outcome = try outcome(
+      service, trust: trust, ssh: ssh, terminal: terminal, sendsContext: sendsContext, codes: codes)
     if case .refused(let refusal) = outcome { return refusal }
     return nil
   }
@@ -230,6 +250,27 @@ private final class ServiceWithPhone: HTTPTransport {
   func aCodeThatTheServiceHasReadCountsWhateverStatusItSends(_ status: Int) throws {
     #expect(try refusal(ServiceWithPhone(.answers(status: status))) != nil)
     #expect(limit.count == 1)
+  }
+
+  @Test(arguments: ["CODE_IN_USE", "REQUEST_PENDING"])
+  func aCodeThatTheServiceHasReadCountsWhateverBecomesOfALaterStart(_ reason: String) throws {
+    let service = try ServiceWithPhone(.goes(after: 1, reason: reason))
+    #expect(try refusal(service) == .unavailable(.transport(TransportError(.connectionRefused))))
+    #expect(service.starts.count == 2)
+    #expect(limit.count == 1)
+  }
+
+  @Test func aCodeThatTheServiceHasReadCountsIfNoOtherCanBeDrawn() throws {
+    let service = try ServiceWithPhone(.hasTheCode(times: 1))
+    #expect(try refusal(service, codes: OneCode()) == .unavailable(.codesNotKept))
+    #expect(service.starts.count == 1)
+    #expect(limit.count == 1)
+  }
+
+  @Test func aStartThatCannotHaveArrivedDoesNotCount() throws {
+    let service = try ServiceWithPhone(.goes(after: 0, reason: ""))
+    #expect(try refusal(service) == .unavailable(.transport(TransportError(.connectionRefused))))
+    #expect(limit.count == 0)
   }
 
   @Test func aUserWithoutATrustedPhoneIsNotRung() throws {
