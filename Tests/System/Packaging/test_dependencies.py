@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -52,6 +53,13 @@ class Project(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(f"dependencies: {text} (packaging/dependencies.txt)\n", done.stderr)
         self.assertIn("packaging/dependencies renew", done.stderr)
+
+
+class Manifest(unittest.TestCase):
+    def test_each_package_of_the_list_has_its_version_and_no_other(self):
+        asked = re.findall(r'\.package\(url: "[^"]*/([^"/]+)", (\w+: "[^"]+")', (PROJECT / "Package.swift").read_text())
+        listed = [line.split() for line in (PROJECT / "packaging" / "dependencies.txt").read_text().splitlines()]
+        self.assertEqual(sorted(asked), sorted((line[0], f'exact: "{line[1]}"') for line in listed if line[0] != "#"))
 
 
 class Check(Project):

@@ -7,7 +7,7 @@ import approvals
 import pypi
 from server import NO_INPUT, ServerWorld
 
-PACKAGES = ("PyJWT==2.10.1", "Authlib==1.6.5")
+PACKAGES = ("PyJWT", "Authlib")
 CONTEXT = {"service": "pay", "amount": "7 €", "to": "Bob ‹ é"}
 
 
