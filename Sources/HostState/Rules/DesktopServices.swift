@@ -15,6 +15,9 @@ public enum DesktopServices {
     polkit, "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
   ]
 
+  /// Lockers that run as root, at the terminal where they were started.
+  public static let rootsLockers = ["physlock", "vlock"]
+
   /// Processes that run while the screen is locked, and at no other time. swaylock and gtklock leave logind's LockedHint
   /// alone, and so does swayidle(1), which starts them.
   public static let runOnlyWhileLocked = ["swaylock", "gtklock", "i3lock", "xsecurelock"]

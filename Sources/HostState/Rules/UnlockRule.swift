@@ -49,12 +49,14 @@ public struct UnlockRule: Sendable {
 }
 
 extension UnlockRule.Caller {
-  /// Root's programs ask for many things: only those that are known to unlock count. A user's program can name any
-  /// service, and the helper's note may be of a locker that nobody knows here.
+  /// Root's programs ask for many things: only those that are known to unlock count. GDM signs in by the same service
+  /// that unlocks, also for a screen elsewhere, which has no seat. A user's program can name any service, and the
+  /// helper's note may be of a locker that nobody knows here.
   fileprivate func mayUnlock(_ service: String) -> Bool {
     switch self {
     case .user: true
-    case .root: DesktopServices.unlocks(service)
+    case .root(let seat):
+      DesktopServices.isGDM(service) ? seat != nil : DesktopServices.rootsLockers.contains(service)
     }
   }
 

@@ -43,7 +43,7 @@ import Testing
   @Test func approvedAsksForEveryKnownLocker() {
     #expect(asks(.approved))
     #expect(asks(.approved, "gdm-password", by: .root(seat: "seat0")))
-    #expect(asks(.approved, "vlock", by: .root(seat: nil)))
+    for locker in ["physlock", "vlock"] { #expect(asks(.approved, locker, by: .root(seat: nil))) }
   }
 
   @Test func anUnknownServiceNeedsTheHelpersNote() {
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func rootsOtherProgramsAreNoLockers() {
-    for service in ["sudo", "login", "sshd", "lightdm", "polkit-1"] {
+    for service in ["sudo", "login", "sshd", "lightdm", "polkit-1", "kde", "swaylock"] {
       #expect(!asks(.approved, service, by: .root(seat: nil), away: [locked()]), "\(service)")
     }
     #expect(!asks(.approved, "polkit-1", away: [locked()]))
@@ -84,6 +84,11 @@ import Testing
 
   @Test func aGreeterAtAnotherSeatIsNotTheLockScreen() {
     #expect(!asks(.approved, "gdm-password", by: .root(seat: "seat1"), away: [locked()]))
+  }
+
+  /// A greeter that is shown elsewhere, by XDMCP or remote login, signs in by the same service.
+  @Test func aGreeterWithoutASeatIsNotTheLockScreen() {
+    #expect(!asks(.approved, "gdm-password", by: .root(seat: nil), away: [locked()]))
   }
 
   @Test func unitsThatMayBeCutAreNone() {
