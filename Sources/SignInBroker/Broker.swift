@@ -64,6 +64,7 @@ public struct Broker {
     let signals = signalfd(-1, &ended, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
     guard signals >= 0 else { throw .system(errno) }
     var callers = Callers()
+    var absent = AbsentCallers()
     endLeftOver(closing: signals)
     while true {
       let wait = callers.milliseconds(.now()) ?? Self.idleMilliseconds
@@ -72,7 +73,7 @@ public struct Broker {
       if count < 0, errno != EINTR { usleep(Self.pause) }
       bury(&callers, signals)
       if count == 0, callers.count == 0 { return }
-      if count > 0, entries[0].revents & Int16(POLLIN) != 0 { accept(&callers, signals) }
+      if count > 0, entries[0].revents & Int16(POLLIN) != 0 { accept(&callers, &absent, signals) }
     }
   }
 
@@ -112,17 +113,21 @@ public struct Broker {
   }
 
   /// Why this caller gets no process; nil if the caller gets one.
-  private func refusal(of uid: UInt32, _ callers: Callers) -> BrokerEnding? {
+  private func refusal(of uid: UInt32, _ callers: Callers, _ absent: inout AbsentCallers) -> BrokerEnding? {
     guard uid != UInt32.max else { return .aside }
-    guard callers.admits(uid) else { return .busy }
-    guard uid == 0 || CallerRule(callerUID: uid).isPresent(in: LogindSession.all(in: sessionsFolder)) else {
-      log(LOG_NOTICE, "refused caller=\(uid) reason=\(CallerRefusal.noActiveSession.explanation)")
-      return .aside
+    let now = MonotonicInstant.now()
+    if !absent.contains(uid, now: now) {
+      guard callers.admits(uid) else { return .busy }
+      if uid == 0 || CallerRule(callerUID: uid).isPresent(in: LogindSession.all(in: sessionsFolder)) { return nil }
     }
-    return nil
+    if let untold = absent.add(uid, now: now) {
+      let others = untold > 0 ? "; \(untold) more were refused since the last such line" : ""
+      log(LOG_NOTICE, "refused caller=\(uid) reason=\(CallerRefusal.noActiveSession.explanation)\(others)")
+    }
+    return .aside
   }
 
-  private func accept(_ callers: inout Callers, _ signals: Int32) {
+  private func accept(_ callers: inout Callers, _ absent: inout AbsentCallers, _ signals: Int32) {
     let caller = iampass_accept(Self.socket)
     guard caller >= 0 else {
       if errno != EAGAIN, errno != ECONNABORTED, errno != EINTR { usleep(Self.pause) }
@@ -130,7 +135,7 @@ public struct Broker {
     }
     let peer = iampass_peer(caller)
     let uid = peer.uid
-    if let refused = refusal(of: uid, callers) {
+    if let refused = refusal(of: uid, callers, &absent) {
       // A new socket has room for this.
       try? BrokerChannel(descriptor: caller).send(.ended(refused, ""))
       return

@@ -216,6 +216,15 @@ class NotServed(BrokerCase):
         self.phone("approve")
         self.assertEqual(self.lock("")["codes"], [SUCCESS])
 
+    def test_a_uid_without_a_session_here_does_not_fill_the_log(self):
+        said = lambda: sum("refused caller=99999 " in line for line in self.broker.lines)
+        for _ in range(200):
+            self.assertEqual(read_all(self.connected(uid=99_999)), ASIDE)
+        self.broker.wait_for("refused caller=99999 ")
+        self.phone("approve")
+        self.assertEqual(self.lock("")["codes"], [SUCCESS])
+        self.assertLessEqual(said(), 2)
+
     def test_without_a_broker_a_locker_takes_the_password_silently(self):
         self.broker.stop()
         self.assert_aside()
