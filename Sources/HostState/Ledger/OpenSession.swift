@@ -11,7 +11,7 @@ public struct OpenSession: Sendable, Equatable {
 
   /// The record's.
   public let id: String
-  /// Which start of which computer opened it; a copy of the disk on another one must not end it.
+  /// Which start of which computer opened it. Another computer must not end it: one with another `/etc/machine-id`.
   public let origin: Origin
   /// Seconds since 1970 at which the service ends it by itself.
   public let end: Int64
