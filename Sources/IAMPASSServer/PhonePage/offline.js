@@ -3,6 +3,7 @@
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
 import { fillFacts, find, say, show, withButtonsOff } from "./dom.js";
+import { activeWorker } from "./ringing.js";
 
 const {
   agreementAlgorithm, base, base64url, canonicalBytes, contextPairs, fromBase64url, isCutShort, text, title,
@@ -74,7 +75,7 @@ export async function isPageKept(patience = 30_000) {
   if (!("serviceWorker" in navigator)) return false;
   const late = new Promise((resolve) => setTimeout(resolve, patience, false));
   const asked = async () => {
-    const { active } = await navigator.serviceWorker.ready;
+    const active = await activeWorker();
     const { port1, port2 } = new MessageChannel();
     const answer = new Promise((resolve) => { port1.onmessage = ({ data }) => resolve(data.kept); });
     active.postMessage({ isKept: true }, [port2]);

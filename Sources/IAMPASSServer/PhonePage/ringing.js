@@ -13,15 +13,17 @@ async function worker() {
   return registration && "pushManager" in registration && "Notification" in window ? registration : null;
 }
 
-/** Milliseconds in which the service worker must have begun. */
-const patience = 30_000;
-
-/** Waits for the service worker: browsers subscribe for none that still fetches its files, as on a first visit. */
-function begun() {
-  const late = new Promise((_, reject) => {
-    setTimeout(() => reject(new Error("the browser has not begun what rings. Load the page again.")), patience);
-  });
-  return Promise.race([navigator.serviceWorker.ready, late]);
+/**
+ * The service worker once it has begun, which on a first visit still fetches its files; null if it has not in 30 seconds.
+ * A registration link opens this page outside of the worker's scope, where `ready` waits for ever.
+ */
+export async function activeWorker() {
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const active = (await navigator.serviceWorker.getRegistration(new URL("phone/", base)))?.active;
+    if (active || Date.now() > end) return active ?? null;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 export class Ringing {
@@ -111,7 +113,8 @@ export class Ringing {
   async #turnOn() {
     if ((await Notification.requestPermission()) !== "granted") return;
     const { key } = await get("device/v1/push-key");
-    await begun();
+    // Browsers subscribe for no other.
+    if (!(await activeWorker())) throw new Error("the browser has not begun what rings. Load the page again.");
     const subscription = await this.#registration.pushManager.subscribe({
       userVisibleOnly: true, applicationServerKey: fromBase64url(key),
     });

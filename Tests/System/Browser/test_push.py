@@ -19,7 +19,7 @@ SUBSCRIBE = """
     unsubscribe: async () => { localStorage.removeItem("subscribed"); return true; },
   };
   PushManager.prototype.subscribe = async (options) => {
-    const { active } = await navigator.serviceWorker.getRegistration();
+    const { active } = await navigator.serviceWorker.getRegistration("/phone/");
     if (!active) throw new DOMException("no active Service Worker", "AbortError");
     localStorage.setItem("subscribed", btoa(String.fromCharCode(...new Uint8Array(options.applicationServerKey))));
     return subscription;
@@ -44,13 +44,9 @@ LATE = """
   const begun = new Promise((resolve) => { globalThis.begin = resolve; });
   let hasBegun = false;
   begun.then(() => { hasBegun = true; });
-  const getter = (kind, name) => Object.getOwnPropertyDescriptor(kind.prototype, name).get;
-  const ready = getter(ServiceWorkerContainer, "ready"), active = getter(ServiceWorkerRegistration, "active");
-  Object.defineProperty(ServiceWorkerContainer.prototype, "ready", {
-    get() { return begun.then(() => ready.call(this)); },
-  });
+  const { get } = Object.getOwnPropertyDescriptor(ServiceWorkerRegistration.prototype, "active");
   Object.defineProperty(ServiceWorkerRegistration.prototype, "active", {
-    get() { return hasBegun ? active.call(this) : null; },
+    get() { return hasBegun ? get.call(this) : null; },
   });
 """
 
