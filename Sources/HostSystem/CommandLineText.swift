@@ -20,13 +20,16 @@ public enum CommandLineText {
   /// The arguments parted by single spaces, quoted for a shell if they hold spaces or quotes: `sh -c 'a b'` and
   /// `sh -c a b` are two commands.
   ///
+  /// The first word is quoted as any other, since the caller chooses it too (execve(2)): a `su` without arguments
+  /// starts root's shell, and can be named `su -c reboot`.
+  ///
   /// - Parameter bytes: of `/proc/PID/cmdline`: each argument ends with a NUL.
   static func text(of bytes: [UInt8]) -> String {
     let ended = bytes.last == 0 ? bytes.dropLast() : bytes[...]
-    let words = ended.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
-    // Programs that write what they do there (`sshd: alice [priv]`) leave no arguments to part.
-    if words.first?.utf8.contains(UInt8(ascii: " ")) == true {
-      return words.filter { !$0.isEmpty }.joined(separator: " ")
+    var words = ended.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+    // Programs that overwrite their arguments (`sshd: alice [priv]`) fill the rest with NULs.
+    if let title = words.first, title.utf8.contains(UInt8(ascii: " ")), words.dropFirst().allSatisfy(\.isEmpty) {
+      words = [title]
     }
     return words.map(quoted).joined(separator: " ")
   }

@@ -22,6 +22,7 @@ from never import assert_hidden, code_of_login
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAM_CALL = os.path.join(HERE, "pam_call.py")
+PYTHON = "/usr/bin/python3"
 PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build/release"))
 MODULE = os.environ.get("IAMPASS_MODULE", os.path.join(PROGRAMS, "libpam_iampass.so"))
 
@@ -254,8 +255,9 @@ class World:
             "screen": self.path("screen"), "items": {**items, **scene.pop("items", {})}, **scene,
         }  # fmt: skip
 
-    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), **scene):
-        """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own.
+    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), name=PYTHON, **scene):
+        """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own;
+        `name`: its argv[0].
 
         In its result `texts`, `shown` and `log` have what is certain. `all` has every message that was shown, `not_ended`
         the log's lines about sessions whose end the module gave up.
@@ -263,7 +265,7 @@ class World:
         scene = self.scene(service, user, calls, own, **scene)
         began = time.monotonic()
         done = subprocess.run(
-            ["/usr/bin/python3", PAM_CALL, *arguments], input=json.dumps(scene), capture_output=True,
+            [name, PAM_CALL, *arguments], executable=PYTHON, input=json.dumps(scene), capture_output=True,
             text=True, timeout=PATIENCE, env={**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})},
         )  # fmt: skip
         if done.returncode != 0:

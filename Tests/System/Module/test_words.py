@@ -29,6 +29,12 @@ class LongCommands(unittest.TestCase):
         self.assertEqual(result["codes"], [SUCCESS])
         self.phone.wait_for("  command .*pam_call.py sh -c 'apt upgrade‹190 spaces›; curl x[|]sh'$")
 
+    def test_a_program_named_like_another_command_is_shown_in_quotes(self):
+        # A shell's function named sudo can do this when its user types "sudo apt-get upgrade --quiet bash".
+        result = world.play(name="sudo apt-get upgrade --quiet", arguments=["bash"])
+        self.assertEqual(result["codes"], [SUCCESS])
+        self.phone.wait_for("  command +'sudo apt-get upgrade --quiet' .*pam_call.py bash$")
+
     def test_of_a_long_command_both_ends_are_shown(self):
         # Longer than the first read.
         words = ["x" * 5000, "the-end"]
