@@ -50,6 +50,11 @@ public struct SSHDSettings: Sendable, Equatable {
         .warning, "LoginGraceTime of \(grace) s ends before the phone's time-out of \(timeout) s",
         "set approval_timeout below \(grace)s")
     }
+    if self["usedns"] == "yes" {
+      add(
+        .warning, "UseDNS is on: requests are counted by host name, and whoever runs a DNS zone has any number of them",
+        "set UseDNS no in a file of /etc/ssh/sshd_config.d that sorts first")
+    }
     findings += methodFindings()
     if findings.isEmpty { add(.ok, "UsePAM and KbdInteractiveAuthentication are on") }
     if let limit = StartupLimit(self["maxstartups"] ?? "") {

@@ -55,16 +55,23 @@ public enum AttemptSource: Sendable, Equatable {
 
 /// Addresses that one person can easily send from count as one source: all of loopback, and an IPv6 network of 64 bits.
 enum NetworkOfHost {
+  /// How an IPv4 address is written as an IPv6 one: `::ffff:192.0.2.1` (RFC 4291, 2.5.5.2).
+  private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
+
   static func name(_ host: String) -> String {
     var four = in_addr()
-    if inet_pton(AF_INET, host, &four) == 1 {
-      return UInt32(bigEndian: four.s_addr) >> 24 == 127 ? "loopback" : host
-    }
+    if inet_pton(AF_INET, host, &four) == 1 { return name(ofIPv4: withUnsafeBytes(of: &four) { Array($0) }) }
     var six = in6_addr()
-    guard inet_pton(AF_INET6, host, &six) == 1 else { return host }
+    // A link-local address has its interface behind it: `fe80::1%eth0`.
+    guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &six) == 1 else { return host }
     let bytes = withUnsafeBytes(of: &six) { Array($0) }
     if bytes == [UInt8](repeating: 0, count: 15) + [1] { return "loopback" }
+    if bytes.starts(with: mappedPrefix) { return name(ofIPv4: Array(bytes.suffix(4))) }
     return Digest.hexadecimal(Array(bytes.prefix(8))) + "/64"
+  }
+
+  private static func name(ofIPv4 bytes: [UInt8]) -> String {
+    bytes[0] == 127 ? "loopback" : bytes.map { String($0) }.joined(separator: ".")
   }
 }
 

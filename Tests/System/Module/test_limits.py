@@ -1,4 +1,4 @@
-"""The service's own limits, as a terminal shows them."""
+"""The limits on requests, the service's and the computer's, as a terminal shows them."""
 
 import unittest
 
@@ -32,6 +32,25 @@ class Denials(unittest.TestCase):
         self.assertEqual(phone.count("sign-in request"), 3)
         # The user's other ways in still work.
         self.assertEqual(world.play(own=False, items={"rhost": "192.0.2.1"})["codes"], [MAXTRIES])
+
+
+class Hosts(unittest.TestCase):
+    def setUp(self):
+        world.configure(max_requests=1)
+        self.addCleanup(world.configure, max_requests=None)
+        world.forget_attempts()
+        phone = world.phone("deny")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+
+    def codes(self, host):
+        return world.play(own=False, items={"rhost": host})["codes"]
+
+    def test_an_ipv4_address_written_as_ipv6_counts_as_that_address(self):
+        self.assertEqual(self.codes("::ffff:192.0.2.1"), [MAXTRIES])
+        self.assertEqual(self.codes("192.0.2.1"), [AUTHINFO_UNAVAIL])
+        # Another host still reaches the phone.
+        self.assertEqual(self.codes("::ffff:192.0.2.2"), [MAXTRIES])
 
 
 if __name__ == "__main__":

@@ -40,6 +40,11 @@ import Testing
     #expect(levels(well + "authenticationmethods publickey,password\n") == [.problem])
   }
 
+  @Test func hostNamesInPlaceOfAddressesAreAWarning() {
+    #expect(levels(well + "usedns yes\n") == [.warning])
+    #expect(levels(well + "usedns no\n") == [.ok])
+  }
+
   @Test func publicKeysAreNoted() {
     let findings = SSHDSettings(well.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")).findings(
       timeout: 30)

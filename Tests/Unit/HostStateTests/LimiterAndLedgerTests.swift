@@ -69,12 +69,27 @@ import Testing
     try limiter(folder, now: 1_601).admit(alice, from: .own)
   }
 
-  @Test(arguments: [("127.0.0.1", "127.9.9.9"), ("::1", "127.0.0.1"), ("2001:db8::1", "2001:db8::ffff:1")])
+  @Test(arguments: [
+    ("127.0.0.1", "127.9.9.9"), ("::1", "127.0.0.1"), ("2001:db8::1", "2001:db8::ffff:1"),
+    ("::ffff:192.0.2.1", "192.0.2.1"), ("::FFFF:C000:201", "192.0.2.1"), ("::ffff:127.0.0.1", "::1"),
+    ("fe80::1%eth0", "fe80::2%eth1"),
+  ])
   func neighboursCountAsOneSource(_ one: String, _ other: String) throws {
     let folder = try TemporaryFolder()
     try limiter(folder).admit(alice, from: .remoteHost(one))
     try limiter(folder).admit(alice, from: .remoteHost(other))
     #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .remoteHost(one)) }
+  }
+
+  @Test(arguments: [
+    ("::ffff:192.0.2.1", "::ffff:192.0.2.2"), ("2001:db8::1", "2001:db8:0:1::1"), ("::ffff:192.0.2.1", "::1"),
+    ("a.example.org", "b.example.org"),
+  ])
+  func oneHostLeavesAnotherItsRequests(_ one: String, _ other: String) throws {
+    let folder = try TemporaryFolder()
+    for _ in 0..<2 { try limiter(folder).admit(alice, from: .remoteHost(one)) }
+    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .remoteHost(one)) }
+    try limiter(folder).admit(alice, from: .remoteHost(other))
   }
 
   @Test func anApprovedRequestLeavesNoFile() throws {
