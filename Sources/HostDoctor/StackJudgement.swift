@@ -106,20 +106,35 @@ extension StackJudgement {
     !opens(.success, passwordRight: false) && opens(.success, passwordRight: true)
   }
 
+  /// Services that begin with limits of their own, whatever the caller's are.
+  private static let ownLimits: Set<String> = ["sshd", "login", "sudo", "sudo-i"]
+
+  /// What a caller can make the module, or libpam in its place, answer.
+  private var bringable: [(PAMResult, String)] {
+    let answers: [(PAMResult, String)] = [
+      (denial, "a denial on the phone"), (.abort, "Ctrl-C"), (.authErr, "no answer from the phone"),
+      // A fast answer, a long command and limits of the process have the same result.
+      (.authinfoUnavail, "a row of unanswered requests"),
+    ]
+    // The limit lets the smaller modules be loaded, and not this one.
+    let takesLimits = !Self.ownLimits.contains(service) && !DesktopServices.isGreeter(service)
+    return answers + (takesLimits ? [(.moduleUnknown, "a low memory limit")] : [])
+  }
+
   /// If the phone is the second factor, a caller must not be able to skip it.
   private func skippedPhone() -> [Finding] {
     guard wantsBoth else { return [] }
     let direct = run(.success, passwordRight: true).asked.contains { $0.moduleName == Self.module && !$0.servesKeyring }
-    let bringable: [PAMResult] = [denial, .abort, .authErr]
-    let skips = refusals.filter { bringable.contains($0.0) && opens($0.0, passwordRight: true) }.map(\.1)
+    let skips = bringable.filter { opens($0.0, passwordRight: true) }
     if !direct {
       return [finding(.problem, "the password alone opens it; the phone is never asked", "move pam_iampass.so above")]
     }
     guard !skips.isEmpty else { return [] }
+    let outage = skips.contains { $0.0 == .authinfoUnavail } ? "; only fail=open there tells an outage apart" : ""
     return [
       finding(
-        .problem, "\(Words.either(skips)) skips the phone, which is the second factor",
-        "use required, or [success=ok default=die], in the line of pam_iampass.so")
+        .problem, "\(Words.either(skips.map(\.1))) skips the phone, which is the second factor",
+        "use required, or [success=ok default=die], in the line of pam_iampass.so" + outage)
     ]
   }
 

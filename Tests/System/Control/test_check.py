@@ -199,6 +199,13 @@ class Check(unittest.TestCase):
         world.pam("sudo", lines="auth optional MODULE\nauth required pam_permit.so\n")
         self.assert_problem("sudo: lets anybody in", "pam_deny")
 
+    def test_what_a_caller_brings_about_must_not_skip_a_second_factor(self):
+        password = "auth requisite pam_unix.so\n"
+        world.pam("sudo", lines=password + "auth [success=ok authinfo_unavail=ignore default=die] MODULE\n")
+        self.assert_problem("^sudo: a row of unanswered requests skips the phone", "fail=open")
+        world.pam("sudo", arguments="fail=open", lines=password + "auth required MODULE\n")
+        self.assertIn("sudo: asks the phone", self.check().out)
+
     def test_a_listed_service_without_the_module_is_a_warning(self):
         world.pam("login", lines="auth required pam_unix.so\n")
         world.configure(services="sudo login")

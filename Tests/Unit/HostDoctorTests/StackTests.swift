@@ -57,7 +57,38 @@ private let shipped = """
   @Test func ctrlCSkipsASecondFactorWithDefaultIgnore() throws {
     let both = try stack(
       "sudo", auth: "[success=1 default=ignore] pam_iampass.so\n[default=ignore] pam_echo.so\nrequired pam_unix.so")
-    #expect(said(both, .problem).contains { $0.contains("Ctrl-C or no answer from the phone skips the phone") })
+    #expect(said(both, .problem).contains { $0.contains("Ctrl-C, no answer from the phone or a row of") })
+  }
+
+  /// The caller breaks requests off until no more are sent, or sends a command that is too long.
+  @Test(arguments: ["authinfo_unavail=ignore", "user_unknown=ignore authinfo_unavail=ignore"])
+  func requestsThatAreNotSentSkipASecondFactorThatIgnoresThem(_ words: String) throws {
+    let both = try stack("sudo", auth: "requisite pam_unix.so\n[success=ok \(words) default=die] pam_iampass.so")
+    #expect(
+      said(both, .problem) == ["sudo: a row of unanswered requests skips the phone, which is the second factor"])
+    #expect(both.findings().first?.hint?.contains("only fail=open there tells an outage apart") == true)
+  }
+
+  @Test(arguments: [
+    ("su", true), ("polkit-1", true), ("sudo", false), ("sudo-i", false), ("login", false), ("sshd", false),
+    ("gdm-password", false),
+  ])
+  func aMemoryLimitOfTheCallersKeepsTheModuleOut(_ service: String, _ isLimited: Bool) throws {
+    let both = try stack(
+      service, auth: "requisite pam_unix.so\n[success=ok module_unknown=ignore default=die] pam_iampass.so")
+    #expect(said(both, .problem).contains { $0.contains("a low memory limit skips the phone") } == isLimited)
+  }
+
+  @Test(arguments: [
+    "required pam_iampass.so", "required pam_iampass.so fail=open",
+    "[success=ok user_unknown=ignore default=die] pam_iampass.so",
+    "[success=1 default=ignore] pam_succeed_if.so quiet user ingroup rescue\nrequired pam_iampass.so\n"
+      + "required pam_permit.so",
+  ])
+  func theManualsSecondFactorsAreWell(_ lines: String) throws {
+    for service in ["sudo", "su"] {
+      #expect(try stack(service, auth: "requisite pam_unix.so\n\(lines)").findings().map(\.level) == [.ok])
+    }
   }
 
   @Test func aRequiredSecondFactorIsWell() throws {
