@@ -12,10 +12,13 @@ public struct PlannedChange {
   let services: [String]?
   /// sshd gets the file that lets it ask PAM.
   let hasSSHDropIn: Bool
+  /// A profile that is not on yet; nil: security keys stay as they are.
+  let securityKey: SecurityKeyProfile?
 
-  public init(services: [String]?, hasSSHDropIn: Bool) {
+  public init(services: [String]?, hasSSHDropIn: Bool, securityKey: SecurityKeyProfile?) {
     self.services = services
     self.hasSSHDropIn = hasSSHDropIn
+    self.securityKey = securityKey
   }
 }
 
@@ -46,12 +49,8 @@ public struct Doctor {
     report.add(service?.findings() ?? [])
     if let setup { report.add(pageFindings(setup)) }
     report.add(SystemChecks.findings())
-    // Without a server it still says which services are answered.
-    var configuration = setup?.configuration ?? (try? Configuration(path: place.configuration)) ?? Configuration()
-    if let services = change?.services { configuration.services = services }
-    let pam = PAMChecks(
-      folder: pamFolder, configuration: configuration, path: place.configuration,
-      hasSSHDropIn: change?.hasSSHDropIn ?? false)
+    let configuration = plannedConfiguration(setup)
+    let pam = pamChecks(configuration)
     report.add(pam.findings())
     let reader = PAMReader(folder: pamFolder)
     // What `enable` is about to list has its socket started by it.
@@ -88,6 +87,20 @@ public struct Doctor {
     report.add(SystemChecks.presenceFindings(of: place, isOn: configuration.presence == .bluetooth))
     report.add(SessionChecks(configuration: configuration).findings())
     return report
+  }
+
+  /// Where jumps of an administrator's own lines lead; reads PAM's files alone.
+  public func jumpFindings() -> [Finding] { pamChecks(plannedConfiguration(nil)).jumpFindings() }
+
+  /// Without a server it still says which services are answered.
+  private func plannedConfiguration(_ setup: HostSetup?) -> Configuration {
+    var configuration = setup?.configuration ?? (try? Configuration(path: place.configuration)) ?? Configuration()
+    if let services = change?.services { configuration.services = services }
+    return configuration
+  }
+
+  private func pamChecks(_ configuration: Configuration) -> PAMChecks {
+    PAMChecks(folder: pamFolder, configuration: configuration, path: place.configuration, change: change)
   }
 
   private func pageFindings(_ setup: HostSetup) -> [Finding] {

@@ -15,8 +15,8 @@ struct PAMChecks {
   let configuration: Configuration
   /// The configuration that is looked at; a line may name another.
   let path: String
-  /// sshd is judged as it will be with the file that `enable` writes.
-  var hasSSHDropIn = false
+  /// What `enable` is about to do. sshd is judged as it will be with the file that is written.
+  var change: PlannedChange?
 
   private var reader: PAMReader { PAMReader(folder: folder) }
 
@@ -45,7 +45,28 @@ struct PAMChecks {
         findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))
       }
     }
-    return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) }
+    return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) } + jumpFindings()
+  }
+
+  /// Jumps of an administrator's own lines past the phone, or past what `enable` is about to have written; each once, in
+  /// whichever services.
+  func jumpFindings() -> [Finding] {
+    let common = reader.path(of: "common-auth")
+    let blocks = PAMReader.readFile(common).flatMap { ManagedBlocks(path: common, text: $0) }
+    let planned = blocks.flatMap { blocks in
+      change.map {
+        PlannedLines(
+          blocks, stack: (try? reader.stack("auth", of: common)) ?? [], hasKeyring: configuration.keyring == .sealed,
+          securityKey: $0.securityKey)
+      }
+    }
+    var known: Set<String> = []
+    let services = Self.usual + configuration.services + reader.services(among: PAMFiles.names(in: folder))
+    return services.filter { !Self.asksNobody.contains($0) }.flatMap { service -> [JumpFinding] in
+      guard let auth = try? reader.stack("auth", of: service) else { return [] }
+      let stack = StackJudgement(service: service, auth: auth, session: [])
+      return stack.crossingJumps(blocks) + (planned.map { stack.movedJumps($0) } ?? [])
+    }.filter { known.insert($0.text).inserted }.map(\.finding)
   }
 
   /// The methods that each listed service with the module asks for; an empty list leaves the choice to the phones.
@@ -168,7 +189,7 @@ struct PAMChecks {
     }
     if let ssh = stacks.first(where: { $0.service == "sshd" }) {
       if let settings = SSHDaemon.settings() {
-        findings += (hasSSHDropIn ? settings.withDropIn : settings).findings(timeout: longest(ssh))
+        findings += (change?.hasSSHDropIn ?? false ? settings.withDropIn : settings).findings(timeout: longest(ssh))
       } else {
         findings.append(
           Finding(.warning, .sshd, "sshd -T says nothing: its settings were not looked at", hint: "sshd -t"))

@@ -95,13 +95,24 @@ public struct PAMDispatch {
   /// `[value=action …]`; what is not named is `bad`.
   private static func bracketed(_ control: String, _ result: PAMResult) -> Action {
     var byDefault = Action.bad
-    for word in control.filter({ $0 != "[" && $0 != "]" }).lowercased().split(separator: " ") {
-      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2, let action = action(named: parts[1]) else { continue }
-      if parts[0] == result.rawValue { return action }
-      if parts[0] == "default" { byDefault = action }
+    for pair in pairs(control) {
+      if pair.value == result.rawValue { return pair.action }
+      if pair.value == "default" { byDefault = pair.action }
     }
     return byDefault
+  }
+
+  private static func pairs(_ control: String) -> [(value: String, action: Action)] {
+    control.filter { $0 != "[" && $0 != "]" }.lowercased().split(separator: " ").compactMap { word in
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      return parts.count == 2 ? action(named: parts[1]).map { (parts[0], $0) } : nil
+    }
+  }
+
+  fileprivate static func numbers(_ control: String) -> [(word: String, count: Int)] {
+    pairs(control).compactMap { value, action in
+      if case .jump(let count) = action { ("\(value)=\(count)", count) } else { nil }
+    }
   }
 
   private static func action(named name: String) -> Action? {
@@ -118,6 +129,9 @@ public struct PAMDispatch {
 }
 
 extension PAMLine {
+  /// The numbers in its control, each with its word: `success=2`.
+  var numbers: [(word: String, count: Int)] { PAMDispatch.numbers(control) }
+
   /// Whether a success of this line ends the stack or passes over what follows it.
   public var passesOverOnSuccess: Bool {
     let probe = PAMLine(kind: kind, control: control, module: "probe", arguments: [], file: file, line: line)

@@ -112,7 +112,8 @@ public struct PAMReader {
     return files.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
   }
 
-  private func path(of name: String) -> String {
+  /// The file of this name that is in force.
+  func path(of name: String) -> String {
     if name.hasPrefix("/") { return name }
     let own = folder + "/" + name
     guard read(own) == nil, let vendor = Self.vendorFolders[folder] else { return own }

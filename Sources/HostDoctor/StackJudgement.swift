@@ -60,9 +60,9 @@ public struct StackJudgement {
 // Simulated sign-ins: what the phone answered, and whether the other factor is right.
 extension StackJudgement {
   /// The module's answer to a denial.
-  private var denial: PAMResult { DesktopServices.isGDM(service) ? .permDenied : .maxtries }
+  var denial: PAMResult { DesktopServices.isGDM(service) ? .permDenied : .maxtries }
 
-  private var refusals: [(PAMResult, String)] {
+  var refusals: [(PAMResult, String)] {
     [(denial, "a denial on the phone")] + Self.otherRefusals
   }
 
@@ -73,7 +73,7 @@ extension StackJudgement {
   ]
 
   /// Whether somebody gets in.
-  private func opens(_ phone: PAMResult, passwordRight: Bool) -> Bool {
+  func opens(_ phone: PAMResult, passwordRight: Bool) -> Bool {
     run(phone, passwordRight: passwordRight).opens
   }
 
@@ -239,6 +239,14 @@ extension PAMLine {
     moduleName != "pam_deny" && moduleName != StackJudgement.module && moduleName != StackJudgement.keyModule
       && !Self.neutral.contains(moduleName)
       && !Self.conditions.contains(moduleName)
+  }
+
+  /// Modules that stand in for a password by what else they look at.
+  private static let vouching: Set<String> = ["pam_rootok", "pam_rhosts", "pam_exec", StackJudgement.keyModule]
+
+  /// Whether the module's success says nothing about who somebody is.
+  var provesNothing: Bool {
+    !isFactor && moduleName != StackJudgement.module && !Self.vouching.contains(moduleName)
   }
 
   /// What the module would answer in a simulated sign-in of a user who is not root.

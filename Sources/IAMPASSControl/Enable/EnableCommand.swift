@@ -47,7 +47,10 @@ struct EnableCommand: ParsableCommand {
       if key == .securityKey || key == .securityKeySecond { try SecurityKeyParts.requireParts() }
       let wanted = try wantedServices()
       let dropIn = try planForSSHD(wanted)
-      try refuseProblems(PlannedChange(services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write))
+      try refuseProblems(
+        PlannedChange(
+          services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write,
+          securityKey: SecurityKeyParts.planned(key, folder: host.folder)))
       let names = try wanted ?? configured()
       if desktop { DesktopPlan.say(keyring: try configuration().keyring) }
       if dropIn == .leave { SSHDropIn.warn() }
@@ -98,8 +101,12 @@ struct EnableCommand: ParsableCommand {
   }
 
   private func refuseProblems(_ change: PlannedChange) throws(Failure) {
-    guard !force else { return }
     let doctor = Doctor(place: host.place, pamFolder: PAMProfiles.folder, change: change)
+    guard !force else {
+      // The one problem that switching on itself makes.
+      for jump in doctor.jumpFindings() { Terminal.complain("warning: \(jump.text.onOneLine)") }
+      return
+    }
     let problems = doctor.look().findings.filter { $0.level == .problem }
     guard problems.isEmpty else {
       for problem in problems { problem.show() }

@@ -53,6 +53,15 @@ enum SecurityKeyParts {
     return counts.contains { UnixUsername(validating: $0.user) == user }
   }
 
+  /// The lines that a choice adds; nil if a key has its place already. Services change no numbers.
+  static func planned(_ choice: SecurityKeyChoice?, folder: String) -> SecurityKeyProfile? {
+    guard place == nil, choice == .securityKey || choice == .securityKeySecond else { return nil }
+    let files = SecurityKeyFiles(folder: folder)
+    return SecurityKeyProfile(
+      choice == .securityKey ? .instead : .second, services: [], mapping: files.mapping,
+      uids: (try? files.holders())?.uids ?? [])
+  }
+
   /// - Parameter choice: nil: as it is, for services that may have changed.
   static func settle(_ choice: SecurityKeyChoice?, services: [String], folder: String) throws(Failure) {
     let place: SecurityKeyProfile.Place

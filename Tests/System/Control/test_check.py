@@ -17,6 +17,16 @@ auth requisite pam_deny.so
 auth required pam_permit.so
 """
 
+COMMON = f"""# here are the per-package modules (the "Primary" block)
+{SHIPPED.splitlines()[0]}
+{SHIPPED.splitlines()[1]}
+# here's the fallback if no module succeeds
+{SHIPPED.splitlines()[2]}
+{SHIPPED.splitlines()[3]}
+# and here are more per-package modules (the "Additional" block)
+# end of pam-auth-update config
+"""
+
 
 def setUpModule():
     global world
@@ -205,6 +215,18 @@ class Check(unittest.TestCase):
         self.assert_problem("^sudo: a row of unanswered requests skips the phone", "fail=open")
         world.pam("sudo", arguments="fail=open", lines=password + "auth required MODULE\n")
         self.assertIn("sudo: asks the phone", self.check().out)
+
+    def test_a_number_that_does_not_count_the_phone_is_a_problem(self):
+        world.pam("common-auth", lines=COMMON)
+        # A service that is not listed goes by the same file.
+        for service, number, end in (("sudo", 2, "is refused"), ("su", 2, "is refused"), ("sudo", 3, "gets in, with a wrong")):
+            with self.subTest(service=service, number=number):
+                lines = f"auth [success={number} default=ignore] pam_succeed_if.so user ingroup nophone\n@include common-auth\n"
+                world.pam(service, lines=lines)
+                place = world.path("pam.d", service)
+                self.assert_problem(f"^{service}: success={number} at {place}:1 leads past pam_iampass.so .*{end}", "count again")
+        world.pam("sudo", lines=lines.replace("success=3", "success=1"))
+        self.assertEqual([f for f in self.findings() if f["text"].startswith("sudo: success")], [])
 
     def test_a_listed_service_without_the_module_is_a_warning(self):
         world.pam("login", lines="auth required pam_unix.so\n")

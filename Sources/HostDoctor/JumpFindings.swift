@@ -1,0 +1,93 @@
+/// What a jump across the phone's line, or across lines that are about to be written, leads to.
+struct JumpFinding {
+  let service: String
+  /// The same for each service that takes the jump to the same end.
+  let text: String
+  let hint: String
+
+  var finding: Finding { Finding(.problem, .pam, "\(service): \(text)", hint: hint) }
+}
+
+/// Numbers count lines: one more between changes where an administrator's own line leads.
+extension StackJudgement {
+  private enum Outcome {
+    /// Neither phone nor password is asked for.
+    case opensToAnybody
+    /// Nobody gets in.
+    case refuses
+    case opensByPassword
+    case asksMore
+
+    var text: String {
+      switch self {
+      case .opensToAnybody: ": whoever it applies to gets in, with a wrong password too"
+      case .refuses: ": whoever it applies to is refused, with the right password too"
+      case .opensByPassword: ": whoever it applies to gets in by the password alone"
+      case .asksMore: ""
+      }
+    }
+  }
+
+  /// Jumps past the phone that open to anybody, or refuse everybody.
+  ///
+  /// - Parameter blocks: where pam-auth-update may have put the phone's line; nil: nowhere.
+  func crossingJumps(_ blocks: ManagedBlocks?) -> [JumpFinding] {
+    auth.jumps.compactMap { jump -> JumpFinding? in
+      let asking = jump.skipped.firstIndex { $0.lines.contains { ownLines.contains($0) } }
+      guard let asking, let phone = jump.skipped[asking].lines.first(where: { ownLines.contains($0) }) else {
+        return nil
+      }
+      let outcome = outcome(of: jump)
+      switch outcome {
+      case .opensByPassword, .asksMore: return nil
+      // Whoever has written both lines may mean it.
+      case .refuses where blocks?.manages(phone) != true: return nil
+      case .opensToAnybody, .refuses:
+        return JumpFinding(
+          service: service, text: "\(named(jump)) leads past pam_iampass.so to \(place(jump))\(outcome.text)",
+          hint: "count again: the line of pam_iampass.so counts too, and \(asking + 1) skips no more than it")
+      }
+    }
+  }
+
+  /// Jumps that will no longer skip the same lines.
+  func movedJumps(_ planned: PlannedLines) -> [JumpFinding] {
+    let after = StackJudgement(service: service, auth: planned.inserted(into: auth), session: [])
+    let later = after.auth.jumps.filter { !PlannedLines.isUnwritten($0.line) }
+    return zip(auth.jumps, later).compactMap { now, then -> JumpFinding? in
+      guard !planned.blocks.manages(now.line), skips(now) != skips(then) || now.isPastEnd != then.isPastEnd else {
+        return nil
+      }
+      return JumpFinding(
+        service: service,
+        text: "\(named(now)) leads to \(place(now)), and will lead to \(place(then))\(after.outcome(of: then).text)",
+        hint: "take the line out, and put it back with the number for the lines that are there then")
+    }
+  }
+
+  /// Lines that are there already.
+  private func skips(_ jump: PAMJump) -> [PAMLine] {
+    jump.skipped.flatMap(\.lines).filter { !PlannedLines.isUnwritten($0) }
+  }
+
+  private func outcome(of jump: PAMJump) -> Outcome {
+    func stack(_ control: String) -> StackJudgement {
+      StackJudgement(service: service, auth: auth.replacing(jump.line, control: control), session: [])
+    }
+    let taken = stack("[default=\(jump.count)]")
+    if jump.line.provesNothing, refusals.contains(where: { taken.opens($0.0, passwordRight: false) }) {
+      return .opensToAnybody
+    }
+    let answers: [PAMResult] = [.success, .authinfoUnavail]
+    func opens(_ stack: StackJudgement) -> Bool { answers.contains { stack.opens($0, passwordRight: true) } }
+    if opens(stack("[default=ignore]")), !opens(taken) { return .refuses }
+    return taken.opens(denial, passwordRight: true) ? .opensByPassword : .asksMore
+  }
+
+  private func named(_ jump: PAMJump) -> String { "\(jump.word) at \(jump.line.place)" }
+
+  private func place(_ jump: PAMJump) -> String {
+    guard let line = jump.landing else { return jump.isPastEnd ? "a place past the end" : "the end of the stack" }
+    return PlannedLines.isUnwritten(line) ? "the new line of \(line.module)" : "\(line.module) (\(line.place))"
+  }
+}

@@ -1,0 +1,46 @@
+/// A number in a line's control, and where it leads: `[success=2 default=ignore]` skips two entries (pam.conf(5)).
+struct PAMJump {
+  let line: PAMLine
+  /// As written: `success=2`.
+  let word: String
+  let count: Int
+  let skipped: [PAMEntry]
+  /// The line where the stack goes on; nil at its end.
+  let landing: PAMLine?
+  /// libpam refuses there.
+  let isPastEnd: Bool
+}
+
+extension [PAMEntry] {
+  /// All jumps, those of substacks too, in order.
+  var jumps: [PAMJump] {
+    indices.flatMap { index -> [PAMJump] in
+      switch self[index] {
+      case .substack(let entries): entries.jumps
+      case .module(let line): line.numbers.map { jump(from: index, line, $0.word, $0.count) }
+      }
+    }
+  }
+
+  private func jump(from index: Int, _ line: PAMLine, _ word: String, _ count: Int) -> PAMJump {
+    let rest = self[(index + 1)...]
+    return PAMJump(
+      line: line, word: word, count: count, skipped: Array(rest.prefix(count)),
+      landing: rest.dropFirst(count).first?.lines.first, isPastEnd: count > rest.count)
+  }
+
+  /// The same, with another control in each place of the line.
+  func replacing(_ line: PAMLine, control: String) -> [PAMEntry] {
+    map { entry in
+      switch entry {
+      case .substack(let entries): .substack(entries.replacing(line, control: control))
+      case .module(line):
+        .module(
+          PAMLine(
+            kind: line.kind, control: control, module: line.module, arguments: line.arguments, file: line.file,
+            line: line.line))
+      case .module: entry
+      }
+    }
+  }
+}

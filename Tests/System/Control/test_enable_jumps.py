@@ -1,0 +1,97 @@
+"""`iampassctl enable` where numbers of an administrator's own lines count what pam-auth-update writes. The computer's own
+pam-auth-update works on copies: folders of the test lie over the computer's in a mount namespace."""
+
+import glob
+import os
+import shutil
+import subprocess
+import unittest
+
+from control import CONFIG, Answer, ControlWorld
+from world import PATIENCE, program, read
+
+PROFILES = os.path.join(os.path.dirname(__file__), "../../../packaging/pam-configs")
+COPIED = ("/etc/pam.d", "/usr/share/pam-configs", "/var/lib/pam", "/var/cache/debconf")
+EXEMPT = "auth [{}] pam_succeed_if.so user ingroup nophone\n@include common-auth\n"
+
+
+def setUpModule():
+    global world
+    world = ControlWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+
+
+class Jumps(unittest.TestCase):
+    def setUp(self):
+        world.configure(services="sudo", signed_replies="required", signed_targets="required")
+        self.root = world.path("root")
+        self.addCleanup(shutil.rmtree, self.root)
+        for folder in COPIED:
+            shutil.copytree(folder, self.root + folder)
+        for name in ("iampass", "iampass-session"):
+            shutil.copy(os.path.join(PROFILES, name), self.root + "/usr/share/pam-configs")
+        self.modules = os.path.dirname(glob.glob("/usr/lib/*/security/pam_unix.so")[0])
+        os.makedirs(self.root + self.modules)
+        shutil.copy(program("libpam_iampass.so"), self.root + self.modules + "/pam_iampass.so")
+        self.assertNotIn("pam_iampass", self.common())
+
+    def common(self):
+        return read(self.root + "/etc/pam.d/common-auth")
+
+    def sudo(self, control):
+        with open(self.root + "/etc/pam.d/sudo", "w") as file:
+            file.write(EXEMPT.format(control))
+
+    def ctl(self, *words):
+        script = 'root=$1; shift; while [ "$1" != -- ]; do mount --bind "$root$1" "$1"; shift; done; shift; exec "$@"'
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-ec", script, "sh", self.root, *COPIED, self.modules, "--", program("iampassctl"),
+             *words, "--config", world.path("iampass.conf")], capture_output=True, text=True, timeout=PATIENCE,
+            stdin=subprocess.DEVNULL)  # fmt: skip
+        return Answer(done)
+
+    def assert_refused(self, control, said):
+        self.sudo(control)
+        before = self.common(), world.snapshot()
+        answer = self.ctl("enable")
+        self.assertEqual((answer.code, (self.common(), world.snapshot())), (CONFIG, before), answer.text)
+        self.assertRegex(answer.out, said)
+
+    def test_a_group_that_would_be_locked_out_or_let_in_is_refused_with_file_and_line(self):
+        lines = [line if line.startswith("auth") else "" for line in self.common().splitlines()]
+        deny, permit = (1 + next(index for index, line in enumerate(lines) if name in line)
+                        for name in ("pam_deny.so", "pam_permit.so"))  # fmt: skip
+        place = "/etc/pam.d/common-auth"
+        self.assert_refused(
+            "success=2 default=ignore",
+            rf"sudo: success=2 at /etc/pam.d/sudo:1 leads to pam_permit.so \({place}:{permit}\), and will lead to "
+            rf"pam_deny.so \({place}:{deny}\): whoever it applies to is refused, with the right password too")
+        self.assert_refused(
+            "success=ignore default=3",
+            rf"sudo: default=3 at /etc/pam.d/sudo:1 leads to .*, and will lead to pam_permit.so \({place}:{permit}\): "
+            "whoever it applies to gets in, with a wrong password too")
+
+    def test_force_says_what_it_will_do_and_check_says_it_afterwards(self):
+        self.sudo("success=2 default=ignore")
+        answer = self.ctl("enable", "--force")
+        self.assertEqual(answer.code, 0, answer.text)
+        self.assertRegex(answer.err, r"(?m)^warning: sudo: success=2 at /etc/pam.d/sudo:1 leads to pam_permit.so .* is refused")
+        self.assertIn("pam_iampass.so", self.common())
+        said = r"problem +sudo: success=2 at /etc/pam.d/sudo:1 leads past pam_iampass.so to pam_deny.so .* is refused"
+        self.assertRegex(self.ctl("check").out, said)
+        self.assertRegex(self.ctl("check").out, "hint: count again: .*, and 1 skips no more than it")
+        # What the hint says; and what is on moves nothing.
+        self.sudo("success=1 default=ignore")
+        self.assertNotIn("leads past", self.ctl("check").out)
+        self.assertEqual(self.ctl("enable").code, 0)
+
+    def test_a_number_that_counts_none_of_these_lines_is_well(self):
+        self.sudo("success=1 default=ignore] pam_echo.so\nauth [default=ignore")
+        answer = self.ctl("enable")
+        self.assertEqual((answer.code, answer.err), (0, ""), answer.text)
+        self.assertRegex(self.common(), r"(?m)^auth.*pam_iampass")
+
+
+if __name__ == "__main__":
+    unittest.main()
