@@ -68,15 +68,8 @@ public struct SSHDSettings: Sendable, Equatable {
 
   private func methodFindings() -> [Finding] {
     let methods = self["authenticationmethods"] ?? "any"
-    if methods != "any", !methods.contains("keyboard-interactive") {
-      return [
-        Finding(
-          .problem, .sshd,
-          "sshd: AuthenticationMethods \(methods) leaves keyboard-interactive out: the phone is never asked",
-          hint: "set AuthenticationMethods any, or name keyboard-interactive in it")
-      ]
-    }
-    guard methods == "any", self["pubkeyauthentication"] == "yes" else { return [] }
+    guard methods == "any" else { return SSHDMethods(methods).findings(self) }
+    guard self["pubkeyauthentication"] == "yes" else { return [] }
     return [Finding(.ok, .sshd, "sshd: public keys go past PAM: who has one is not asked on the phone")]
   }
 }

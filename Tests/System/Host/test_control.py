@@ -71,6 +71,11 @@ class Check(ControlTestCase):
         with self.host.changed(SSHD_CONFIG, lambda text: text + "AuthenticationMethods publickey\n"):
             self.assert_found("problem", "leaves keyboard-interactive out")
 
+    def test_a_list_of_methods_that_leaves_the_phone_out_of_a_longer_one_is_a_problem(self):
+        methods = "AuthenticationMethods publickey publickey,keyboard-interactive\n"
+        with self.host.changed(SSHD_CONFIG, lambda text: text + methods):
+            self.assert_found("problem", "one list is enough, so that publickey opens without the phone")
+
     def test_a_short_grace_time_is_a_warning(self):
         with self.host.changed(SSHD_CONFIG, lambda text: text + "LoginGraceTime 20\n"):
             self.assert_found("warning", "LoginGraceTime of 20 s")

@@ -45,6 +45,38 @@ import Testing
     #expect(levels(well + "usedns no\n") == [.ok])
   }
 
+  /// One of the lists is enough: whoever has the key leaves the phone out.
+  @Test(arguments: [
+    "publickey publickey,keyboard-interactive", "publickey,keyboard-interactive:pam publickey",
+    "password,keyboard-interactive hostbased hostbased,keyboard-interactive",
+    "publickey,hostbased hostbased,publickey,keyboard-interactive",
+  ])
+  func aListThatLeavesThePhoneOutOfALongerOneIsAProblem(_ methods: String) {
+    let settings = well.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")
+    let found = SSHDSettings(settings + "authenticationmethods \(methods)\n").findings(timeout: 30)
+    #expect(found.map(\.level) == [.problem])
+    #expect(found.first?.text.contains("one list is enough, so that ") == true)
+  }
+
+  @Test(arguments: [
+    ("publickey,keyboard-interactive", "UsePAM and"), ("keyboard-interactive", "UsePAM and"),
+    ("publickey keyboard-interactive", "publickey goes past PAM"),
+    ("publickey,publickey publickey,keyboard-interactive", "publickey,publickey goes past PAM"),
+    // PAM decides about a password, too.
+    ("password password,keyboard-interactive", "UsePAM and"),
+  ])
+  func otherListsAreWell(_ methods: String, _ said: String) {
+    let settings = well.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")
+    let found = SSHDSettings(settings + "authenticationmethods \(methods)\n").findings(timeout: 30)
+    #expect(found.map(\.level) == [.ok])
+    #expect(found.first?.text.contains(said) == true)
+  }
+
+  @Test func aMethodThatIsOffOpensNothing() {
+    #expect(
+      levels(well + "authenticationmethods publickey publickey,keyboard-interactive keyboard-interactive\n") == [.ok])
+  }
+
   @Test func publicKeysAreNoted() {
     let findings = SSHDSettings(well.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")).findings(
       timeout: 30)

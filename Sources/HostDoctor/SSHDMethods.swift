@@ -1,0 +1,58 @@
+/// AuthenticationMethods: lists with a space between, of which one is enough. All methods of a list are asked for, in
+/// order (sshd_config(5)).
+struct SSHDMethods {
+  private static let phone = "keyboard-interactive"
+  /// The settings that switch methods off; sshd then passes over each list that has one.
+  private static let switches = [
+    "publickey": "pubkeyauthentication", "hostbased": "hostbasedauthentication",
+    "gssapi-with-mic": "gssapiauthentication", "gssapi-keyex": "gssapiauthentication",
+  ]
+
+  /// As written, such as `publickey,keyboard-interactive:pam`.
+  private let lists: [String]
+
+  /// - Parameter text: as `sshd -T` prints it; `any` has no lists.
+  init(_ text: String) {
+    lists = text.split(separator: " ").map(String.init).filter { $0 != "any" }
+  }
+
+  func findings(_ settings: SSHDSettings) -> [Finding] {
+    guard !lists.isEmpty else { return [] }
+    let asking = lists.filter { Self.methods($0).contains(Self.phone) }
+    let text = "AuthenticationMethods \(lists.joined(separator: " "))"
+    guard !asking.isEmpty else {
+      return [
+        Finding(
+          .problem, .sshd, "sshd: \(text) leaves keyboard-interactive out: the phone is never asked",
+          hint: "set AuthenticationMethods any, or name keyboard-interactive in it")
+      ]
+    }
+    return lists.filter { Self.goesPastPAM($0, settings) }.map { list in
+      guard let longer = asking.first(where: { Self.has($0, all: list) }) else {
+        return Finding(.ok, .sshd, "sshd: \(text): \(list) goes past PAM, and does not ask the phone")
+      }
+      return Finding(
+        .problem, .sshd, "sshd: \(text): one list is enough, so that \(list) opens without the phone of \(longer)",
+        hint: "take the list \(list) out of AuthenticationMethods")
+    }
+  }
+
+  /// Without devices: sshd asks PAM for each of keyboard-interactive's on Linux.
+  private static func methods(_ list: String) -> [String] {
+    list.split(separator: ",").map { String($0.prefix { $0 != ":" }) }
+  }
+
+  /// A password is given to PAM, and the stack decides.
+  private static func goesPastPAM(_ list: String, _ settings: SSHDSettings) -> Bool {
+    methods(list).allSatisfy { method in
+      ![phone, "password"].contains(method) && switches[method].flatMap { settings[$0] } != "no"
+    }
+  }
+
+  private static func has(_ longer: String, all list: String) -> Bool {
+    var left = methods(longer)
+    return methods(list).allSatisfy { method in
+      left.firstIndex(of: method).map { left.remove(at: $0) } != nil
+    }
+  }
+}
