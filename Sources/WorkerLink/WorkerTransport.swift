@@ -25,6 +25,10 @@ public struct WorkerSettings: Sendable {
   /// In ms: the time for a waiting worker's greeting. A worker that systemd must start first takes some 30 ms. With a
   /// hanging worker, each login takes this much longer. Only tests of busy machines set another value.
   var greetingTime: Int64 = 250
+  /// In ms: the worker's deadline comes this much before the caller's, so that the worker reports by itself. A worker
+  /// without a report is dead or stopped, and its silence does not count against the network. Only tests of busy
+  /// machines set another value.
+  var reportMargin: Int64 = 100
 
   public init(
     server: ServerURL, caCertificates: CertificateBundle? = nil, proxy: String? = nil, worker: String,
@@ -59,10 +63,6 @@ public final class WorkerTransport: HTTPTransport {
   /// A child that the host forks during a login must not use or cancel its parent's request.
   private let owner = getpid()
 
-  /// In ms: the worker's deadline comes this much before the caller's, so that the worker reports by itself. A worker
-  /// without a report is dead or stopped, and its silence does not count against the network.
-  private static let reportMargin: Int64 = 100
-
   /// Does not start a worker: ``prepare()`` or the first exchange does.
   public init(settings: WorkerSettings, interruption: (any Interruption)? = nil) {
     self.settings = settings
@@ -81,7 +81,7 @@ public final class WorkerTransport: HTTPTransport {
     do throws(TransportError) {
       let worker = try knownWorker(within: deadline.milliseconds(since: now))
       lastID &+= 1
-      let margin = min(Self.reportMargin, deadline.milliseconds(since: now) / 4)
+      let margin = min(settings.reportMargin, deadline.milliseconds(since: now) / 4)
       try worker.post(.request(id: lastID, deadline: deadline.advanced(milliseconds: -margin), request))
       return try worker.reply(to: lastID, deadline: deadline, interruption: interruption)
     } catch {

@@ -233,7 +233,7 @@ extension WorkerTests {
       let impostor = try Impostor("right")
       #expect(
         failure { () throws(TransportError) in
-          try get(impostor.transport(), services.url("good") + "/fault/ok?canary", milliseconds: 3_000)
+          try get(impostor.transport(), services.url("good") + "/fault/ok?canary", milliseconds: 8_000)
         } == .workerDied)
       #expect(impostor.heard().contains("canary"))
     }

@@ -48,10 +48,10 @@ extension WorkerTests {
     /// If several idle connections turn out to be dead.
     @Test func areRepeatedOnce() throws {
       let crowd = Crowd("good")
-      crowd.ask(5, of: "/fault/slow", seconds: 20)
+      crowd.ask(5, of: "/fault/slow", seconds: 60)
       #expect(crowd.outcomes(5).allSatisfy { $0 == nil })
       let path = "/fault/reset?\(UInt64.random(in: 0...UInt64.max))"
-      crowd.ask(1, of: path, seconds: 20)
+      crowd.ask(1, of: path, seconds: 60)
       #expect(crowd.outcomes(6).last == .connectionLost)
       #expect(try Recorded.requests(of: "good", path: path).count == 2)
     }
@@ -84,7 +84,7 @@ private final class Crowd {
 
   /// The first `count` results, each an error or nil.
   func outcomes(_ count: Int) -> [TransportError.Code?] {
-    let end = MonotonicInstant.now().advanced(milliseconds: 20_000)
+    let end = MonotonicInstant.now().advanced(milliseconds: 60_000)
     while taken.count < count, MonotonicInstant.now() < end { waitForWorker(100) }
     return taken
   }
@@ -92,7 +92,7 @@ private final class Crowd {
   /// Whether the worker comes to rest: asleep at every look, without using processor time.
   func workerRests() -> Bool {
     guard let worker = workers().last else { return false }
-    let end = MonotonicInstant.now().advanced(milliseconds: 20_000)
+    let end = MonotonicInstant.now().advanced(milliseconds: 60_000)
     var looks: [String] = []
     while MonotonicInstant.now() < end {
       waitForWorker(20)

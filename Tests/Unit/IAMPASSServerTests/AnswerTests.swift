@@ -171,7 +171,7 @@ import Testing
   @Test func aPhonesListIsHeldUntilSomethingComes() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
-    async let listed = phone.list(wait: 20)
+    async let listed = phone.list(wait: 60)
     try await untilHeld(fixture.service)
     _ = try await fixture.started("alice")
     #expect(try await listed.count == 1)
@@ -180,7 +180,7 @@ import Testing
   @Test func aPhonesListIsHeldUntilWhatItKnowsGoes() async throws {
     let (fixture, phone, session) = try await waiting()
     let known = try await phone.list().map(\.session)
-    async let listed = phone.list(known: known, wait: 20)
+    async let listed = phone.list(known: known, wait: 60)
     try await untilHeld(fixture.service)
     _ = try await fixture.logOut(session)
     #expect(try await listed.isEmpty)

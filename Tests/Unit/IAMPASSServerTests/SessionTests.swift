@@ -173,7 +173,7 @@ import Testing
 
   @Test func theStatusIsHeldUntilItChanges() async throws {
     let (fixture, phone, session) = try await waiting()
-    async let status = fixture.status(of: session, wait: 20)
+    async let status = fixture.status(of: session, wait: 60)
     try await untilHeld(fixture.service)
     _ = try await phone.list()
     #expect(try await status.status == .identifying)
@@ -181,8 +181,8 @@ import Testing
 
   @Test func everyHeldRequestLearnsOfAChange() async throws {
     let (fixture, phone, session) = try await waiting()
-    async let first = fixture.status(of: session, wait: 20)
-    async let second = fixture.status(of: session, wait: 20)
+    async let first = fixture.status(of: session, wait: 60)
+    async let second = fixture.status(of: session, wait: 60)
     try await untilHeld(fixture.service, count: 2)
     fixture.clock.advance(seconds: 1)
     _ = try await phone.list()
@@ -212,7 +212,7 @@ import Testing
 
   @Test func stoppingAnswersWhatIsHeld() async throws {
     let (fixture, _, session) = try await waiting()
-    async let status = fixture.status(of: session, wait: 20)
+    async let status = fixture.status(of: session, wait: 60)
     try await untilHeld(fixture.service)
     fixture.service.stopHolding()
     #expect(try await status.status == .pending)

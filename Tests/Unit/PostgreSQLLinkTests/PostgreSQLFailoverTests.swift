@@ -39,6 +39,9 @@ struct PostgreSQLFailoverTests {
     }
   }
 
+  /// Half of it is the silent host's, and half is enough for the next on a busy machine.
+  private static let limit = Duration.seconds(12)
+
   /// The server of the tests, after a host that is silent.
   private func address(after silent: SilentHost) throws -> PostgreSQLAddress {
     let url = try LocalPostgreSQL.url().replacingOccurrences(of: "host=", with: "host=127.0.0.1,")
@@ -47,7 +50,7 @@ struct PostgreSQLFailoverTests {
 
   @Test func aSilentHostLeavesTimeForTheNext() throws {
     let silent = try SilentHost()
-    let connection = try PostgreSQLConnection(to: address(after: silent), within: .seconds(4))
+    let connection = try PostgreSQLConnection(to: address(after: silent), within: Self.limit)
     #expect(try connection.run([PostgreSQLCall("SELECT 1::bigint")])[0][0].integer(0) == 1)
     #expect(silent.visitors() == 1)
   }
@@ -56,7 +59,7 @@ struct PostgreSQLFailoverTests {
     let silent = try SilentHost()
     let last = LastHost()
     for count in [1, 0, 0] {
-      _ = try PostgreSQLConnection(to: address(after: silent), within: .seconds(4), last: last)
+      _ = try PostgreSQLConnection(to: address(after: silent), within: Self.limit, last: last)
       #expect(silent.visitors() == count)
     }
   }
@@ -73,6 +76,15 @@ struct PostgreSQLFailoverTests {
     let (vanished, other) = (try LocalPostgreSQL.connection(), try LocalPostgreSQL.connection())
     try other.run([PostgreSQLCall("CREATE TABLE held (n bigint)"), PostgreSQLCall("INSERT INTO held VALUES (0)")])
     let take = PostgreSQLCall("UPDATE held SET n = n + 1")
+    let bound = PostgreSQLCall(
+      """
+      SELECT setting::bigint FROM pg_settings
+      WHERE name IN ('idle_in_transaction_session_timeout', 'lock_timeout') ORDER BY name
+      """)
+    let bounds = try other.run([bound])[0].compactMap { try $0.integer(0) }
+    #expect(bounds.count == 2 && 0 < bounds[0] && bounds[0] < bounds[1])
+    // A busy server may end the first late. Here the other waits until it does.
+    try other.run([PostgreSQLCall("SET lock_timeout = 0"), PostgreSQLCall("SET statement_timeout = 0")])
     _ = try vanished.ask([PostgreSQLCall("BEGIN"), take])
     try other.run([take])
     #expect(try other.run([PostgreSQLCall("SELECT n FROM held")])[0][0].integer(0) == 1)
