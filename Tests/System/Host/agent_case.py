@@ -2,7 +2,7 @@
 
 import time
 
-from desktop_case import BUSY, PROMPT, REPEAT
+from desktop_case import PROMPT
 from support import password_of
 
 SAID = "/home/alice/pkexec.out"
@@ -62,13 +62,7 @@ class Agents:
     def allow_by_password(self, taken):
         """See Lockers.unlock_by_password."""
         before = len(self.passwords("polkit-1"))
-        deadline = time.monotonic() + BUSY
-        while not self.has_ended():
-            self.assertLess(time.monotonic(), deadline, f"the password allows nothing: {self.journal()[-4_000:]}")
-            self.enter(password_of("alice"))
-            end = time.monotonic() + REPEAT
-            while not self.has_ended() and time.monotonic() < end:
-                time.sleep(0.05)
+        self.again_until(self.has_ended, lambda: self.enter(password_of("alice")), "the password allows nothing")
         self.assert_allowed()
         self.assert_taken("polkit-1", before, taken)
 

@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from support import HostTestCase, password_of, testhost
+from support import ASKED, BUSY, HostTestCase, password_of, testhost
 
 RUNTIME = "/run/user/1000"
 PROMPT = r"alice@workstation[^\n]*\$ "
@@ -17,13 +17,6 @@ hint() {
 swaylock -f && hint true && pidwait -x swaylock
 hint false
 """
-#: Seconds until a locker or an agent does what is asked again and again, or never will. A round takes 15 s of them on a busy
-#: machine: the journal is read, and keys are typed one by one.
-BUSY = 180
-#: Seconds in which a locker has taken what was typed, or will not.
-REPEAT = 3
-#: Seconds in which the phone is asked after Enter. A second Enter would answer the next question.
-ASKED = 10
 
 
 class DesktopTestCase(HostTestCase):
@@ -99,15 +92,9 @@ class DesktopTestCase(HostTestCase):
         self.assertEqual("next" if first == ["next"] else "same", taken)
 
     def enter_for_the_phone(self, service, enter):
-        """Until the phone is asked, or cannot be: a key that comes while a window is just being shown goes nowhere."""
+        """Until the phone is asked, or cannot be."""
         before = self.attempts(service)
-        deadline = time.monotonic() + BUSY
-        while self.attempts(service) == before:
-            self.assertLess(time.monotonic(), deadline, f"Enter asks nobody: {self.journal()[-4_000:]}")
-            enter()
-            end = time.monotonic() + ASKED
-            while self.attempts(service) == before and time.monotonic() < end:
-                time.sleep(0.05)
+        self.again_until(lambda: self.attempts(service) != before, enter, "Enter asks nobody", ASKED)
 
     def attempts(self, service):
         """Requests that the service took, and those that did not reach it."""

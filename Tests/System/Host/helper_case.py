@@ -5,7 +5,7 @@ import json
 
 import ends
 import pexpect
-from support import HostTestCase, password_of, testhost
+from support import PATIENCE, HostTestCase, password_of, testhost
 
 ROOT_PROMPT = "root@workstation[^\n]*# "
 LEFT = "Signed out: your phone left."
@@ -79,7 +79,7 @@ class HelperTestCase(HostTestCase):
     def logind_sessions(self):
         return [line.split()[0] for line in self.host.run("loginctl", "list-sessions", "--no-legend").splitlines()]
 
-    def assert_over(self, child, line=LEFT, patience=30):
+    def assert_over(self, child, line=LEFT, patience=PATIENCE):
         """The helper says the line and then ends the session. On a busy machine sshd can be ended before it has sent the
         line on; few may be lost so (ends.py)."""
         lost = child.expect_exact([line, pexpect.EOF], timeout=patience) == 1

@@ -38,6 +38,17 @@ def shared_host(release):
     return _hosts[release]
 
 
+#: Seconds until something happens that a busy machine holds up. What would happen by itself in the end takes a minute.
+PATIENCE = 45
+#: Seconds until a locker or an agent does what is asked again and again, or never will. A round takes 15 s of them on a busy
+#: machine: the journal is read, and keys are typed one by one.
+BUSY = 180
+#: Seconds in which a locker has taken what was typed, or will not.
+REPEAT = 3
+#: Seconds in which the phone is asked after Enter. A second Enter would answer the next question.
+ASKED = 10
+
+
 class HostTestCase(unittest.TestCase):
     """Each test starts with no unanswered requests remembered."""
 
@@ -88,7 +99,17 @@ class HostTestCase(unittest.TestCase):
         if child.expect([CODE_PROMPT, r"\n"]) == 0:
             child.sendline("")
 
-    def assert_eventually(self, claim, check, patience=30):
+    def again_until(self, done, act, claim, pause=REPEAT):
+        """Does it again and again: a key that comes while a window is just being shown goes nowhere."""
+        deadline = time.monotonic() + BUSY
+        while not done():
+            self.assertLess(time.monotonic(), deadline, f"{claim}: {self.journal()[-4_000:]}")
+            act()
+            end = time.monotonic() + pause
+            while not done() and time.monotonic() < end:
+                time.sleep(0.05)
+
+    def assert_eventually(self, claim, check, patience=PATIENCE):
         """`check` becomes true; what happens after a command's end has no other sign."""
         deadline = time.monotonic() + patience
         while not check():

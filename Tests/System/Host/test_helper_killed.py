@@ -5,7 +5,7 @@ import json
 import unittest
 
 from helper_case import RECORDS, HelperTestCase
-from support import Phone, testhost
+from support import PATIENCE, Phone, testhost
 
 BOBS_PHONE = "/home/phone/bob.json"
 NOTES = "/run/iampass/watch"
@@ -73,7 +73,7 @@ class Killed(HelperTestCase):
                 self.come_back()
                 goes = self.ssh_shell()
                 before = self.leave_and_kill(moment)
-                goes.finish(30)
+                goes.finish(PATIENCE)
                 self.assert_new_helper(before)
                 self.assert_who_stayed_is_there()
         self.leave_in_order()

@@ -71,7 +71,7 @@ class WhateverHappens(HelperTestCase):
         self.assert_alive(child)
         self.leave()
         # logind itself needs a moment to be on the new bus.
-        self.assert_over(child, patience=30)
+        self.assert_over(child)
 
     def test_a_hostile_record_is_left_aside_and_logged_once(self):
         child = self.ssh_shell()

@@ -96,7 +96,7 @@ class Locks(GtkGreeter, GreeterTestCase):
         self.desktop = "^" + lines[-1].removeprefix("exec ").split()[0]
         with self.phone("approve"):
             self.begin()
-            self.answer("")
+            self.answer_for_the_phone()
             session = self.assert_signed_in()
         self.assert_eventually("the helper watches it", lambda: self.watched_count() == 1)
         for line in lines:

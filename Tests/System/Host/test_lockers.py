@@ -4,7 +4,7 @@ import json
 import time
 import unittest
 
-from desktop_case import BUSY, REPEAT, RUNTIME, DesktopTestCase
+from desktop_case import RUNTIME, DesktopTestCase
 from support import password_of, testhost
 
 
@@ -42,8 +42,8 @@ class Lockers:
     def is_locked(self):
         return bool(self.host.run("pgrep", "-x", self.process, check=False).strip())
 
-    def assert_unlocked(self, patience=30):
-        self.assert_eventually("the screen stays locked", lambda: not self.is_locked(), patience)
+    def assert_unlocked(self):
+        self.assert_eventually("the screen stays locked", lambda: not self.is_locked())
 
     def press_enter(self):
         self.enter_for_the_phone(self.name, lambda: self.type(""))
@@ -54,14 +54,9 @@ class Lockers:
         `taken`: "same", if the conversation that has asked the phone takes it, "next", if another one does; by what
         their modules say.
         """
-        deadline = time.monotonic() + BUSY
         before = len(self.passwords(self.name))
-        while self.is_locked():
-            self.assertLess(time.monotonic(), deadline, f"the password unlocks nothing: {self.journal()[-4_000:]}")
-            self.type(password_of("alice"))
-            end = time.monotonic() + REPEAT
-            while self.is_locked() and time.monotonic() < end:
-                time.sleep(0.05)
+        self.again_until(
+            lambda: not self.is_locked(), lambda: self.type(password_of("alice")), "the password unlocks nothing")
         self.assert_taken(self.name, before, taken)
 
     def unlock_after_silence(self):
@@ -246,8 +241,9 @@ class LockedHint(DesktopTestCase):
     def test_the_script_of_the_manual_tells_logind(self):
         self.lock_by("/home/alice/lock-screen")
         self.assert_eventually("the hint is not set", lambda: self.hint() == "yes")
-        self.alice("wtype", "-s", "200", password_of("alice"), "-k", "Return")
-        self.assert_eventually("the hint stays", lambda: self.hint() == "no")
+        self.again_until(
+            lambda: self.hint() == "no",
+            lambda: self.alice("wtype", "-s", "200", password_of("alice"), "-k", "Return", check=False), "the hint stays")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """`unlock` with a real screen locker of Debian 13, started in the session whose screen it locks."""
 
-import time
 import unittest
 
-from desktop_case import BUSY, PROMPT, REPEAT, DesktopTestCase
+from desktop_case import PROMPT, DesktopTestCase
 from support import password_of, testhost
 
 
@@ -43,19 +42,14 @@ class Unlock(DesktopTestCase):
         self.alice("wtype", "-s", "200", *([text] if text else []), "-s", "100", "-k", "Return")
 
     def unlock_by_password(self):
-        deadline = time.monotonic() + BUSY
-        while self.is_locked():
-            self.assertLess(time.monotonic(), deadline, f"the password unlocks nothing: {self.journal()[-4_000:]}")
-            self.type(password_of("alice"))
-            end = time.monotonic() + REPEAT
-            while self.is_locked() and time.monotonic() < end:
-                time.sleep(0.05)
+        self.again_until(
+            lambda: not self.is_locked(), lambda: self.type(password_of("alice")), "the password unlocks nothing")
 
     def test_an_approval_opens_the_screen_of_a_locker_that_nobody_listed(self):
         self.unlock("approved")
         self.lock_in_the_session()
         with self.phone("approve") as phone:
-            self.type("")
+            self.enter_for_the_phone("swaylock", lambda: self.type(""))
             self.assert_eventually("it stays locked", lambda: not self.is_locked())
             self.assertEqual(len(phone.requests()), 1)
 
