@@ -1,5 +1,6 @@
 """A private world for the service's tests: the real service with its data, a phone, and signed requests."""
 
+import contextlib
 import json
 import os
 import re
@@ -131,6 +132,11 @@ class ServerWorld(World):
 
     def phone_registered(self, link, state="phone.json"):
         run(program("iampass-phone"), "register", link, "--state", self.path(state), "--ca", self.certificate)
+
+    def set_answer_time(self, seconds):
+        """Sets how long further requests wait for their answer, as the console does."""
+        with contextlib.closing(sqlite3.connect(self.path("data/iampass.sqlite"), timeout=30)) as database, database:
+            database.execute("UPDATE application SET answer_time = ?", (seconds,))
 
     def database(self, name="data/iampass.sqlite"):
         return sqlite3.connect(f"file:{self.path(name)}?mode=ro", uri=True, timeout=30)

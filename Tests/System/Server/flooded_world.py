@@ -11,8 +11,9 @@ from server import until
 from strangers import StrangersWorld, request
 from world import read
 
-# Kilobytes by which all floods, or all stuck connections, together may have the service grow.
-GREATEST_GROWTH = 48 * 1024
+# Kilobytes by which all floods, or all stuck connections, together may have the service grow: three times what a service
+# needs that has not served anybody before, and much less than one of them sends.
+GREATEST_GROWTH = 72 * 1024
 # Connections of the service's own: readers of the database that it opens as it needs them.
 SPARE_DESCRIPTORS = 20
 
