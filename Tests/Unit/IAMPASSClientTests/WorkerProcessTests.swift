@@ -82,14 +82,16 @@ extension WorkerTests {
       let transport = services.transport()
       try transport.prepare()
       let worker = try #require(workers().first)
+      let path = "/fault/silent?\(UInt64.random(in: 0...UInt64.max))"
       Thread.detachNewThread {
-        usleep(200_000)
+        // Before the request is under way, a dead worker would only be replaced.
+        for _ in 0..<200 where (try? Recorded.requests(of: "good", path: path))?.isEmpty != false { usleep(50_000) }
         kill(worker, SIGKILL)
       }
       let began = MonotonicInstant.now()
       #expect(
         failure { () throws(TransportError) in
-          try get(transport, services.url("good") + "/fault/silent", milliseconds: 40_000)
+          try get(transport, services.url("good") + path, milliseconds: 40_000)
         } == .workerDied)
       #expect(MonotonicInstant.now().milliseconds(since: began) < 20_000)
     }
