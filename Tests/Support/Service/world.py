@@ -99,7 +99,7 @@ class Background:
                 self.lines.append(line.rstrip("\n"))
                 self.changed.notify_all()
 
-    def wait_for(self, pattern, seconds=30):
+    def wait_for(self, pattern, seconds=60):
         """The first line that has the pattern."""
         end = time.monotonic() + seconds
         with self.changed:
@@ -292,7 +292,7 @@ class World:
             yield results
             results.append(scene_ends.result(PATIENCE))
 
-    def code_on_the_screen(self, seconds=30):
+    def code_on_the_screen(self, seconds=60):
         """The match code, read from what the PAM host shows, as a person reads it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -40,7 +40,7 @@ class PhoneCase(EnrollCase):
 
     def offered(self, *words):
         """A command that waits for a phone, and the link that it shows."""
-        child = self.world.terminal(*(words or ("enroll", self.name)), timeout=30)
+        child = self.world.terminal(*(words or ("enroll", self.name)), timeout=90)
         child.expect(rf"({LINK})\r?\n")
         link = child.match.group(1)
         child.expect_exact("waiting for ")

@@ -183,7 +183,7 @@ class SharedToken(EnrollCase):
 
 class Waiting(EnrollCase):
     def waiting(self, *words, **options):
-        child = self.world.terminal(*(words or ("enroll", self.name)), timeout=30, **options)
+        child = self.world.terminal(*(words or ("enroll", self.name)), timeout=90, **options)
         # To the line's end: a piece of the line would match too early.
         child.expect(rf"({LINK}#pin=[\w-]{{22}})\r?\n")
         link = child.match.group(1)

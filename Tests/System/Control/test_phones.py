@@ -208,7 +208,7 @@ class Trust(PhoneCase):
         return self.world.ctl("phone", "trust", self.name, *words)
 
     def asked(self):
-        child = self.world.terminal("phone", "trust", self.name, timeout=30)
+        child = self.world.terminal("phone", "trust", self.name, timeout=90)
         child.expect_exact("Six words: ")
         return child
 

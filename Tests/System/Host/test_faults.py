@@ -1,7 +1,6 @@
 """Things that are wrong: the service is down, a file is broken, the caller brings a hostile environment."""
 
 import re
-import time
 import unittest
 
 from support import PUSH_LINE, HostTestCase, password_of
@@ -13,14 +12,13 @@ CREDENTIALS = "/etc/iampass/credentials"
 class ServiceDown(HostTestCase):
     def test_one_clear_line_and_then_the_password_works(self):
         with self.host.service_down():
-            began = time.monotonic()
             child = self.sudo()
             child.expect(PASSWORD)
-            # A service that is silent would take 15 s.
-            self.assertLess(time.monotonic() - began, 14)
             child.sendline(password_of("alice"))
             self.assertEqual(child.finish(), 0)
+        # At once: a wait in vain would be told as "no answer".
         self.assertEqual(len(re.findall(r"IAMPASS: server not reachable \(.+\)\. Use your password\.", child.screen)), 1)
+        self.assertIn("server not reachable (refused).", child.screen)
 
     def test_ssh_goes_on_to_the_password(self):
         with self.host.service_down():

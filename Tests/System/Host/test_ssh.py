@@ -97,7 +97,7 @@ class Refused(HostTestCase):
         with self.phone("deny") as phone:
             child = self.ssh(options="-o NumberOfPasswordPrompts=3")
             self.press_enter_for_the_phone(child)
-            while child.expect([CHOOSE_PROMPT, "assword: ", pexpect.EOF], timeout=20) != 2:
+            while child.expect([CHOOSE_PROMPT, "assword: ", pexpect.EOF]) != 2:
                 child.sendline("")
             child.close()
             assert_refused(child.exitstatus)
@@ -110,7 +110,7 @@ class Refused(HostTestCase):
             child = self.ssh(options="-o BatchMode=yes")
             assert_refused(child.finish())
             # Waiting for a phone would take 30 s.
-            self.assertLess(time.monotonic() - began, 15)
+            self.assertLess(time.monotonic() - began, 25)
             self.assertEqual(phone.requests(), [])
 
     def test_without_a_terminal_it_rings_no_phone_and_ends(self):
@@ -162,7 +162,7 @@ class Copying(HostTestCase):
                     child = self.host.terminal(command, user="visitor")
                     assert_refused(child.finish())
                     # Waiting for a phone would take 30 s.
-                    self.assertLess(time.monotonic() - began, 15)
+                    self.assertLess(time.monotonic() - began, 25)
                     self.assertIn("Permission denied", child.screen)
             self.assertEqual(phone.requests(), [])
         self.assertEqual(self.requests_at_the_service(), 0)

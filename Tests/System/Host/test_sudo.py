@@ -100,7 +100,7 @@ class NotAnswered(HostTestCase):
             took = time.monotonic() - began
             # It stops 0.1 s before its time at most; 30 s are usual.
             self.assertGreater(took, 4.5)
-            self.assertLess(took, 20)
+            self.assertLess(took, 25)
             child.expect(PASSWORD)
             child.sendline(password_of("alice"))
             self.assertEqual(child.finish(), 0)
@@ -133,7 +133,7 @@ class Interrupted(HostTestCase):
         with self.phone("ignore") as phone:
             child, took = self.interrupt(phone)
         # 30 s without.
-        self.assertLess(took, 15)
+        self.assertLess(took, 25)
         self.assertNotRegex(child.screen, PASSWORD)
 
     def test_control_c_cancels_the_one_request(self):
@@ -165,7 +165,7 @@ class IgnoredInterrupt(HostTestCase):
             child.sendintr()
             child.expect(r"ended with [1-9]")
             # 30 s without.
-            self.assertLess(time.monotonic() - began, 15)
+            self.assertLess(time.monotonic() - began, 25)
         self.assertNotRegex(child.screen, PASSWORD)
         self.assert_eventually("the request is still open", lambda: not self.live_sessions())
         self.assertEqual(self.requests_at_the_service(), 1)
@@ -206,7 +206,7 @@ class OtherWays(HostTestCase):
             child = self.sudo("-n id -un")
             assert_refused(child.finish())
             # Waiting for a phone would take 30 s.
-            self.assertLess(time.monotonic() - began, 15)
+            self.assertLess(time.monotonic() - began, 25)
             self.assertEqual(phone.requests(), [])
         self.assertEqual(self.requests_at_the_service(), 0)
 
