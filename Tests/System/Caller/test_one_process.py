@@ -19,12 +19,12 @@ FIRST = 100
 # In seconds, for all logins on a busy machine. Under valgrind one login takes 0.15 s.
 WATCHED, FIRST_WATCHED, VALGRIND_PATIENCE = MANY if ALL else 100, 20, 900
 
-# In malloc's bytes. A byte lost by each login would be 900.
-GREATEST_GROWTH = 512
+# In malloc's bytes. Its least piece is 32: one lost by each of the fewest logins that are measured here would be 1,600.
+GREATEST_GROWTH = 1_536
 # glibc keeps some freed memory for each thread and counts it as in use. Without that the figure is exact.
 EXACT = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-# KiB of pages; those of the allocator's free lists.
-GREATEST_RESIDENT_GROWTH = 1024
+# KiB of pages, three times what the allocator's free lists take: they depend on what else runs.
+GREATEST_RESIDENT_GROWTH = 3 * 1024
 
 
 def setUpModule():
@@ -67,7 +67,8 @@ class ManyLogins(Case):
         # Its debugging information is too new for valgrind 3.19.
         run("strip", "--strip-debug", world.path("pam_iampass.so"))
         kept = [self.bytes_kept_after(count) for count in (FIRST_WATCHED, WATCHED)]
-        self.assertLess(kept[1] - kept[0], WATCHED - FIRST_WATCHED, "some of it for each login")
+        # Less than a pointer's size for each.
+        self.assertLess(kept[1] - kept[0], 4 * (WATCHED - FIRST_WATCHED), "some of it for each login")
 
     def bytes_kept_after(self, count):
         stand_in = world.compile("pidfd_stand_in.c", "-shared", "-fPIC", "-ldl")
@@ -90,7 +91,7 @@ class Loading(Case):
         first, last = report.memory[1], report.memory[100]
         # The module takes 7 MB.
         self.assertLess(last["mapped"] - first["mapped"], GREATEST_RESIDENT_GROWTH, report.memory)
-        self.assertLess(last["heap"] - first["heap"], 100, "some of it for each load")
+        self.assertLess(last["heap"] - first["heap"], GREATEST_GROWTH, "some of it for each load")
 
 
 class Threads(Case):
