@@ -91,7 +91,9 @@ struct CallerService {
     _ priority: Int32, _ outcome: String, _ user: SystemUser?, _ request: BrokerRequest, _ detail: String
   ) {
     let whose = LogField.signIn(user: user?.name.text, service: request.service, remoteHost: nil)
-    log(priority, "\(outcome) \(whose) caller=\(callerUID) \(detail)")
+    let asker = request.askerUID(of: callerUID)
+    let setuid = asker == callerUID ? "" : " asker=\(asker)"
+    log(priority, "\(outcome) \(whose) caller=\(callerUID)\(setuid) \(detail)")
   }
 }
 

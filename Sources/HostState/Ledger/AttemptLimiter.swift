@@ -8,8 +8,10 @@ public enum AttemptSource: Sendable, Equatable {
   /// The user's own sudo.
   case own
   case remoteHost(String)
-  /// Another local user, by uid.
+  /// A local user other than root, by uid: whoever began the program.
   case caller(uid: UInt32)
+  /// A program that root runs, by PAM service. Nobody is known to have begun it, as at a greeter.
+  case program(service: String)
   /// A host that asks for a name that the system does not know. There are any number of such names.
   case unknownName(String)
   /// All remote hosts together, and the same for a name that the system does not know.
@@ -18,7 +20,7 @@ public enum AttemptSource: Sendable, Equatable {
   /// What counts this source together with all other remote hosts; nil for one at this computer.
   public var allRemote: AttemptSource? {
     switch self {
-    case .own, .caller, .everyHost: nil
+    case .own, .caller, .program, .everyHost: nil
     case .remoteHost: .everyHost(isKnownName: true)
     // A local service without a known user has no host.
     case .unknownName(let host): host.isEmpty ? nil : .everyHost(isKnownName: false)
@@ -30,6 +32,7 @@ public enum AttemptSource: Sendable, Equatable {
     case .own: "own"
     case .remoteHost: "remote"
     case .caller: "local"
+    case .program: "program"
     case .unknownName: "unknown"
     case .everyHost(true): "every"
     case .everyHost(false): "every-unknown"
@@ -41,13 +44,14 @@ public enum AttemptSource: Sendable, Equatable {
     case .own, .everyHost: ""
     case .remoteHost(let host), .unknownName(let host): NetworkOfHost.name(host)
     case .caller(let uid): String(uid)
+    case .program(let service): service
     }
   }
 
   /// Whether the oldest counts may be forgotten: nobody can be signed in by them.
   var makesRoom: Bool {
     switch self {
-    case .own, .remoteHost, .caller, .everyHost(true): false
+    case .own, .remoteHost, .caller, .program, .everyHost(true): false
     case .unknownName, .everyHost(false): true
     }
   }

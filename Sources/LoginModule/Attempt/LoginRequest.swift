@@ -11,6 +11,7 @@ public struct LoginRequest: Sendable, Equatable {
   public var remoteHost: String?
   /// PAM_RUSER: the user who asks.
   public var remoteUser: String?
+  /// Who began the program that asks, by the kernel's word; 0 also if that is not known.
   public var callingUID: UInt32
   /// PAM_AUTHTOK is set: the phone is the second factor.
   public var hasPassword: Bool
@@ -45,7 +46,8 @@ public struct LoginRequest: Sendable, Equatable {
 
   var source: AttemptSource {
     if let remoteHost { return .remoteHost(remoteHost) }
-    return isOwnTerminal ? .own : .caller(uid: callingUID)
+    if isOwnTerminal { return .own }
+    return callingUID == 0 ? .program(service: service) : .caller(uid: callingUID)
   }
 
   var context: SignInContext {

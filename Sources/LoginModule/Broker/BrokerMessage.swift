@@ -19,10 +19,13 @@ public struct BrokerRequest: Sendable, Equatable {
   public var methods: [AuthenticationMethod]
   /// Seconds within ``ApprovalTimeout/bounds``; nil: as the broker's configuration says.
   public var timeout: Int64?
+  /// Who began a program that runs as root, by its real uid, such as polkit's setuid helper; nil if that is root, or not
+  /// known. Anyone can send it: see ``askerUID(of:)``.
+  public var asker: UInt32?
 
   public init(
     user: String, service: String, hasPassword: Bool = false, isAgreed: Bool = false, passwordFollows: Bool = true,
-    prompt: PromptMode = .auto, methods: [AuthenticationMethod] = [], timeout: Int64? = nil
+    prompt: PromptMode = .auto, methods: [AuthenticationMethod] = [], timeout: Int64? = nil, asker: UInt32? = nil
   ) {
     self.user = user
     self.service = service
@@ -32,7 +35,13 @@ public struct BrokerRequest: Sendable, Equatable {
     self.prompt = prompt
     self.methods = methods
     self.timeout = timeout
+    self.asker = asker
   }
+
+  /// Who asks: only root's program is believed that it asks for another user than its own.
+  ///
+  /// - Parameter callerUID: of the program, as the kernel says.
+  public func askerUID(of callerUID: UInt32) -> UInt32 { callerUID == 0 ? asker ?? 0 : callerUID }
 }
 
 /// How the broker's attempt ended. The raw values are part of the frames.
@@ -121,9 +130,13 @@ extension BrokerMessage {
   private static let flagPassword: UInt8 = 1
   private static let flagAgreed: UInt8 = 2
   private static let flagPasswordFollows: UInt8 = 4
-  private static let allFlags: UInt8 = 7
+  private static let flagAsker: UInt8 = 8
+  private static let allFlags: UInt8 = 15
   /// Flags, prompt, methods, timeout and the two lengths.
   private static let fixedLength = 6
+  /// Bytes of a uid, big-endian, behind the names. Without one the frame is as in versions before: programs that keep a
+  /// module loaded through an upgrade, such as lockers, have none to send.
+  private static let askerLength = 4
 
   /// Nil if a name is longer than 255 bytes.
   private static func fields(_ request: BrokerRequest) -> [UInt8]? {
@@ -134,13 +147,14 @@ extension BrokerMessage {
     }
     let flags =
       (request.hasPassword ? flagPassword : 0) | (request.isAgreed ? flagAgreed : 0)
-      | (request.passwordFollows ? flagPasswordFollows : 0)
+      | (request.passwordFollows ? flagPasswordFollows : 0) | (request.asker == nil ? 0 : flagAsker)
     var methods: UInt8 = 0
     for (place, method) in AuthenticationMethod.allCases.enumerated() where request.methods.contains(method) {
       methods |= 1 << UInt8(place)
     }
     let prompt = UInt8(PromptMode.allCases.firstIndex(of: request.prompt) ?? 0)
-    return [flags, prompt, methods, timeout, UInt8(user.count)] + user + [UInt8(service.count)] + service
+    let asker = request.asker.map { uid in (0..<askerLength).map { UInt8(uid >> UInt32(24 - 8 * $0) & 0xFF) } } ?? []
+    return [flags, prompt, methods, timeout, UInt8(user.count)] + user + [UInt8(service.count)] + service + asker
   }
 
   private static func request(_ bytes: [UInt8]) -> BrokerRequest? {
@@ -150,14 +164,19 @@ extension BrokerMessage {
     let timeout = Int64(bytes[3])
     let userEnd = 5 + Int(bytes[4])
     guard bytes[0] & ~allFlags == 0, Int(bytes[1]) < prompts.count, Int(bytes[2]) < 1 << methods.count,
-      timeout == 0 || ApprovalTimeout.bounds.contains(timeout), userEnd < bytes.count,
-      bytes.count == userEnd + 1 + Int(bytes[userEnd]), let user = text(bytes[5..<userEnd]),
-      let service = text(bytes[(userEnd + 1)...]), !user.utf8.contains(0), !service.utf8.contains(0)
+      timeout == 0 || ApprovalTimeout.bounds.contains(timeout), userEnd < bytes.count
     else { return nil }
+    let serviceEnd = userEnd + 1 + Int(bytes[userEnd])
+    let hasAsker = bytes[0] & flagAsker != 0
+    guard bytes.count == serviceEnd + (hasAsker ? askerLength : 0), let user = text(bytes[5..<userEnd]),
+      let service = text(bytes[(userEnd + 1)..<serviceEnd]), !user.utf8.contains(0), !service.utf8.contains(0)
+    else { return nil }
+    let asker = hasAsker ? bytes[serviceEnd...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } : nil
+    guard asker != 0, asker != UInt32.max else { return nil }
     return BrokerRequest(
       user: user, service: service, hasPassword: bytes[0] & flagPassword != 0, isAgreed: bytes[0] & flagAgreed != 0,
       passwordFollows: bytes[0] & flagPasswordFollows != 0, prompt: prompts[Int(bytes[1])],
       methods: methods.enumerated().filter { bytes[2] & (1 << UInt8($0.offset)) != 0 }.map(\.element),
-      timeout: timeout == 0 ? nil : timeout)
+      timeout: timeout == 0 ? nil : timeout, asker: asker)
   }
 }

@@ -35,11 +35,12 @@ public struct BrokeredLogin {
     let configuration = setup.configuration
     let limiter = AttemptLimiter(
       run: setup.run, greatestCount: configuration.maxRequests, window: configuration.requestWindow)
+    let asked = loginRequest(host: credential.host ?? HostName.current())
     let attempt = LoginAttempt(
-      request: loginRequest(host: credential.host ?? HostName.current()), policy: policy,
+      request: asked, policy: policy,
       tokens: FileTokenLookup(setup: setup, known: user),
       trust: setup.phoneTrust, service: kept(connection), conversation: conversation,
-      limit: HostRequestLimit(limiter: limiter, user: user.name, source: .caller(uid: callerUID)),
+      limit: HostRequestLimit(limiter: limiter, user: user.name, source: asked.source),
       recorder: NoRecorder(), clock: clock)
     return (attempt.run(), connection.begun)
   }
@@ -62,7 +63,8 @@ public struct BrokeredLogin {
     // Only root's word is taken for the service's name. Other programs can name any.
     let service = callerUID == 0 ? request.service : "\(request.service) (says the user's own program)"
     return LoginRequest(
-      user: user.name, service: service, callingUID: callerUID, hasPassword: request.hasPassword, hostName: host)
+      user: user.name, service: service, callingUID: request.askerUID(of: callerUID),
+      hasPassword: request.hasPassword, hostName: host)
   }
 
   private var policy: LoginPolicy {

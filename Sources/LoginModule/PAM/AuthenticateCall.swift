@@ -95,10 +95,12 @@ struct AuthenticateCall {
     let call = BrokerCall(
       path: setup.configuration.broker, conversation: HostConversation(host: host, signals: signals),
       clock: HostClock(signals: signals), interruption: signals)
+    // A setuid program's real uid is the user who began it.
+    let asker = geteuid() == 0 && getuid() != 0 ? getuid() : nil
     let request = BrokerRequest(
       user: user.name, service: host.service, hasPassword: host.hasPassword,
       passwordFollows: answer.passwordFollows, prompt: arguments.prompt, methods: arguments.methods,
-      timeout: arguments.timeout)
+      timeout: arguments.timeout, asker: asker)
     switch call.outcome(of: request) {
     case .refused(let refusal): return refuse(refusal, of: nil, answer)
     case .approved(let session):

@@ -274,6 +274,9 @@ def main():
         signal.signal(signal.SIGINT, lambda *_: None)
     if "uid" in scene:
         os.setresuid(*[scene["uid"]] * 3)
+    if "real_uid" in scene:
+        # As in a setuid program that this user began.
+        os.setresuid(scene["real_uid"], 0, 0)
     for name, value in scene.get("limits", {}).items():
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
     played = Scene(scene, log)

@@ -1,13 +1,18 @@
 """The broker, as systemd would start it, and a locker that asks it."""
 
+import contextlib
+import json
 import os
 import pathlib
 import pwd
+import signal
 import socket
+import subprocess
 import time
 
-from ends import CANCELLATION
-from world import ENROLLED, PATIENCE, SUCCESS, program
+from ends import CANCELLATION, assert_ended
+from sign_in_case import SignInCase
+from world import ENROLLED, PAM_CALL, PATIENCE, SUCCESS, program, read
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
 SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"
@@ -15,8 +20,8 @@ PROMPT = "Password, or Enter to approve on your phone: "
 RINGING = "Approve the sign-in on your phone"
 #: The frames of these endings.
 APPROVED, ASIDE, BUSY = bytes([0, 2, 4, 1]), bytes([0, 2, 4, 5]), bytes([0, 2, 4, 9])
-#: Flags of a request: a password follows; the user has pressed Enter.
-FOLLOWS, AGREED = 4, 2
+#: Flags of a request: a password follows; the user has pressed Enter; who began the program is named.
+FOLLOWS, AGREED, ASKED_FOR = 4, 2, 8
 #: Seconds of a cancellation that is given up, after a test knows how its sign-in ended.
 LEFT_OF_CANCELLATION = CANCELLATION / 2
 
@@ -26,10 +31,20 @@ def processes_of(broker):
     return 1 + len(pathlib.Path(f"/proc/{broker.process.pid}/task/{broker.process.pid}/children").read_text().split())
 
 
-def request_for(user, service="swaylock", flags=FOLLOWS):
-    """The frame by which a module asks; see BrokerMessage.swift."""
+def request_for(user, service="swaylock", flags=FOLLOWS, asker=None):
+    """The frame by which a module asks; see BrokerMessage.swift. `asker`: with the flag ASKED_FOR."""
     content = bytes([1, flags, 0, 0, 0, len(user)]) + user.encode() + bytes([len(service)]) + service.encode()
+    content += asker.to_bytes(4, "big") if asker is not None else b""
     return bytes([0, len(content)]) + content
+
+
+def read_all(caller):
+    found = b""
+    # A broker that leaves bytes unread resets the connection.
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := caller.recv(4096):
+            found += chunk
+    return found
 
 
 class WithBroker:
@@ -88,3 +103,93 @@ class WithBroker:
             if time.monotonic() > end:
                 return False
         return True
+
+
+class BrokerCase(WithBroker, SignInCase):
+    """Callers of the broker; the module sets `world`."""
+
+    def setUp(self):
+        super().setUp()
+        self.world.configure(services="swaylock polkit-1")
+        self.set_up_broker("timeout=20s")
+        # The broker of the test before may have been killed while it asked: this one ends that request.
+        end = time.monotonic() + PATIENCE
+        while self.asked() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.asked(), [])
+
+    def asked(self):
+        """Requests that are open, as the brokers keep them."""
+        folder = self.world.path("run", "asked")
+        return os.listdir(folder) if os.path.isdir(folder) else []
+
+    def connected(self, uid=UID, before=lambda: None):
+        """A connection of this user's to the broker. `before` runs as the user."""
+        ours, theirs = socket.socketpair()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setresuid(uid, uid, uid)
+                before()
+                caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                caller.connect(self.world.path("run-broker", "socket"))
+                socket.send_fds(theirs, [b"x"], [caller.fileno()])
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        theirs.close()
+        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+        ours.close()
+        caller = socket.socket(fileno=descriptors[0])
+        self.addCleanup(caller.close)
+        caller.settimeout(PATIENCE)
+        return caller
+
+    def told(self, sent):
+        """What a caller is told who sends this, once the broker has waited for the process of this user's last one."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            caller = self.connected()
+            # A broker that is busy says so and closes at once.
+            with contextlib.suppress(BrokenPipeError):
+                caller.sendall(sent)
+            found = read_all(caller)
+            if found != BUSY:
+                return found
+            if time.monotonic() > end:
+                raise AssertionError("the broker stays busy")
+
+    def wait_for_the_services_reply(self):
+        """The phone may know of the request before the broker has the service's reply."""
+        end = time.monotonic() + PATIENCE
+        while not self.asked() and time.monotonic() < end:
+            time.sleep(0.05)
+
+    def die_while_it_rings(self, phone, service, **scene):
+        """A program that presses Enter and is killed once the phone rings; returns as `end_given_up`."""
+        rung = phone.count("sign-in request")
+        program = self.play_in_the_background(
+            self.world.scene(service, own=False, answers=[""], screen=None, pid_file=self.world.path("pid"), **scene))
+        end = time.monotonic() + PATIENCE
+        while phone.count("sign-in request") == rung:
+            self.assertLess(time.monotonic(), end, phone.lines)
+            time.sleep(0.02)
+        self.wait_for_the_services_reply()
+        os.kill(int(read(self.world.path("pid"))), signal.SIGKILL)
+        missed = self.end_given_up()
+        program.wait(PATIENCE)
+        return missed
+
+    def play_in_the_background(self, scene):
+        player = subprocess.Popen(
+            ["/usr/bin/python3", PAM_CALL], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self.addCleanup(player.wait)
+        player.stdin.write(json.dumps(scene))
+        player.stdin.close()
+        return player
+
+    def assert_nothing_is_left(self):
+        missed = self.end_given_up()
+        records = pathlib.Path(self.world.path("run", "sessions"))
+        self.assertEqual(list(records.iterdir()) if records.exists() else [], [])
+        assert_ended(lambda: 1 - len(self.sessions_left()), missed)

@@ -1,20 +1,16 @@
 """Callers that cannot sign in by themselves: lockers of users, and polkit; through libpam, the broker and the service."""
 
-import contextlib
 import ctypes
-import json
 import os
 import pathlib
-import signal
 import socket
-import subprocess
 import time
 import unittest
 
-from broker_case import ASIDE, BUSY, PROMPT, RINGING, UID, WithBroker, processes_of, request_for
+from broker_case import ASIDE, BUSY, PROMPT, RINGING, UID, BrokerCase, processes_of, read_all, request_for
 from ends import assert_ended
-from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, read
+from sign_in_case import world_with_a_phone
+from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS
 
 #: unshare(2), prctl(2)
 CLONE_NEWUSER = 0x1000_0000
@@ -33,85 +29,10 @@ def enter_user_namespace():
     assert os.geteuid() == 0
 
 
-def read_all(caller):
-    found = b""
-    # A broker that leaves bytes unread resets the connection.
-    with contextlib.suppress(ConnectionResetError):
-        while chunk := caller.recv(4096):
-            found += chunk
-    return found
-
-
 def setUpModule():
     global world
     world = world_with_a_phone()
     BrokerCase.world = world
-
-
-class BrokerCase(WithBroker, SignInCase):
-    def setUp(self):
-        super().setUp()
-        world.configure(services="swaylock polkit-1")
-        self.set_up_broker("timeout=20s")
-        # The broker of the test before may have been killed while it asked: this one ends that request.
-        end = time.monotonic() + PATIENCE
-        while self.asked() and time.monotonic() < end:
-            time.sleep(0.05)
-        self.assertEqual(self.asked(), [])
-
-    @staticmethod
-    def asked():
-        """Requests that are open, as the brokers keep them."""
-        folder = world.path("run", "asked")
-        return os.listdir(folder) if os.path.isdir(folder) else []
-
-    def connected(self, uid=UID, before=lambda: None):
-        """A connection of this user's to the broker. `before` runs as the user."""
-        ours, theirs = socket.socketpair()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.setresuid(uid, uid, uid)
-                before()
-                caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                caller.connect(world.path("run-broker", "socket"))
-                socket.send_fds(theirs, [b"x"], [caller.fileno()])
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        theirs.close()
-        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
-        ours.close()
-        caller = socket.socket(fileno=descriptors[0])
-        self.addCleanup(caller.close)
-        caller.settimeout(PATIENCE)
-        return caller
-
-    def told(self, sent):
-        """What a caller is told who sends this, once the broker has waited for the process of this user's last one."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            caller = self.connected()
-            # A broker that is busy says so and closes at once.
-            with contextlib.suppress(BrokenPipeError):
-                caller.sendall(sent)
-            found = read_all(caller)
-            if found != BUSY:
-                return found
-            if time.monotonic() > end:
-                raise AssertionError("the broker stays busy")
-
-    def wait_for_the_services_reply(self):
-        """The phone may know of the request before the broker has the service's reply."""
-        end = time.monotonic() + PATIENCE
-        while not self.asked() and time.monotonic() < end:
-            time.sleep(0.05)
-
-    def assert_nothing_is_left(self):
-        missed = self.end_given_up()
-        records = pathlib.Path(world.path("run", "sessions"))
-        self.assertEqual(list(records.iterdir()) if records.exists() else [], [])
-        assert_ended(lambda: 1 - len(self.sessions_left()), missed)
 
 
 class Lockers(BrokerCase):
@@ -146,13 +67,7 @@ class Lockers(BrokerCase):
     def test_a_locker_that_dies_takes_its_request_back(self):
         phone = self.phone("ask")
         closed = self.cancelled()
-        scene = world.scene("swaylock", own=False, uid=UID, answers=[""], screen=None, pid_file=world.path("pid"))
-        locker = self.play_in_the_background(scene)
-        phone.wait_for("sign-in request")
-        self.wait_for_the_services_reply()
-        os.kill(int(read(world.path("pid"))), signal.SIGKILL)
-        missed = self.end_given_up()
-        locker.wait(PATIENCE)
+        missed = self.die_while_it_rings(phone, "swaylock", uid=UID)
         # It may have died before it was told that its phone is asked.
         self.broker.wait_for("refused .* reason=(interrupted|left while the phone was asked)")
         assert_ended(lambda: int(self.cancelled() > closed), missed)
@@ -162,14 +77,6 @@ class Lockers(BrokerCase):
     def cancelled():
         """Requests that the service closed since their computer took them back."""
         return world.server.count("answer=LOGGED_OUT")
-
-    def play_in_the_background(self, scene):
-        player = subprocess.Popen(
-            ["/usr/bin/python3", PAM_CALL], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        self.addCleanup(player.wait)
-        player.stdin.write(json.dumps(scene))
-        player.stdin.close()
-        return player
 
 
 class Polkit(BrokerCase):

@@ -182,7 +182,7 @@ import Testing
     #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
     #expect(throws: AttemptRefusal.self) { try limiter.admit(alice, from: .caller(uid: 1_001)) }
     try limiter.admit(alice, from: .own)
-    try limiter.admit(alice, from: .caller(uid: 0))
+    try limiter.admit(alice, from: .program(service: "login"))
     try limiter.admit(alice, from: .remoteHost("192.0.2.1"))
   }
 }

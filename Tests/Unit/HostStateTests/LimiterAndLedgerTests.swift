@@ -50,6 +50,17 @@ import Testing
     try limiter(folder).admit(bob, from: .remoteHost("192.0.2.1"))
   }
 
+  @Test func programsOfRootCountApart() throws {
+    let folder = try TemporaryFolder()
+    for _ in 0..<2 { try limiter(folder).admit(alice, from: .program(service: "polkit-1")) }
+    #expect(throws: AttemptRefusal.tooMany) {
+      try limiter(folder).admit(alice, from: .program(service: "polkit-1"))
+    }
+    try limiter(folder).admit(alice, from: .program(service: "gdm-password"))
+    try limiter(folder).admit(alice, from: .program(service: "login"))
+    try limiter(folder).admit(alice, from: .caller(uid: 1_000))
+  }
+
   @Test(arguments: ["nonsense\n", "-\n", String(repeating: "1\n", count: 600)])
   func refusesWhenItsFileIsDamaged(_ text: String) throws {
     let folder = try TemporaryFolder()

@@ -60,6 +60,16 @@ struct Scene {
     #expect(request("jos\u{E9}").isOwnTerminal)
     #expect(!request("jose\u{301}").isOwnTerminal)
   }
+
+  @Test func whoBeganAProgramIsItsSource() throws {
+    let alice = try #require(UnixUsername(validating: "alice"))
+    func source(_ service: String, _ uid: UInt32) -> AttemptSource {
+      LoginRequest(user: alice, service: service, callingUID: uid).source
+    }
+    #expect(source("polkit-1", 1_001) == .caller(uid: 1_001))
+    #expect(source("polkit-1", 0) == .program(service: "polkit-1"))
+    #expect(source("gdm-password", 0) == .program(service: "gdm-password"))
+  }
 }
 
 @Suite struct LoginAttemptTests {

@@ -15,6 +15,8 @@ import Testing
       user: "élise", service: "polkit-1", hasPassword: true, isAgreed: true, passwordFollows: false, prompt: .push,
       methods: [.acceptance, .facial], timeout: 90),
     BrokerRequest(user: "", service: "", prompt: .choose, methods: [.device], timeout: 5),
+    BrokerRequest(user: "alice", service: "polkit-1", asker: 1_001),
+    BrokerRequest(user: "alice", service: "polkit-1", asker: UInt32.max - 1),
   ]
 
   @Test func everyMessageComesBackAsItWas() {
@@ -46,12 +48,29 @@ import Testing
   /// Kind, flags, prompt, methods, timeout, and two names of one letter.
   private let least: [UInt8] = [1, 0, 0, 0, 0, 1, 97, 1, 98]
 
-  @Test(arguments: [(1, 8), (2, 3), (3, 8), (4, 4), (4, 91), (6, 0), (6, 0xFF), (8, 0xC0), (0, 0), (0, 5)])
+  @Test(arguments: [(1, 8), (1, 16), (2, 3), (3, 8), (4, 4), (4, 91), (6, 0), (6, 0xFF), (8, 0xC0), (0, 0), (0, 5)])
   func aValueOutOfItsBoundsIsRefused(_ place: Int, _ value: UInt8) {
     #expect(BrokerMessage(decoding: least) != nil)
     var bad = least
     bad[place] = value
     #expect(BrokerMessage(decoding: bad) == nil)
+  }
+
+  @Test(arguments: [UInt8(0), 0xFF])
+  func anAskerIsAUserOtherThanRoot(_ byte: UInt8) {
+    let named = [1, 8] + least[2...]
+    #expect(BrokerMessage(decoding: named + [0, 0, 3, 0xE9]) == .request(asked(by: 1_001)))
+    #expect(BrokerMessage(decoding: named + [UInt8](repeating: byte, count: 4)) == nil)
+  }
+
+  private func asked(by uid: UInt32) -> BrokerRequest {
+    BrokerRequest(user: "a", service: "b", passwordFollows: false, asker: uid)
+  }
+
+  @Test func onlyRootsProgramNamesAnotherAsker() {
+    #expect(asked(by: 1_001).askerUID(of: 0) == 1_001)
+    #expect(asked(by: 1_001).askerUID(of: 1_002) == 1_002)
+    #expect(BrokerRequest(user: "a", service: "b").askerUID(of: 0) == 0)
   }
 
   @Test func anUnknownEndingIsRefused() {
