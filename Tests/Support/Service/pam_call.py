@@ -81,8 +81,13 @@ def take_the_log(folder):
     return log
 
 
-def see_sessions(folder):
-    """What logind says of sessions is what stands in the folder. After `take_the_log`, so that only this process sees it."""
+def see_sessions(folder, own_uid=None):
+    """What logind says of sessions is what stands in the folder. After `take_the_log`, so that only this process sees it.
+
+    `own_uid`: logind also says that this process leads the session c1 of this user."""
+    if own_uid is not None:
+        with open(os.path.join(folder, "c1"), "w") as file:
+            file.write(f"LEADER={os.getpid()}\nUID={own_uid}\nCLASS=user\nTYPE=tty\nREMOTE=1\nACTIVE=1\nSTATE=active\n")
     mount("tmpfs", "/run", "tmpfs", 0)
     os.makedirs("/run/systemd/sessions")
     mount(folder, "/run/systemd/sessions", "none", MS_BIND)
@@ -130,7 +135,8 @@ def state():
         "folder": os.getcwd(),
         "status": status(),
         "threads": len(os.listdir("/proc/self/task")),
-        "children": read(f"/proc/self/task/{os.getpid()}/children").split(),
+        # Without /proc of this pid namespace, the number there is another.
+        "children": read(f"/proc/self/task/{os.readlink('/proc/self')}/children").split(),
     }
 
 
@@ -212,6 +218,10 @@ class Scene:
     def call(self, handle, call):
         if call.startswith("user="):
             return pam.pam_set_item(handle, 2, call[5:].encode())
+        if call.startswith("putenv="):
+            return pam.pam_putenv(handle, call[7:].encode())
+        if call.startswith("in_child:"):
+            return self.call_in_child(handle, call.removeprefix("in_child:"))
         name, _, flags = call.partition(":")
         interruption = None
         if self.scene.get("interrupt_after"):
@@ -221,6 +231,30 @@ class Scene:
         code = getattr(pam, "pam_" + name)(handle, int(flags or 0))
         if interruption:
             interruption.wait()
+        return code
+
+    def call_in_child(self, handle, call):
+        """As sshd authenticates: the child's PAM data is lost, its variables come back."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                code = self.call(handle, call)
+                variables = self.variables(handle)
+                if self.scene.get("child_ends"):
+                    pam.pam_end(handle, code)
+                with os.fdopen(writing, "w") as file:
+                    json.dump([code, variables, self.shown, self.lines], file)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(writing)
+        with os.fdopen(reading) as file:
+            code, variables, self.shown, self.lines = json.load(file)
+        os.waitpid(child, 0)
+        for variable in variables:
+            assert pam.pam_putenv(handle, variable.encode()) == 0
         return code
 
     @staticmethod
@@ -259,7 +293,7 @@ def main():
     # The demo also plays scenes without a mount namespace.
     log = None if scene.get("without_log") else take_the_log(scene["folder"])
     if scene.get("sessions"):
-        see_sessions(scene["sessions"])
+        see_sessions(scene["sessions"], scene.get("own_uid"))
     for place, file in scene.get("files", {}).items():
         # A link's target, in this process's own namespace.
         mount(file, os.path.realpath(place), "none", MS_BIND)

@@ -60,7 +60,7 @@ def run(*words, **options):
 
 
 def code_of(call):
-    return code_of_login(call["code"]) if call["call"].partition(":")[0] == "authenticate" else call["code"]
+    return code_of_login(call["code"]) if call["call"].removeprefix("in_child:").partition(":")[0] == "authenticate" else call["code"]
 
 
 def make_certificate(folder, name="server", subject="/CN=localhost", names="IP:127.0.0.1,DNS:localhost"):
@@ -256,9 +256,10 @@ class World:
             "screen": self.path("screen"), "items": {**items, **scene.pop("items", {})}, **scene,
         }  # fmt: skip
 
-    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), name=PYTHON, **scene):
+    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), name=PYTHON, before=(),
+             **scene):  # fmt: skip
         """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own;
-        `name`: its argv[0].
+        `name`: its argv[0]; `before`: a program that runs the host, with its arguments, under the host's own name.
 
         In its result `texts`, `shown` and `log` have what is certain. `all` has every message that was shown, `not_ended`
         the log's lines about sessions whose end the module gave up.
@@ -266,7 +267,8 @@ class World:
         scene = self.scene(service, user, calls, own, **scene)
         began = time.monotonic()
         done = subprocess.run(
-            [name, PAM_CALL, *arguments], executable=PYTHON, input=json.dumps(scene), capture_output=True,
+            [*before, PYTHON, PAM_CALL, *arguments] if before else [name, PAM_CALL, *arguments],
+            executable=None if before else PYTHON, input=json.dumps(scene), capture_output=True,
             text=True, timeout=PATIENCE, env={**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})},
         )  # fmt: skip
         if done.returncode != 0:
