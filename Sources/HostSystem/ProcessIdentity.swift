@@ -20,7 +20,14 @@ public struct ProcessIdentity: Sendable, Hashable {
 
   /// With the state's letter; nil where that cannot be read.
   private static func look(at pid: Int32) -> (identity: ProcessIdentity, state: UInt8)? {
-    guard pid > 0, let bytes = ProcessFile.read("/proc/\(pid)/stat", limit: 4_096),
+    pid > 0 ? look(in: String(pid)) : nil
+  }
+
+  /// - Parameter folder: of `/proc`.
+  private static func look(in folder: String) -> (identity: ProcessIdentity, state: UInt8)? {
+    guard let bytes = ProcessFile.read("/proc/\(folder)/stat", limit: 4_096),
+      let pidEnd = bytes.firstIndex(of: UInt8(ascii: " ")),
+      let pid = Int32(String(decoding: bytes[..<pidEnd], as: UTF8.self)),
       // The name in parentheses may itself hold spaces and parentheses.
       let nameEnd = bytes.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
@@ -32,9 +39,19 @@ public struct ProcessIdentity: Sendable, Hashable {
     return (ProcessIdentity(pid: pid, startTime: start), state)
   }
 
-  public static func current() -> ProcessIdentity? { ProcessIdentity(pid: getpid()) }
+  /// This process. Nil where `/proc` is missing, or is another pid namespace's: a stranger has our number there.
+  public static func current() -> ProcessIdentity? {
+    guard let found = look(in: "self"), found.identity.pid == getpid() else { return nil }
+    return found.identity
+  }
 
-  public static func parent() -> ProcessIdentity? { ProcessIdentity(pid: getppid()) }
+  /// The parent. A parent outside of this pid namespace has no number here (as after nsenter(1), and in a container's
+  /// exec): then this process itself, so that it stands alone. Nil where neither can be known.
+  public static func parent() -> ProcessIdentity? {
+    guard let own = current() else { return nil }
+    let number = getppid()
+    return number == 0 ? own : ProcessIdentity(pid: number)
+  }
 
   public enum Presence: Sendable, Equatable {
     case alive

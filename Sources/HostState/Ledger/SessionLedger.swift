@@ -12,6 +12,8 @@ public enum LedgerError: Error, Sendable, Equatable {
   case notARecord
   /// Another user's, service's or process's record, or one that was claimed before.
   case notYours
+  /// `/proc` does not show this process.
+  case unknownProcess
 
   public var explanation: String {
     switch self {
@@ -19,6 +21,7 @@ public enum LedgerError: Error, Sendable, Equatable {
     case .badID: "no such session record"
     case .notARecord: "session record is damaged"
     case .notYours: "session record belongs to another sign-in"
+    case .unknownProcess: "this process cannot be identified: /proc is missing, or another pid namespace's"
     }
   }
 }
@@ -35,6 +38,17 @@ public struct SessionLedger: Sendable {
   private let run: RunFolder
 
   public init(run: RunFolder) { self.run = run }
+
+  /// Finds out whether this process can have a record, before a phone is asked for one.
+  public func requireRecordable() throws(LedgerError) {
+    _ = try openers()
+    _ = try folder()
+  }
+
+  private func openers() throws(LedgerError) -> (process: ProcessIdentity, parent: ProcessIdentity) {
+    guard let process = ProcessIdentity.current(), let parent = ProcessIdentity.parent() else { throw .unknownProcess }
+    return (process, parent)
+  }
 
   /// Writes a new record. Only a confirmed session can be recorded.
   public func record(
@@ -61,9 +75,8 @@ public struct SessionLedger: Sendable {
     _ session: RemoteSession?, _ mark: ServiceMark?, user: SystemUser, service: String, remoteHost: String?,
     tty: String?, duration: Int64, offlineUse: SessionRecord.OfflineUse? = nil, phone: ApprovingPhone?
   ) throws(LedgerError) -> SessionRecord {
-    guard let id = Digest.randomIdentifier(), let process = ProcessIdentity.current(),
-      let parent = ProcessIdentity.parent()
-    else { throw .badID }
+    guard let id = Digest.randomIdentifier() else { throw .badID }
+    let (process, parent) = try openers()
     let record = SessionRecord(
       id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty, session: session,
       mark: mark, process: process, parent: parent, created: BootTime.seconds(), duration: duration,

@@ -11,6 +11,8 @@ struct HostSessionRecorder: SessionRecorder {
   /// The same, for a session without the service.
   let offlineDuration: Int64
 
+  func requireRecordable() throws(LedgerError) { try ledger.requireRecordable() }
+
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
     try ledger.record(
       session, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,

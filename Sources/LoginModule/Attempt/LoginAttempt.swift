@@ -53,6 +53,7 @@ public struct LoginAttempt {
     let token = try lookUpToken()
     // sshd's prompt must not tell who has a phone here.
     if !request.isSSH { _ = try question() }
+    try requireRecordable()
     try askBeforeRinging()
     let known = try requireToken(token)
     let question = try question()
@@ -106,6 +107,12 @@ extension LoginAttempt {
     do { return .phone(try trust.demand(of: request.user, asked: policy.methods), context: request.context) } catch {
       throw Refusal(error)
     }
+  }
+
+  /// The phone is not asked for a session that would be refused for want of a record.
+  private func requireRecordable() throws(Refusal) {
+    guard policy.mustWatch else { return }
+    do { try recorder.requireRecordable() } catch { throw .notRecordable(error) }
   }
 
   /// If the phone is to show the command, the phone is not asked without it.

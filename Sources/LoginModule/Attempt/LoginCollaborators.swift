@@ -66,6 +66,8 @@ public protocol Conversation {
 
 /// ⑥ Remembers sessions that the phone opened, or what signs in without the service.
 public protocol SessionRecorder {
+  /// Whether this process can have a record, asked before the phone rings. A disk may still be full by the time of it.
+  func requireRecordable() throws(LedgerError)
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord
   func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord
 }

@@ -95,7 +95,8 @@ extension Refusal {
     case .notAnswered: "Not answered"
     case .notDecided, .denied, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken,
       .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong, .limiterBroken,
-      .tooManyRequests, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .recordNotKept, .misconfigured,
+      .tooManyRequests, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .notRecordable, .recordNotKept,
+      .misconfigured,
       .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged, .offered:
       nil
     }

@@ -47,6 +47,8 @@ public enum Refusal: Error, Sendable, Equatable {
   /// The broker's ending, with the user's line as received. An empty text shows nothing.
   case byBroker(BrokerEnding, String)
   case unavailable(ServiceError)
+  /// The session would have to be watched, and could have no record: the phone was not asked.
+  case notRecordable(LedgerError)
   /// The session would have to be watched, and no record can be kept of it.
   case recordNotKept(LedgerError)
   case misconfigured(Misconfiguration)
@@ -124,7 +126,7 @@ extension Refusal {
     case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
       .cannotVerify,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
-      .callerNotRoot, .brokerLost, .byBroker, .misconfigured, .terminalGone, .promptNotAnswered:
+      .callerNotRoot, .brokerLost, .byBroker, .notRecordable, .misconfigured, .terminalGone, .promptNotAnswered:
       false
     case .offered(_, let refusal): refusal.followsARequest
     }
@@ -133,7 +135,7 @@ extension Refusal {
   /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
   var mayHaveRung: Bool {
     switch self {
-    case .noPhone, .phoneNotTrusted, .cannotVerify: false
+    case .noPhone, .phoneNotTrusted, .cannotVerify, .notRecordable: false
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,

@@ -81,6 +81,7 @@ public struct BrokeredLogin {
 
 /// Keeps nothing: an approval through the broker opens no session.
 private struct NoRecorder: SessionRecorder {
+  func requireRecordable() throws(LedgerError) { throw .notYours }
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord { throw .notYours }
   func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord { throw .notYours }
 }
@@ -100,7 +101,7 @@ extension BrokerEnding {
       case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
         .notVerifiable,
         .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
-        .callerNotRoot, .brokerLost, .unavailable, .recordNotKept, .offered:
+        .callerNotRoot, .brokerLost, .unavailable, .notRecordable, .recordNotKept, .offered:
         .aside
       }
   }

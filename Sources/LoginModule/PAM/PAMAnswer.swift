@@ -22,7 +22,7 @@ struct PAMAnswer {
       .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
       .brokerLost,
-      .recordNotKept:
+      .notRecordable, .recordNotKept:
       PAM_AUTHINFO_UNAVAIL
     // Whatever came before, `fail=open` never opens after an offer.
     case .offered: PAM_AUTHINFO_UNAVAIL
@@ -57,7 +57,8 @@ struct PAMAnswer {
       .commandNotRead,
       .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
-      .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged,
+      .notRecordable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned,
+      .userChanged,
       .offered:
       code(for: refusal)
     }

@@ -10,7 +10,7 @@ extension Refusal {
     case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped: LOG_DEBUG
     // The broker has logged it.
     case .byBroker: LOG_DEBUG
-    case .misconfigured, .limiterBroken, .recordNotKept, .cannotVerify, .notVerifiable: LOG_ERR
+    case .misconfigured, .limiterBroken, .notRecordable, .recordNotKept, .cannotVerify, .notVerifiable: LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .offered(.broken, _), .offered(.phoneBroken, _), .offered(.wrongCodes(_?), _): LOG_ERR
     case .offered(_, let refusal): refusal.priority
@@ -57,6 +57,7 @@ extension Refusal {
     case .brokerLost: "the broker left"
     case .byBroker(let ending, _): "the broker says \(ending)"
     case .unavailable(let error): "unavailable: \(error.explanation)\(error.detail)"
+    case .notRecordable(let error): "not asked: no record could be kept: \(error.explanation)"
     case .recordNotKept(let error): "cannot keep a record: \(error.explanation)"
     case .misconfigured(let error): error.explanation
     case .interrupted: "interrupted"

@@ -55,6 +55,7 @@ extension Refusal {
     case .tooManyRequests: "IAMPASS: too many requests went unanswered; try again later"
     case .limiterBroken: "IAMPASS: not available (cannot count requests)"
     case .unavailable(let error): "IAMPASS: \(error.sentence)"
+    case .notRecordable(let error): "IAMPASS: not asked: your session could not be watched: \(error.explanation)"
     case .recordNotKept: "IAMPASS: not available (cannot keep a record)"
     case .misconfigured: "IAMPASS is not configured; ask your administrator"
     case .interrupted: "IAMPASS: cancelled"
@@ -80,7 +81,8 @@ extension Refusal {
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
       .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
-      .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .recordNotKept,
+      .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .notRecordable,
+      .recordNotKept,
       .misconfigured, .offered:
       true
     }

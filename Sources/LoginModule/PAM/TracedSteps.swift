@@ -178,6 +178,14 @@ struct TracedRecorder: SessionRecorder {
   let base: any SessionRecorder
   let trace: StepTrace
 
+  func requireRecordable() throws(LedgerError) {
+    try trace.failing(6) { () throws(LedgerError) in
+      try base.requireRecordable()
+    } because: {
+      "no record could be kept: \($0.explanation)"
+    }
+  }
+
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
     let record = try trace.failing(6) { () throws(LedgerError) in
       try base.record(session)

@@ -234,8 +234,17 @@ struct Scene {
     #expect(try scene.refusal() == .recordNotKept(.notARecord))
   }
 
+  @Test func ringsNobodyForASessionThatCouldHaveNoRecord() throws {
+    var scene = try Scene([])
+    scene.recorder.early = .unknownProcess
+    scene.policy.mustWatch = true
+    #expect(try scene.refusal() == .notRecordable(.unknownProcess))
+    #expect(scene.limit.count == 0)
+  }
+
   @Test func approvesSudoWithoutARecord() throws {
     var scene = try Scene([started, status("active")])
+    scene.recorder.early = .unknownProcess
     scene.recorder.error = .notARecord
     #expect(try scene.isApproved())
   }

@@ -88,7 +88,8 @@ import WorkerLink
   private static let refusals: [Refusal] = [
     .notAnswered, .answeredByNobody, .endedWhileWaiting(.failed, reason: nil), .noPhone, .notStarted(reason: nil),
     .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken(FileError(.missing, path: "/p")),
-    .unavailable(.notFound), .recordNotKept(.notYours), .misconfigured(.plainServerNotSigned),
+    .unavailable(.notFound), .recordNotKept(.notYours), .notRecordable(.unknownProcess),
+    .misconfigured(.plainServerNotSigned),
   ]
 
   @Test(arguments: refusals)

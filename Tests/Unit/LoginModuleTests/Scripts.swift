@@ -216,7 +216,11 @@ final class ScriptedLimit: RequestLimit {
 }
 
 struct ScriptedRecorder: SessionRecorder {
+  /// No record could be kept, which shows before the phone rings.
+  var early: LedgerError?
   var error: LedgerError?
+
+  func requireRecordable() throws(LedgerError) { if let early { throw early } }
 
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
     if let error { throw error }
