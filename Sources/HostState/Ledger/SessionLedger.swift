@@ -36,6 +36,7 @@ public struct SessionLedger: Sendable {
   private static let writingTime = 60
 
   private let run: RunFolder
+  private var waiting: WaitingRecords { WaitingRecords(run: run) }
 
   public init(run: RunFolder) { self.run = run }
 
@@ -82,6 +83,13 @@ public struct SessionLedger: Sendable {
       mark: mark, process: process, parent: parent, created: BootTime.seconds(), duration: duration,
       offlineUse: offlineUse, phone: phone)
     try write(record)
+    if UnwatchedServices.contains(service) { return record }
+    do throws(LedgerError) { try waiting.add(record) } catch {
+      // What was written until then would have this process's next session refused.
+      waiting.remove(record)
+      try? remove(id)
+      throw error
+    }
     return record
   }
 
@@ -121,6 +129,20 @@ public struct SessionLedger: Sendable {
     if try facts.read(.logoutRequested, of: record.id) != nil { record.isLogoutRequested = true }
   }
 
+  /// The id of the record that waits for the session that this process opens, whatever became of PAM's data and
+  /// environment since the approval. Nil if none waits.
+  public func waitingRecord(_ service: String) throws(LedgerError) -> String? {
+    if let process = ProcessIdentity.current() { return try waiting.id(for: process, service) }
+    guard try !waiting.mayHaveRecord(forNumber: getpid()) else { throw .unknownProcess }
+    return nil
+  }
+
+  /// No session is to be opened by this approval any more: the sign-in has failed.
+  public func stopWaiting(_ id: String) {
+    guard let record = try? read(id) else { return }
+    waiting.remove(record)
+  }
+
   /// Takes the record for the session that this process opens, once: a second claim is refused.
   ///
   /// sshd authenticates in a child and opens the session in its parent, so that the claimer is one of the two that the
@@ -143,6 +165,7 @@ public struct SessionLedger: Sendable {
   /// - Throws: ``LedgerError/notYours`` if the record is bound already, or was given up meanwhile.
   public func bind(_ id: String, to binding: SessionRecord.Binding) throws(LedgerError) {
     guard try set(.binding, of: id, binding.encoded()) else { throw .notYours }
+    stopWaiting(id)
   }
 
   /// Replaces the record of a session by one of a new approval, which the same logind session goes on with.
@@ -211,7 +234,7 @@ public struct SessionLedger: Sendable {
   }
 
   /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in
-  /// them, and facts of records that are gone.
+  /// them, and facts of records that are gone. Also what waited for sessions of processes that have ended.
   public func removeUnfinished() {
     guard let folder = try? folder(), let names = try? FolderListing.names(in: folder) else { return }
     var found = stat()
@@ -224,6 +247,7 @@ public struct SessionLedger: Sendable {
         unlink(path)
       }
     }
+    waiting.removeEnded()
   }
 
   /// - Returns: false if that became of it before.

@@ -17,10 +17,13 @@ public struct LoginRequest: Sendable, Equatable {
   public var hasPassword: Bool
   public var command: String?
   public var hostName: String?
+  /// The host is sshd's own program, whatever `service` it names.
+  public var isSSHServer: Bool
 
   public init(
     user: UnixUsername, service: String, tty: String? = nil, remoteHost: String? = nil, remoteUser: String? = nil,
-    callingUID: UInt32, hasPassword: Bool = false, command: String? = nil, hostName: String? = nil
+    callingUID: UInt32, hasPassword: Bool = false, command: String? = nil, hostName: String? = nil,
+    isSSHServer: Bool = false
   ) {
     self.user = user
     self.service = service
@@ -31,9 +34,10 @@ public struct LoginRequest: Sendable, Equatable {
     self.hasPassword = hasPassword
     self.command = command
     self.hostName = hostName
+    self.isSSHServer = isSSHServer
   }
 
-  public var isSSH: Bool { service == "sshd" }
+  public var isSSH: Bool { isSSHServer || service == SSHServer.usualService }
 
   /// Whether users ask for themselves at a terminal, as in sudo.
   var isOwnTerminal: Bool {

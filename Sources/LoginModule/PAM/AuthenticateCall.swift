@@ -16,7 +16,7 @@ struct AuthenticateCall {
     let service = host.service
     let passwordFollows = ModuleArguments(reading: words).passwordFollows && !host.hasPassword
     var answer = PAMAnswer(
-      isSSH: service == "sshd", isGDM: DesktopServices.isGDM(service), failsOpen: false,
+      isSSH: SSHServer.calls(service), isGDM: DesktopServices.isGDM(service), failsOpen: false,
       passwordFollows: passwordFollows)
     do throws(Misconfiguration) {
       let arguments = try ModuleArguments(words)
@@ -121,6 +121,7 @@ struct AuthenticateCall {
       return refuse(.userChanged, of: login.user, session: passed.name, answer)
     }
     // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
+    // A host that also loses PAM data, or the variable, finds the record by its process (`WaitingRecords`).
     // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
     host.kept(KeptSession.name, as: KeptSession.self)?.end(for: host)
     guard isHandedOver(passed, kept, answer) else {

@@ -56,7 +56,9 @@ final class KeptSession {
       let session = Unmanaged<KeptSession>.fromOpaque(data).takeRetainedValue()
       // pam_set_data calls this for what it replaces.
       guard let handle, status & PAM_DATA_REPLACE == 0 else { return }
-      session.end(for: PAMHost(handle: handle))
+      // A child that authenticated ends its handle, too: with success, its parent must not open a session unwatched.
+      let hasSucceeded = status & ~PAM_DATA_SILENT == PAM_SUCCESS
+      session.end(for: PAMHost(handle: handle), stillWaits: hasSucceeded)
     }
   }
 
@@ -64,11 +66,14 @@ final class KeptSession {
   /// does.
   ///
   /// login and su run the clean-up in the user's own child: only the process that authenticated acts.
-  func end(for host: PAMHost) {
+  ///
+  /// - Parameter stillWaits: the host may go on to open a session, which is then refused.
+  func end(for host: PAMHost, stillWaits: Bool = false) {
     guard getpid() == owner, !hasEnded else { return }
     hasEnded = true
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: configurationPath)
+      if let recordID, !stillWaits { setup.ledger.stopWaiting(recordID) }
       if isHandedOver(setup, host) { return }
       guard let remote else { return forgetRecord(setup, host) }
       let service = try setup.service(as: try setup.credential(), interruption: nil)

@@ -95,7 +95,8 @@ struct LoginComposition {
     LoginRequest(
       user: name, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
       remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
-      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: hostName)
+      command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: hostName,
+      isSSHServer: SSHServer.isThisProgram)
   }
 
   private var policy: LoginPolicy {

@@ -9,8 +9,12 @@ import IAMPASSProtocol
 /// `pam_sm_open_session` and `pam_sm_close_session`: ⑦ binds the record of an approved sign-in to the logind session
 /// that was opened for it, and ends the session at the service when the host closes it.
 struct SessionCall {
-  /// Carries the record's id, never a secret, from sshd's child to its parent, which takes it out again.
+  /// Carries the record's id, never a secret, from sshd's child to its parent, which takes it out again. It may be lost
+  /// or changed on its way: what the ledger says of this process comes first.
   static let variable = "IAMPASS_SESSION"
+
+  /// In characters: a reason may have a path in it.
+  private static let greatestLine = 400
 
   let host: PAMHost
   let words: [String]
@@ -25,12 +29,30 @@ struct SessionCall {
   }
 
   private func bound(_ service: String) -> Int32 {
-    let kept = host.kept(KeptSession.name, as: KeptSession.self)
-    let handedOver = service == "sshd" ? host.environment(Self.variable) : nil
+    let handedOver = SSHServer.calls(service) ? host.environment(Self.variable) : nil
     if handedOver != nil { host.removeEnvironment(Self.variable) }
-    guard kept != nil || handedOver != nil else { return PAM_SUCCESS }
-    guard let id = handedOver ?? kept?.recordID else { return fail("no record of this sign-in", kept) }
-    return bind(id, service, kept)
+    if let kept = host.kept(KeptSession.name, as: KeptSession.self) {
+      guard let id = kept.recordID else { return fail("no record of this sign-in", kept) }
+      return bind(id, service, kept)
+    }
+    let waiting: String?
+    do { waiting = try waitingRecord(service) } catch { return fail(error.explanation, nil) }
+    guard let id = waiting ?? handedOver else { return PAM_SUCCESS }
+    return bind(id, service, nil)
+  }
+
+  /// The record of an approved sign-in that neither PAM's data nor its environment has brought here; nil if none waits.
+  private func waitingRecord(_ service: String) throws(LedgerError) -> String? {
+    // Only root's processes have records, and logind opens sessions for no others.
+    guard geteuid() == 0 else { return nil }
+    let setup: HostSetup
+    do { setup = try HostSetup(path: ModuleArguments(reading: words).configurationPath) } catch {
+      // Nobody signs in by phone under a file that is missing, wrong or not for this program to read. One that cannot be
+      // read just now tells nothing.
+      guard let file = error.file, case .system(let number) = file.code, number != EACCES else { return nil }
+      throw .file(file)
+    }
+    return try setup.ledger.waitingRecord(service)
   }
 
   /// Never fails: the session is over, whatever the service says.
@@ -98,13 +120,16 @@ struct SessionCall {
     return PAM_SUCCESS
   }
 
-  /// A session that cannot be watched is refused, and ended at the service too.
+  /// A session that cannot be watched is refused, and ended at the service too. A second try of the host's is refused as
+  /// well.
   private func fail(
     _ reason: String, _ kept: KeptSession?, _ record: SessionRecord? = nil, _ setup: HostSetup? = nil
   ) -> Int32 {
     host.log(LOG_ERR, "session refused: \(reason)")
+    let line = "IAMPASS: refused: this session could not be watched: \(reason)"
+    iampass_pam_say(host.handle, PAM_ERROR_MSG, DisplayText.sanitized(line, limit: Self.greatestLine))
     let ending = kept ?? setup.flatMap { setup in record.flatMap { keptSession($0, setup) } }
-    ending?.end(for: host)
+    ending?.end(for: host, stillWaits: true)
     return PAM_SESSION_ERR
   }
 

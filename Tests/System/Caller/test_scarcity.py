@@ -130,7 +130,7 @@ class Disk(Case):
         for service in (UNWATCHED, WATCHED):
             with self.subTest(service=service):
                 codes = []
-                for inodes in range(1, 10):
+                for inodes in range(1, 13):
                     self.serve()
                     report = self.log_in(f"mount -t tmpfs -o mode=700,nr_inodes={inodes} run $run", service)
                     self.assertEqual((report.changed, report.printed), ([], ""))
