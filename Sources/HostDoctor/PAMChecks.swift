@@ -187,14 +187,17 @@ struct PAMChecks {
       let text = String(decoding: ProcessFile.read("/etc/login.defs", limit: 65_536) ?? [], as: UTF8.self)
       findings.append(LoginDefinitions.finding(limit: LoginDefinitions.timeout(text), timeout: longest(login)))
     }
-    if let ssh = stacks.first(where: { $0.service == "sshd" }) {
-      if let settings = SSHDaemon.settings() {
-        findings += (change?.hasSSHDropIn ?? false ? settings.withDropIn : settings).findings(timeout: longest(ssh))
-      } else {
-        findings.append(
-          Finding(.warning, .sshd, "sshd -T says nothing: its settings were not looked at", hint: "sshd -t"))
-      }
+    return findings + sshd(stacks, longest)
+  }
+
+  private func sshd(_ stacks: [StackJudgement], _ longest: (StackJudgement) -> Int64) -> [Finding] {
+    guard let settings = SSHDaemon.settings() else {
+      guard stacks.contains(where: { $0.service == SSHServer.usualService }) else { return [] }
+      return [Finding(.warning, .sshd, "sshd -T says nothing: its settings were not looked at", hint: "sshd -t")]
     }
-    return findings
+    guard let asked = stacks.first(where: { $0.service == settings.service }) else {
+      return settings.findings(asking: stacks.map(\.service))
+    }
+    return (change?.hasSSHDropIn ?? false ? settings.withDropIn : settings).findings(timeout: longest(asked))
   }
 }

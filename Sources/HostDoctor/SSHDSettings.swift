@@ -1,3 +1,5 @@
+import HostSystem
+
 /// What `sshd -T` prints: the settings in force outside of `Match` blocks.
 public struct SSHDSettings: Sendable, Equatable {
   private var values: [String: String]
@@ -19,6 +21,23 @@ public struct SSHDSettings: Sendable, Equatable {
 
   /// Whether sshd can ask the phone, which PAM does in keyboard-interactive alone.
   public var asksPAM: Bool { self["usepam"] == "yes" && self["kbdinteractiveauthentication"] == "yes" }
+
+  /// The PAM service that it asks: PAMServiceName, which OpenSSH has from 9.8 on.
+  public var service: String { self["pamservicename"] ?? SSHServer.usualService }
+
+  /// What to say of a service that `services` lists, if sshd asks another, which it does not list.
+  ///
+  /// - Parameter asking: the listed services whose stacks have the module.
+  public func findings(asking: [String]) -> [Finding] {
+    guard asking.contains(SSHServer.usualService), !asking.contains(service) else { return [] }
+    return [
+      Finding(
+        .problem, .sshd,
+        "sshd: PAMServiceName is \(service), and not \(SSHServer.usualService) as in services: the phone is never asked",
+        hint: "add \(service) to services and pam_iampass.so to its PAM file, or set PAMServiceName "
+          + SSHServer.usualService)
+    ]
+  }
 
   /// As they are with the file that `iampassctl enable --sshd` writes.
   public var withDropIn: SSHDSettings {

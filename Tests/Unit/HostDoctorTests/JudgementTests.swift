@@ -83,6 +83,17 @@ import Testing
     #expect(findings.contains { $0.level == .ok && $0.text.contains("public keys go past PAM") })
   }
 
+  @Test func anotherServiceNameThanTheListedOneIsAProblem() {
+    let settings = SSHDSettings(well + "pamservicename ssh2\n")
+    #expect(settings.service == "ssh2")
+    let found = settings.findings(asking: ["sudo", "sshd"])
+    #expect(found.map(\.level) == [.problem])
+    #expect(found.first?.text.contains("PAMServiceName is ssh2") == true)
+    #expect(settings.findings(asking: ["sshd", "ssh2"]).isEmpty && settings.findings(asking: ["sudo"]).isEmpty)
+  }
+
+  @Test func beforeOpenSSH98TheServiceNameIsSSHD() { #expect(SSHDSettings(well).service == "sshd") }
+
   private func startups(_ more: String) -> Finding? {
     SSHDSettings(well + more).findings(timeout: 30).first { $0.text.contains("MaxStartups") }
   }
