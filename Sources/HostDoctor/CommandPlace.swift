@@ -27,25 +27,16 @@ extension CommandPlace {
   private static let nobody = UInt32.max
 
   public static func current() -> CommandPlace {
-    let cgroup = ProcessFile.read("/proc/self/cgroup", limit: greatestFile) ?? []
     let login = ProcessFile.read("/proc/self/loginuid", limit: greatestFile) ?? []
     let uid = UInt32(String(decoding: login.prefix { (0x30...0x39).contains($0) }, as: UTF8.self))
     return CommandPlace(
-      logindSession: logindSession(inControlGroups: cgroup), loginUID: uid == nobody ? nil : uid,
+      logindSession: logindSession(ProcessUnits(of: getpid())), loginUID: uid == nobody ? nil : uid,
       ancestors: processes(from: getpid()))
   }
 
-  /// The session in `/proc/self/cgroup`, with a line's end such as `/user.slice/user-1000.slice/session-3.scope`.
-  public static func logindSession(inControlGroups text: [UInt8]) -> String? {
-    for line in text.split(separator: UInt8(ascii: "\n")) {
-      for part in line.split(separator: UInt8(ascii: "/")) {
-        let unit = String(decoding: part, as: UTF8.self)
-        guard unit.hasPrefix("session-"), unit.hasSuffix(".scope") else { continue }
-        let id = String(unit.dropFirst("session-".count).dropLast(".scope".count))
-        if LogindSession.isID(id) { return id }
-      }
-    }
-    return nil
+  /// The session whose processes run in these units; nil outside any.
+  static func logindSession(_ units: ProcessUnits) -> String? {
+    units.session.flatMap { LogindSession.isID($0.id) ? $0.id : nil }
   }
 
   private static func processes(from pid: Int32) -> [ProcessIdentity] {
@@ -78,6 +69,14 @@ extension CommandPlace {
     // sudo's own record does not say which session sudo was called in.
     if logindSession != nil || certain.contains(where: { $0.binding != nil }) { return certain }
     return records.filter { isAround($0) || $0.uid == loginUID }
+  }
+
+  /// Whether the record is of the login session that the command runs in, and of the user who signed in there.
+  ///
+  /// False if the system does not tell both.
+  public func isIn(_ record: SessionRecord) -> Bool {
+    guard let logindSession, let loginUID else { return false }
+    return !record.isReleased && record.binding?.logindSession == logindSession && record.uid == loginUID
   }
 
   private func isAround(_ record: SessionRecord) -> Bool {

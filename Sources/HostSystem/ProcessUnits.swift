@@ -1,25 +1,82 @@
-/// The units of systemd's that a process runs in, by its control groups (cgroups(7)).
+/// The units of systemd's that a process runs in, by the place of its control group (cgroups(7)).
 ///
-/// The kernel says them, and a user cannot leave the groups of a login session for those of another.
+/// The kernel says it, and a user cannot leave the groups of a login session for those of another. But users make groups
+/// of any name below their own service manager: a name counts only where systemd itself puts the unit.
 public struct ProcessUnits: Sendable, Equatable {
   private static let greatestSize = 4_096
 
-  private let names: Set<String>
+  /// A session of logind's: `/user.slice/user-1000.slice/session-3.scope`.
+  public struct Session: Sendable, Equatable {
+    /// As the unit's name has it.
+    public let id: String
+    public let uid: UInt32
+
+    public init(id: String, uid: UInt32) {
+      self.id = id
+      self.uid = uid
+    }
+  }
+
+  /// The session whose scope the process is in; nil outside any.
+  public let session: Session?
+  /// The user whose own service manager has started the process; nil for all other processes.
+  public let managerUID: UInt32?
 
   /// Those of a running process; no unit at all if that cannot be read.
   public init(of pid: Int32) {
-    self.init(groups: pid > 0 ? ProcessFile.read("/proc/\(pid)/cgroup", limit: Self.greatestSize) ?? [] : [])
+    self.init(groups: pid > 0 ? Self.groups(of: pid) : [], ofPID1: Self.groups(of: 1))
   }
 
-  /// - Parameter groups: `/proc/PID/cgroup`. A text that may have been cut names no unit.
-  public init(groups: [UInt8]) {
-    guard groups.count < Self.greatestSize else {
-      names = []
-      return
+  /// - Parameters:
+  ///   - groups: `/proc/PID/cgroup`. A text that may have been cut names no unit.
+  ///   - first: `/proc/1/cgroup`: all units are beside PID 1's own, `init.scope`. In some containers that is not at the
+  ///     root.
+  public init(groups: [UInt8], ofPID1 first: [UInt8] = []) {
+    var session: Session?
+    var managerUID: UInt32?
+    let roots = Self.paths(first).map { (kind: $0.kind, path: Self.root(of: $0.path)) }
+    for (kind, path) in Self.paths(groups) {
+      let root = roots.first { $0.kind == kind }?.path ?? ""
+      guard path.hasPrefix(root + "/") else { continue }
+      let units = path.dropFirst(root.count).split(separator: "/").map { String($0) }
+      guard units.count >= 3, units[0] == "user.slice", let uid = Self.number(units[1], between: "user-", and: ".slice")
+      else { continue }
+      session = session ?? Self.name(units[2], between: "session-", and: ".scope").map { Session(id: $0, uid: uid) }
+      if Self.number(units[2], between: "user@", and: ".service") == uid { managerUID = uid }
     }
-    let parts = groups.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\n") }
-    names = Set(parts.map { String(decoding: $0, as: UTF8.self) })
+    self.session = session
+    self.managerUID = managerUID
   }
 
-  public func contains(_ unit: String) -> Bool { names.contains(unit) }
+  private static func groups(of pid: Int32) -> [UInt8] {
+    ProcessFile.read("/proc/\(pid)/cgroup", limit: greatestSize) ?? []
+  }
+
+  /// The paths in the hierarchies that systemd tells its units by: `0::PATH`, and the older `1:name=systemd:PATH`.
+  private static func paths(_ groups: [UInt8]) -> [(kind: Substring, path: Substring)] {
+    guard groups.count < greatestSize else { return [] }
+    return String(decoding: groups, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard parts.count == 3, parts[1].isEmpty || parts[1] == "name=systemd" else { return nil }
+      return (parts[1], parts[2])
+    }
+  }
+
+  /// - Parameter path: of PID 1's group, such as `/init.scope`.
+  private static func root(of path: Substring) -> String {
+    let own = "/init.scope"
+    return path.hasSuffix(own) ? String(path.dropLast(own.count)) : ""
+  }
+
+  private static func name(_ unit: String, between start: String, and end: String) -> String? {
+    guard unit.hasPrefix(start), unit.hasSuffix(end), unit.count > start.count + end.count else { return nil }
+    return String(unit.dropFirst(start.count).dropLast(end.count))
+  }
+
+  /// Nil unless it is written as systemd writes it: `user-01000.slice` is another unit.
+  private static func number(_ unit: String, between start: String, and end: String) -> UInt32? {
+    name(unit, between: start, and: end).flatMap { text in
+      UInt32(text).flatMap { String($0) == text ? $0 : nil }
+    }
+  }
 }

@@ -65,7 +65,7 @@ extension UnlockRule.Caller {
   public func belongs(to session: LogindSession) -> Bool {
     switch self {
     case .user(let units):
-      units.contains("session-\(session.id).scope") || units.contains("user@\(session.uid).service")
+      units.session == ProcessUnits.Session(id: session.id, uid: session.uid) || units.managerUID == session.uid
     case .root(let seat): seat == nil || seat == session.seat
     }
   }

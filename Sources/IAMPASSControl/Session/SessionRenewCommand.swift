@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import Glibc
+import HostDoctor
 import HostState
-import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
@@ -32,13 +32,8 @@ extension SessionCommand {
 extension RecordedSessions {
   /// The session that this process runs in.
   func own() throws(Failure) -> RecordedSession {
-    let groups = ProcessFile.read("/proc/self/cgroup", limit: 4_096) ?? []
-    let units = groups.split { $0 == 0x2F || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
-    let found = try all().first { session in
-      guard let binding = session.record.binding, !session.record.isReleased else { return false }
-      return units.contains("session-\(binding.logindSession).scope")
-    }
-    guard let found else { throw .noOwnSession }
+    let place = CommandPlace.current()
+    guard let found = try all().first(where: { place.isIn($0.record) }) else { throw .noOwnSession }
     return found
   }
 

@@ -50,13 +50,14 @@ def read_all(caller):
 class WithBroker:
     """For a TestCase that has a `world`."""
 
-    def set_up_broker(self, arguments):
-        """PAM files with these arguments that callers who are not root can read, a session of the user, and a broker."""
+    def set_up_broker(self, arguments, *starter):
+        """PAM files with these arguments that callers who are not root can read, a session of the user, and a broker that
+        the words of `starter` run."""
         self.pam_of_lockers(arguments)
         for folder in (self.world.folder, self.world.path("pam.d")):
             os.chmod(folder, 0o755)
         self.logind_says(uid=UID)
-        self.broker = self.start_broker()
+        self.broker = self.start_broker(*starter)
 
     def pam_of_lockers(self, arguments):
         for service in ("swaylock", "polkit-1"):
@@ -67,7 +68,7 @@ class WithBroker:
         os.makedirs(self.world.path("logind"), exist_ok=True)
         self.world.write(f"logind/{name}", SESSION.format(uid=uid, remote=remote, active=active))
 
-    def start_broker(self):
+    def start_broker(self, *starter):
         path = pathlib.Path(self.world.path("run-broker", "socket"))
         path.parent.mkdir(exist_ok=True)
         path.unlink(missing_ok=True)
@@ -76,7 +77,7 @@ class WithBroker:
             path.chmod(0o666)
             listening.listen(64)
             number = listening.fileno()
-            words = [program("iampass-helper"), "--broker", "--config", self.world.path("iampass.conf"),
+            words = [*starter, program("iampass-helper"), "--broker", "--config", self.world.path("iampass.conf"),
                      "--sessions", self.world.path("logind")]  # fmt: skip
             broker = self.world.start("/bin/sh", "-c", f'exec "$@" 3<&{number}', "sh", *words, pass_fds=(number,))
         self.addCleanup(broker.stop)

@@ -29,7 +29,14 @@ class UnlockCase(WithBroker, SignInCase):
     def setUp(self):
         super().setUp()
         self.unlock("approved")
-        self.set_up_broker("timeout=20s")
+        # The root of control groups, as the broker sees them. Another run of these tests has one of its own.
+        self.groups = GROUPS / f"iampass-tests-{os.getpid()}"
+        self.addCleanup(self.remove_groups)
+        self.enter(self.groups)
+        world.write("first-groups", "1:name=systemd:/init.scope\n0::/init.scope\n", 0o644)
+        self.set_up_broker(
+            "timeout=20s", "unshare", "--cgroup", "--mount", "sh", "-c", 'mount --bind "$0" /proc/1/cgroup && exec "$@"',
+            world.path("first-groups"))
         world.pam("waylock", "timeout=20s")
         os.chmod(world.path("pam.d/waylock"), 0o644)
         self.run_in("session-3.scope")
@@ -38,30 +45,26 @@ class UnlockCase(WithBroker, SignInCase):
         world.configure(services="sudo", unlock=policy)
 
     def run_in(self, unit):
-        """Programs of this test are then in this unit for the kernel."""
-        # Another run of these tests has a folder of its own.
-        above = GROUPS / f"iampass-tests-{os.getpid()}"
-        own = above / unit
-        own.mkdir(parents=True, exist_ok=True)
-        before = self.group()
-        (own / "cgroup.procs").write_text(str(os.getpid()))
-        self.addCleanup(self.remove_groups, own, above)
-        self.addCleanup((GROUPS / before.lstrip("/") / "cgroup.procs").write_text, str(os.getpid()))
+        """Programs of this test are then in this unit of the user's for the kernel."""
+        self.enter(self.groups / "user.slice" / f"user-{UID}.slice" / unit)
 
-    @staticmethod
-    def remove_groups(own, above):
-        """A worker that is about to end is in it for another moment."""
+    def enter(self, group):
+        group.mkdir(parents=True, exist_ok=True)
+        before = GROUPS / self.group().lstrip("/") / "cgroup.procs"
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+        self.addCleanup(before.write_text, str(os.getpid()))
+
+    def remove_groups(self):
+        """A worker that is about to end is in one for another moment."""
         end = time.monotonic() + PATIENCE
-        while own.exists():
-            try:
-                own.rmdir()
-            except OSError as error:
-                if error.errno != errno.EBUSY or time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
-        # Another group of this test's may be in it.
-        if above.exists() and not any(path.is_dir() for path in above.iterdir()):
-            above.rmdir()
+        for folder, _, _ in os.walk(self.groups, topdown=False):
+            while os.path.exists(folder):
+                try:
+                    os.rmdir(folder)
+                except OSError as error:
+                    if error.errno != errno.EBUSY or time.monotonic() > end:
+                        raise
+                    time.sleep(0.05)
 
     @staticmethod
     def group():
@@ -114,6 +117,17 @@ class Approved(UnlockCase):
     def test_a_request_of_another_session_is_not_asked(self):
         phone = self.phone("approve")
         self.run_in("session-5.scope")
+        self.assert_aside()
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_a_group_that_only_has_a_units_name_is_not_asked(self):
+        phone = self.phone("approve")
+        # Users make groups of any name below their own.
+        for group in ("session-5.scope/session-3.scope", f"session-5.scope/user@{UID}.service"):
+            with self.subTest(group=group):
+                self.run_in(group)
+                self.assert_aside()
+        self.enter(self.groups / "cron.service" / "user.slice" / f"user-{UID}.slice" / "session-3.scope")
         self.assert_aside()
         self.assertEqual(phone.count("sign-in request"), 0)
 

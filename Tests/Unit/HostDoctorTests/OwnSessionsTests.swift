@@ -66,12 +66,26 @@ import Testing
   }
 
   @Test(arguments: [
-    ("0::/user.slice/user-1000.slice/session-3.scope\n", "3"), ("1:name=systemd:/a\n0::/x/session-c12.scope", "c12"),
-    ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n", nil), ("0::/session-self.scope\n", nil),
-    ("0::/session-.scope\n", nil), ("", nil),
+    ("session-3.scope", "3"), ("session-c12.scope", "c12"), ("session-3.scope/inner", "3"), ("session-self.scope", nil),
+    ("session-.scope", nil), ("user@1000.service/app.slice/session-7.scope", nil),
   ])
-  func theSessionIsReadFromTheControlGroup(_ text: String, _ session: String?) {
-    #expect(CommandPlace.logindSession(inControlGroups: Array(text.utf8)) == session)
+  func theSessionIsReadFromTheControlGroup(_ unit: String, _ session: String?) {
+    let groups = ProcessUnits(groups: Array("0::/user.slice/user-1000.slice/\(unit)\n".utf8))
+    #expect(CommandPlace.logindSession(groups) == session)
+  }
+
+  /// What `session renew` without an id takes.
+  @Test func theSessionItRunsInMustBeOfTheUserWhoSignedIn() throws {
+    let record = try record("a", session: "3")
+    #expect(place(session: "3").isIn(record))
+    for other in [place(session: "4"), place(), place(session: "3", uid: 1001), place(session: "3", uid: nil)] {
+      #expect(!other.isIn(record))
+    }
+    let ofSudo = try self.record("b")
+    #expect(!place(session: "3").isIn(ofSudo) && !place().isIn(ofSudo))
+    var over = record
+    over.isReleased = true
+    #expect(!place(session: "3").isIn(over))
   }
 
   @Test func thisProcessHasAPlace() throws {

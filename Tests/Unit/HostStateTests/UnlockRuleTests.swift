@@ -91,8 +91,11 @@ import Testing
     #expect(!asks(.approved, "gdm-password", by: .root(seat: nil), away: [locked()]))
   }
 
-  @Test func unitsThatMayBeCutAreNone() {
-    let long = Array(repeating: UInt8(ascii: "x"), count: 4_070) + Array("/session-3.scope/y12345678".utf8)
-    #expect(!ProcessUnits(groups: long).contains("session-3.scope"))
+  @Test(arguments: [
+    "user@1001.service/app.slice/session-3.scope", "session-5.scope/session-3.scope",
+    "session-5.scope/user@1000.service",
+  ])
+  func aGroupThatOnlyHasAUnitsNameOpensNothing(_ group: String) {
+    #expect(!asks(.approved, by: inUnit(group), away: [locked()]))
   }
 }
