@@ -87,7 +87,14 @@ class Browser:
     def begin(self):
         self.home = tempfile.mkdtemp(prefix="iampass-browser-home-")
         RemoteConnection.set_timeout(COMMAND_TIME)
-        self.driver = self.start(self.authority)
+        try:
+            self.driver = self.start(self.authority)
+        except Exception as error:
+            # A busy machine may need longer than a driver waits for its browser. Nothing of a test has begun yet.
+            print(f"the browser is started a second time: {error!r}", flush=True)
+            self.remove_home()
+            self.home = tempfile.mkdtemp(prefix="iampass-browser-home-")
+            self.driver = self.start(self.authority)
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)
         if self.screen_lock:
@@ -151,6 +158,20 @@ class Browser:
             return next((one for one in self.all(selector) if one.is_displayed() and text in one.text), None)
 
         return self.until(look, f"{selector} with {text!r}")
+
+    def says(self, selector, *texts):
+        """Waits until an element that is shown has all the texts, and returns all that it says. Unlike the element, that stays
+        when the page draws itself again."""
+
+        def look():
+            said = [one.text for one in self.all(selector) if one.is_displayed()]
+            return next((one for one in said if one and all(text in one for text in texts)), None)
+
+        return self.until(look, f"{selector} with {texts}")
+
+    def each(self, selector):
+        """What each of these elements says."""
+        return self.until(lambda: [[one.text for one in self.all(selector)]], selector)[0]
 
     def misses(self, selector):
         """Waits until no such element is shown."""

@@ -131,13 +131,13 @@ class Firefox(Browser):
             env={"HOME": self.home, "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MOZ_CRASHREPORTER_DISABLE": "1"},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         try:
-            self.connection = Marionette(until(lambda: self.port(profile), "Firefox's port", PATIENCE))
+            self.connection = Marionette(until(lambda: self.port(profile), "Firefox's port"))
+            # Otherwise a text that names a file counts as an upload.
+            return WebDriver(self.connection, file_detector=UselessFileDetector())
         except BaseException:
             self.process.kill()
             self.process.wait()
             raise
-        # Otherwise a text that names a file counts as an upload.
-        return WebDriver(self.connection, file_detector=UselessFileDetector())
 
     def port(self, profile):
         if self.process.poll() is not None:

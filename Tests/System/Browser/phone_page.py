@@ -3,7 +3,7 @@
 import unittest
 
 from browser import start_browser
-from office import Office
+from office import LONGEST_ANSWER_TIME, Office
 
 
 class PhonePageTest(unittest.TestCase):
@@ -13,7 +13,7 @@ class PhonePageTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.office = Office(*cls.server_options, path=cls.server_path)
+        cls.office = Office(*cls.server_options, path=cls.server_path, answer_time=LONGEST_ANSWER_TIME)
         cls.addClassCleanup(cls.office.close)
         cls.browser = start_browser(cls.office.authority.file, screen_lock=cls.screen_lock)
         cls.addClassCleanup(cls.browser.close)
@@ -41,6 +41,20 @@ class PhonePageTest(unittest.TestCase):
 
     def card(self, text=""):
         return self.browser.sees(".request", text)
+
+    def on_card(self, text, selector, act):
+        """Does `act` to an element of the card with this text, whichever it is by then, once no card moves."""
+
+        def attempt():
+            if self.browser.all(".moving"):
+                return False
+            for card in self.browser.all(".request"):
+                if text in card.text:
+                    act(card.find_element("css selector", selector))
+                    return True
+            return False
+
+        self.browser.until(attempt, f"{selector} of the card with {text!r}")
 
     def type_code(self, sign_in):
         """Types the digits that the computer shows, if it shows any."""

@@ -9,9 +9,8 @@ class Answers(PhonePageTest):
     def test_approves(self):
         self.register()
         sign_in = self.office.sign_in(self.user, remote_host="192.0.2.7", command="apt upgrade", amount="10 EUR")
-        card = self.card("sudo on desk")
-        for text in ("desk", "sudo", self.user, "pts/3", "192.0.2.7", "apt upgrade", "amount", "10 EUR", "s left"):
-            self.assertIn(text, card.text)
+        facts = (self.user, "pts/3", "192.0.2.7", "apt upgrade", "amount", "10 EUR")
+        self.browser.says(".request", "sudo on desk", *facts, "s left")
         self.assertEqual(self.approve(sign_in), "active")
         self.browser.sees("#said", "Approved.")
         self.browser.sees("#no-requests")
@@ -21,9 +20,7 @@ class Answers(PhonePageTest):
     def test_shows_every_pair_whatever_it_is_called(self):
         self.register()
         self.office.sign_in(self.user, constructor="1000 EUR", Computer="elsewhere")
-        card = self.card("sudo on desk")
-        for text in ("“constructor”", "1000 EUR", "“Computer”", "elsewhere"):
-            self.assertIn(text, card.text)
+        self.browser.says(".request", "sudo on desk", "“constructor”", "1000 EUR", "“Computer”", "elsewhere")
         self.browser.tap(".request .deny")
 
     def test_denies(self):
@@ -89,12 +86,11 @@ class Answers(PhonePageTest):
         # What is signed must be written alike by browser and service.
         odd = evil + " \\ / \" ' \u00e9 \u2028 \U0001f980 \x7f {}"
         sign_in = self.office.sign_in(self.user, host=evil, command=odd, service="<b>sudo</b>")
-        card = self.card("<b>sudo</b> on <img src=x")
-        self.assertIn("<script>document.title='owned'</script>", card.text)
+        self.browser.says(".request", "<b>sudo</b> on <img src=x", "<script>document.title='owned'</script>")
         self.assertEqual(self.browser.all(".request img, .request script, .request b, #account-list img"), [])
         self.approve(sign_in)
         self.sessions_shown(1)
-        self.assertIn("<img src=x", self.browser.find(".sessions").text)
+        self.browser.says(".sessions", "<img src=x")
         self.assertNotIn("owned", self.browser.driver.title)
 
     def test_leads_the_bare_address_to_the_page(self):

@@ -43,11 +43,11 @@ class DocumentCase(unittest.TestCase):
         self.browser.sees(".request", "To sign as an administrator")
 
     def lines(self):
-        return [one.text for one in self.browser.all(".document-lines li")]
+        return self.browser.each(".document-lines li")
 
     def approved(self):
         self.browser.tap(".request .approve")
-        return self.service.answers.get(timeout=30)
+        return self.service.answers.get(timeout=PATIENCE)
 
     def refuses(self, words):
         """The page says why it does not sign, and offers a denial alone."""
@@ -55,7 +55,7 @@ class DocumentCase(unittest.TestCase):
         self.browser.misses(".request .approve")
         self.browser.misses(".request .not-me")
         self.browser.tap(".request .deny")
-        statement = self.service.answers.get(timeout=30)["statement"]
+        statement = self.service.answers.get(timeout=PATIENCE)["statement"]
         self.assertEqual(statement["answer"], "deny")
         self.assertNotIn("document", statement)
 
@@ -99,7 +99,7 @@ class Signing(DocumentCase):
         self.show(self.case(number=9))
         self.browser.sees(".document-heading", "1 change")
         self.browser.tap(".request .deny")
-        self.service.answers.get(timeout=30)
+        self.service.answers.get(timeout=PATIENCE)
         self.show(self.case(number=8))
         self.browser.sees(".document-heading", "1 change")
         self.approved()
@@ -225,7 +225,7 @@ class WithTheService(PhonePageTest):
         asking = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         try:
             self.browser.sees(".document-heading")
-            lines = [one.text for one in self.browser.all(".document-lines li")]
+            lines = self.browser.each(".document-lines li")
             self.browser.tap(f".request .{act}")
             said = asking.communicate(timeout=PATIENCE)[0]
         finally:

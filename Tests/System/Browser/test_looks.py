@@ -114,7 +114,7 @@ class Looks(PhonePageTest):
         sign_in = self.office.sign_in(self.user)
         self.card()
         self.type_code(sign_in)
-        self.browser.find(".request .approve").send_keys("\ue007")
+        self.on_card("", ".approve", lambda button: button.send_keys("\ue007"))
         sign_in.becomes("active")
 
 

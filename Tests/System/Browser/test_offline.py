@@ -47,12 +47,12 @@ class Offline(test_verified.VerifiedCase):
     def approved(self, link):
         self.browser.open("about:blank")
         self.browser.open(link)
-        facts = self.browser.sees("#offline-facts", ENROLLED).text
+        facts = self.browser.says("#offline-facts", ENROLLED)
         for text in ("Service\nsudo", "Terminal\npts/7", "Computer\n", "Asked\n"):
             self.assertIn(text, facts)
         self.browser.sees("#offline-needs", "unlock this phone")
         self.browser.tap("#offline-approve")
-        digits = self.browser.sees("#offline-digits").text
+        digits = self.browser.says("#offline-digits")
         self.assertRegex(digits, r"^\d{4} \d{4}$")
         return digits
 

@@ -1,10 +1,8 @@
 """The phone's page in a real browser, and the phone as a command: live sessions and presence."""
 
-import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import unittest
 
@@ -16,15 +14,10 @@ PHONE = os.path.join(PROGRAMS, "iampass-phone")
 
 
 class Sessions(PhonePageTest):
-    def database(self, statement, *arguments):
-        path = self.office.path("data", "iampass.sqlite")
-        with contextlib.closing(sqlite3.connect(path, timeout=30)) as database, database:
-            return database.execute(statement, arguments).fetchall()
-
     def set_application(self, column, value, afterwards):
         """As the console would."""
-        self.addCleanup(self.database, f"UPDATE application SET {column} = {afterwards}")
-        self.database(f"UPDATE application SET {column} = {value}")
+        self.addCleanup(self.office.database, f"UPDATE application SET {column} = {afterwards}")
+        self.office.database(f"UPDATE application SET {column} = {value}")
 
     def command(self):
         """The state of a user's phone that is a command."""
@@ -113,10 +106,10 @@ class Sessions(PhonePageTest):
             try:
                 sign_in = self.office.sign_in(self.user)
                 sign_in.becomes("identifying")
-                listed = self.database(heard_at, self.user)
+                listed = self.office.database(heard_at, self.user)
                 self.assertNotEqual(listed, [(None,)])
-                # It says a word every 40 s; its request waits for 60.
-                until(lambda: self.database(heard_at, self.user) != listed, "a word while it asks", seconds=50)
+                # It says a word every 40 s; its request waits for longer.
+                until(lambda: self.office.database(heard_at, self.user) != listed, "a word while it asks")
                 self.assertEqual(sign_in.status(), "identifying")
                 phone.stdin.write(b"n\n")
                 phone.stdin.flush()
@@ -128,11 +121,11 @@ class Sessions(PhonePageTest):
         looked_at = (
             "SELECT coalesce(looked_at, 0) FROM phone JOIN user ON user.id = phone.user WHERE user.name = ?")  # fmt: skip
         self.register()
-        until(lambda: self.database(looked_at, self.user) > [(0,)], "the first look")
-        self.database("UPDATE phone SET looked_at = NULL")
+        until(lambda: self.office.database(looked_at, self.user) > [(0,)], "the first look")
+        self.office.database("UPDATE phone SET looked_at = NULL")
         self.browser.open(self.office.address + "/phone/")
         self.connected()
-        until(lambda: self.database(looked_at, self.user) > [(0,)], "a look at the page that was opened again")
+        until(lambda: self.office.database(looked_at, self.user) > [(0,)], "a look at the page that was opened again")
 
     def test_logs_one_session_out_and_no_other(self):
         self.register()

@@ -48,7 +48,7 @@ class TwoPhones(PhonePageTest):
         self.browser.sees(".sessions li", "approved on Work phone")
         self.browser.tap(".account summary")
         self.browser.sees(".account .phones", "You have another phone: Work phone")
-        self.assertNotIn("approved on", self.other.find(".sessions li").text)
+        self.assertNotIn("approved on", self.other.says(".sessions li"))
 
     def test_a_denial_takes_the_request_from_both(self):
         sign_in = self.office.sign_in(self.user)

@@ -94,7 +94,7 @@ class VerifiedSignIn(VerifiedCase):
         self.assertIn("the service does not have the pinned phone any more", self.checked())
         self.browser.open(self.office.address + "/phone/")
         self.browser.tap(".account summary")
-        words = self.browser.sees(".words", "Six words").text.rstrip(".").rpartition(": ")[2]
+        words = self.browser.says(".words", "Six words").rstrip(".").rpartition(": ")[2]
         self.assertEqual(words, new["words"])
         self.computer.ctl("phone", "trust", ENROLLED, "--words", words)
         self.assertEqual([phone["words"] for phone in self.computer.pinned()], [words])
