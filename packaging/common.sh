@@ -18,6 +18,19 @@ need_root() { [[ $(id -u) -eq 0 ]] || fail "only root can do this" "sudo $0"; }
 # Prints the comment at the head of a script, from its second line to the first line without `#`.
 print_own_help() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
+# take_scratch FOLDER KIND: before a build in a folder that several kinds of debug builds share. What another kind made of
+# our own modules is removed: for some flags, such as -sanitize, Swift's compiler takes old objects for new ones.
+take_scratch() {
+    local folder=$1 kind=$2 map
+    if [[ -d $folder && $(cat "$folder/made-for" 2>/dev/null) != "$kind" ]]; then
+        for map in "$folder"/*/debug/*.build/output-file-map.json; do
+            ! grep -q "\"$project/\(Sources\|Tests\)/" "$map" 2>/dev/null || rm -rf "${map%/*}"
+        done
+    fi
+    mkdir -p "$folder"
+    printf '%s\n' "$kind" >"$folder/made-for"
+}
+
 # A download may fail for once. Three times, ten seconds apart.
 try_three_times() {
     local try

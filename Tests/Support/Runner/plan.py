@@ -141,8 +141,7 @@ class Plan:
         return self.jobs
 
     def unit_tests(self):
-        self.add("unit-build", ["swift", "build", "--package-path", PROJECT, "--scratch-path", SCRATCH, "--build-tests"],
-                 2400, "build", gives_way=True)  # fmt: skip
+        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], 2400, "build", gives_way=True)
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS
