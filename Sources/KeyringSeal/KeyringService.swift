@@ -30,32 +30,47 @@ public struct KeyringService {
       guard let user = SystemUser(named: request.user), user.uid != 0 else {
         return log(LOG_ERR, "refused \(LogField.text("user", request.user.text)): no such user, or root")
       }
-      try perform(request.act, user, setup.sealedPasswords, socket)
+      switch request.act {
+      case .seal(let password, let print):
+        try seal(SealedPayload(user: user.name, password: password, print: print), user, setup)
+      case .open: handOut(to: socket, user, setup.sealedPasswords)
+      }
     } catch { log(LOG_ERR, "refused: \(error.explanation)") }
   }
 
-  private func perform(
-    _ act: KeyringRequest.Act, _ user: SystemUser, _ kept: SealedPasswords, _ socket: Int32
-  ) throws(Misconfiguration) {
-    do throws(FileError) {
-      switch act {
-      case .seal(let password, let print): try seal(SealedPayload(password: password, print: print), user, kept)
-      case .open:
-        var reply = KeyringReply.encoded(try password(of: user, kept))
-        defer { reply.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
-        if send(socket, reply, reply.count, Int32(MSG_NOSIGNAL)) != reply.count { log(LOG_NOTICE, "the caller left") }
-      }
-    } catch { log(LOG_ERR, "keyring \(LogField.text("user", user.name.text)): \(error.explanation)") }
+  private func handOut(to socket: Int32, _ user: SystemUser, _ kept: SealedPasswords) {
+    withFiles(of: user) { () throws(FileError) -> Void in
+      var reply = KeyringReply.encoded(try password(of: user, kept))
+      defer { reply.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
+      if send(socket, reply, reply.count, Int32(MSG_NOSIGNAL)) != reply.count { log(LOG_NOTICE, "the caller left") }
+    }
   }
 
-  private func seal(_ payload: SealedPayload, _ user: SystemUser, _ kept: SealedPasswords) throws(FileError) {
+  /// Without a token no phone approves, so that the user would never get the password back.
+  private func seal(_ payload: SealedPayload, _ user: SystemUser, _ setup: HostSetup) throws(Misconfiguration) {
+    let kept = setup.sealedPasswords
+    let began = withFiles(of: user) { () throws(FileError) -> SealedPasswords.Forgetting? in try kept.lastForgetting() }
+    guard let began else { return }
+    // Afterwards: `iampassctl user remove` takes the token, and forgets the password then.
+    let hasToken = try setup.token(of: user.name, known: user) != nil
+    withFiles(of: user) { () throws(FileError) -> Void in
+      guard hasToken else {
+        try kept.forget(user.uid)
+        return log(LOG_NOTICE, "not sealed \(LogField.text("user", user.name.text)): the user has no token")
+      }
+      try seal(payload, user, kept, since: began)
+    }
+  }
+
+  private func seal(
+    _ payload: SealedPayload, _ user: SystemUser, _ kept: SealedPasswords, since began: SealedPasswords.Forgetting?
+  ) throws(FileError) {
     let whose = LogField.text("user", user.name.text)
     // An expired password is changed after it was typed: the next sign-in has the new one.
     guard payload.print == ShadowPrint.of(user.name) else {
       try kept.forget(user.uid)
       return log(LOG_NOTICE, "not sealed \(whose): the password was changed meanwhile")
     }
-    let began = try kept.lastForgetting()
     let key = creds.bestKey
     guard let sealed = creds.seal(payload.encoded(), as: Self.name(user), by: key) else {
       return log(LOG_ERR, "not sealed \(whose): systemd-creds failed")
@@ -74,16 +89,26 @@ public struct KeyringService {
       return nil
     }
     guard let payload = SealedPayload(parsing: opened) else {
-      log(LOG_ERR, "not opened \(whose): what was sealed cannot be read")
+      try kept.forget(user.uid)
+      log(LOG_NOTICE, "forgotten \(whose): what was sealed does not say whose it is, or cannot be read")
       return nil
     }
-    switch payload.verdict(present: ShadowPrint.of(user.name)) {
+    switch payload.verdict(for: user.name, present: ShadowPrint.of(user.name)) {
     case .handOut(let password):
       log(LOG_INFO, "opened \(whose) key=\(key.rawValue)")
       return password
-    case .forget:
+    case .forget(let reason):
       try kept.forget(user.uid)
-      log(LOG_NOTICE, "forgotten \(whose): the password was changed since; the next sign-in by password seals again")
+      log(LOG_NOTICE, "forgotten \(whose): \(reason.explanation); the next sign-in by password seals again")
+      return nil
+    }
+  }
+
+  /// Nil, and a line in the log, if the files of sealed passwords are not to be used.
+  @discardableResult
+  private func withFiles<Result>(of user: SystemUser, _ act: () throws(FileError) -> Result) -> Result? {
+    do throws(FileError) { return try act() } catch {
+      log(LOG_ERR, "keyring \(LogField.text("user", user.name.text)): \(error.explanation)")
       return nil
     }
   }

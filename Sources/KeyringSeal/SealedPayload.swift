@@ -2,22 +2,25 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// What is sealed of a user: the login password, and what the system kept of it at that time.
+/// What is sealed of a user: the name, the login password, and what the system kept of it at that time.
 struct SealedPayload: Equatable {
-  private static let version: Int64 = 1
+  /// Version 1 had no name: whose it was is not known.
+  private static let version: Int64 = 2
 
+  let user: UnixUsername
   let password: Secret
   /// The user's ``ShadowPrint`` as the password was right.
   let print: String
 
   func encoded() -> [UInt8] {
     JSON.object([
-      "version": .integer(Self.version), "print": .string(print),
+      "version": .integer(Self.version), "user": .string(user.text), "print": .string(print),
       "password": .string(Base64.encode(password.exposedBytes)),
     ]).encoded()
   }
 
-  init(password: Secret, print: String) {
+  init(user: UnixUsername, password: Secret, print: String) {
+    self.user = user
     self.password = password
     self.print = print
   }
@@ -25,18 +28,39 @@ struct SealedPayload: Equatable {
   /// Nil for bytes that are not a payload of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version,
-      let print = json["print"]?.string, let password = json["password"]?.string.flatMap({ Base64.decode($0) })
+      let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }), let print = json["print"]?.string,
+      let password = json["password"]?.string.flatMap({ Base64.decode($0) })
     else { return nil }
-    self.init(password: Secret(bytes: password), print: print)
+    self.init(user: user, password: Secret(bytes: password), print: print)
   }
 
   /// What is done with a sealed password.
   enum Verdict: Equatable {
     case handOut(Secret)
-    /// The user's password was changed since: the keyring has another one by now, or will have.
-    case forget
+    case forget(Reason)
   }
 
-  /// - Parameter present: the user's ``ShadowPrint`` now.
-  func verdict(present: String) -> Verdict { print == present ? .handOut(password) : .forget }
+  /// Why a sealed password serves nobody any more.
+  enum Reason: Equatable {
+    /// The user's number was another user's when it was sealed, or the user had another name.
+    case isAnothers
+    /// The user's password was changed since: the keyring has another one by now, or will have.
+    case wasChanged
+
+    var explanation: String {
+      switch self {
+      case .isAnothers: "it was sealed under another user's name"
+      case .wasChanged: "the password was changed since"
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - user: who asks.
+  ///   - present: this user's ``ShadowPrint`` now.
+  func verdict(for user: UnixUsername, present: String) -> Verdict {
+    // Users whom no shadow file lists all have the same print.
+    guard self.user == user else { return .forget(.isAnothers) }
+    return print == present ? .handOut(password) : .forget(.wasChanged)
+  }
 }

@@ -5,7 +5,7 @@ import HostSystem
 import IAMPASSProtocol
 
 /// `pam_sm_authenticate` on a line with the word `keyring`: hands the sealed password to the modules behind, after an
-/// approval, or remembers a typed one for ``SessionCall``.
+/// approval, or remembers a typed one of a user with a token for ``SessionCall``.
 ///
 /// It says nothing about who somebody is: it always answers PAM_IGNORE.
 struct KeyringCall {
@@ -32,7 +32,7 @@ struct KeyringCall {
     switch KeyringAct.of(approved: approved, user: bytes, hasPassword: host.hasPassword) {
     case .nothing: break
     case .give: give(user, KeyringLink(path: setup.configuration.keyringSocket))
-    case .keep: keep(user)
+    case .keep: try keep(user, setup)
     }
   }
 
@@ -42,8 +42,9 @@ struct KeyringCall {
     host.log(LOG_INFO, "the keyring gets its password \(LogField.text("user", user.name.text))")
   }
 
-  private func keep(_ user: SystemUser) {
-    guard let password = host.password() else { return }
+  private func keep(_ user: SystemUser, _ setup: HostSetup) throws(Misconfiguration) {
+    // Without a token no phone approves, so that the user would never get the password back.
+    guard try setup.token(of: user.name, known: user) != nil, let password = host.password() else { return }
     let kept = KeptPassword(user: user.name, password: password, print: ShadowPrint.of(user.name))
     if !KeptPassword.keep(kept, with: host) { host.log(LOG_WARNING, "password not remembered for the keyring") }
   }

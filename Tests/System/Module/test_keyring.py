@@ -5,6 +5,7 @@ pam_exec stands for the module of the keyring and for pam_unix: it gets PAM_AUTH
 
 import base64
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ import time
 import unittest
 
 from sign_in_case import SignInCase, world_with_a_phone
-from world import ENROLLED, PATIENCE, SUCCESS, program, read
+from world import ENROLLED, PATIENCE, SUCCESS, WITHOUT_TOKEN, program, read
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
 PASSWORD = "the right one"
@@ -38,6 +39,12 @@ def setUpModule():
         raise unittest.SkipTest("no systemd-creds")
     world = world_with_a_phone()
     KeyringCase.world = world
+
+
+def shadow_print(user):
+    """What the product compares of shadow(5)."""
+    line = next(line for line in read("/etc/shadow").splitlines() if line.startswith(f"{user}:"))
+    return hashlib.sha256(line.split(":")[1].encode()).hexdigest()
 
 
 class KeyringCase(SignInCase):
@@ -84,13 +91,13 @@ class KeyringCase(SignInCase):
                         stdin=caller, stderr=subprocess.PIPE, text=True, check=False)
                 self.said.append(done.stderr)
 
-    def sign_in(self, answer, *calls, service="lightdm"):
+    def sign_in(self, answer, *calls, service="lightdm", user=ENROLLED):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(world.path("unlocked-with"))
-        return world.play(service, own=False, answers=[answer], calls=calls or ("authenticate",))
+        return world.play(service, user, own=False, answers=[answer], calls=calls or ("authenticate",))
 
-    def sign_in_by_password(self, password=PASSWORD):
-        result = self.sign_in(password, "authenticate", "open_session")
+    def sign_in_by_password(self, password=PASSWORD, user=ENROLLED):
+        result = self.sign_in(password, "authenticate", "open_session", user=user)
         self.wait_for_the_service()
         return result
 
@@ -101,6 +108,37 @@ class KeyringCase(SignInCase):
             other.connect(world.path("run", "keyring"))
             other.shutdown(socket.SHUT_WR)
             other.recv(1)
+
+    @staticmethod
+    def ctl(*words, code=0):
+        """What iampassctl says; a code of None is any."""
+        done = subprocess.run(
+            [program("iampassctl"), *words, "--config", world.path("iampass.conf")], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=PATIENCE, check=False)
+        if code is not None and done.returncode != code:
+            raise AssertionError(f"{words} exited with {done.returncode}: {done.stdout}")
+        return done.stdout
+
+    @staticmethod
+    def seal(uid=UID, **payload):
+        """As if it had been sealed by this computer before."""
+        sealed = subprocess.run(
+            ["systemd-creds", "encrypt", "--with-key=host", f"--name=iampass-keyring-{uid}", "-", "-"],
+            input=json.dumps(payload).encode(), capture_output=True, check=True).stdout
+        for folder in (world.path("state"), world.path("state", "keyring")):
+            pathlib.Path(folder).mkdir(0o700, exist_ok=True)
+        path = pathlib.Path(world.path("state", "keyring", f"{uid}.host"))
+        path.touch(0o600)
+        path.write_bytes(sealed)
+
+    def request(self, sent):
+        """As root may send one; no password comes back."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+            caller.connect(world.path("run", "keyring"))
+            caller.sendall(sent)
+            caller.shutdown(socket.SHUT_WR)
+            self.assertEqual(caller.recv(1_024), b"")
+        self.wait_for_the_service()
 
     def unlocked_with(self):
         return read(world.path("unlocked-with"))
@@ -169,12 +207,7 @@ class Sealed(KeyringCase):
 
     def test_a_changed_password_is_forgotten(self):
         self.sign_in_by_password()
-        payload = json.dumps({"version": 1, "print": "0" * 64, "password": base64.b64encode(b"old").decode()})
-        sealed = subprocess.run(
-            ["systemd-creds", "encrypt", "--with-key=host", f"--name=iampass-keyring-{UID}", "-", "-"],
-            input=payload.encode(), capture_output=True, check=True).stdout
-        path = pathlib.Path(world.path("state", "keyring", f"{UID}.host"))
-        path.write_bytes(sealed)
+        self.seal(version=2, user=ENROLLED, print="0" * 64, password=base64.b64encode(b"old").decode())
         self.phone("approve")
         self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
         self.assertEqual(self.unlocked_with(), "")
@@ -206,14 +239,60 @@ class Sealed(KeyringCase):
         self.assertEqual(self.unlocked_with(), "")
 
     def test_status_and_forget(self):
-        words = ("--config", world.path("iampass.conf"))
         self.sign_in_by_password()
-        said = subprocess.check_output([program("iampassctl"), "keyring", "status", *words], text=True)
-        self.assertEqual(said, f"keyring = sealed\n{ENROLLED}: sealed with host\n")
+        self.assertEqual(self.ctl("keyring", "status"), f"keyring = sealed\n{ENROLLED}: sealed with host\n")
         for expected in ("forgotten", "no password is sealed"):
-            said = subprocess.check_output([program("iampassctl"), "keyring", "forget", ENROLLED, *words], text=True)
-            self.assertEqual(said, f"{ENROLLED}: {expected}\n")
+            self.assertEqual(self.ctl("keyring", "forget", ENROLLED), f"{ENROLLED}: {expected}\n")
         self.assertEqual(self.kept(), [])
+
+
+class AnotherUser(KeyringCase):
+    """What was sealed of somebody who had the user's number before. The print is right, as it is for all users of a
+    directory."""
+
+    def setUp(self):
+        super().setUp()
+        self.payload = {
+            "version": 2, "user": ENROLLED, "print": shadow_print(ENROLLED),
+            "password": base64.b64encode(b"sealed before").decode()}
+
+    def sign_in_by_phone(self, **changes):
+        self.seal(**{**self.payload, **changes})
+        self.phone("approve")
+        self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
+        self.wait_for_the_service()
+
+    def assert_forgotten(self, why):
+        self.assertEqual(self.unlocked_with(), "")
+        self.assertEqual(self.kept(), [])
+        self.assertIn(why, "\n".join(self.said))
+
+    def test_the_users_own_is_handed_on(self):
+        self.sign_in_by_phone()
+        self.assertEqual(self.unlocked_with(), "sealed before")
+
+    def test_another_name_is_forgotten(self):
+        self.sign_in_by_phone(user=WITHOUT_TOKEN)
+        self.assert_forgotten("it was sealed under another user's name")
+
+    def test_one_without_a_name_is_forgotten(self):
+        del self.payload["user"]
+        self.sign_in_by_phone(version=1)
+        self.assert_forgotten("does not say whose it is")
+
+
+class WithoutToken(KeyringCase):
+    def test_the_password_of_a_user_without_a_token_is_not_sealed(self):
+        self.assertEqual(self.sign_in_by_password(user=WITHOUT_TOKEN)["codes"], [SUCCESS, SUCCESS])
+        self.assertEqual(self.kept(), [])
+        # The module does not even ask for it.
+        self.assertNotIn("no token", "\n".join(self.said))
+
+    def test_the_service_does_not_seal_it_either(self):
+        sent = f"{WITHOUT_TOKEN}{shadow_print(WITHOUT_TOKEN)}{PASSWORD}"
+        self.request(b"\1" + bytes([len(WITHOUT_TOKEN)]) + sent.encode())
+        self.assertEqual(self.kept(), [])
+        self.assertIn("the user has no token", "\n".join(self.said))
 
 
 class Off(KeyringCase):
