@@ -68,7 +68,7 @@ public enum OfferEnding: Sendable, Equatable {
   case broken(RecoveryError)
   /// No phone can be asked without the service, and there is no other way.
   case phoneBroken(OfflineError)
-  /// Nothing was typed for a user without a token, whom no outage lets through.
+  /// Nothing was typed, or nothing could be, for a user without a token, whom no outage lets through.
   case nothingTyped
   /// No code was asked for: whether the phone has denied cannot be known.
   case withheld
@@ -122,21 +122,20 @@ extension Refusal {
 extension LoginAttempt {
   /// Asks for a recovery code, or the digits of a phone, because the service could not ask the phone.
   ///
-  /// - Throws: `refusal` itself if nothing is offered, or nothing was typed for a user with a token.
+  /// - Throws: `refusal` itself for a user with a token if nothing is offered, or nothing was typed.
   func withoutTheService(_ ways: OfflineWays, after refusal: Refusal, _ reason: String) throws(Refusal) -> OfflineSignIn
   {
     let isEnrolled = ((try? tokens.token(of: request.user)) ?? nil) != nil
     var offer = OfflineOffer(ways: ways, refusal: refusal, isEnrolled: isEnrolled)
+    // `fail=open` lets an outage pass for users whose phone would be asked, and for nobody else.
+    let withoutAnswer = isEnrolled ? refusal : .offered(.nothingTyped, after: refusal)
     if refusal.leavesPhone { try pose(&offer) }
-    guard ways.codes != nil || offer.posed != nil else { throw refusal }
+    guard ways.codes != nil || offer.posed != nil else { throw withoutAnswer }
     let prompt = policy.promptWithoutService(request, reason, codes: ways.codes != nil, digits: offer.posed != nil)
     var previous: Secret?
     for _ in 0..<CodeTries.inOneSignIn {
       // Nobody is there, or nobody wants to: it ends as it would without this offer.
-      guard let typed = (try? conversation.ask(prompt)) ?? nil, !typed.isEmpty else {
-        // `fail=open` lets an outage pass for users whose phone would be asked, and for nobody else.
-        throw isEnrolled ? refusal : .offered(.nothingTyped, after: refusal)
-      }
+      guard let typed = (try? conversation.ask(prompt)) ?? nil, !typed.isEmpty else { throw withoutAnswer }
       // Typed again, it is meant as it is: a password may look like a code.
       guard let answer = offer.answer(typed), typed != previous else {
         throw try handOn(typed, .offered(.passwordTyped, after: refusal))

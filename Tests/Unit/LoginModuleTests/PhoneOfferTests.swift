@@ -126,6 +126,18 @@ private final class ScriptedPhoneDesk: PhoneDesk {
     #expect(scene.terminal.asked.isEmpty && scene.terminal.shown.isEmpty)
   }
 
+  /// This computer knows no phone: sshd has nothing to offer, and an outage passes for users with a token alone.
+  @Test(arguments: [("alice", PAM_IGNORE), ("nobody-here", PAM_AUTHINFO_UNAVAIL)])
+  func anOutageWithoutAnOfferOpensOnlyForUsersWithAToken(_ user: String, _ code: Int32) throws {
+    desk.hasPhone = false
+    var scene = try Scene([.failure(.connectionRefused)], user: user, answers: [""])
+    scene.request.service = "sshd"
+    scene.request.remoteUser = nil
+    scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit)
+    let refusal = try #require(try scene.refusal())
+    #expect(PAMAnswer(isSSH: true, failsOpen: true, passwordFollows: true).code(for: refusal) == code)
+  }
+
   @Test(arguments: ["failed", "cancelled", "closed"])
   func aPhoneThatWasAskedIsNotAskedAgain(_ word: String) throws {
     let started = Step.start(202, ScriptedTransport.started)
