@@ -231,7 +231,15 @@ struct FileChecks {
   }
 
   private static func workerUser(_ name: String) -> Finding {
-    guard let user = UnixUsername(validating: name).flatMap({ SystemUser(named: $0) }), user.uid != 0 else {
+    let found: SystemUser?
+    do {
+      found = try UnixUsername(validating: name).flatMap { (name) throws(UserLookupError) in
+        try SystemUser.find(named: name)
+      }
+    } catch {
+      return Finding(.problem, .files, "user \(name), which the worker becomes, is not found: \(error.explanation)")
+    }
+    guard let user = found, user.uid != 0 else {
       return Finding(
         .problem, .files, "user \(name), which the worker becomes, is not there",
         hint: "adduser --system --group --no-create-home \(name)")

@@ -134,6 +134,8 @@ extension RecoveryCodes {
   /// Why the set is not taken; nil if it is.
   func fault(of set: RecoverySet) -> String? {
     if !isThisComputers(set) { return "they were made for another computer" }
-    return isOfThisName(set) ? nil : "they were made for another user of this name"
+    do { return try isOfThisName(set) ? nil : "they were made for another user of this name" } catch {
+      return error.explanation
+    }
   }
 }

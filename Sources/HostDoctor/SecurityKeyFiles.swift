@@ -20,12 +20,12 @@ public struct SecurityKeyFiles: Sendable {
 
   /// - Parameters:
   ///   - folder: `/etc/iampass`.
-  ///   - uidOf: the user id of a name that the system knows.
-  ///   - nameOf: the name of a user id that the system knows.
+  ///   - uidOf: the user id of a name that the system knows; nil also if it does not say.
+  ///   - nameOf: the name of a user id that the system knows; nil also if it does not say.
   public init(
     folder: String,
-    uidOf: @escaping @Sendable (UnixUsername) -> UInt32? = { SystemUser(named: $0)?.uid },
-    nameOf: @escaping @Sendable (UInt32) -> UnixUsername? = { SystemUser(uid: $0)?.name }
+    uidOf: @escaping @Sendable (UnixUsername) -> UInt32? = { (try? SystemUser.find(named: $0))?.uid },
+    nameOf: @escaping @Sendable (UInt32) -> UnixUsername? = { (try? SystemUser.find(uid: $0))?.name }
   ) {
     mapping = folder + "/security-keys"
     users = folder + "/security-key-users"

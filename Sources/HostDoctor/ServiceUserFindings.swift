@@ -61,13 +61,18 @@ enum ServiceUserFindings {
         hint: "systemctl start iampass-helper, and look at its log")
     }
     let names = users.tokens.keys.sorted().prefix(greatestLookedUp)
-    let here = names.compactMap { UnixUsername(validating: $0).flatMap { SystemUser(named: $0) } }
-    let out = here.filter { !setup.configuration.userSelection.includes($0) }
-    let text =
-      "the service lists \(Words.counted(users.tokens.count, "user")), \(here.count - out.count) of whom may sign in here"
-    guard let first = out.first else { return Finding(.ok, .users, text) }
+    var mayCount = 0
+    var out: UnixUsername?
+    do throws(UserLookupError) {
+      for name in names.compactMap({ UnixUsername(validating: $0) }) {
+        guard let user = try SystemUser.find(named: name) else { continue }
+        if try setup.configuration.userSelection.includes(user) { mayCount += 1 } else { out = out ?? user.name }
+      }
+    } catch { return UserChecks.lookupFinding(error) }
+    let text = "the service lists \(Words.counted(users.tokens.count, "user")), \(mayCount) of whom may sign in here"
+    guard let out else { return Finding(.ok, .users, text) }
     return Finding(
-      .warning, .users, "\(text); \(first.name) may not (users_from_service)",
-      hint: "name \(first.name) in \(setup.usersPath), or take \(first.name) off the service's list")
+      .warning, .users, "\(text); \(out) may not (users_from_service)",
+      hint: "name \(out) in \(setup.usersPath), or take \(out) off the service's list")
   }
 }

@@ -1,3 +1,4 @@
+import HostSystem
 import IAMPASSProtocol
 
 /// What is said of tokens that several users have: whose phone it is signs all of them in.
@@ -14,9 +15,11 @@ public struct SharedTokenFindings {
   public let isAllowed: Bool
   /// Users who may have one token.
   public let greatest: Int
-  public let isRoot: (String) -> Bool
+  public let isRoot: (String) throws(UserLookupError) -> Bool
 
-  public init(groups: [[String]], isAllowed: Bool, greatest: Int, isRoot: @escaping (String) -> Bool) {
+  public init(
+    groups: [[String]], isAllowed: Bool, greatest: Int, isRoot: @escaping (String) throws(UserLookupError) -> Bool
+  ) {
     self.groups = groups
     self.isAllowed = isAllowed
     self.greatest = greatest
@@ -34,7 +37,13 @@ public struct SharedTokenFindings {
         .problem, .users, "more than \(greatest) users have the same token, none can sign in by phone: \(names)",
         hint: own)
     }
-    if let root = users.first(where: isRoot) {
+    let found: String?
+    do { found = try root(among: users) } catch {
+      return Finding(
+        .problem, .users, "these have the same token, and none can sign in now, since \(error.explanation): \(names)",
+        hint: own)
+    }
+    if let root = found {
       return Finding(
         .problem, .users,
         "\(DisplayText.sanitized(root, limit: 64)) is root and shares its token, none can sign in by phone: \(names)",
@@ -47,5 +56,12 @@ public struct SharedTokenFindings {
     }
     return Finding(
       .warning, .users, "these have the same token, one phone signs in as each of them: \(names)", hint: own)
+  }
+
+  private func root(among users: [String]) throws(UserLookupError) -> String? {
+    for user in users {
+      if try isRoot(user) { return user }
+    }
+    return nil
   }
 }

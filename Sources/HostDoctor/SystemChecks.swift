@@ -82,16 +82,39 @@ struct UserChecks {
     findings +=
       SharedTokenFindings(
         groups: tokens.sharedTokens(), isAllowed: sharing == .allowed, greatest: SharedTokens.greatestCount,
-        isRoot: { UnixUsername(validating: $0).map(UnixUsername.isRoots) ?? false }
+        isRoot: { (name) throws(UserLookupError) in
+          guard let name = UnixUsername(validating: name) else { return false }
+          return try UnixUsername.isRoots(name)
+        }
       ).findings
-    let lookedUp = names.prefix(Self.greatestLookedUp)
-    let unknown = lookedUp.filter { UnixUsername(validating: $0).flatMap { SystemUser(named: $0) } == nil }
+    var unknown: [String] = []
+    do throws(UserLookupError) { unknown = try Self.unknown(among: names.prefix(Self.greatestLookedUp)) } catch {
+      findings.append(Self.lookupFinding(error))
+    }
     findings +=
       UserFindings(
         withToken: names, people: Self.people(), unknown: unknown,
         withoutPhone: service?.usersWithoutPhone(names.filter { !unknown.contains($0) }, tokens)
       ).findings
     return findings
+  }
+
+  private static func unknown(among names: some Sequence<String>) throws(UserLookupError) -> [String] {
+    var unknown: [String] = []
+    for text in names {
+      guard let name = UnixUsername(validating: text), try SystemUser.find(named: name) != nil else {
+        unknown.append(text)
+        continue
+      }
+    }
+    return unknown
+  }
+
+  /// A sign-in ends there, too.
+  static func lookupFinding(_ error: UserLookupError) -> Finding {
+    Finding(
+      .problem, .users, "\(error.explanation): users who are not found so cannot sign in by phone",
+      hint: "getent passwd USER, and the sources in /etc/nsswitch.conf")
   }
 
   private func damagedLines(_ tokens: UserTokens) -> [Finding] {

@@ -1,6 +1,3 @@
-import CHost
-import Glibc
-
 /// A name that can stand in a users file, a log line and a request: nothing in it is a path, an option or a line.
 public struct UnixUsername: Sendable, Hashable, CustomStringConvertible {
   /// LOGIN_NAME_MAX, in bytes.
@@ -25,49 +22,5 @@ public struct UnixUsername: Sendable, Hashable, CustomStringConvertible {
 
   public func hash(into hasher: inout Hasher) {
     for byte in text.utf8 { hasher.combine(byte) }
-  }
-}
-
-/// What the system knows of a user (getpwnam(3)).
-public struct SystemUser: Sendable, Equatable {
-  /// As the system spells it.
-  public let name: UnixUsername
-  public let uid: UInt32
-
-  public init(name: UnixUsername, uid: UInt32) {
-    self.name = name
-    self.uid = uid
-  }
-
-  /// Nil where the system knows no user of this number (getpwuid(3)).
-  public init?(uid: UInt32) {
-    var entry = passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    var buffer = [CChar](repeating: 0, count: 65_536)
-    guard getpwuid_r(uid, &entry, &buffer, buffer.count, &found) == 0, found != nil, let spelled = entry.pw_name,
-      let name = UnixUsername(validating: String(cString: spelled))
-    else { return nil }
-    self.init(name: name, uid: uid)
-  }
-
-  /// Nil where the system does not know the name.
-  public init?(named name: UnixUsername) {
-    var entry = passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    var size = 4_096
-    while true {
-      var buffer = [CChar](repeating: 0, count: size)
-      let outcome = getpwnam_r(name.text, &entry, &buffer, size, &found)
-      if outcome == ERANGE, size < 1_048_576 {
-        size *= 4
-        continue
-      }
-      guard outcome == 0, found != nil, let spelled = entry.pw_name,
-        let canonical = UnixUsername(validating: String(cString: spelled))
-      else { return nil }
-      self.name = canonical
-      uid = entry.pw_uid
-      return
-    }
   }
 }

@@ -166,7 +166,8 @@ struct ConfiguredHost {
   func enrolledForSignIn(_ text: String) throws(Failure) -> EnrolledUser {
     let user = try UnixUsername(typed: text)
     let token: Secret?
-    do { token = try setup.token(of: user, known: SystemUser(named: user)) } catch {
+    let known = try SystemUser.look(for: user)
+    do { token = try setup.token(of: user, known: known) } catch {
       throw .misconfigured(error, path: usersPath)
     }
     guard let token else { throw .noToken(user) }
@@ -186,7 +187,8 @@ struct ConfiguredHost {
     guard setup.configuration.users == .service else {
       return try usersFile { () throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
     }
-    do { return try setup.token(of: user, known: SystemUser(named: user)) } catch {
+    let known = try SystemUser.look(for: user)
+    do { return try setup.token(of: user, known: known) } catch {
       throw .misconfigured(error, path: usersPath)
     }
   }
@@ -200,7 +202,16 @@ extension UnixUsername {
   /// A name from the command line, as the system spells it if it knows the user.
   init(typed text: String) throws(Failure) {
     guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
-    self = SystemUser(named: name)?.name ?? name
+    // A name that cannot be looked up stays as it was typed: a lost phone is taken away during an outage, too. As such it
+    // is in no file, unless it is spelled so there.
+    self = (try? SystemUser.find(named: name))?.name ?? name
+  }
+}
+
+extension SystemUser {
+  /// Nil if the system says that it does not know the name.
+  static func look(for name: UnixUsername) throws(Failure) -> SystemUser? {
+    do { return try find(named: name) } catch { throw .lookup(error) }
   }
 }
 

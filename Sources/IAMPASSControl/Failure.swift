@@ -13,6 +13,8 @@ enum Failure: Error {
   case notRoot
   case badUsername(String)
   case unknownUser(UnixUsername)
+  /// The system does not say whether it knows a user.
+  case lookup(UserLookupError)
   case noToken(UnixUsername)
   /// With the configuration's path.
   case misconfigured(Misconfiguration, path: String)
@@ -124,6 +126,7 @@ enum Failure: Error {
     case .notRoot: "only root can do this"
     case .badUsername(let text): "\(DisplayText.sanitized(text, limit: 64)) is not a user name"
     case .unknownUser(let user): "user \(user) is not known to this system"
+    case .lookup(let error): error.explanation
     case .noToken(let user): "user \(user) has no token"
     case .misconfigured(.noServer, let path): "\(path): server is not set"
     case .misconfigured(let error, _): error.explanation

@@ -11,6 +11,8 @@ extension Failure {
     case .notRoot: EX_NOPERM
     case .badUsername: EX_USAGE
     case .unknownUser, .noToken, .noPhone: EX_NOUSER
+    case .lookup: EX_TEMPFAIL
+    case .misconfigured(let error, _) where error.failedLookup != nil: EX_TEMPFAIL
     case .misconfigured(.users(.tokenIsAnothers, _), _): EX_DATAERR
     case .misconfigured(let error, _): Self.exitCode(of: error.file)
     case .noSession, .severalSessions, .noOwnSession, .notRenewable: EX_DATAERR

@@ -11,6 +11,7 @@ extension Failure {
     switch self {
     case .notRoot: "sudo iampassctl …"
     case .unknownUser: "check the spelling, or add it all the same with --force"
+    case .lookup: "getent passwd USER, and the sources in /etc/nsswitch.conf"
     case .noToken(let user), .unknownAtService(let user): "iampassctl user add \(user)"
     case .misconfigured(.noServer, _): "iampassctl setup"
     case .misconfigured(.users(.tokenIsShared, _), _): SharedTokenFindings.ownTokens

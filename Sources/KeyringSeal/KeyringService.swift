@@ -27,9 +27,12 @@ public struct KeyringService {
       let setup = try HostSetup(path: configurationPath)
       guard setup.configuration.keyring == .sealed else { return log(LOG_NOTICE, "refused: keyring = off") }
       // root has no keyring, and root's password is not kept.
-      guard let user = SystemUser(named: request.user), user.uid != 0 else {
-        return log(LOG_ERR, "refused \(LogField.text("user", request.user.text)): no such user, or root")
+      let whose = LogField.text("user", request.user.text)
+      let found: SystemUser?
+      do throws(UserLookupError) { found = try SystemUser.find(named: request.user) } catch {
+        return log(LOG_ERR, "refused \(whose): \(error.explanation)")
       }
+      guard let user = found, user.uid != 0 else { return log(LOG_ERR, "refused \(whose): no such user, or root") }
       switch request.act {
       case .seal(let password, let print):
         try seal(SealedPayload(user: user.name, password: password, print: print), user, setup)

@@ -28,7 +28,16 @@ struct CallerService {
 
   private func serve(_ request: BrokerRequest) throws(Misconfiguration) {
     let setup = try HostSetup(path: configurationPath)
-    let known = UnixUsername(validating: request.user).flatMap { SystemUser(named: $0) }
+    let known: SystemUser?
+    do {
+      known = try UnixUsername(validating: request.user).flatMap { (name) throws(UserLookupError) in
+        try SystemUser.find(named: name)
+      }
+    } catch {
+      // Nobody is asked for, and nobody is called unknown or without a token: PAM_AUTHINFO_UNAVAIL.
+      note(LOG_ERR, "refused", nil, request, "reason=\(error.explanation)")
+      return end(.aside, "")
+    }
     let user: SystemUser
     do throws(CallerRefusal) {
       user = try CallerRule(callerUID: callerUID).check(

@@ -38,6 +38,16 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   /// The command or line that mends it; nil if there is no single one.
   public var hint: String? { self == .noServer ? "set server = https://…" : file?.hint }
 
+  /// Nothing that an administrator of this computer wrote is wrong: the system did not say who a user is.
+  public var failedLookup: UserLookupError? {
+    switch self {
+    case .users(.lookup(let error), _), .phones(.lookup(let error), _): error
+    case .noServer, .plainServerNotSigned, .verifiedWithoutContext, .badArgument, .configuration, .credentials, .users,
+      .phones, .authority, .signing:
+      nil
+    }
+  }
+
   /// What is wrong with a file as a whole; nil if one of its lines is wrong.
   public var file: FileError? {
     switch self {

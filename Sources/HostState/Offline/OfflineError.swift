@@ -39,6 +39,7 @@ public enum OfflineError: Error, Sendable, Equatable {
     case .file(let error): error.words
     case .damaged: "this computer's key is damaged"
     case .notThisComputers: "this computer's key was made for another computer"
+    case .pins(.lookup, _): "this computer cannot look up its users now"
     case .pins: "the list of trusted phones has a fault"
     case .notSeenLately: "it has not signed in here with it for 30 days"
     case .clockBehind: "this computer's clock was set back"

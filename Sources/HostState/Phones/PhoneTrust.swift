@@ -72,7 +72,7 @@ public struct PhoneTrust: Sendable {
   ) throws(PhoneTrustError) -> ApprovalDemand {
     let file = try file()
     let phones = try phones(of: user, beside: file)
-    // A bad line of the role refuses locums, and nobody else.
+    // A bad line of the role refuses locums, and nobody else. So does a user who cannot be looked up: root, perhaps.
     let locums = phones.isEmpty || !takesLocums ? [] : (try? file.locums(for: user)) ?? []
     do {
       return try ApprovalDemand(phones: phones, locums: locums, asked: asked, verifier: verifier)

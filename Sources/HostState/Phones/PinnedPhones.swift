@@ -11,12 +11,15 @@ public enum PinnedPhonesError: Error, Sendable, Equatable {
   case phoneTwice(Int)
   /// The user has more phones than this computer takes.
   case tooMany
+  /// Who the user is cannot be known.
+  case lookup(UserLookupError)
 
   public func explanation(path: String) -> String {
     switch self {
     case .file(let error): error.explanation
     case .badLine(let line): "\(path):\(line): not the line of a phone"
     case .phoneTwice(let line): "\(path):\(line): a phone of this user stands here for the second time"
+    case .lookup(let error): "\(path): \(error.explanation)"
     case .tooMany: "\(path): a user has more than \(PinnedPhones.greatestCount) phones"
     }
   }
@@ -79,7 +82,8 @@ public struct PinnedPhones: Sendable {
 
   /// The phones that may answer for this user. A user whom the system does not know counts as root.
   public func locums(for user: UnixUsername) throws(PinnedPhonesError) -> [PinnedPhone] {
-    let isRoot = SystemUser(named: user).map { $0.uid == 0 } ?? true
+    let isRoot: Bool
+    do { isRoot = try SystemUser.find(named: user).map { $0.uid == 0 } ?? true } catch { throw .lookup(error) }
     guard let role = UnixUsername(validating: isRoot ? Self.rootsLocum : Self.locum) else { return [] }
     return try phones(of: role)
   }

@@ -136,7 +136,9 @@ public struct RecoveryCodes: Sendable {
   public func isThisComputers(_ set: RecoverySet) -> Bool { set.computer == computer }
 
   /// Whether the system knows the set's user by this name.
-  public func isOfThisName(_ set: RecoverySet) -> Bool { SystemUser(named: set.user)?.uid == set.uid }
+  public func isOfThisName(_ set: RecoverySet) throws(UserLookupError) -> Bool {
+    try SystemUser.find(named: set.user)?.uid == set.uid
+  }
 
   /// How many of its codes have not served.
   public func left(of set: RecoverySet) throws(RecoveryError) -> Int {

@@ -13,14 +13,18 @@ public struct ServicePhones: Sendable {
   /// The user's phones, for a user whose token is the service's too: named in no file of this computer's own, and allowed
   /// by `users_from_service`. None without a list of this computer's credential.
   func phones(of user: UnixUsername) throws(PinnedPhonesError) -> [PinnedPhone] {
-    guard takes(user) else { return [] }
+    guard try takes(user) else { return [] }
     return try PinnedPhones(parsing: lines(beginning: TokenSearch.key(of: user)) ?? []).phones(of: user)
   }
 
   /// Whether this computer takes the user, and the token, from the service.
-  func takes(_ user: UnixUsername) -> Bool {
-    guard let known = SystemUser(named: user), known.name == user else { return false }
-    return selection.includes(known) && !isNamedHere(user)
+  func takes(_ user: UnixUsername) throws(PinnedPhonesError) -> Bool {
+    do throws(UserLookupError) {
+      guard let known = try SystemUser.find(named: user), known.name == user, try selection.includes(known) else {
+        return false
+      }
+    } catch { throw .lookup(error) }
+    return !isNamedHere(user)
   }
 
   /// A file that cannot be used may name everybody.

@@ -19,22 +19,30 @@ public enum SharedTokens: String, Sendable, CaseIterable {
   ///   - holders: all who have it, or more than ``greatestCount``.
   ///   - isRoot: whether the system gives this name uid 0.
   func refusal(
-    of user: UnixUsername, _ holders: [String], isRoot: (UnixUsername) -> Bool
+    of user: UnixUsername, _ holders: [String], isRoot: (UnixUsername) throws(UserLookupError) -> Bool
   ) -> UserTokensError? {
     let others = holders.filter { !$0.utf8.elementsEqual(user.text.utf8) }
     guard let first = others.first else {
       // Read twice, the file had the user's line only once: it is being written.
       return holders.isEmpty ? .file(FileError(.system(EAGAIN), path: "users file")) : nil
     }
-    let isRoots = isRoot(user) || others.contains { UnixUsername(validating: $0).map(isRoot) ?? false }
-    if self == .allowed, !isRoots, holders.count <= Self.greatestCount { return nil }
-    return .tokenIsShared(user.text, with: first)
+    let refusal = UserTokensError.tokenIsShared(user.text, with: first)
+    guard self == .allowed, holders.count <= Self.greatestCount else { return refusal }
+    do throws(UserLookupError) {
+      for name in [user] + others.compactMap({ UnixUsername(validating: $0) }) {
+        if try isRoot(name) { return refusal }
+      }
+    } catch { return .lookup(error) }
+    return nil
   }
 }
 
 extension UnixUsername {
-  /// Whether the name is root's: by the system or, if the system does not answer, as written.
-  public static func isRoots(_ name: UnixUsername) -> Bool { name.text == "root" || SystemUser(named: name)?.uid == 0 }
+  /// Whether the name is root's, as written or by the system.
+  public static func isRoots(_ name: UnixUsername) throws(UserLookupError) -> Bool {
+    if name.text == "root" { return true }
+    return try SystemUser.find(named: name)?.uid == 0
+  }
 }
 
 /// The search for all users who have one token, piece by piece.

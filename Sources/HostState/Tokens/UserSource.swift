@@ -1,5 +1,3 @@
-import CHost
-import Glibc
 import HostSystem
 import IAMPASSProtocol
 
@@ -50,36 +48,18 @@ public struct UserSelection: Sendable, Equatable {
   }
 
   /// - Parameter isMember: whether the user is a member of the group of this name.
+  /// - Throws: if that cannot be known of one group, and the user is in none before it.
   public func includes(
-    _ user: SystemUser, isMember: (SystemUser, String) -> Bool = { $0.isMember(ofGroup: $1) }
-  ) -> Bool {
-    guard user.uid != 0, uids.contains(where: { $0.contains(user.uid) }) else { return false }
-    return groups.isEmpty || groups.contains { isMember(user, $0) }
-  }
-}
-
-extension SystemUser {
-  /// Groups of a user that are looked at.
-  private static let greatestGroups = 4_096
-
-  /// By getgrouplist(3); false if the system does not know the group.
-  public func isMember(ofGroup name: String) -> Bool {
-    var entry = passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    var buffer = [CChar](repeating: 0, count: 65_536)
-    guard getpwnam_r(self.name.text, &entry, &buffer, buffer.count, &found) == 0, found != nil, entry.pw_uid == uid
-    else { return false }
-    let primary = entry.pw_gid
-    var group = Glibc.group()
-    var foundGroup: UnsafeMutablePointer<Glibc.group>?
-    var groupBuffer = [CChar](repeating: 0, count: 1_048_576)
-    guard getgrnam_r(name, &group, &groupBuffer, groupBuffer.count, &foundGroup) == 0, foundGroup != nil else {
-      return false
+    _ user: SystemUser,
+    isMember: (SystemUser, String) throws(UserLookupError) -> Bool = {
+      (user, group) throws(UserLookupError) in try user.isMember(ofGroup: group)
     }
-    var ids = [gid_t](repeating: 0, count: Self.greatestGroups)
-    var count = Int32(ids.count)
-    guard getgrouplist(self.name.text, primary, &ids, &count) >= 0 else { return false }
-    return ids.prefix(Int(count)).contains(group.gr_gid)
+  ) throws(UserLookupError) -> Bool {
+    guard user.uid != 0, uids.contains(where: { $0.contains(user.uid) }) else { return false }
+    for group in groups {
+      if try isMember(user, group) { return true }
+    }
+    return groups.isEmpty
   }
 }
 
@@ -103,9 +83,7 @@ extension HostSetup {
       }
     }
     if let token = try Self.token(of: name, inFile: usersPath, sharing: sharing) { return token }
-    guard let user, user.name == name, configuration.userSelection.includes(user),
-      let token = try serviceToken(of: name)
-    else { return nil }
+    guard let user, user.name == name, let token = try serviceToken(of: name), try isSelected(user) else { return nil }
     // The service must not give a user the phone of one whom this computer's administrator has named, root for example.
     do throws(UserTokensError) {
       if let other = try UserTokens(path: usersPath).users(having: token, greatest: 1).first {
@@ -115,6 +93,18 @@ extension HostSetup {
       guard case .file(let file) = error, file.code == .missing else { throw .users(error, path: serviceUsersPath) }
     }
     return token
+  }
+
+  /// Whether the service lists the name for this computer, whoever may sign in here.
+  public func isListed(_ name: UnixUsername) throws(Misconfiguration) -> Bool {
+    guard configuration.users == .service else { return false }
+    return try serviceToken(of: name) != nil
+  }
+
+  private func isSelected(_ user: SystemUser) throws(Misconfiguration) -> Bool {
+    do { return try configuration.userSelection.includes(user) } catch {
+      throw .users(.lookup(error), path: configurationPath)
+    }
   }
 
   /// Nil without a list of this computer's credential, too.

@@ -17,6 +17,8 @@ public enum UserTokensError: Error, Sendable, Equatable {
   case notSaidForWhom
   /// The first user's token is the second one's too, and nothing allows that.
   case tokenIsShared(String, with: String)
+  /// Whether the token is also root's, or whether the user may sign in here, cannot be known.
+  case lookup(UserLookupError)
 
   public func explanation(path: String) -> String {
     switch self {
@@ -29,6 +31,7 @@ public enum UserTokensError: Error, Sendable, Equatable {
     case .notSaidForWhom: "\(path):1: does not say for which computer this list is"
     case .tokenIsShared(let user, let other):
       "\(path): \(DisplayText.sanitized(user, limit: 64)) and \(DisplayText.sanitized(other, limit: 64)) have the same token"
+    case .lookup(let error): "\(path): \(error.explanation)"
     }
   }
 }
@@ -63,7 +66,7 @@ public struct UserTokens: Sendable {
   /// The same as reading the whole file and asking it, in less time and memory.
   public static func token(
     of user: UnixUsername, inFile path: String, sharing: SharedTokens,
-    isRoot: (UnixUsername) -> Bool = UnixUsername.isRoots
+    isRoot: (UnixUsername) throws(UserLookupError) -> Bool = UnixUsername.isRoots
   ) throws(UserTokensError) -> Secret? {
     let file: PieceFile
     do { file = try PieceFile(path, privacy: .secret, limit: greatestSize) } catch { throw .file(error) }
@@ -72,7 +75,7 @@ public struct UserTokens: Sendable {
 
   static func token(
     of user: UnixUsername, in file: PieceFile, sharing: SharedTokens,
-    isRoot: (UnixUsername) -> Bool = UnixUsername.isRoots
+    isRoot: (UnixUsername) throws(UserLookupError) -> Bool = UnixUsername.isRoots
   ) throws(UserTokensError) -> Secret? {
     var search = TokenSearch(user)
     var holders: TokenHolders?
@@ -97,7 +100,7 @@ public struct UserTokens: Sendable {
 
   /// The user's token for a sign-in, as ``token(of:inFile:sharing:isRoot:)``.
   func token(
-    of user: UnixUsername, sharing: SharedTokens, isRoot: (UnixUsername) -> Bool
+    of user: UnixUsername, sharing: SharedTokens, isRoot: (UnixUsername) throws(UserLookupError) -> Bool
   ) throws(UserTokensError) -> Secret? {
     guard let token = try token(of: user) else { return nil }
     var holders = TokenHolders(of: token)

@@ -68,8 +68,10 @@ public struct UserTokensEditor: Sendable {
   /// What no sign-in would take is not written.
   private func check(_ token: Secret, of user: UnixUsername, among holders: [String]) throws(UserTokensError) {
     guard let other = holders.first else { return }
-    guard sharing.refusal(of: user, holders + [user.text], isRoot: UnixUsername.isRoots) == nil else {
-      throw .tokenIsAnothers(other)
+    switch sharing.refusal(of: user, holders + [user.text], isRoot: UnixUsername.isRoots) {
+    case nil: return
+    case .lookup(let error): throw .lookup(error)
+    case .some: throw .tokenIsAnothers(other)
     }
   }
 

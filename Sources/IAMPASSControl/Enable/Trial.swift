@@ -23,7 +23,10 @@ enum Trial {
       throw .file(FileError(.system(errno), path: "/proc/self/exe"))
     }
     defer { free(own) }
-    let user = operatorUID().flatMap(SystemUser.init(uid:))
+    let user: SystemUser?
+    do {
+      user = try operatorUID().flatMap { (uid) throws(UserLookupError) in try SystemUser.find(uid: uid) }
+    } catch { throw .lookup(error) }
     let words =
       [String(cString: own), "trial-end", "--config", options.path]
       + (user.map { ["--uid", String($0.uid)] } ?? [])
@@ -172,7 +175,7 @@ struct TrialEndCommand: ParsableCommand {
   /// As the module noted it; where that cannot be read, or names nobody, the trial has failed.
   private func wasUsed() -> Bool {
     guard let services = try? Configuration(path: host.path).services else { return false }
-    let user = uid.flatMap(SystemUser.init(uid:))
+    let user = uid.flatMap { try? SystemUser.find(uid: $0) }
     guard uid == nil || user != nil else { return false }
     // The phone approves before a key that is asked for besides: its holder may not have come in.
     return TrialNotes(besides: host.path).hasApproval(of: user?.name, through: services) {

@@ -25,7 +25,9 @@ struct KeyringStatus: ParsableCommand {
       do throws(FileError) {
         for uid in try kept.users() {
           guard let key = try kept.key(of: uid) else { continue }
-          Terminal.say("\(SystemUser(uid: uid)?.name.text ?? String(uid)): sealed with \(key.rawValue)")
+          // A number says it as well.
+          let name = (try? SystemUser.find(uid: uid))?.name.text ?? String(uid)
+          Terminal.say("\(name): sealed with \(key.rawValue)")
         }
       } catch { throw Failure.file(error) }
     }
@@ -57,7 +59,7 @@ struct KeyringForget: ParsableCommand {
   private func uid() throws(Failure) -> UInt32 {
     if let number = UInt32(user) { return number }
     guard let name = UnixUsername(validating: user) else { throw .badUsername(user) }
-    guard let found = SystemUser(named: name) else { throw .unknownUser(name) }
+    guard let found = try SystemUser.look(for: name) else { throw .unknownUser(name) }
     return found.uid
   }
 }

@@ -50,7 +50,7 @@ private struct ListedSet {
   let set: RecoverySet
   let left: Int
   let isThisComputers: Bool
-  let isOfThisName: Bool
+  let isOfThisName: Result<Bool, UserLookupError>
   /// The last use that can be read.
   let last: CodeUse?
 
@@ -60,12 +60,16 @@ private struct ListedSet {
     left = RecoverySet.codeCount - uses.count
     last = uses.values.compactMap { $0 }.max { $0.time < $1.time }
     isThisComputers = codes.isThisComputers(set)
-    isOfThisName = codes.isOfThisName(set)
+    isOfThisName = Result { () throws(UserLookupError) in try codes.isOfThisName(set) }
   }
 
   private var remark: String {
     if !isThisComputers { return "made for another computer: not taken" }
-    return isOfThisName ? "" : "made for another user: not taken"
+    switch isOfThisName {
+    case .success(true): return ""
+    case .success(false): return "made for another user: not taken"
+    case .failure(let error): return error.explanation
+    }
   }
 
   func columns(now: Int64) -> [String] {

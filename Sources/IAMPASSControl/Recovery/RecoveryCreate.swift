@@ -26,7 +26,7 @@ struct RecoveryCreate: ParsableCommand {
       guard anyOutput || receiver != nil || isatty(STDOUT_FILENO) == 1 else { throw Failure.codesNeedTerminal }
       let interrupt = Interrupt()
       let name = try UnixUsername(typed: user)
-      guard let system = SystemUser(named: name) else { throw Failure.unknownUser(name) }
+      guard let system = try SystemUser.look(for: name) else { throw Failure.unknownUser(name) }
       try requireToken(of: system)
       let codes = try host.recoveryCodes()
       do {

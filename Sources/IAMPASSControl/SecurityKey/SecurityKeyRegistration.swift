@@ -17,7 +17,7 @@ struct SecurityKeyRegistration {
   func register(_ text: String) throws(Failure) {
     try requireRoot()
     let name = try UnixUsername(typed: text)
-    guard SystemUser(named: name) != nil else { throw .unknownUser(name) }
+    guard try SystemUser.look(for: name) != nil else { throw .unknownUser(name) }
     guard Program.exists(Self.program) else { throw .keyProgramMissing }
     Terminal.say("Plug \(name)'s security key in, and touch it when it blinks.")
     let words = [

@@ -53,7 +53,7 @@ struct UserAdd: ParsableCommand {
 
   private func known(_ text: String) throws(Failure) -> UnixUsername {
     guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
-    let known = SystemUser(named: name)
+    let known = force ? try? SystemUser.find(named: name) : try SystemUser.look(for: name)
     guard known != nil || force else { throw .unknownUser(name) }
     return known?.name ?? name
   }

@@ -47,10 +47,11 @@ struct UserChangeCall {
     _ act: UserChangeRequest.Act, _ users: [String], _ groups: [String]?
   ) throws(Failure) -> (UserChangeRequest, code: String?) {
     var tries = 1
+    let asker = try Self.asker()
     while true {
       guard let id = Digest.randomIdentifier() else { throw .service(.noRandomness) }
       func change(_ asks: [String]) -> UserChangeRequest {
-        UserChangeRequest(id: id, act: act, users: users, groups: groups, asker: Self.asker(), asks: asks)
+        UserChangeRequest(id: id, act: act, users: users, groups: groups, asker: asker, asks: asks)
       }
       do throws(Failure) {
         switch try exchange(change([]), waitSeconds: nil) {
@@ -114,8 +115,12 @@ struct UserChangeCall {
   }
 
   /// Whoever signed in where this command runs.
-  private static func asker() -> String {
-    guard let uid = CommandPlace.current().loginUID, let name = SystemUser(uid: uid)?.name.text else { return "root" }
+  private static func asker() throws(Failure) -> String {
+    guard let uid = CommandPlace.current().loginUID else { return "root" }
+    let found: SystemUser?
+    // The administrator's phone shows the name: it must not say root for somebody.
+    do { found = try SystemUser.find(uid: uid) } catch { throw .lookup(error) }
+    guard let name = found?.name.text else { return "root" }
     return UserChangeRequest.isName(name) ? name : "root"
   }
 }

@@ -45,8 +45,8 @@ struct UserImport: ParsableCommand {
       if case .file(let error) = error { throw .file(error) }
       throw .misconfigured(.users(error, path: file), path: file)
     }
-    if !force, let stranger = entries.first(where: { SystemUser(named: $0.user) == nil }) {
-      throw .unknownUser(stranger.user)
+    if !force {
+      for entry in entries where try SystemUser.look(for: entry.user) == nil { throw .unknownUser(entry.user) }
     }
     return entries
   }

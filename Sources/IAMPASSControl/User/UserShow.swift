@@ -17,7 +17,7 @@ struct UserShow: ParsableCommand {
     try reportingFailures {
       let host = try ConfiguredHost(options)
       guard let name = UnixUsername(validating: user) else { throw Failure.badUsername(user) }
-      let known = SystemUser(named: name)
+      let known = try SystemUser.look(for: name)
       let token = try host.token(of: known?.name ?? name)
       let hasPhone = try token.map { (token) throws(Failure) in
         try host.manage(for: known?.name ?? name) { (client, deadline) throws(ServiceError) in

@@ -68,20 +68,22 @@ public struct LoginAttempt {
 }
 
 extension LoginAttempt {
-  /// Without a token the attempt ends here and says nothing. sshd still asks: a missing prompt would tell who has a
-  /// token.
-  private func lookUpToken() throws(Refusal) -> Secret? {
-    let token: Secret?
-    do { token = try tokens.token(of: request.user) } catch { throw .misconfigured(error) }
-    if token == nil, !request.isSSH { throw .noToken }
+  /// Without a token the attempt ends here. sshd still asks: a missing prompt would tell who has a token, or whose name
+  /// this computer has not to look up elsewhere.
+  private func lookUpToken() throws(Refusal) -> Result<Secret, Refusal> {
+    let token: Result<Secret, Refusal>
+    do { token = try tokens.token(of: request.user).map { .success($0) } ?? .failure(.noToken) } catch {
+      if case .misconfigured = error { throw error }
+      token = .failure(error)
+    }
+    if !request.isSSH { _ = try token.get() }
     return token
   }
 
-  private func requireToken(_ token: Secret?) throws(Refusal) -> Secret {
-    if let token { return token }
+  private func requireToken(_ token: Result<Secret, Refusal>) throws(Refusal) -> Secret {
     // sshd offers a recovery code only if the service does not answer: then everybody must be offered one.
-    if offline != nil, request.isSSH { try reachService() }
-    throw .noToken
+    if case .failure = token, offline != nil, request.isSSH { try reachService() }
+    return try token.get()
   }
 
   /// Fails as the request of a user with a token would, as far as the network lets it fail.

@@ -7,8 +7,8 @@ import IAMPASSProtocol
 
 /// ② The token that stands for a user at the service.
 public protocol TokenLookup {
-  /// Nil if the user has none.
-  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret?
+  /// Nil if it is certain that the user has none.
+  func token(of user: UnixUsername) throws(Refusal) -> Secret?
 }
 
 /// What this computer verifies approvals by. Asked only if the service's word is not enough.

@@ -94,9 +94,9 @@ extension Refusal {
     case .phoneNotTrusted: "No trusted phone"
     case .notAnswered: "Not answered"
     case .notDecided, .denied, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken,
-      .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong, .limiterBroken,
-      .tooManyRequests, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .notRecordable, .recordNotKept,
-      .misconfigured,
+      .lookupFailed, .notInSystem, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead,
+      .commandTooLong, .limiterBroken, .tooManyRequests, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker,
+      .notRecordable, .recordNotKept, .misconfigured,
       .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged, .offered:
       nil
     }
@@ -125,6 +125,7 @@ extension LoginAttempt {
   /// - Throws: `refusal` itself for a user with a token if nothing is offered, or nothing was typed.
   func withoutTheService(_ ways: OfflineWays, after refusal: Refusal, _ reason: String) throws(Refusal) -> OfflineSignIn
   {
+    // A user whose token cannot be looked up is not.
     let isEnrolled = ((try? tokens.token(of: request.user)) ?? nil) != nil
     var offer = OfflineOffer(ways: ways, refusal: refusal, isEnrolled: isEnrolled)
     // `fail=open` lets an outage pass for users whose phone would be asked, and for nobody else.

@@ -22,6 +22,11 @@ public enum Refusal: Error, Sendable, Equatable {
   /// Something was typed at a prompt that asked for Enter alone.
   case textAtSecondFactor
   case noToken
+  /// The system does not say who the user is, so that nobody knows whether there is a token. Never taken for
+  /// ``noToken``, which may open by the password alone.
+  case lookupFailed(UserLookupError)
+  /// This user has a token, and the system does not know the name: a user who is gone, or whose directory is away.
+  case notInSystem(UnixUsername)
   case noPhone
   /// This computer trusts no phone that could sign this user in.
   case phoneNotTrusted(TrustGap)
@@ -86,6 +91,11 @@ public enum RequestEnd: Sendable, Equatable {
 }
 
 extension Refusal {
+  /// What it means that files or settings cannot be used.
+  init(_ error: Misconfiguration) {
+    self = error.failedLookup.map { .lookupFailed($0) } ?? .misconfigured(error)
+  }
+
   /// What the status of a request that is over means. No other place says what a denial is.
   init(endedBy status: SessionStatus, reason: String?) {
     self =
@@ -111,7 +121,7 @@ extension Refusal {
   /// What it means that no approval could be verified.
   init(_ error: PhoneTrustError) {
     switch error {
-    case .file(let error, let path): self = .misconfigured(.phones(error, path: path))
+    case .file(let error, let path): self.init(Misconfiguration.phones(error, path: path))
     case .gap(let gap): self = .phoneNotTrusted(gap)
     }
   }
@@ -123,8 +133,8 @@ extension Refusal {
       .abandoned, .notVerifiable, .phoneForgotten:
       true
     case .notStarted(let reason): reason == ReasonWord.codeInUse
-    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .noPhone, .phoneNotTrusted,
-      .cannotVerify,
+    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .lookupFailed, .notInSystem,
+      .noPhone, .phoneNotTrusted, .cannotVerify,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .notRecordable, .misconfigured, .terminalGone, .promptNotAnswered:
       false
@@ -139,8 +149,8 @@ extension Refusal {
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .phoneForgotten, .notVerifiable, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken,
-      .serviceNotListed,
+      .noToken, .lookupFailed, .notInSystem, .phoneForgotten, .notVerifiable, .commandNotRead, .commandTooLong,
+      .tooManyRequests, .limiterBroken, .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
       .promptNotAnswered, .userChanged, .abandoned:
       true

@@ -38,7 +38,7 @@ public struct BrokeredLogin {
     let asked = loginRequest(host: credential.host ?? HostName.current())
     let attempt = LoginAttempt(
       request: asked, policy: policy,
-      tokens: FileTokenLookup(setup: setup, known: user),
+      tokens: FileTokenLookup(setup: setup, known: .success(user)),
       trust: setup.phoneTrust, service: kept(connection), conversation: conversation,
       limit: HostRequestLimit(limiter: limiter, user: user.name, source: asked.source),
       recorder: NoRecorder(), clock: clock)
@@ -98,7 +98,8 @@ extension BrokerEnding {
       case .misconfigured: .misconfigured
       case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: .abandoned
       case .byBroker(let ending, _): ending == .approved ? .aside : ending
-      case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
+      case .passwordTyped, .answeredByNobody, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify,
+        .phoneForgotten,
         .notVerifiable,
         .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
         .callerNotRoot, .brokerLost, .unavailable, .notRecordable, .recordNotKept, .offered:

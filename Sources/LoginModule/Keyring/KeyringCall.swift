@@ -13,11 +13,11 @@ struct KeyringCall {
   let words: [String]
 
   func run() -> Int32 {
-    do throws(Misconfiguration) { try act() } catch {
-      host.log(LOG_ERR, "keyring stays as it is: \(error.explanation)")
-    }
+    do throws(Misconfiguration) { try act() } catch { say(error.explanation) }
     return PAM_IGNORE
   }
+
+  private func say(_ why: String) { host.log(LOG_ERR, "keyring stays as it is: \(why)") }
 
   private func act() throws(Misconfiguration) {
     let setup = try HostSetup(path: try ModuleArguments(words).configurationPath)
@@ -25,9 +25,11 @@ struct KeyringCall {
     // Elsewhere the session has no keyring, and nobody behind this line needs a password.
     guard setup.configuration.keyring == .sealed, geteuid() == 0, DesktopServices.isGreeter(service),
       setup.configuration.services.contains(service), let bytes = host.userBytes,
-      let user = UnixUsername(validating: String(decoding: bytes, as: UTF8.self)).flatMap({ SystemUser(named: $0) }),
-      user.uid != 0
+      let name = UnixUsername(validating: String(decoding: bytes, as: UTF8.self))
     else { return }
+    let found: SystemUser?
+    do { found = try SystemUser.find(named: name) } catch { return say(error.explanation) }
+    guard let user = found, user.uid != 0 else { return }
     let approved = host.kept(KeptApproval.name, as: KeptApproval.self)?.user
     switch KeyringAct.of(approved: approved, user: bytes, hasPassword: host.hasPassword) {
     case .nothing: break

@@ -27,7 +27,7 @@ struct AuthenticateCall {
       return code
     } catch {
       // `fail=open` never opens on a broken configuration.
-      return refuseOnce(.misconfigured(error), answer)
+      return refuseOnce(Refusal(error), answer)
     }
   }
 
@@ -65,8 +65,14 @@ struct AuthenticateCall {
     guard policy != .off, service != DesktopServices.polkit else { return false }
     guard geteuid() == 0 else { return true }
     // Without a name nothing is asked for: an unlisted service shows no prompt of this module's.
-    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let user = SystemUser(named: name)
-    else { return false }
+    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }) else { return false }
+    let found: SystemUser?
+    do { found = try SystemUser.find(named: name) } catch {
+      // The answer is PAM_AUTHINFO_UNAVAIL, as for every service that is not listed.
+      host.log(LOG_NOTICE, "no look for a locked screen: \(error.explanation)")
+      return false
+    }
+    guard let user = found else { return false }
     let session = UnlockRule(policy).session(
       opensFor: service, of: user.uid, by: .root(seat: host.environment("XDG_SEAT")), in: LogindSession.all(),
       away: setup.awayLocks.all)

@@ -24,7 +24,7 @@ struct LoginComposition {
     let offline = offlineWays(request, source)
     let attempt = LoginAttempt(
       request: request, policy: policy,
-      tokens: FileTokenLookup(setup: setup, known: user.known),
+      tokens: FileTokenLookup(setup: setup, known: user.lookup),
       trust: setup.phoneTrust, service: connection, conversation: HostConversation(host: host, signals: signals),
       limit: HostRequestLimit(limiter: limiter, user: name, source: source),
       recorder: HostSessionRecorder(
@@ -34,7 +34,7 @@ struct LoginComposition {
     let outcome: LoginOutcome
     if arguments.isDebugging {
       let trace = StepTrace(host: host)
-      trace.note(1, "the system \(user.known == nil ? "does not know" : "knows") the user")
+      trace.note(1, user.lookupText)
       outcome = attempt.traced(by: trace).run()
     } else {
       outcome = attempt.run()
@@ -116,6 +116,17 @@ extension HostSetup {
     case .yes: true
     case .no: false
     case .auto: configuration.requiresSignedReplies || configuration.approvals == .verified
+    }
+  }
+}
+
+extension LoginUser {
+  /// For the debug log.
+  fileprivate var lookupText: String {
+    switch lookup {
+    case .success(.some): "the system knows the user"
+    case .success(nil): "the system does not know the user"
+    case .failure(let error): error.explanation
     }
   }
 }

@@ -18,8 +18,9 @@ struct PAMAnswer {
     case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor, .offered(.withheld, _): PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
-    case .passwordTyped, .answeredByNobody, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable,
-      .notStarted,
+    // A lookup that failed is not an outage of the service: `fail=open` does not open on it.
+    case .passwordTyped, .answeredByNobody, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify,
+      .phoneForgotten, .notVerifiable, .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
       .brokerLost,
       .notRecordable, .recordNotKept:
@@ -53,8 +54,8 @@ struct PAMAnswer {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted,
-      .commandNotRead,
+      .noToken, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
+      .notVerifiable, .notStarted, .commandNotRead,
       .commandTooLong,
       .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
       .notRecordable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned,

@@ -10,12 +10,14 @@ extension Refusal {
     case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped: LOG_DEBUG
     // The broker has logged it.
     case .byBroker: LOG_DEBUG
-    case .misconfigured, .limiterBroken, .notRecordable, .recordNotKept, .cannotVerify, .notVerifiable: LOG_ERR
+    case .misconfigured, .lookupFailed, .limiterBroken, .notRecordable, .recordNotKept, .cannotVerify, .notVerifiable:
+      LOG_ERR
     case .unavailable(let error): error.isForAnAdministrator ? LOG_ERR : LOG_NOTICE
     case .offered(.broken, _), .offered(.phoneBroken, _), .offered(.wrongCodes(_?), _): LOG_ERR
     case .offered(_, let refusal): refusal.priority
-    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .noPhone,
-      .phoneNotTrusted, .phoneForgotten, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .interrupted,
+    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .answeredByNobody, .textAtSecondFactor, .notInSystem,
+      .noPhone, .phoneNotTrusted, .phoneForgotten, .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests,
+      .interrupted,
       .terminalGone,
       .promptNotAnswered,
       .abandoned, .brokerLost,
@@ -36,6 +38,8 @@ extension Refusal {
     case .answeredByNobody: "answered before anybody could read the question"
     case .textAtSecondFactor: "text typed instead of Enter"
     case .noToken: "user has no token"
+    case .lookupFailed(let error): error.explanation
+    case .notInSystem(let user): "\(user) has a token, and the system does not know the name"
     case .noPhone: "no phone registered"
     case .phoneNotTrusted(.noPhone): "no phone of the user is trusted by this computer (approvals = verified)"
     case .phoneNotTrusted(.noMethod(let asked)):

@@ -22,7 +22,8 @@ extension Refusal {
   /// What happened, without a full stop.
   private var text: String? {
     switch self {
-    case .notDecided, .passwordTyped, .noToken, .serviceNotListed, .callerNotRoot, .misconfigured(.noServer),
+    case .notDecided, .passwordTyped, .noToken, .notInSystem, .serviceNotListed,
+      .callerNotRoot, .misconfigured(.noServer),
       .terminalGone, .promptNotAnswered, .abandoned:
       nil
     case .brokerLost: "IAMPASS: the broker of this computer stopped while your phone was asked; try again"
@@ -33,6 +34,7 @@ extension Refusal {
     case .endedWhileWaiting(let end, let reason):
       "IAMPASS: not approved: \(ReasonWord.text(of: reason) ?? end.meaning)"
     case .textAtSecondFactor: "IAMPASS: press Enter only; approve on your phone"
+    case .lookupFailed: "IAMPASS: not asked: this computer cannot look up its users now"
     case .noPhone: "IAMPASS: no phone is registered for you"
     case .phoneNotTrusted(.noPhone):
       "IAMPASS: not asked: this computer trusts no phone of yours yet; ask your administrator"
@@ -79,10 +81,10 @@ extension Refusal {
     case .byBroker, .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
       .abandoned:
       false
-    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .noPhone,
-      .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead, .commandTooLong,
-      .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .unavailable, .notRecordable,
-      .recordNotKept,
+    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .lookupFailed,
+      .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted,
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost,
+      .unavailable, .notRecordable, .recordNotKept,
       .misconfigured, .offered:
       true
     }

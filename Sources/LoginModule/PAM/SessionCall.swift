@@ -78,9 +78,14 @@ struct SessionCall {
 
   /// The phone has approved: from now on the user's screen is locked and unlocked as before.
   private func settleLocks() {
-    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let user = SystemUser(named: name),
-      let setup = try? setup()
-    else { return }
+    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let setup = try? setup() else {
+      return
+    }
+    let found: SystemUser?
+    do { found = try SystemUser.find(named: name) } catch {
+      return host.log(LOG_WARNING, "notes of locks not removed: \(error.explanation)")
+    }
+    guard let user = found else { return }
     let caller = UnlockRule.Caller.root(seat: host.environment("XDG_SEAT"))
     let own = LogindSession.all().filter { $0.isInFront(of: user.uid) && caller.belongs(to: $0) }
     for error in setup.awayLocks.forget(own) {
@@ -91,8 +96,8 @@ struct SessionCall {
   private func bind(_ id: String, _ service: String, _ kept: KeptSession?) -> Int32 {
     do {
       let setup = try setup()
-      guard let user = host.user().flatMap({ UnixUsername(validating: $0) }).flatMap({ SystemUser(named: $0)?.name }),
-        let claimer = ProcessIdentity.current()
+      guard let name = host.user().flatMap({ UnixUsername(validating: $0) }),
+        let user = try SystemUser.find(named: name)?.name, let claimer = ProcessIdentity.current()
       else { return fail("no user", kept) }
       let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
       let binding = SessionRecord.Binding(logindSession: host.environment("XDG_SESSION_ID") ?? "", leader: claimer)
@@ -105,7 +110,9 @@ struct SessionCall {
       return keep(record, kept, setup, session.id)
     } catch let error as Misconfiguration { return fail(error.explanation, kept) } catch let error as LedgerError {
       return fail(error.explanation, kept)
-    } catch { return fail("record cannot be used", kept) }
+    } catch let error as UserLookupError { return fail(error.explanation, kept) } catch {
+      return fail("record cannot be used", kept)
+    }
   }
 
   private func keep(_ record: SessionRecord, _ kept: KeptSession?, _ setup: HostSetup, _ session: String) -> Int32 {

@@ -34,8 +34,8 @@ struct TracedTokenLookup: TokenLookup {
   let base: any TokenLookup
   let trace: StepTrace
 
-  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? {
-    let found = try trace.failing(2) { () throws(Misconfiguration) in
+  func token(of user: UnixUsername) throws(Refusal) -> Secret? {
+    let found = try trace.failing(2) { () throws(Refusal) in
       try base.token(of: user)
     } because: {
       "the token cannot be looked up: \($0.explanation)"

@@ -206,7 +206,12 @@ public final class HelperLoop {
   }
 
   private func token(of user: UnixUsername) throws -> Secret? {
-    try HostSetup(path: path).token(of: user, known: SystemUser(named: user))
+    let setup = try HostSetup(path: path)
+    let known = try SystemUser.find(named: user)
+    let token = try setup.token(of: user, known: known)
+    // A listed user whom the system does not know may have a directory that is away.
+    guard try token != nil || known != nil || !setup.isListed(user) else { throw UserLookupError.changed }
+    return token
   }
 
   private func complainOfBus(_ now: Int64) {

@@ -41,7 +41,7 @@ public final class CodeReports {
 
   /// - Parameters:
   ///   - hostName: as the service knows this computer.
-  ///   - token: of a user, as the users file says now.
+  ///   - token: of a user, as the users file says now; nil only if it is certain that there is none.
   public init(
     _ codes: RecoveryCodes, _ phones: PhoneUses, hostName: @escaping () -> String?,
     token: @escaping (UnixUsername) throws -> Secret?
@@ -81,7 +81,7 @@ public final class CodeReports {
         // Nobody at the service is to be told.
         settle(use, log, now)
       }
-    } catch { complain("a use of a code is not told: the users file cannot be read", log, now) }
+    } catch { complain("a use of a code is not told: its user's token cannot be looked up", log, now) }
   }
 
   /// Tells the service what is due.

@@ -168,8 +168,10 @@ import Testing
 
   @Test func canonicalNameComesFromTheSystem() throws {
     let root = try #require(UnixUsername(validating: "root"))
-    #expect(SystemUser(named: root)?.uid == 0)
-    #expect(SystemUser(named: try #require(UnixUsername(validating: "nobody-has-this-name"))) == nil)
+    #expect(try SystemUser.find(named: root)?.uid == 0)
+    #expect(try SystemUser.find(uid: 0)?.name == root)
+    let nobody = try #require(UnixUsername(validating: "nobody-has-this-name"))
+    #expect(try SystemUser.find(named: nobody) == nil)
   }
 
   @Test func editorKeepsWhatIsThereAndAddsOnce() throws {

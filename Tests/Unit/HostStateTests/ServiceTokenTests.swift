@@ -11,7 +11,8 @@ import Testing
   init() throws {
     folder = "/tmp/iampass-service-token-" + (try #require(Digest.randomIdentifier()))
     _ = try RunFolder(path: folder).folder("service")
-    user = try #require(UnixUsername(validating: "daemon").flatMap { SystemUser(named: $0) })
+    let name = try #require(UnixUsername(validating: "daemon"))
+    user = try #require(try SystemUser.find(named: name))
     let settings = "server = https://h\nusers = service\nusers_from_service = 1-59999\nstate_dir = \(folder)\n"
     try AtomicFile.write(Array(settings.utf8), to: folder + "/iampass.conf", mode: 0o644)
     let credentials = "application_id = own\napplication_secret = abcdefghijklmnopqrstuvwx\n"

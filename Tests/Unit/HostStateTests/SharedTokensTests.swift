@@ -1,3 +1,4 @@
+import Glibc
 import HostState
 import HostSystem
 import IAMPASSProtocol
@@ -46,6 +47,25 @@ import Testing
     #expect(isRefused("alice", "alice:1\nbob:1\nroot:1\n", sharing))
     // Another name with uid 0.
     #expect(isRefused("alice", "toor:1\nalice:1\n", sharing, roots: ["toor"]))
+  }
+
+  @Test func whoeverCannotBeLookedUpMayBeRoot() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("users", "alice:1\nbob:1\ncarol:2\n")
+    func token(_ name: String, _ sharing: SharedTokens) throws -> String? {
+      try UserTokens.token(of: #require(UnixUsername(validating: name)), inFile: path, sharing: sharing) {
+        (name) throws(UserLookupError) in
+        if name.text == "bob" { throw .system(ECONNREFUSED) }
+        return false
+      }?.exposedValue
+    }
+    for name in ["alice", "bob"] {
+      #expect(throws: UserTokensError.lookup(.system(ECONNREFUSED))) { try token(name, .allowed) }
+    }
+    #expect(throws: UserTokensError.tokenIsShared("alice", with: "bob")) { try token("alice", .refused) }
+    #expect(try token("carol", .allowed) == "2")
+    let misconfiguration = Misconfiguration.users(.lookup(.system(EIO)), path: path)
+    #expect(misconfiguration.failedLookup == .system(EIO))
   }
 
   @Test func theSystemSaysWhoIsRoot() throws {

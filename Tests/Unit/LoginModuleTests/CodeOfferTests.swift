@@ -257,6 +257,17 @@ struct CodeOfferTests {
     }
   }
 
+  @Test func anOpenOutageOpensForNobodyWhoCannotBeLookedUp() throws {
+    let open = PAMAnswer(isSSH: true, failsOpen: true, passwordFollows: true)
+    for answers in [["", ""], ["", drawer.texts[0], ""]] {
+      var scene = try remoteScene("alice", [.failure(.connectionRefused)], answers: answers)
+      scene.tokens.refusal = .lookupFailed(.system(ETIMEDOUT))
+      let refusal = try #require(try scene.refusal())
+      #expect(open.code(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+      #expect(open.laterCode(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+    }
+  }
+
   @Test func anOpenOutageOpensOnlyForUsersWithAToken() throws {
     let open = PAMAnswer(isSSH: true, failsOpen: true, passwordFollows: true)
     var messages: [String?] = []

@@ -1,4 +1,5 @@
 import CPAM
+import Glibc
 import HostState
 import HostSystem
 import IAMPASSClient
@@ -176,6 +177,14 @@ struct Scene {
 
   @Test func sendsNothingForAUserWithoutToken() throws {
     #expect(try Scene([], user: "bob").refusal() == .noToken)
+  }
+
+  @Test func sendsNothingForAUserWhoCannotBeLookedUp() throws {
+    var scene = try Scene([])
+    for refusal in [Refusal.lookupFailed(.system(EMFILE)), .notInSystem(scene.request.user)] {
+      scene.tokens.refusal = refusal
+      #expect(try scene.refusal() == refusal)
+    }
   }
 
   @Test func sendsNothingPastTheLimit() throws {

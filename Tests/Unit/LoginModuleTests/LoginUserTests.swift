@@ -1,3 +1,4 @@
+import Glibc
 import HostState
 import Testing
 
@@ -26,6 +27,15 @@ import Testing
     #expect(nobody.known == nil)
     #expect(nobody.logged == nil)
     #expect(nobody.asked?.text == "mallory")
+  }
+
+  @Test func aNameThatCannotBeLookedUpIsNotUnknown() throws {
+    let alice = LoginUser(given: "Alice", bytes: Array("Alice".utf8)) { (_) throws(UserLookupError) in
+      throw .system(EMFILE)
+    }
+    #expect(alice.lookup == .failure(.system(EMFILE)))
+    #expect(alice.known == nil && alice.logged == nil && alice.asked?.text == "Alice")
+    #expect(user("mallory", knownAs: nil).lookup == .success(nil))
   }
 
   @Test func anInvalidNameIsAskedAboutAsUnknown() {

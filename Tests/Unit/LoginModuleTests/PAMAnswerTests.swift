@@ -1,4 +1,5 @@
 import CPAM
+import Glibc
 import HostState
 import HostSystem
 import IAMPASSClient
@@ -59,6 +60,23 @@ import WorkerLink
     let refusal = Refusal.unavailable(.transport(TransportError(code)))
     #expect(open.code(for: refusal) == (outages.contains(code) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL))
     #expect(closed.code(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+  }
+
+  /// `user_unknown=ignore` lets users without a token in by their password alone.
+  @Test func aUserWhoCannotBeLookedUpIsNeverOneWithoutAToken() throws {
+    let refusals: [Refusal] = [
+      .lookupFailed(.system(ENOENT)), .lookupFailed(.noSuchGroup("staff")),
+      .notInSystem(try #require(UnixUsername(validating: "alice"))),
+      Refusal(Misconfiguration.users(.lookup(.system(EIO)), path: "users")),
+      Refusal(PhoneTrustError.file(.lookup(.system(EIO)), path: "phones")),
+    ]
+    for answer in [closed, open, ssh] {
+      for refusal in refusals {
+        #expect(answer.code(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+        #expect(answer.laterCode(for: refusal) == PAM_AUTHINFO_UNAVAIL)
+        #expect(BrokerEnding(refusal) == .aside)
+      }
+    }
   }
 
   @Test func failOpenNeverOpensOnABrokenConfiguration() {

@@ -1,4 +1,5 @@
 import CPAM
+import Glibc
 import HostState
 import HostSystem
 import IAMPASSClient
@@ -102,6 +103,15 @@ import WorkerLink
     scene.request.service = "sshd"
     scene.request.remoteUser = nil
     #expect(try scene.refusal() == .noToken)
+  }
+
+  @Test func sshAsksANameThatCannotBeLookedUpTheSame() throws {
+    var scene = try Scene([], answers: [""])
+    scene.request.service = "sshd"
+    scene.request.remoteUser = nil
+    scene.tokens.refusal = .lookupFailed(.system(EMFILE))
+    #expect(try scene.refusal() == .lookupFailed(.system(EMFILE)))
+    #expect(scene.terminal.asked.count == 1)
   }
 
   @Test(arguments: ["tty", "remoteUser", "remoteHost"])

@@ -174,8 +174,13 @@ final class ScriptedTerminal: Conversation {
 
 struct ScriptedTokens: TokenLookup {
   var tokens = ["alice": "token-of-alice"]
+  /// What stands in the way, if anything does.
+  var refusal: Refusal?
 
-  func token(of user: UnixUsername) throws(Misconfiguration) -> Secret? { tokens[user.text].map { Secret($0) } }
+  func token(of user: UnixUsername) throws(Refusal) -> Secret? {
+    if let refusal { throw refusal }
+    return tokens[user.text].map { Secret($0) }
+  }
 }
 
 struct ScriptedTrust: ApprovalTrust {

@@ -1,0 +1,139 @@
+import Glibc
+
+/// What the system knows of a user (getpwnam(3)).
+public struct SystemUser: Sendable, Equatable {
+  /// As the system spells it.
+  public let name: UnixUsername
+  public let uid: UInt32
+
+  public init(name: UnixUsername, uid: UInt32) {
+    self.name = name
+    self.uid = uid
+  }
+
+  /// The user of this name; nil if the system says that there is none.
+  ///
+  /// - Throws: if the system does not say. Then nobody may be taken for unknown.
+  public static func find(named name: UnixUsername) throws(UserLookupError) -> SystemUser? {
+    try SystemEntry.user { getpwnam_r(name.text, $0, $1, $2, $3) }?.user
+  }
+
+  /// The user of this number (getpwuid(3)), as ``find(named:)``.
+  public static func find(uid: UInt32) throws(UserLookupError) -> SystemUser? {
+    try SystemEntry.user { getpwuid_r(uid, $0, $1, $2, $3) }?.user
+  }
+}
+
+/// Why the system did not say who a user is.
+public enum UserLookupError: Error, Sendable, Equatable {
+  /// With errno: a directory that is away, no descriptors, an entry without end.
+  case system(Int32)
+  /// The system spells the user's name in a way that stands in no file of ours.
+  case nameNotUsable
+  /// The user was another, or gone, when the groups were looked up.
+  case changed
+  /// A group of the configuration.
+  case noSuchGroup(String)
+  /// The user is in the group, and not in what the system lists as the user's groups.
+  case groupsNotWhole
+
+  /// For the log.
+  public var explanation: String {
+    switch self {
+    case .system(let number): "the system cannot look users up: \(String(cString: strerror(number)))"
+    case .nameNotUsable: "the system spells the user's name with characters that are not taken"
+    case .changed: "the system's entry of the user changed while it was read"
+    case .noSuchGroup(let name): "the system does not know the group \(name)"
+    case .groupsNotWhole: "the system does not list all groups of the user"
+    }
+  }
+}
+
+extension SystemUser {
+  /// Groups of a user that are looked at.
+  private static let greatestGroups = 4_096
+
+  /// Whether the user is a member of the group, by getgrouplist(3).
+  ///
+  /// - Throws: if the system does not say, or does not know the group: glibc says "not found" also if a source before the
+  ///   last one is away.
+  public func isMember(ofGroup name: String) throws(UserLookupError) -> Bool {
+    guard let own = try SystemEntry.user({ getpwnam_r(self.name.text, $0, $1, $2, $3) }), own.user.uid == uid else {
+      throw .changed
+    }
+    guard let group = try SystemEntry.group(named: name) else { throw .noSuchGroup(name) }
+    var ids = [gid_t](repeating: 0, count: Self.greatestGroups)
+    var count = Int32(ids.count)
+    guard getgrouplist(self.name.text, own.group, &ids, &count) >= 0 else { throw .system(ERANGE) }
+    if ids.prefix(Int(count)).contains(group.id) { return true }
+    // getgrouplist(3) leaves out what it could not ask for, and returns no error.
+    guard !group.members.contains(where: { $0.utf8.elementsEqual(self.name.text.utf8) }) else { throw .groupsNotWhole }
+    return false
+  }
+}
+
+/// Entries of the system's users and groups, each of which is there, is not there, or cannot be known.
+private enum SystemEntry {
+  /// Bytes for the texts of one entry. A group has all its members in it.
+  private static let sizes = [4_096, 65_536, 1_048_576, 16_777_216]
+
+  static func user(
+    _ ask: (
+      UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+      UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+    ) -> Int32
+  ) throws(UserLookupError) -> (user: SystemUser, group: gid_t)? {
+    func read(_ entry: passwd) throws(UserLookupError) -> (user: SystemUser, group: gid_t) {
+      guard let spelled = entry.pw_name, let name = UnixUsername(validating: String(cString: spelled)) else {
+        throw .nameNotUsable
+      }
+      return (SystemUser(name: name, uid: entry.pw_uid), entry.pw_gid)
+    }
+    return try find(passwd(), ask, read)
+  }
+
+  static func group(named name: String) throws(UserLookupError) -> (id: gid_t, members: [String])? {
+    func read(_ entry: Glibc.group) -> (id: gid_t, members: [String]) {
+      var members: [String] = []
+      var next = entry.gr_mem
+      // SAFETY: glibc ends the list by a null pointer, and its texts stand in the buffer, which outlives this call.
+      while let place = next, let member = place.pointee {
+        members.append(String(cString: member))
+        next = place + 1
+      }
+      return (entry.gr_gid, members)
+    }
+    return try find(Glibc.group(), { getgrnam_r(name, $0, $1, $2, $3) }, read)
+  }
+
+  /// Nil only if glibc says that there is no such entry: it returns 0 then (NSS_STATUS_NOTFOUND in its
+  /// nss/getXXbyYY_r.c).
+  ///
+  /// Every other number is a failure, those too that getpwnam(3) gives as "not found": glibc returns the errno of a source
+  /// that is away, which is ENOENT or EPERM for a daemon's socket, and EBADF or EMFILE for a caller without descriptors.
+  private static func find<Entry, Value>(
+    _ blank: Entry,
+    _ ask: (
+      UnsafeMutablePointer<Entry>, UnsafeMutablePointer<CChar>, Int,
+      UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>
+    ) -> Int32,
+    _ read: (Entry) throws(UserLookupError) -> Value
+  ) throws(UserLookupError) -> Value? {
+    for size in sizes {
+      var entry = blank
+      var found: UnsafeMutablePointer<Entry>?
+      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+      defer { buffer.deallocate() }
+      // A source that fails without setting errno leaves it. A 0 would then say "not there".
+      errno = EIO
+      // SAFETY: glibc writes `size` bytes at most, and the entry points into the buffer, which lives until it is read.
+      let outcome = ask(&entry, buffer, size, &found)
+      switch outcome {
+      case 0: return found == nil ? nil : try read(entry)
+      case ERANGE: continue
+      default: throw .system(outcome)
+      }
+    }
+    throw .system(ERANGE)
+  }
+}
