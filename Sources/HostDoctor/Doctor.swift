@@ -58,6 +58,7 @@ public struct Doctor {
       report.add(SystemChecks.brokerFindings(configuration.servicesThatMayAsk.filter { reader.has($0) }))
     }
     if configuration.keyring == .sealed, change == nil { report.add(pam.keyringFindings()) }
+    report.add(SealedPasswordChecks(path: place.configuration)?.findings() ?? [])
     report.add(
       LockFindings(
         configuration: configuration,

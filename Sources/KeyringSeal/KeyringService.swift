@@ -25,7 +25,7 @@ public struct KeyringService {
     guard let request = request(socket) else { return log(LOG_ERR, "refused: this is not a request") }
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: configurationPath)
-      guard setup.configuration.keyring == .sealed else { return log(LOG_NOTICE, "refused: keyring = off") }
+      guard setup.configuration.keyring == .sealed else { return refuse(leaving: setup.sealedPasswords) }
       // root has no keyring, and root's password is not kept.
       let whose = LogField.text("user", request.user.text)
       let found: SystemUser?
@@ -39,6 +39,13 @@ public struct KeyringService {
       case .open: handOut(to: socket, user, setup.sealedPasswords)
       }
     } catch { log(LOG_ERR, "refused: \(error.explanation)") }
+  }
+
+  /// Names whose passwords are left from before it was switched off.
+  private func refuse(leaving kept: SealedPasswords) {
+    let left = (try? kept.users()) ?? []
+    let whose = left.isEmpty ? "" : "; still sealed: \(left.map(SealedPasswords.owner).joined(separator: ", "))"
+    log(LOG_NOTICE, "refused: keyring = off\(whose)")
   }
 
   private func handOut(to socket: Int32, _ user: SystemUser, _ kept: SealedPasswords) {

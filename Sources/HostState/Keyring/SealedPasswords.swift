@@ -14,6 +14,7 @@ public struct SealedPasswords: Sendable {
 
   /// In bytes; a larger file is refused.
   private static let greatestSize = 16_384
+  private static let place = "keyring"
   private static let forgetting = ".forgotten"
 
   private let state: RunFolder
@@ -26,17 +27,20 @@ public struct SealedPasswords: Sendable {
     return Key.allCases.first { names.contains(Self.name(uid, $0)) }
   }
 
-  /// The users with a sealed password.
+  /// The users with a sealed password. Makes no folder.
   public func users() throws(FileError) -> [UInt32] {
-    let names = try FolderListing.names(in: folder())
-    return Set(names.compactMap { $0.split(separator: ".").first.flatMap { UInt32($0) } }).sorted()
+    guard !isUnused else { return [] }
+    return Set(try FolderListing.names(in: folder()).compactMap(Self.uid)).sorted()
   }
+
+  /// Whose number it is, as people and `iampassctl keyring forget` call them: by the number if the system tells no name.
+  public static func owner(_ uid: UInt32) -> String { (try? SystemUser.find(uid: uid))?.name.text ?? String(uid) }
 
   public func read(_ uid: UInt32, _ key: Key) throws(FileError) -> [UInt8] {
     try SecureFile.read(folder() + "/" + Self.name(uid, key), privacy: .secret, limit: Self.greatestSize)
   }
 
-  /// When ``forget(_:)`` was last called, for any user.
+  /// When something was last forgotten, of any user.
   public struct Forgetting: Equatable, Sendable {
     fileprivate let inode: UInt
     fileprivate let seconds: Int
@@ -62,16 +66,34 @@ public struct SealedPasswords: Sendable {
     try alone { () throws(FileError) -> Bool in
       guard try lastForgetting() == began else { return false }
       try AtomicFile.write(sealed, to: folder() + "/" + Self.name(uid, key), mode: 0o600)
-      for other in Key.allCases where other != key { try remove(uid, other) }
+      for other in Key.allCases where other != key { try remove(folder() + "/" + Self.name(uid, other)) }
       return true
     }
   }
 
-  /// Also what is being sealed now is not kept. Nothing if none is kept.
-  public func forget(_ uid: UInt32) throws(FileError) {
-    try alone { () throws(FileError) -> Void in
-      try AtomicFile.write([], to: folder() + "/" + Self.forgetting, mode: 0o600)
-      for key in Key.allCases { try remove(uid, key) }
+  /// Also what is being sealed now is not kept.
+  ///
+  /// - Returns: whether a password was kept.
+  @discardableResult
+  public func forget(_ uid: UInt32) throws(FileError) -> Bool { try !forget { Self.uid($0) == uid }.isEmpty }
+
+  /// Also what is being sealed now is not kept.
+  ///
+  /// - Returns: the users whose password was kept.
+  public func forgetAll() throws(FileError) -> [UInt32] { try forget { _ in true } }
+
+  /// - Returns: the users among the files that went.
+  private func forget(_ goes: (String) -> Bool) throws(FileError) -> [UInt32] {
+    // Whoever seals has made the folder before.
+    guard !isUnused else { return [] }
+    return try alone { () throws(FileError) -> [UInt32] in
+      let path = try folder()
+      // Also what a killed writer left beside a user's file.
+      let names = try FolderListing.names(in: path).filter { !$0.hasPrefix(".") && goes($0) }
+      for name in names { try remove(path + "/" + name) }
+      // Last: on a full disk they have made room for it.
+      try AtomicFile.write([], to: path + "/" + Self.forgetting, mode: 0o600)
+      return Set(names.compactMap(Self.uid)).sorted()
     }
   }
 
@@ -85,12 +107,17 @@ public struct SealedPasswords: Sendable {
     return try act()
   }
 
-  private func remove(_ uid: UInt32, _ key: Key) throws(FileError) {
-    let path = try folder() + "/" + Self.name(uid, key)
+  private func remove(_ path: String) throws(FileError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw FileError(.system(errno), path: path) }
   }
 
-  private func folder() throws(FileError) -> String { try state.folder("keyring") }
+  /// Nothing was ever sealed or forgotten here.
+  private var isUnused: Bool { access(state.path + "/" + Self.place, F_OK) != 0 && errno == ENOENT }
+
+  private func folder() throws(FileError) -> String { try state.folder(Self.place) }
 
   private static func name(_ uid: UInt32, _ key: Key) -> String { "\(uid).\(key.rawValue)" }
+
+  /// Nil for a file of no user's.
+  private static func uid(_ name: String) -> UInt32? { name.split(separator: ".").first.flatMap { UInt32($0) } }
 }

@@ -56,7 +56,7 @@ struct EnableCommand: ParsableCommand {
       if dropIn == .leave { SSHDropIn.warn() }
       let trialUser = try switchOn(names, dropIn)
       BrokerUnit.settle(for: DesktopServices.expanded(names), unlock: try configuration().unlock)
-      KeyringParts.settle(try configuration().keyring)
+      KeyringParts.settle(try configuration().keyring, host)
       Terminal.say(SwitchedOn.text(DesktopServices.expanded(names), sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
         let isLate = UnixUsername(validating: trialUser).map {
@@ -199,8 +199,8 @@ enum TurnOff {
   /// Each part, also where another fails; the first failure is thrown. A trial goes on where the profiles are still on.
   static func run(_ host: HostOptions) throws(Failure) {
     var failure: Failure?
-    KeyringParts.switchOff()
-    do { try SecurityKeyParts.switchOff() } catch { failure = error }
+    do { try KeyringParts.switchOff(host) } catch { failure = error }
+    do { try SecurityKeyParts.switchOff() } catch { failure = failure ?? error }
     do { try PAMProfiles.switchOff() } catch { failure = failure ?? error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }
     BrokerUnit.switchOff()

@@ -11,9 +11,13 @@ enum KeyringParts {
   private static let socket = "iampass-keyring.socket"
   private static let profile = "iampass-keyring"
 
-  /// Switches both on or off. A failure is said and stops nothing: without them the keyring stays locked.
-  static func settle(_ policy: KeyringPolicy) {
-    guard policy == .sealed else { return switchOff() }
+  /// Switches both on, or off as ``switchOff(_:)``. A failure is said and stops nothing: without them the keyring stays
+  /// locked.
+  static func settle(_ policy: KeyringPolicy, _ host: HostOptions) {
+    guard policy == .sealed else {
+      do { try switchOff(host) } catch { Terminal.complain("warning: sealed passwords stay: \(error.message)") }
+      return
+    }
     guard Program.run([update, "--package", "--enable", profile], seconds: 60)?.status == 0 else {
       return Terminal.complain("warning: the profile \(profile) is not on: keyrings stay locked\nhint: \(update)")
     }
@@ -25,8 +29,22 @@ enum KeyringParts {
     Terminal.say(worth)
   }
 
-  static func switchOff() {
+  /// Switches both off, and then forgets what was sealed, in one line.
+  ///
+  /// - Throws: if sealed passwords cannot be forgotten.
+  static func switchOff(_ host: HostOptions) throws(Failure) {
     if isOn { _ = Program.run([update, "--package", "--disable", profile], seconds: 60) }
+    stopSocket()
+    let kept: SealedPasswords
+    do { kept = try host.sealedPasswords() } catch {
+      // Turning off has to work on a broken computer too.
+      return Terminal.complain(
+        "warning: sealed passwords stay: \(error.message)\nhint: mend it, then iampassctl keyring forget --all")
+    }
+    if let said = try kept.forgetAllAndTell() { Terminal.say(said) }
+  }
+
+  private static func stopSocket() {
     guard hasSystemd else { return }
     guard Program.run([systemctl, "is-enabled", "--quiet", socket], seconds: 5)?.status == 0 else { return }
     _ = Program.run([systemctl, "disable", "--quiet", "--now", "--no-block", socket], seconds: 30)

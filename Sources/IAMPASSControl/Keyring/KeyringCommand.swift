@@ -19,15 +19,12 @@ struct KeyringStatus: ParsableCommand {
   func run() throws {
     try reportingFailures {
       try requireRoot()
-      let configuration = try host.configuration()
-      Terminal.say("keyring = \(configuration.keyring.rawValue)")
-      let kept = SealedPasswords(state: RunFolder(path: configuration.stateFolder))
+      Terminal.say("keyring = \(try host.configuration().keyring.rawValue)")
+      let kept = try host.sealedPasswords()
       do throws(FileError) {
         for uid in try kept.users() {
           guard let key = try kept.key(of: uid) else { continue }
-          // A number says it as well.
-          let name = (try? SystemUser.find(uid: uid))?.name.text ?? String(uid)
-          Terminal.say("\(name): sealed with \(key.rawValue)")
+          Terminal.say("\(SealedPasswords.owner(uid)): sealed with \(key.rawValue)")
         }
       } catch { throw Failure.file(error) }
     }
@@ -36,31 +33,51 @@ struct KeyringStatus: ParsableCommand {
 
 struct KeyringForget: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "forget", abstract: "Deletes a user's sealed password.",
-    discussion: "The next sign-in by password seals it again, unless keyring is off.")
+    commandName: "forget", abstract: "Deletes users' sealed passwords.",
+    discussion: "The next sign-in by password seals it again, unless keyring is off or the user has no token.")
 
   @OptionGroup var host: HostOptions
-  @Argument(help: "The user's name, or the number of a user who is gone.") var user: String
+  @Flag(help: "Those of all users.") var all = false
+  @Argument(help: "Names of users, or the numbers of users who are gone.") var users: [String] = []
+
+  func validate() throws {
+    guard all == users.isEmpty else { throw ValidationError("give names of users, or --all") }
+  }
 
   func run() throws {
     try reportingFailures {
       try requireRoot()
-      let configuration = try host.configuration()
-      let uid = try uid()
-      let kept = SealedPasswords(state: RunFolder(path: configuration.stateFolder))
-      do throws(FileError) {
-        let wasKept = try kept.key(of: uid) != nil
-        try kept.forget(uid)
-        Terminal.say(wasKept ? "\(user): forgotten" : "\(user): no password is sealed")
-      } catch { throw Failure.file(error) }
+      let kept = try host.sealedPasswords()
+      guard !all else { return Terminal.say(try kept.forgetAllAndTell() ?? "no password is sealed") }
+      // All of them first: a mistyped name changes nothing.
+      let uids = try users.map { (text) throws(Failure) in try uid(text) }
+      for (user, uid) in zip(users, uids) {
+        Terminal.say(try kept.forgetOne(uid) ? "\(user): forgotten" : "\(user): no password is sealed")
+      }
     }
   }
 
-  private func uid() throws(Failure) -> UInt32 {
+  private func uid(_ user: String) throws(Failure) -> UInt32 {
     if let number = UInt32(user) { return number }
     guard let name = UnixUsername(validating: user) else { throw .badUsername(user) }
     guard let found = try SystemUser.look(for: name) else { throw .unknownUser(name) }
     return found.uid
+  }
+}
+
+extension SealedPasswords {
+  /// - Returns: whose were forgotten, in one line; nil if none was sealed.
+  func forgetAllAndTell() throws(Failure) -> String? {
+    let whose: [UInt32]
+    do { whose = try forgetAll() } catch { throw .file(error) }
+    guard !whose.isEmpty else { return nil }
+    let word = whose.count == 1 ? "password" : "passwords"
+    return "keyring: forgot the sealed \(word) of \(whose.map(Self.owner).joined(separator: ", "))"
+  }
+
+  /// - Returns: whether it was sealed.
+  func forgetOne(_ uid: UInt32) throws(Failure) -> Bool {
+    do { return try forget(uid) } catch { throw .file(error) }
   }
 }
 
@@ -69,5 +86,17 @@ extension HostOptions {
     do { return try Configuration(path: path) } catch {
       throw .misconfigured(.configuration(error, path: path), path: path)
     }
+  }
+
+  /// Without a configuration those in the usual folder. A configuration that cannot be read may name another one.
+  func sealedPasswords() throws(Failure) -> SealedPasswords {
+    let folder: String
+    do { folder = try Configuration(path: path).stateFolder } catch {
+      guard case .keyValue(.file(let file)) = error, file.code == .missing else {
+        throw .misconfigured(.configuration(error, path: path), path: path)
+      }
+      folder = Configuration().stateFolder
+    }
+    return SealedPasswords(state: RunFolder(path: folder))
   }
 }

@@ -51,6 +51,7 @@ struct UserRemove: ParsableCommand {
   private func unlist(_ names: [UnixUsername], _ host: ConfiguredHost) throws(Failure) {
     try options.host.pins.check()
     _ = try options.host.recoveryCodes()
+    _ = try options.host.sealedPasswords()
     let approved = try UserChangeCall(host: host).run(.remove, names)
     // Not before: nobody waits for an administrator.
     let lock = try AdminLock(folder: options.host.folder)
@@ -61,6 +62,7 @@ struct UserRemove: ParsableCommand {
       try options.host.pins.forget(user)
       try options.host.revokeRecoveryCodes(of: user)
       try options.host.removeSecurityKeys(of: user)
+      try forgetPassword(of: user)
     }
   }
 
@@ -80,7 +82,8 @@ struct UserRemove: ParsableCommand {
       try options.host.revokeRecoveryCodes(of: user)
       try options.host.removeSecurityKeys(of: user)
       try options.host.pins.forget(user)
-      return Terminal.say("\(user): had no token")
+      Terminal.say("\(user): had no token")
+      return try forgetPassword(of: user)
     }
     let removal: UserTokensRemoval
     do throws(UserTokensError) {
@@ -89,6 +92,7 @@ struct UserRemove: ParsableCommand {
     try options.host.pins.check()
     // A configuration that does not say where codes are stops it before anything is removed.
     _ = try options.host.recoveryCodes()
+    _ = try options.host.sealedPasswords()
     let others = try self.others(having: token, than: user)
     if !local, others.isEmpty { try removeAtService(user, token) }
     // Before the token goes: a run that fails here can be repeated.
@@ -101,6 +105,15 @@ struct UserRemove: ParsableCommand {
     if let other = others.first, !local {
       Terminal.say("\(DisplayText.sanitized(other, limit: 64)) has the same token, so the service keeps it")
     }
+    // After the token: until then it could be sealed again.
+    try forgetPassword(of: user)
+  }
+
+  /// A user who is gone has no name here: `check` names the number.
+  private func forgetPassword(of user: UnixUsername) throws(Failure) {
+    let kept = try options.host.sealedPasswords()
+    guard let uid = try SystemUser.look(for: user)?.uid, try kept.forgetOne(uid) else { return }
+    Terminal.say("\(user): the password that was sealed for the keyring is forgotten")
   }
 
   private func others(having token: Secret, than user: UnixUsername) throws(Failure) -> [String] {

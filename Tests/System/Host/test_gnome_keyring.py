@@ -6,6 +6,7 @@ from desktop_case import DesktopTestCase
 from keyring_case import SETTING, KeyringCase
 from support import password_of, testhost
 
+FORGOT = "keyring: forgot the sealed password of alice\n"
 STACK = """@include common-auth
 auth optional pam_gnome_keyring.so
 @include common-account
@@ -64,6 +65,23 @@ class Keyring(KeyringCase, DesktopTestCase):
             self.sign_in("")
         self.assertEqual(self.kept(), [])
         self.assertTrue(self.is_locked())
+
+    def test_disable_forgets(self):
+        self.sign_in(password_of("alice"))
+        self.assert_sealed()
+        self.addCleanup(self.host.run, "iampassctl", "enable", "--desktop")
+        self.assertIn(FORGOT, self.host.run("iampassctl", "disable"))
+        self.assertEqual(self.kept(), [])
+
+    def test_the_setting_off_and_enable_forget(self):
+        self.sign_in(password_of("alice"))
+        self.assert_sealed()
+        self.addCleanup(self.host.run, "iampassctl", "enable", "--desktop")
+        with self.host.changed(testhost.CONFIGURATION, lambda text: text.replace(SETTING, "keyring = off\n")):
+            said = self.host.run("iampassctl", "check", check=False)
+            self.assertIn("login passwords are still sealed here: alice", said)
+            self.assertIn(FORGOT, self.host.run("iampassctl", "enable", "--desktop"))
+        self.assertEqual(self.kept(), [])
 
     def test_check_knows_the_line(self):
         said = self.host.run("iampassctl", "check", check=False)

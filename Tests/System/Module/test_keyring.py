@@ -21,6 +21,8 @@ from sign_in_case import SignInCase, world_with_a_phone
 from world import ENROLLED, PATIENCE, SUCCESS, WITHOUT_TOKEN, program, read
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
+#: A number that no user has.
+NOBODYS = 4_000_000_123
 PASSWORD = "the right one"
 STACK = """auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] {module} prompt=choose timeout=20s
 auth [success=1 default=ignore] pam_exec.so quiet expose_authtok {folder}/is-right
@@ -294,15 +296,55 @@ class WithoutToken(KeyringCase):
         self.assertEqual(self.kept(), [])
         self.assertIn("the user has no token", "\n".join(self.said))
 
+    def test_a_removed_user_leaves_none(self):
+        users = read(world.path("users"))
+        self.addCleanup(world.write, "users", users)
+        self.sign_in_by_password()
+        self.assertEqual(self.kept(), [f"{UID}.host"])
+        self.assertIn(
+            f"{ENROLLED}: the password that was sealed for the keyring is forgotten\n",
+            self.ctl("user", "remove", "--local", ENROLLED))
+        self.assertEqual(self.kept(), [])
+
+    def test_check_names_users_without_a_token_and_those_who_are_gone(self):
+        self.sign_in_by_password()
+        for uid in (pwd.getpwnam(WITHOUT_TOKEN).pw_uid, NOBODYS):
+            self.seal(uid)
+        said = self.ctl("check", code=None)
+        whose = {"users without a token": WITHOUT_TOKEN, "users whom this system does not know": NOBODYS}
+        for users, name in whose.items():
+            self.assertIn(f"login passwords of {users} are still sealed here: {name}\n", said)
+            self.assertIn(f"iampassctl keyring forget {name}\n", said)
+        self.assertEqual(
+            self.ctl("keyring", "forget", WITHOUT_TOKEN, str(NOBODYS)),
+            f"{WITHOUT_TOKEN}: forgotten\n{NOBODYS}: forgotten\n")
+        self.assertEqual(self.kept(), [f"{UID}.host"])
+        self.assertNotIn("still sealed", self.ctl("check", code=None))
+
 
 class Off(KeyringCase):
+    def test_what_is_left_is_named_and_forgotten_by_a_command(self):
+        self.sign_in_by_password()
+        self.seal(NOBODYS)
+        self.configure("off")
+        self.assertIn(
+            f"keyring is off, but login passwords are still sealed here: {ENROLLED}, {NOBODYS}\n",
+            self.ctl("check", code=None))
+        self.request(b"\2" + bytes([len(ENROLLED)]) + ENROLLED.encode())
+        self.assertIn(f"refused: keyring = off; still sealed: {ENROLLED}, {NOBODYS}", "\n".join(self.said))
+        self.assertEqual(
+            self.ctl("keyring", "forget", "--all"),
+            f"keyring: forgot the sealed passwords of {ENROLLED}, {NOBODYS}\n")
+        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.ctl("keyring", "forget", "--all"), "no password is sealed\n")
+
     def test_nothing_is_sealed_or_handed_on(self):
         self.sign_in_by_password()
         self.configure("off")
         self.phone("approve")
         self.assertEqual(self.sign_in("")["codes"], [SUCCESS])
         self.assertEqual(self.unlocked_with(), "")
-        shutil.rmtree(world.path("state", "keyring"))
+        self.ctl("keyring", "forget", "--all")
         self.sign_in_by_password()
         self.assertEqual(self.kept(), [])
 

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import glob
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -424,7 +425,12 @@ class Life(unittest.TestCase):
         run("iampassctl", "enable")
         waiting = terminal(SUDO, user="alice")
         waiting.expect("Approve the sign-in on your phone")
-        run("dpkg", "--remove", "iampass-phone", "libpam-iampass")
+        sealed = "/var/lib/iampass/keyring"
+        os.makedirs(sealed, 0o700, exist_ok=True)
+        write(f"{sealed}/{pwd.getpwnam('alice').pw_uid}.host", "")
+        said = run("dpkg", "--remove", "iampass-phone", "libpam-iampass")
+        self.assertIn("keyring: forgot the sealed password of alice\n", said)
+        self.assertEqual(glob.glob(f"{sealed}/[0-9]*"), [])
         self.assert_pam_is_as_before()
         # Nobody answers: the phone's program is gone too.
         waiting.expect("assword[^\n]*: ")
