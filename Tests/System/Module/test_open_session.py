@@ -37,7 +37,7 @@ class Case(SignInCase):
                 os.unlink(path)
 
     def play(self, service, *calls, **scene):
-        """Of a process that leads logind's session c1."""
+        """The host is a process that leads logind's session c1."""
         return world.play(
             service, own=False, calls=calls, items={"rhost": "192.0.2.9", "tty": "ssh"}, sessions=world.path("logind"),
             own_uid=UID, **scene)  # fmt: skip
