@@ -83,9 +83,8 @@ extension Refusal {
       false
     case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .lookupFailed,
       .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted,
-      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost,
-      .unavailable, .notRecordable, .recordNotKept,
-      .misconfigured, .offered:
+      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
+      .brokerLost, .unavailable, .notRecordable, .recordNotKept, .misconfigured, .offered:
       true
     }
   }
