@@ -127,8 +127,14 @@ class Folders(Case):
     def test_a_folder_of_records_that_someone_else_made_signs_in_only_what_is_not_watched(self):
         for fault in self.FAULTS:
             with self.subTest(fault=fault):
-                self.assertEqual(self.end(["run", "sessions"], fault, "login"), ([AUTHINFO_UNAVAIL], 1))
+                self.assertEqual(self.end(["run", "sessions"], fault, "login"), ([AUTHINFO_UNAVAIL], 0))
                 self.assertEqual(self.end(["run", "sessions"], fault, "sudo"), ([SUCCESS], 1))
+
+    def test_a_folder_of_what_waits_that_someone_else_made_opens_nothing_that_is_to_be_watched(self):
+        for fault in self.FAULTS:
+            with self.subTest(fault=fault):
+                self.assertEqual(self.end(["run", "waiting"], fault, "login"), ([AUTHINFO_UNAVAIL], 1))
+                self.assertEqual(self.end(["run", "waiting"], fault, "sudo"), ([SUCCESS], 1))
 
 
 class TwoAtOnce(Case):
