@@ -3,7 +3,8 @@
 /// Values are stored, sent and hashed unchanged. Every display escapes them first (``DisplayText/escaped(_:)``).
 public struct SignInContext: Sendable, Equatable {
   /// The names of a sign-in's own pairs, in the order of display.
-  public static let names = ["host", "service", "user", "tty", "remote_host", "command"] + LongCommand.names
+  public static let names =
+    ["host", "service", "user", "asked_by", "tty", "remote_host", "command"] + LongCommand.names
   /// The greatest number of pairs. The three parts of a long command count as one.
   public static let greatestCount = 10
   /// The greatest length in characters. A longer command is shown in parts. Any other longer value is refused.
@@ -36,6 +37,9 @@ public struct SignInContext: Sendable, Equatable {
   public var host: String?
   public var service: String?
   public var user: String?
+  /// The user of the computer who asks, if that is not ``user``. Before there was this name, phones and services took it
+  /// for an application's own pair, and showed it too.
+  public var askedBy: String?
   public var tty: String?
   public var remoteHost: String?
   /// The whole command, or the beginning of a long one.
@@ -47,21 +51,22 @@ public struct SignInContext: Sendable, Equatable {
 
   /// - Parameter command: the whole command, of any length.
   public init(
-    host: String? = nil, service: String? = nil, user: String? = nil, tty: String? = nil, remoteHost: String? = nil,
-    command: String? = nil, further: [Pair] = []
+    host: String? = nil, service: String? = nil, user: String? = nil, askedBy: String? = nil, tty: String? = nil,
+    remoteHost: String? = nil, command: String? = nil, further: [Pair] = []
   ) {
     self.init(
-      host: host, service: service, user: user, tty: tty, remoteHost: remoteHost,
+      host: host, service: service, user: user, askedBy: askedBy, tty: tty, remoteHost: remoteHost,
       command: command.map { LongCommand.split($0) ?? ($0, nil) }, further: further)
   }
 
   private init(
-    host: String?, service: String?, user: String?, tty: String?, remoteHost: String?,
+    host: String?, service: String?, user: String?, askedBy: String?, tty: String?, remoteHost: String?,
     command: (shown: String, rest: LongCommand?)?, further: [Pair]
   ) {
     self.host = host
     self.service = service
     self.user = user
+    self.askedBy = askedBy
     self.tty = tty
     self.remoteHost = remoteHost
     self.command = command?.shown
@@ -74,7 +79,7 @@ public struct SignInContext: Sendable, Equatable {
 
   /// The values in the order of ``names``, then the others.
   public var pairs: [(name: String, value: String)] {
-    let own = [host, service, user, tty, remoteHost, command] + LongCommand.values(of: longCommand)
+    let own = [host, service, user, askedBy, tty, remoteHost, command] + LongCommand.values(of: longCommand)
     return zip(Self.names, own).compactMap { name, value in value.map { (name, $0) } }
       + further.map { ($0.name, $0.value) }
   }
@@ -107,8 +112,8 @@ public struct SignInContext: Sendable, Equatable {
     let rest = try LongCommand(known)
     let command = known["command"].map { rest == nil ? LongCommand.split($0) ?? ($0, nil) : ($0, rest) }
     self.init(
-      host: known["host"], service: known["service"], user: known["user"], tty: known["tty"],
-      remoteHost: known["remote_host"], command: command, further: further)
+      host: known["host"], service: known["service"], user: known["user"], askedBy: known["asked_by"],
+      tty: known["tty"], remoteHost: known["remote_host"], command: command, further: further)
     guard isWithinBounds else { throw .member("context") }
   }
 }

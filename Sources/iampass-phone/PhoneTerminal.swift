@@ -64,6 +64,7 @@ extension SignInContext {
   var rows: [(String, String)] {
     pairs.map { name, value in
       switch name {
+      case "asked_by": ("asked by", value)
       case "tty": ("terminal", value)
       case "remote_host": ("from", value)
       case "command" where longCommand != nil: ("command’s beginning", value)

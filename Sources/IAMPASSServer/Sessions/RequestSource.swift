@@ -2,7 +2,8 @@ import IAMPASSProtocol
 
 /// The source of a request, by which limits distinguish requests.
 struct RequestSource: Sendable, Equatable {
-  /// Host, service and remote host. Unambiguous: the values are JSON strings.
+  /// Host, service and remote host, and the user of the computer who asks for another, if it names one: whoever denies
+  /// that user is still asked for their own requests. Unambiguous: the values are JSON strings.
   let text: String
   /// The host credential that asks; nil: the application itself does.
   let credential: String?
@@ -12,7 +13,8 @@ struct RequestSource: Sendable, Equatable {
 
 extension RequestSource {
   init(of context: SignInContext, from client: ClientAddress, credential: String?) {
-    let parts = [context.host ?? client.text, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
+    var parts = [context.host ?? client.text, context.service, context.remoteHost].map { $0.map(JSON.string) ?? .null }
+    if let asker = context.askedBy { parts.append(.string(asker)) }
     text = String(decoding: JSON.array(parts).encoded(), as: UTF8.self)
     self.credential = credential
     isRemote = context.isRemote

@@ -11,6 +11,8 @@ public struct LoginRequest: Sendable, Equatable {
   public var remoteHost: String?
   /// PAM_RUSER: the user who asks.
   public var remoteUser: String?
+  /// For the phone to show: see ``AskingUser``.
+  public var askedBy: String?
   /// Who began the program that asks, by the kernel's word; 0 also if that is not known.
   public var callingUID: UInt32
   /// PAM_AUTHTOK is set: the phone is the second factor.
@@ -22,14 +24,15 @@ public struct LoginRequest: Sendable, Equatable {
 
   public init(
     user: UnixUsername, service: String, tty: String? = nil, remoteHost: String? = nil, remoteUser: String? = nil,
-    callingUID: UInt32, hasPassword: Bool = false, command: String? = nil, hostName: String? = nil,
-    isSSHServer: Bool = false
+    askedBy: String? = nil, callingUID: UInt32, hasPassword: Bool = false, command: String? = nil,
+    hostName: String? = nil, isSSHServer: Bool = false
   ) {
     self.user = user
     self.service = service
     self.tty = tty
     self.remoteHost = remoteHost
     self.remoteUser = remoteUser
+    self.askedBy = askedBy
     self.callingUID = callingUID
     self.hasPassword = hasPassword
     self.command = command
@@ -41,8 +44,10 @@ public struct LoginRequest: Sendable, Equatable {
 
   /// Whether users ask for themselves at a terminal, as in sudo.
   var isOwnTerminal: Bool {
-    remoteUser.flatMap { UnixUsername(validating: $0) } == user && tty?.isEmpty == false && remoteHost == nil
+    isRemoteUserOwn && tty?.isEmpty == false && remoteHost == nil
   }
+
+  var isRemoteUserOwn: Bool { remoteUser.flatMap { UnixUsername(validating: $0) } == user }
 
   /// Whether a display manager of this computer asks. SDDM answers with what was typed before PAM asked, so that its
   /// user's Enter comes at once.
@@ -56,6 +61,7 @@ public struct LoginRequest: Sendable, Equatable {
 
   var context: SignInContext {
     SignInContext(
-      host: hostName, service: service, user: user.text, tty: tty, remoteHost: remoteHost, command: command)
+      host: hostName, service: service, user: user.text, askedBy: askedBy, tty: tty, remoteHost: remoteHost,
+      command: command)
   }
 }

@@ -62,9 +62,11 @@ public struct BrokeredLogin {
   private func loginRequest(host: String?) -> LoginRequest {
     // Only root's word is taken for the service's name. Other programs can name any.
     let service = callerUID == 0 ? request.service : "\(request.service) (says the user's own program)"
-    return LoginRequest(
+    var asked = LoginRequest(
       user: user.name, service: service, callingUID: request.askerUID(of: callerUID),
       hasPassword: request.hasPassword, hostName: host)
+    asked.askedBy = AskingUser.name(of: asked, knownAs: user)
+    return asked
   }
 
   private var policy: LoginPolicy {

@@ -8,8 +8,9 @@ from phone_page import PhonePageTest
 class Answers(PhonePageTest):
     def test_approves(self):
         self.register()
-        sign_in = self.office.sign_in(self.user, remote_host="192.0.2.7", command="apt upgrade", amount="10 EUR")
-        facts = (self.user, "pts/3", "192.0.2.7", "apt upgrade", "amount", "10 EUR")
+        sign_in = self.office.sign_in(
+            self.user, remote_host="192.0.2.7", asked_by="mallory", command="apt upgrade", amount="10 EUR")
+        facts = (self.user, "Asked by", "mallory", "pts/3", "192.0.2.7", "apt upgrade", "amount", "10 EUR")
         self.browser.says(".request", "sudo on desk", *facts, "s left")
         self.assertEqual(self.approve(sign_in), "active")
         self.browser.sees("#said", "Approved.")

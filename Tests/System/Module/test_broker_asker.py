@@ -66,5 +66,46 @@ class Counts(BrokerCase):
         self.broker.wait_for(f"caller={UID} reason=too many requests")
 
 
+class WhoAsks(BrokerCase):
+    """On the phone."""
+
+    def setUp(self):
+        super().setUp()
+        self.world.configure(send_context="yes")
+
+    def asked_by(self, service, answer="approve", **scene):
+        phone = self.phone(answer)
+        self.world.play(service, own=False, answers=[""], **scene)
+        phone.wait_for("sign-in request")
+        phone.stop()
+        return [line[16:] for line in phone.lines if line.startswith("  asked by ")]
+
+    def test_the_phone_names_who_began_polkits_helper(self):
+        self.assertEqual(self.asked_by("polkit-1", real_uid=STRANGER), ["games"])
+        self.assertEqual(self.asked_by("polkit-1", real_uid=UID), [])
+        self.assertEqual(self.asked_by("polkit-1"), ["unknown: polkit does not say"])
+        self.assertEqual(self.asked_by("swaylock", uid=UID, screen=None), [])
+
+    def test_the_phone_names_who_asks_by_sudo_and_su(self):
+        self.world.configure(services="sudo su sshd")
+        for service in ("su", "sshd"):
+            self.world.pam(service, "timeout=20s")
+        terminal = {"tty": "pts/7"}
+        # As sudo -u and its targetpw and runaspw ask.
+        self.assertEqual(self.asked_by("sudo", items={**terminal, "ruser": "games"}), ["games"])
+        self.assertEqual(self.asked_by("sudo", items={**terminal, "ruser": ENROLLED}), [])
+        self.assertEqual(self.asked_by("su", real_uid=STRANGER, items={**terminal, "ruser": ENROLLED}), ["games"])
+        self.assertEqual(self.asked_by("sshd", items={"rhost": "192.0.2.1", "ruser": "games"}), [])
+
+    def test_who_denies_a_stranger_is_still_asked_for_themselves(self):
+        for _ in range(3):
+            self.assertEqual(self.asked_by("polkit-1", "deny", real_uid=STRANGER), ["games"])
+        self.phone("approve")
+        refused = self.world.play("polkit-1", own=False, answers=[""], real_uid=STRANGER)
+        self.assertIn("denied too often", refused["texts"][-1])
+        allowed = self.world.play("polkit-1", own=False, answers=[""], real_uid=UID)
+        self.assertEqual(allowed["codes"], [SUCCESS], allowed["texts"])
+
+
 if __name__ == "__main__":
     unittest.main()

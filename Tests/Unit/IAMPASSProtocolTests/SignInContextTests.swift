@@ -2,7 +2,7 @@ import Testing
 
 @testable import IAMPASSProtocol
 
-/// The parts of a sign-in that a phone can show: six pairs from hosts, and others that an application chooses.
+/// The parts of a sign-in that a phone can show: seven pairs from hosts, and others that an application chooses.
 @Suite struct SignInContextTests {
   private func context(_ text: String) throws -> SignInContext {
     try SignInContext(try JSON(parsing: Array(text.utf8)))
@@ -14,8 +14,15 @@ import Testing
     #expect(context.pairs.map(\.value) == ["shop", "20 EUR", "Bob"])
   }
 
+  @Test func whoAsksFollowsWhoIsAskedFor() throws {
+    let context = try context(#"{"tty":"pts/1","asked_by":"mallory","user":"alice"}"#)
+    #expect(context.pairs.map(\.name) == ["user", "asked_by", "tty"])
+    #expect(context.askedBy == "mallory" && !context.isTransaction)
+  }
+
   @Test func aContextIsReadAsWritten() throws {
-    let context = SignInContext(host: "shop", user: "alice", further: [.init(name: "to", value: "Bob")])
+    let context = SignInContext(
+      host: "shop", user: "alice", askedBy: "mallory", further: [.init(name: "to", value: "Bob")])
     #expect(try SignInContext(try JSON(parsing: context.json.encoded())) == context)
   }
 

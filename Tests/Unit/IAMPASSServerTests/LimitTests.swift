@@ -257,6 +257,19 @@ import Testing
     _ = try await fixture.started("alice", context: SignInContext(host: "web-1", remoteHost: "192.0.2.9"))
   }
 
+  /// Another user of the computer asks for its owner, and is denied.
+  @Test func theUsersOwnRequestsGoOn() async throws {
+    let (fixture, phone) = try await office()
+    func asked(by name: String?) -> SignInContext {
+      SignInContext(host: "web-1", service: "polkit-1", user: "alice", askedBy: name)
+    }
+    try await denied(fixture, phone, times: 3, context: asked(by: "mallory"))
+    #expect(
+      try await fixture.start("alice", context: asked(by: "mallory")) == .notStarted(reason: "TOO_MANY_DENIALS"))
+    _ = try await fixture.started("alice", context: asked(by: nil))
+    _ = try await fixture.started("alice", context: asked(by: "bob"))
+  }
+
   /// Computers that do not name themselves are distinguished by their address.
   @Test func anotherComputerWithoutContextGoesOn() async throws {
     let (fixture, phone) = try await office()

@@ -71,6 +71,22 @@ struct Scene {
     #expect(source("polkit-1", 0) == .program(service: "polkit-1"))
     #expect(source("gdm-password", 0) == .program(service: "gdm-password"))
   }
+
+  @Test func thePhoneIsToldWhoAsksForAnother() throws {
+    let alice = SystemUser(name: try #require(UnixUsername(validating: "alice")), uid: 4_000_000_001)
+    func asker(_ service: String, by uid: UInt32, remoteUser: String? = nil, remoteHost: String? = nil) -> String? {
+      let request = LoginRequest(
+        user: alice.name, service: service, remoteHost: remoteHost, remoteUser: remoteUser, callingUID: uid)
+      return AskingUser.name(of: request, knownAs: alice)
+    }
+    #expect(asker("polkit-1", by: 4_000_000_001) == nil)
+    #expect(asker("su", by: 4_000_000_002, remoteUser: "alice") == "uid 4000000002")
+    #expect(asker("sudo", by: 0, remoteUser: "bob") == "bob")
+    #expect(asker("sudo", by: 0, remoteUser: "alice") == nil)
+    #expect(asker("polkit-1", by: 0) == AskingUser.unknown)
+    #expect(asker("gdm-password", by: 0) == nil)
+    #expect(asker("rsh", by: 0, remoteUser: "bob", remoteHost: "192.0.2.1") == nil)
+  }
 }
 
 @Suite struct LoginAttemptTests {
