@@ -15,7 +15,16 @@ let sanitizer = Context.environment["SANITIZE"]
 let fuzzing = Context.environment["FUZZ"] != nil
 let fuzzed: [String] = ["-sanitize=fuzzer,address", "-O", "-enable-testing"]
 
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)] + (fuzzing ? [.unsafeFlags(fuzzed)] : [])
+/// `SHIPPED=1` leaves out what no package of Debian's has: packaging/build-product.
+let shippedOnly = Context.environment["SHIPPED"] != nil
+
+/// The same bytes in every folder: C code, and what Swift takes from headers, has file names in its assertions.
+let relativePaths = "-ffile-prefix-map=\(Context.packageDirectory)=."
+let relative: [CSetting] = [.unsafeFlags([relativePaths], .when(configuration: .release))]
+
+let strict: [SwiftSetting] =
+  [.treatAllWarnings(as: .error), .unsafeFlags(["-Xcc", relativePaths], .when(configuration: .release))]
+  + (fuzzing ? [.unsafeFlags(fuzzed)] : [])
 
 /// Without regular expressions, which the compiler links into everything unasked: a megabyte in each program.
 let lean: [SwiftSetting] =
@@ -150,19 +159,21 @@ let package = Package(
     .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
     .systemLibrary(name: "CBluetooth", path: "Sources/C/CBluetooth"),
     // Called only where --wrap=free is linked by.
-    .target(name: "ClearingFree", path: "Sources/C/ClearingFree"),
+    .target(name: "ClearingFree", path: "Sources/C/ClearingFree", cSettings: relative),
     // Around the loading of the Swift runtime and of libcrypto into setuid programs.
-    .target(name: "HiddenVariables", path: "Sources/C/HiddenVariables"),
+    .target(name: "HiddenVariables", path: "Sources/C/HiddenVariables", cSettings: relative),
     // Opens libcrypto by dlopen(3): nothing here links it.
-    .target(name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/C/SystemLibcrypto"),
+    .target(
+      name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/C/SystemLibcrypto",
+      cSettings: relative),
     // Opens libcrypt (libxcrypt's yescrypt, for recovery codes) by dlopen(3): nothing here links it.
-    .target(name: "SystemLibcrypt", path: "Sources/C/SystemLibcrypt"),
+    .target(name: "SystemLibcrypt", path: "Sources/C/SystemLibcrypt", cSettings: relative),
     // Opens libqrencode (QR codes at the prompt of a sign-in without a network) by dlopen(3): nothing here links it.
-    .target(name: "SystemLibqrencode", path: "Sources/C/SystemLibqrencode"),
+    .target(name: "SystemLibqrencode", path: "Sources/C/SystemLibqrencode", cSettings: relative),
     // Called by libcurl, in place of libnghttp2.
-    .target(name: "WholeStreams", path: "Sources/C/WholeStreams"),
+    .target(name: "WholeStreams", path: "Sources/C/WholeStreams", cSettings: relative),
     // Needs the C library's list of mapped segments, which Swift's module of it leaves out.
-    .target(name: "ProgramPages", path: "Sources/C/ProgramPages"),
+    .target(name: "ProgramPages", path: "Sources/C/ProgramPages", cSettings: relative),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
     .target(name: "HostSystem", dependencies: ["CHost"], swiftSettings: lean),
@@ -186,6 +197,7 @@ let package = Package(
       name: "pam_iampass", dependencies: ["LoginModule", "HiddenVariables"] + clearingFree, path: "pam",
       exclude: ["pam_iampass.map", "check-load", "link"],
       sources: ["pam_iampass.c"], publicHeadersPath: "include",
+      cSettings: relative,
       linkerSettings: startsFast + clearsWhatItFrees + [.unsafeFlags(moduleLinkerFlags), .linkedLibrary("pam")]),
 
     .target(name: "PresenceLink", swiftSettings: lean),
@@ -352,6 +364,11 @@ let package = Package(
 )
 
 if fuzzing { package.targets += fuzzers }
+if shippedOnly {
+  let left = ["IAMPASSHTTPTransport", "LocalPostgreSQL", "FuzzKit"]
+  package.targets.removeAll { $0.type == .test || left.contains($0.name) }
+  package.products.removeAll { left.contains($0.name) }
+}
 if sanitizer == "thread" {
   // Only these tests use threads, and building the others takes minutes.
   let threaded = ["SessionHelperTests", "IAMPASSServerTests"]

@@ -55,7 +55,7 @@ def parse():
     options.add_argument("--seconds", type=int, default=60, help="how long the helper is looked at (60)")
     options.add_argument("--runs", type=int, default=40, help="runs of each case (40)")
     options.add_argument("--save", action="store_true", help="write Tests/Benchmarks/BENCHMARKS.md and its plots")
-    options.add_argument("--built", default=str(PROJECT / ".build" / "release"), help="folder of the built programs")
+    options.add_argument("--built", default=str(PROJECT / ".build-product" / "release"), help="folder of the built programs")
     return options.parse_args()
 
 

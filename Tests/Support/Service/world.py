@@ -23,7 +23,7 @@ from never import assert_hidden, code_of_login
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAM_CALL = os.path.join(HERE, "pam_call.py")
 PYTHON = "/usr/bin/python3"
-PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build/release"))
+PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build-product/release"))
 MODULE = os.environ.get("IAMPASS_MODULE", os.path.join(PROGRAMS, "libpam_iampass.so"))
 
 SUCCESS, SERVICE_ERR, AUTH_ERR, AUTHINFO_UNAVAIL, USER_UNKNOWN, MAXTRIES = 0, 3, 7, 9, 10, 11

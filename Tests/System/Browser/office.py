@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 import ports
 from signed_requests import headers as signed_headers
 
-PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build/release"))
+PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build-product/release"))
 
 # Longer than anything here takes; a test that reaches it fails.
 PATIENCE = 120

@@ -24,7 +24,7 @@ def shared_host(release):
     """Boots at the first call. Raises SkipTest if no host can be booted."""
     global _refusal
     if release not in _hosts and _refusal is None:
-        built = os.environ.get("IAMPASS_BIN", str(PROJECT / ".build" / "release"))
+        built = os.environ.get("IAMPASS_BIN", str(PROJECT / ".build-product" / "release"))
         stack = contextlib.ExitStack()
         atexit.register(stack.close)
         try:

@@ -10,14 +10,14 @@ from world import make_certificate
 STRANGERS = pathlib.Path(__file__).with_name("Strangers")
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 #: The folder in which this package's own tests are built: what it exports is not compiled again.
-SCRATCH = next(path for path in (PROJECT / ".build-tests", PROJECT / ".build") if path.exists())
+SCRATCH = PROJECT / ".build-tests"
 #: Seconds for a build from nothing.
 PATIENCE = 1500
 
 
 def setUpModule():
     global world
-    words = ["swift", "build", "--package-path", STRANGERS, "--scratch-path", SCRATCH]
+    words = [PROJECT / "packaging/swift-build", SCRATCH, "--package-path", STRANGERS]
     built = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     if built.returncode != 0:
         raise AssertionError(built.stdout[-4000:] + built.stderr[-4000:])

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
-BUILT = pathlib.Path(os.environ.get("IAMPASS_BIN", PROJECT / ".build" / "release")).resolve()
+BUILT = pathlib.Path(os.environ.get("IAMPASS_BIN", PROJECT / ".build-product" / "release")).resolve()
 PATIENCE = 300
 
 
@@ -31,7 +31,7 @@ class Project(unittest.TestCase):
         self.assertEqual(self.run_it("renew").returncode, 0)
 
     def path(self, name, inside=""):
-        return self.folder / ".build" / "checkouts" / name / inside
+        return self.folder / ".build-product" / "checkouts" / name / inside
 
     def write(self, name, inside, text):
         self.path(name, inside).parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ class Project(unittest.TestCase):
             {"subpath": name, "packageRef": {"location": f"https://example.org/{name}.git"},
              "state": {"name": kind, "checkoutState": {"version": version, "revision": "0" * 40}}}
             for name, version in self.state.items()]  # fmt: skip
-        (self.folder / ".build" / "workspace-state.json").write_text(json.dumps({"object": {"dependencies": entries}}))
+        (self.folder / ".build-product" / "workspace-state.json").write_text(json.dumps({"object": {"dependencies": entries}}))
 
     def run_it(self, *words):
         return subprocess.run(
@@ -110,10 +110,10 @@ class Check(Project):
         self.assert_refused("two 0.1.0 is in the list, and not among the packages")
 
     def test_nothing_fetched_is_refused(self):
-        shutil.rmtree(self.folder / ".build")
+        shutil.rmtree(self.folder / ".build-product")
         done = self.run_it("check")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("hint: swift package resolve", done.stderr)
+        self.assertIn("hint: packaging/build-product", done.stderr)
 
     def test_a_renewed_list_has_what_is_there(self):
         self.write("one", "Sources/file.swift", "// new\n")

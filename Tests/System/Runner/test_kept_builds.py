@@ -1,0 +1,132 @@
+"""What other people's packages were compiled to serves the next clone: packaging/swift-build, on a small package."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[3]
+#: Seconds for a build of a few lines on a busy machine.
+PATIENCE = 300
+
+THEIRS = """// swift-tools-version: 6.0
+import PackageDescription
+let package = Package(name: "theirs", products: [.library(name: "Theirs", targets: ["Theirs"])], targets: [.target(name: "Theirs")])
+"""
+OURS = """// swift-tools-version: 6.0
+import PackageDescription
+let package = Package(
+  name: "ours",
+  dependencies: [
+    .package(url: "{url}", exact: "{version}"),
+  ],
+  targets: [
+    .target(name: "plain"),
+    .executableTarget(
+      name: "ours", dependencies: ["plain", .product(name: "Theirs", package: "theirs")]),
+  ])
+"""
+
+
+class KeptBuilds(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.theirs = cls.folder / "theirs"
+        cls.write(cls.theirs / "Package.swift", THEIRS)
+        cls.git("init", "--quiet")
+        for version in ("1.0.0", "1.1.0"):
+            cls.write(cls.theirs / "Sources/Theirs/Theirs.swift", f'public let theirs = "{version}"\n')
+            cls.git("add", ".")
+            cls.git("commit", "--quiet", "-m", version)
+            cls.git("tag", version)
+        cls.clone("first")
+        cls.build("first")
+
+    @classmethod
+    def git(cls, *words):
+        who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+        subprocess.run(["git", "-C", cls.theirs, *who, *words], check=True, capture_output=True, timeout=60)
+
+    @staticmethod
+    def write(path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    @classmethod
+    def clone(cls, name, version="1.0.0", says="theirs"):
+        cls.write(cls.folder / name / "Package.swift", OURS.format(url=cls.theirs.as_uri(), version=version))
+        cls.write(cls.folder / name / "Sources/ours/main.swift", f"import Theirs\nprint({says})\n")
+        cls.write(cls.folder / name / "Sources/plain/plain.c", "int plain;\n")
+        cls.write(cls.folder / name / "Sources/plain/include/plain.h", "extern int plain;\n")
+        for file in ("common.sh", "swift-build"):
+            (cls.folder / name / "packaging").mkdir(exist_ok=True)
+            shutil.copy(PROJECT / "packaging" / file, cls.folder / name / "packaging" / file)
+
+    @classmethod
+    def build(cls, name):
+        """What was said."""
+        clone = cls.folder / name
+        done = subprocess.run(
+            [clone / "packaging/swift-build", "--keep", clone / ".build-product", "-c", "debug"], capture_output=True,
+            text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
+            env={**os.environ, "IAMPASS_CACHE": str(cls.folder / "cache")})  # fmt: skip
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        return done.stderr
+
+    def says(self, name):
+        program = self.folder / name / ".build-product/debug/ours"
+        return subprocess.run([program], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+    def inode(self, name, module):
+        file = "main" if module == "ours" else module
+        return (self.folder / name / f".build-product/x86_64-unknown-linux-gnu/debug/{module}.build/{file}.swift.o").stat().st_ino
+
+    def kept(self):
+        return [path for path in (self.folder / "cache/compiled").iterdir() if path.is_dir()]
+
+    def test_another_clone_compiles_its_own_code_alone(self):
+        self.clone("second", says='"mine: " + theirs')
+        self.build("second")
+        self.assertEqual(self.says("second"), "mine: 1.0.0")
+        self.assertEqual(self.inode("second", "Theirs"), self.inode("first", "Theirs"))
+        self.assertNotEqual(self.inode("second", "ours"), self.inode("first", "ours"))
+
+    def test_nothing_of_the_projects_own_is_kept(self):
+        for kept in self.kept():
+            self.assertTrue(list(kept.glob("*/debug/Theirs.build")))
+            for name in ("ours", "plain"):
+                self.assertFalse(list(kept.glob(f"*/debug/{name}.build")) + list(kept.glob(f"*/debug/Modules/{name}.*")))
+
+    def test_another_version_is_compiled(self):
+        self.clone("newer", version="1.1.0")
+        self.build("newer")
+        self.assertEqual(self.says("newer"), "1.1.0")
+        self.assertNotEqual(self.inode("newer", "Theirs"), self.inode("first", "Theirs"))
+
+    def test_what_has_changed_since_it_was_kept_is_not_used(self):
+        self.clone("before", version="1.1.0")
+        self.build("before")
+        for kept in self.kept():
+            for path in kept.glob("*/debug/Theirs.build/*.o"):
+                path.unlink()
+                path.write_text("not an object")
+        self.clone("after", version="1.1.0")
+        self.assertIn("what was kept has changed", self.build("after"))
+        self.assertEqual(self.says("after"), "1.1.0")
+
+    def test_a_second_build_compiles_nothing(self):
+        self.clone("again")
+        self.build("again")
+        before = [self.inode("again", module) for module in ("ours", "Theirs")]
+        self.build("again")
+        self.assertEqual([self.inode("again", module) for module in ("ours", "Theirs")], before)
+
+
+if __name__ == "__main__":
+    unittest.main()
