@@ -57,7 +57,6 @@ let fuzzerFlags: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
 let fuzzerLinkerFlags: [LinkerSetting] = [.unsafeFlags(["-use-ld=lld", "-sanitize=fuzzer,address"])]
 let fuzzers: [Target] = [
   .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
-  .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
   .executableTarget(
     name: "fuzz-login",
     dependencies: ["CFuzzer", "FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState", "PresenceLink"],
@@ -70,6 +69,17 @@ let fuzzers: [Target] = [
     ],
     path: "Tests/Fuzz/Server", swiftSettings: strict + fuzzerFlags, linkerSettings: fuzzerLinkerFlags),
 ]
+
+/// What the fuzzers look at, with the inputs that are kept: without libFuzzer, for every run of the tests.
+let keptInputs = Target.testTarget(
+  name: "KeptInputsTests",
+  dependencies: [
+    "FuzzKit", "IAMPASSProtocol", "IAMPASSClient", "HostState", "HostSystem", "WorkerLink", "PresenceLink",
+    "DeviceProtocol", "IAMPASSServer", "CLibcrypto", .product(name: "Logging", package: "swift-log"),
+  ],
+  path: "Tests/Fuzz",
+  exclude: ["CFuzzer", "Kit", "Login/Main.swift", "Server/Main.swift", "README.md", "corpora", "dictionaries", "run"],
+  swiftSettings: strict)
 
 /// Why is said there.
 let mutexForThreadSanitizer = Target.target(
@@ -345,6 +355,7 @@ let package = Package(
     .testTarget(
       name: "PostgreSQLLinkTests", dependencies: ["PostgreSQLLink", "LocalPostgreSQL"],
       path: "Tests/Unit/PostgreSQLLinkTests", swiftSettings: strict),
+    .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
     // Debian's PostgreSQL server, for tests alone.
     .target(
       name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",
@@ -363,7 +374,8 @@ let package = Package(
   ]
 )
 
-if fuzzing { package.targets += fuzzers }
+// A file belongs to one target.
+package.targets += fuzzing ? fuzzers : [keptInputs]
 if shippedOnly {
   let left = ["IAMPASSHTTPTransport", "LocalPostgreSQL", "FuzzKit"]
   package.targets.removeAll { $0.type == .test || left.contains($0.name) }

@@ -1,20 +1,7 @@
 import CFuzzer
 import FuzzKit
 
-// The fuzzers of what a login loads: no Foundation here, as there.
-
-private let target = FuzzTarget.chosen(among: [
-  FuzzTarget("json", lookAtJSON),
-  FuzzTarget("frames", lookAtFrames),
-  FuzzTarget("replies", lookAtReplies),
-  FuzzTarget("configuration", lookAtConfiguration),
-  FuzzTarget("users", lookAtUsers),
-  FuzzTarget("phones", lookAtPhones),
-  FuzzTarget("credentials", lookAtCredentials),
-  FuzzTarget("record", lookAtRecord),
-  FuzzTarget("presence", lookAtPresence),
-  FuzzTarget("approvals", lookAtApprovals),
-])
+private let target = FuzzTarget.chosen(among: loginTargets)
 
 @c(fuzz_login_main)
 public func start(_ count: CInt, _ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {

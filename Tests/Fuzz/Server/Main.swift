@@ -1,14 +1,7 @@
 import CFuzzer
 import FuzzKit
 
-// The fuzzers of the service: what it is asked, and what phones say.
-
-private let target = FuzzTarget.chosen(among: [
-  FuzzTarget("requests", lookAtRequests),
-  FuzzTarget("answers", lookAtAnswers),
-  FuzzTarget("authenticators", lookAtAuthenticators),
-  FuzzTarget("subscriptions", lookAtSubscriptions),
-])
+private let target = FuzzTarget.chosen(among: serviceTargets)
 
 @c(fuzz_server_main)
 public func start(_ count: CInt, _ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {

@@ -56,8 +56,11 @@ OF_ITSELF = "Runner"
 #: Unit tests that wait without giving up their thread, that fork, or that change what belongs to the whole process. Beside
 #: others they would make all of them late, and a child could hang in a lock that another test's thread held.
 WAITING = "WorkerTests|RunFolderTests|SystemBus|LogindEventsTests|SessionTerminalsTests|PostgreSQLLinkTests|NameLookupTests"
-#: The unit tests' program runs twice, with these options of Swift Testing's.
-UNIT_TESTS = {"waiting": ["--no-parallel", "--filter", WAITING], "others": ["--skip", WAITING]}
+#: What ends the process if it fails.
+ENDING = "KeptInputsTests"
+#: The unit tests' program runs three times, with these options of Swift Testing's.
+UNIT_TESTS = {"waiting": ["--no-parallel", "--filter", WAITING], "kept-inputs": ["--filter", ENDING],
+              "others": ["--skip", f"{WAITING}|{ENDING}"]}  # fmt: skip
 #: Files of Tests/Unit about what decides on a sign-in. A wrong decision has no second try.
 DECIDING = "IAMPASSProtocolTests/* HostStateTests/* LoginModuleTests/* IAMPASSClientTests/Approval* IAMPASSClientTests/Document*".split()
 
@@ -223,7 +226,6 @@ class Plan:
                  needs=("sanitizers-build", "build"), read=read_lines)  # fmt: skip
         # In the folder of the unit tests, so after them.
         self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], 1800, "build", needs=("unit-build",), gives_way=True)
-        # New inputs find what has nothing to do with a landing. Those that are kept show that mended faults stay so.
         words = ("--seconds", "60") if self.takes_its_time else ("--kept",)
         self.add("fuzzers", [PACKAGING / "fuzz", *words], 2400, "light", needs=("fuzzers-build",), read=read_lines,
                  gives_way=True)  # fmt: skip

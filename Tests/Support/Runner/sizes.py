@@ -7,17 +7,19 @@ since the last commit that passed.
 import fnmatch
 import subprocess
 
-PACKED = ("packaging/build-deb", "packaging/build-product", "packaging/debian", "Package.swift")
+PACKED = ("packaging/build-deb", "packaging/build-product", "packaging/swift-build", "packaging/debian", "Package.swift")
 #: Which jobs, by pattern, and the beginnings of the paths that are their own code.
 RARE = {
     "model": ("Tests/Model", "Tests/check-model", "Sources/LoginModule"),
     "packages-again": PACKED,
     "same-packages": PACKED,
-    "debian-12": ("packaging/", "Tests/Support/Hosts"),
+    "debian-12": (*PACKED, "packaging/pam-configs", "packaging/systemd", "Tests/Support/Hosts/package-suite"),
     "firefox/*": ("Sources/IAMPASSServer/PhonePage", "Sources/IAMPASSServer/Console", "Tests/System/Browser"),
+    # New inputs find what has nothing to do with a landing. The unit tests try those that are kept.
+    "fuzzers*": ("Tests/Fuzz/run", "Tests/Fuzz/CFuzzer", "packaging/fuzz"),
     "machine/test_presence": ("Sources/PresenceLink", "Sources/PresenceProbe", "Tests/System/Machine/test_presence",
                               "Tests/Support/Machine", "packaging/systemd/iampass-presence"),  # fmt: skip
-    "machine/test_rescue": ("Tests/System/Machine/test_rescue", "Tests/Support/Machine", "packaging/man/pam_iampass"),
+    "machine/test_rescue": ("Tests/System/Machine/test_rescue", "Tests/Support/Machine"),
     "machine/test_security_key": ("Tests/System/Machine/test_security_key", "Tests/System/Machine/key_case",
                                   "Tests/Support/Machine", "Sources/IAMPASSControl/SecurityKey",
                                   "Sources/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
