@@ -12,6 +12,7 @@ import unittest
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 
 import testhost  # noqa: E402  (its folder is known only now)
+from never import assert_nobody_signed_in  # noqa: E402
 from signed_requests import close_at_the_service  # noqa: F401
 from testhost import (  # noqa: F401
     CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
@@ -73,8 +74,14 @@ class HostTestCase(unittest.TestCase):
     def ssh(self, name="alice", options="", command="id -un", **more):
         return self.host.terminal(f"ssh {options} {name}@localhost {command}", user="visitor", **more)
 
+    @contextlib.contextmanager
     def phone(self, answer, after=None):
-        return Phone(self.host, answer, after)
+        """Nobody signs in by a phone that denies, at no program."""
+        before = self.approvals()
+        with Phone(self.host, answer, after) as phone:
+            yield phone
+        if answer == "deny":
+            assert_nobody_signed_in([0] * (self.approvals() - before))
 
     # What was said and done
 
@@ -84,6 +91,10 @@ class HostTestCase(unittest.TestCase):
 
     def module_lines(self):
         return [line for line in self.journal().splitlines() if "pam_iampass" in line]
+
+    def approvals(self):
+        """Sign-ins that the module or the broker has approved."""
+        return sum("approved user=" in line for line in self.journal().splitlines() if "iampass" in line)
 
     def requests_at_the_service(self):
         """Started sessions in the service's own log, at its level "debug"."""

@@ -46,9 +46,7 @@ class WorkerTestCase(HostTestCase):
 
     def sign_in_asked_for(self):
         """A sudo that waits for its phone, which waits for `answer`."""
-        self.asked = self.phone("ask")
-        self.asked.__enter__()
-        self.addCleanup(self.asked.__exit__, None, None, None)
+        self.asked = self.enterContext(self.phone("ask"))
         child = self.sudo()
         self.asked.wait_for("approve? [y/n] ")
         return child
