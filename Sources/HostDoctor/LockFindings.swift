@@ -15,8 +15,8 @@ public struct LockFindings {
   public var findings: [Finding] {
     let keys = lockingKeys.joined(separator: ", ")
     guard !keys.isEmpty, configuration.onLockFailure == .logout else { return [] }
-    let silent = services.filter { DesktopServices.silentLockers.contains($0) }
-    let untried = services.filter { DesktopServices.untriedLockers.contains($0) }
+    let silent = services.filter { ServiceTable.row($0)?.lockSign == .silent }
+    let untried = services.filter { ServiceTable.row($0)?.lockSign == .untried }
     return [
       finding(silent, "does not tell logind that the screen is locked: \(keys) would log such a session out"),
       finding(untried, "was not tried: if it does not set logind's LockedHint, \(keys) would log such a session out"),

@@ -7,9 +7,7 @@ import IAMPASSProtocol
 /// Each PAM service that has the module, and those that should.
 struct PAMChecks {
   /// Services that people sign in through.
-  static let usual = ["sudo", "sudo-i", "login", "sshd", "su", "polkit-1", "gdm-password", "lightdm"]
-  /// Services that never ask who somebody is.
-  private static let asksNobody = ["cron", "crond", "atd", "systemd-user", "runuser", "runuser-l"]
+  private static let usual = ServiceTable.names(where: \.isUsual)
 
   let folder: String
   let configuration: Configuration
@@ -28,7 +26,7 @@ struct PAMChecks {
     for service in Self.usual + listed.filter({ !Self.usual.contains($0) }) {
       guard reader.has(service) else {
         // @desktop lists programs that few computers have all of.
-        if !Self.usual.contains(service), !DesktopServices.all.contains(service) {
+        if !Self.usual.contains(service), !DesktopServices.contains(service) {
           findings.append(
             Finding(
               .warning, .pam, "\(service) is in services, but there is no \(folder)/\(service)",
@@ -62,7 +60,7 @@ struct PAMChecks {
     }
     var known: Set<String> = []
     let services = Self.usual + configuration.services + reader.services(among: PAMFiles.names(in: folder))
-    return services.filter { !Self.asksNobody.contains($0) }.flatMap { service -> [JumpFinding] in
+    return services.filter { ServiceTable.row($0)?.asksNobody != true }.flatMap { service -> [JumpFinding] in
       guard let auth = try? reader.stack("auth", of: service) else { return [] }
       let stack = StackJudgement(service: service, auth: auth, session: [])
       return stack.crossingJumps(blocks) + (planned.map { stack.movedJumps($0) } ?? [])
@@ -98,7 +96,7 @@ struct PAMChecks {
 
   /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
   private func others() -> [StackJudgement] {
-    let known = Set(Self.usual + Self.asksNobody + configuration.services)
+    let known = Set(Self.usual + ServiceTable.names(where: \.asksNobody) + configuration.services)
     let names = reader.services(among: PAMFiles.names(in: folder)).filter { !known.contains($0) }
     return names.compactMap { name -> StackJudgement? in
       guard let auth = try? reader.stack("auth", of: name) else { return nil }

@@ -106,9 +106,6 @@ extension StackJudgement {
     !opens(.success, passwordRight: false) && opens(.success, passwordRight: true)
   }
 
-  /// Services that begin with limits of their own, whatever the caller's are.
-  private static let ownLimits: Set<String> = ["sshd", "login", "sudo", "sudo-i"]
-
   /// What a caller can make the module, or libpam in its place, answer.
   private var bringable: [(PAMResult, String)] {
     let answers: [(PAMResult, String)] = [
@@ -117,7 +114,7 @@ extension StackJudgement {
       (.authinfoUnavail, "a row of unanswered requests"),
     ]
     // The limit lets the smaller modules be loaded, and not this one.
-    let takesLimits = !Self.ownLimits.contains(service) && !DesktopServices.isGreeter(service)
+    let takesLimits = ServiceTable.row(service)?.hasOwnLimits != true && !DesktopServices.isGreeter(service)
     return answers + (takesLimits ? [(.moduleUnknown, "a low memory limit")] : [])
   }
 

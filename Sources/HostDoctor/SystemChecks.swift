@@ -23,7 +23,7 @@ enum SystemChecks {
   /// The broker's socket, which some of these services need.
   static func brokerFindings(_ services: [String]) -> [Finding] {
     guard access("/run/systemd/system", F_OK) == 0 else { return [] }
-    let brokered = services.filter { DesktopServices.brokered.contains($0) }
+    let brokered = services.filter { DesktopServices.asksBroker($0) }
     return UnitState.brokerFindings(socket: unit("iampass-broker.socket"), for: brokered)
   }
 

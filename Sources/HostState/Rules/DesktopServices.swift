@@ -1,49 +1,23 @@
-/// The PAM services of a desktop: greeters, screen lockers and the administrator's dialog. Lists, not sets: the runtime
-/// makes a set's type again in each process, which takes a sign-in longer than all of these comparisons.
+/// The PAM services of a desktop: greeters, screen lockers and the administrator's dialog, by ``ServiceTable``.
 public enum DesktopServices {
-  /// The administrator's dialog: pkexec(1) and its like.
+  /// The administrator's dialog.
   public static let polkit = "polkit-1"
-
-  /// Those that open no session: the administrator's dialog, and lockers of a session that is there.
-  public static let sessionless = [
-    "polkit-1", "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
-    "physlock", "vlock",
-  ]
-
-  /// Those that ask the phone through the broker, because they do not run as root or have no network.
-  public static let brokered = [
-    polkit, "swaylock", "gtklock", "i3lock", "kde", "xsecurelock", "mate-screensaver", "xfce4-screensaver",
-  ]
-
-  /// Lockers that run as root, at the terminal where they were started.
-  public static let rootsLockers = ["physlock", "vlock"]
-
-  /// Processes that run while the screen is locked, and at no other time. swaylock and gtklock leave logind's LockedHint
-  /// alone, and so does swayidle(1), which starts them.
-  public static let runOnlyWhileLocked = ["swaylock", "gtklock", "i3lock", "xsecurelock"]
-
-  /// Lockers that lock if logind asks, leave logind's LockedHint alone, and run all the time.
-  public static let silentLockers = ["mate-screensaver", "xfce4-screensaver"]
-
-  /// Further lockers by their PAM services. Nobody has looked at what they tell logind.
-  public static let untriedLockers = [
-    "budgie-screensaver", "cinnamon-screensaver", "gnome-screensaver", "hyprlock", "waylock", "xlock", "xscreensaver",
-  ]
-
-  /// Lockers that show none of PAM's lines, match codes included.
-  public static let mute = ["swaylock", "i3lock"]
-
-  private static let greeterNames = ["gdm-password", "lightdm", "sddm", "greetd"]
-
-  /// Whether somebody signs in to a desktop by this service, whose keyring then opens.
-  public static func isGreeter(_ service: String) -> Bool { isGDM(service) || greeterNames.contains(service) }
 
   /// Stands for ``all`` in `services`.
   public static let group = "@desktop"
 
-  /// Greeters, lockers and the administrator's dialog, in the order of their listing.
-  public static let all =
-    greeterNames + [polkit] + sessionless.filter { $0 != polkit }.sorted()
+  /// Greeters, the administrator's dialog and lockers, in the order of their listing.
+  public static var all: [String] { names(of: .greeter) + names(of: .dialog) + names(of: .locker) }
+
+  private static func names(of kind: ServiceRow.Kind) -> [String] {
+    ServiceTable.names { $0.kind == kind && $0.isOfDesktop }
+  }
+
+  /// Further lockers. Nobody has looked at what they tell logind.
+  public static var untriedLockers: [String] { ServiceTable.names { $0.lockSign == .untried } }
+
+  /// Whether ``group`` stands for the service.
+  public static func contains(_ service: String) -> Bool { ServiceTable.row(service)?.isOfDesktop == true }
 
   /// Names with ``group`` replaced by what it stands for.
   public static func expanded(_ names: [String]) -> [String] {
@@ -52,14 +26,32 @@ public enum DesktopServices {
     return found
   }
 
+  /// Whether the service asks the phone through the broker.
+  public static func asksBroker(_ service: String) -> Bool {
+    ServiceTable.row(service).map { $0.isOfDesktop && $0.caller == .user } ?? false
+  }
+
   /// Whether GDM asks: `gdm-password`, and its like for other ways to sign in.
   ///
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func isGDM(_ service: String) -> Bool { service.hasPrefix("gdm-") }
 
+  /// Whether somebody signs in to a desktop by this service, whose keyring then opens.
+  public static func isGreeter(_ service: String) -> Bool {
+    isGDM(service) || ServiceTable.row(service)?.kind == .greeter
+  }
+
   /// Whether a program with this PAM service is known to open a locked screen. GDM uses one service for signing in and
   /// for unlocking.
-  public static func unlocks(_ service: String) -> Bool {
-    isGDM(service) || (service != polkit && sessionless.contains(service))
+  public static func unlocks(_ service: String) -> Bool { isGDM(service) || isLocker(service) }
+
+  /// Whether the service is a locker that opens no session.
+  public static func isLocker(_ service: String) -> Bool {
+    ServiceTable.row(service).map { $0.kind == .locker && $0.isOfDesktop } ?? false
+  }
+
+  /// Whether the service is a locker that runs as root, at the terminal where it was started.
+  public static func isRootsLocker(_ service: String) -> Bool {
+    isLocker(service) && ServiceTable.row(service)?.caller == .root
   }
 }

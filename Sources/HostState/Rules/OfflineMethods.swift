@@ -48,7 +48,7 @@ public struct OfflineMethods: Sendable, Equatable {
 
   /// Whether the service takes this way. Services that ask through the broker take none.
   public func takes(_ method: OfflineMethod, _ service: String) -> Bool {
-    contains(method, for: service) && !DesktopServices.brokered.contains(service)
+    contains(method, for: service) && !DesktopServices.asksBroker(service)
   }
 
   /// Whether any service takes this way.

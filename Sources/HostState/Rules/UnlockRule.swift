@@ -56,7 +56,7 @@ extension UnlockRule.Caller {
     switch self {
     case .user: true
     case .root(let seat):
-      DesktopServices.isGDM(service) ? seat != nil : DesktopServices.rootsLockers.contains(service)
+      DesktopServices.isGDM(service) ? seat != nil : DesktopServices.isRootsLocker(service)
     }
   }
 

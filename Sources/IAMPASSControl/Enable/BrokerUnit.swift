@@ -12,7 +12,7 @@ enum BrokerUnit {
   ///
   /// - Parameter services: those in force, without groups.
   static func settle(for services: [String], unlock: UnlockPolicy) {
-    guard unlock != .off || services.contains(where: DesktopServices.brokered.contains) else { return switchOff() }
+    guard unlock != .off || services.contains(where: DesktopServices.asksBroker) else { return switchOff() }
     guard hasSystemd else { return }
     if Program.run([systemctl, "enable", "--quiet", "--now", name], seconds: 30)?.status == 0 { return }
     Terminal.complain("warning: \(name) could not be started: screen lockers and polkit ask for the password only")

@@ -13,10 +13,10 @@ enum DesktopPlan {
 
   private static func act(_ service: String, _ keyring: KeyringPolicy) -> String {
     if service == DesktopServices.polkit { return "the administrator's dialog asks the phone, through iampass-broker" }
-    if DesktopServices.sessionless.contains(service) {
+    if DesktopServices.isLocker(service) {
       let code = "; it shows no match code, so codes must be off at the service"
       return "an approval unlocks the screen; without root's rights through iampass-broker"
-        + (DesktopServices.mute.contains(service) ? code : "")
+        + (ServiceTable.row(service)?.showsText == false ? code : "")
     }
     return "an approval signs in at the greeter; the keyring "
       + (keyring == .sealed ? "gets the sealed password" : "stays locked")

@@ -149,7 +149,7 @@ struct EnableCommand: ParsableCommand {
     guard desktop else { return names }
     let others: [String]
     if let names { others = names } else { others = try configured() }
-    return others.filter { $0 != DesktopServices.group && !DesktopServices.all.contains($0) } + [DesktopServices.group]
+    return others.filter { $0 != DesktopServices.group && !DesktopServices.contains($0) } + [DesktopServices.group]
   }
 
   /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.

@@ -11,7 +11,7 @@ public protocol Seat: AnyObject {
   func hasProcesses(inSession id: String, of uid: UInt32) -> Bool
   /// Whether this process is one of the session's; false if that cannot be known.
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool
-  /// A locker of ``DesktopServices/runOnlyWhileLocked`` in the session; nil without one, and if that cannot be known.
+  /// A locker in the session whose ``ServiceRow/lockSign`` is that it runs; nil without one, and if that cannot be known.
   func locker(inSession id: String, of uid: UInt32) -> RunningLocker?
 }
 

@@ -31,7 +31,7 @@ public final class SystemSeat: Seat {
     for pid in processes.sorted().suffix(Self.mostLookedAt) {
       guard let bytes = ProcessFile.read("/proc/\(pid)/comm", limit: 64) else { continue }
       let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-      guard DesktopServices.runOnlyWhileLocked.contains(name), let process = ProcessIdentity(pid: pid) else { continue }
+      guard ServiceTable.row(name)?.lockSign == .runs, let process = ProcessIdentity(pid: pid) else { continue }
       return RunningLocker(name: name, process: process)
     }
     return nil

@@ -1,0 +1,51 @@
+import HostSystem
+
+/// The PAM services that are known, one row each. The module, the helper, the broker and `iampassctl` all ask here.
+///
+/// A list, not a set or a dictionary: the runtime makes their types again in each process, which takes a sign-in longer
+/// than all of these comparisons.
+public enum ServiceTable {
+  public static let rows = [
+    ServiceRow("sudo", .sudoLike, hasOwnLimits: true, isUsual: true),
+    ServiceRow("sudo-i", .sudoLike, hasOwnLimits: true, isUsual: true),
+    ServiceRow("login", .console, hasOwnLimits: true, isUsual: true),
+    ServiceRow(SSHServer.usualService, .ssh, hasOwnLimits: true, isUsual: true),
+    ServiceRow("su", .suLike, isUsual: true),
+    ServiceRow("su-l", .suLike),
+    ServiceRow("polkit-1", .dialog, by: .user, isUsual: true),
+    ServiceRow("gdm-password", .greeter, hasOwnLimits: true, isUsual: true),
+    ServiceRow("lightdm", .greeter, hasOwnLimits: true, isUsual: true),
+    ServiceRow("sddm", .greeter, hasOwnLimits: true),
+    ServiceRow("greetd", .greeter, hasOwnLimits: true),
+    ServiceRow("gtklock", .locker, by: .user, lockSign: .runs),
+    ServiceRow("i3lock", .locker, by: .user, showsText: false, lockSign: .runs),
+    ServiceRow("kde", .locker, by: .user),
+    ServiceRow("mate-screensaver", .locker, by: .user, lockSign: .silent),
+    ServiceRow("physlock", .locker),
+    ServiceRow("swaylock", .locker, by: .user, showsText: false, lockSign: .runs),
+    ServiceRow("vlock", .locker),
+    ServiceRow("xfce4-screensaver", .locker, by: .user, lockSign: .silent),
+    ServiceRow("xsecurelock", .locker, by: .user, lockSign: .runs),
+    ServiceRow("budgie-screensaver", .locker, by: .user, lockSign: .untried),
+    ServiceRow("cinnamon-screensaver", .locker, by: .user, lockSign: .untried),
+    ServiceRow("gnome-screensaver", .locker, by: .user, lockSign: .untried),
+    ServiceRow("hyprlock", .locker, by: .user, lockSign: .untried),
+    ServiceRow("waylock", .locker, by: .user, lockSign: .untried),
+    ServiceRow("xlock", .locker, by: .user, lockSign: .untried),
+    ServiceRow("xscreensaver", .locker, by: .user, lockSign: .untried),
+    ServiceRow("runuser", .rootsOwn),
+    ServiceRow("runuser-l", .rootsOwn),
+    ServiceRow("cron", .job),
+    ServiceRow("crond", .job),
+    ServiceRow("atd", .job),
+    ServiceRow("systemd-user", .job),
+  ]
+
+  /// Nil for a service that is not known.
+  ///
+  /// - Parameter service: PAM_SERVICE, as the host set it.
+  public static func row(_ service: String) -> ServiceRow? { rows.first { $0.name == service } }
+
+  /// Names of the rows for which something holds, in the table's order.
+  public static func names(where holds: (ServiceRow) -> Bool) -> [String] { rows.filter(holds).map(\.name) }
+}
