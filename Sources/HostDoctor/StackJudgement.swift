@@ -7,8 +7,12 @@ public struct StackJudgement {
   public let service: String
   public let auth: [PAMEntry]
   public let session: [PAMEntry]
+  /// Whether the service opens a session, which the helper watches.
+  public let opensSession: Bool
 
-  public init(service: String, auth: [PAMEntry], session: [PAMEntry]) {
+  /// - Parameter opensSession: nil: as ``ServiceTable`` says of the service.
+  public init(service: String, auth: [PAMEntry], session: [PAMEntry], opensSession: Bool? = nil) {
+    self.opensSession = opensSession ?? !UnwatchedServices.contains(service)
     self.service = service
     self.auth = auth
     self.session = session
@@ -175,14 +179,20 @@ extension StackJudgement {
     ]
   }
 
+  /// For a service that is not known.
+  private var sudoLikeHint: String {
+    "; if it opens no login session, as sudo, write kind = sudo-like to "
+      + "/etc/iampass/\(OwnServices.folder)/\(service).conf"
+  }
+
   private func sessions() -> [Finding] {
-    guard !UnwatchedServices.contains(service) else { return [] }
+    guard opensSession else { return [] }
     let lines = session.flatMap(\.lines)
     guard let own = lines.firstIndex(where: { $0.moduleName == Self.module }) else {
       return [
         finding(
           .problem, "has no session line of pam_iampass.so: nobody would watch the session",
-          "pam-auth-update --enable iampass-session")
+          "pam-auth-update --enable iampass-session" + (ServiceTable.row(service) == nil ? sudoLikeHint : ""))
       ]
     }
     guard let logind = lines.firstIndex(where: { $0.moduleName == "pam_systemd" }) else {

@@ -7,11 +7,14 @@ public enum ConfigurationError: Error, Sendable, Equatable {
   case keyValue(KeyValueError)
   /// Key, the line it stands at, and what it takes.
   case badValue(String, line: Int, takes: String)
+  /// A file of ``OwnServices``, or their folder.
+  case services(OwnServicesError, path: String)
 
   public func explanation(path: String) -> String {
     switch self {
     case .keyValue(let error): error.explanation(path: path)
     case .badValue(let key, let line, let takes): "\(path):\(line): bad \(key): takes \(takes)"
+    case .services(let error, let path): error.explanation(path: path)
     }
   }
 }
@@ -63,6 +66,8 @@ public struct Configuration: Sendable, Equatable {
   public var proxy: String?
   /// PAM services that the module answers; in any other it stands aside.
   public var services = ["sudo", "sudo-i", "login", "sshd"]
+  /// Services that the table of the program does not have; nothing is read where the text alone is given.
+  public var ownServices = OwnServices()
   public var requiresSignedReplies = false
   /// Replies' signatures must cover what was asked, too; ``requiresSignedReplies`` is then true as well. A key of its
   /// own: versions that do not know it warn and go on.
@@ -131,11 +136,12 @@ public struct Configuration: Sendable, Equatable {
 
   public init() {}
 
-  /// Reads the file, which others may read but not write.
+  /// Reads the file, which others may read but not write, and ``OwnServices`` beside it.
   public init(path: String) throws(ConfigurationError) {
     let file: KeyValueFile
     do { file = try KeyValueFile(path: path, privacy: .readableByAll) } catch { throw .keyValue(error) }
     try self.init(file)
+    ownServices = try OwnServices(folder: SetupPlace(configuration: path).ownServices)
   }
 
   /// Reads a file's text.

@@ -51,7 +51,8 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   /// What is wrong with a file as a whole; nil if one of its lines is wrong.
   public var file: FileError? {
     switch self {
-    case .configuration(.keyValue(.file(let error)), _), .credentials(.keyValue(.file(let error)), _),
+    case .configuration(.services(.keyValue(.file(let error)), _), _), .configuration(.keyValue(.file(let error)), _),
+      .credentials(.keyValue(.file(let error)), _),
       .users(.file(let error), _), .phones(.file(let error), _), .authority(let error):
       error
     case .noServer, .plainServerNotSigned, .verifiedWithoutContext, .badArgument, .configuration, .credentials, .users,

@@ -22,6 +22,8 @@ public struct SetupPlace: Sendable, Equatable {
   public var pageDigests: String { beside("page-digests") }
   /// The bound phones (``BoundPhones``). It need not be there.
   public var presence: String { beside("presence") }
+  /// Rows of PAM services (``OwnServices``). The folder need not be there.
+  public var ownServices: String { beside(OwnServices.folder) }
   /// The notes of a trial (``TrialNotes``).
   public var trial: String { beside("iampass-trial") }
 

@@ -52,38 +52,45 @@ public struct SessionLedger: Sendable {
   }
 
   /// Writes a new record. Only a confirmed session can be recorded.
+  ///
+  /// - Parameter opensSession: nil: as ``ServiceTable`` says of the service.
   public func record(
-    _ session: ActiveSession, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64
+    _ session: ActiveSession, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64,
+    opensSession: Bool? = nil
   ) throws(LedgerError) -> SessionRecord {
     try record(
       session.remote, session.mark, user: user, service: service, remoteHost: remoteHost, tty: tty, duration: duration,
-      phone: ApprovingPhone(session.approval))
+      phone: ApprovingPhone(session.approval), opensSession: opensSession)
   }
 
   /// Writes the record of a sign-in without the service. Only what proves one opens it.
   ///
-  /// - Parameter duration: seconds after which the session ends.
+  /// - Parameters:
+  ///   - duration: seconds after which the session ends.
+  ///   - opensSession: nil: as ``ServiceTable`` says of the service.
   public func record(
-    _ proof: OfflineProof, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64
+    _ proof: OfflineProof, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64,
+    opensSession: Bool? = nil
   ) throws(LedgerError) -> SessionRecord {
     guard proof.user == user.name else { throw .notYours }
     return try record(
       nil, nil, user: user, service: service, remoteHost: remoteHost, tty: tty, duration: duration,
-      offlineUse: proof.use(at: Int64(time(nil))), phone: proof.phone)
+      offlineUse: proof.use(at: Int64(time(nil))), phone: proof.phone, opensSession: opensSession)
   }
 
   private func record(
     _ session: RemoteSession?, _ mark: ServiceMark?, user: SystemUser, service: String, remoteHost: String?,
-    tty: String?, duration: Int64, offlineUse: SessionRecord.OfflineUse? = nil, phone: ApprovingPhone?
+    tty: String?, duration: Int64, offlineUse: SessionRecord.OfflineUse? = nil, phone: ApprovingPhone?,
+    opensSession: Bool?
   ) throws(LedgerError) -> SessionRecord {
     guard let id = Digest.randomIdentifier() else { throw .badID }
     let (process, parent) = try openers()
     let record = SessionRecord(
       id: id, user: user.name, uid: user.uid, service: service, remoteHost: remoteHost, tty: tty, session: session,
       mark: mark, process: process, parent: parent, created: BootTime.seconds(), duration: duration,
-      offlineUse: offlineUse, phone: phone)
+      offlineUse: offlineUse, phone: phone, opensSession: opensSession)
     try write(record)
-    if UnwatchedServices.contains(service) { return record }
+    if !record.opensSession { return record }
     do throws(LedgerError) { try waiting.add(record) } catch {
       // What was written until then would have this process's next session refused.
       waiting.remove(record)

@@ -42,6 +42,8 @@ public struct SessionRecord: Sendable, Equatable {
   public let user: UnixUsername
   public let uid: UInt32
   public let service: String
+  /// Whether the service opens a session that the helper watches, as the sign-in's configuration said.
+  public let opensSession: Bool
   public let remoteHost: String?
   public let tty: String?
   public let statusURL: String
@@ -79,12 +81,16 @@ public struct SessionRecord: Sendable, Equatable {
   /// An administrator wants the session ended.
   public var isLogoutRequested = false
 
-  /// - Parameter session: nil for a sign-in by a recovery code.
+  /// - Parameters:
+  ///   - session: nil for a sign-in by a recovery code.
+  ///   - opensSession: nil: as ``ServiceTable`` says of the service.
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
     session: RemoteSession?, mark: ServiceMark? = nil, process: ProcessIdentity, parent: ProcessIdentity,
-    created: Int64, duration: Int64, offlineUse: OfflineUse? = nil, phone: ApprovingPhone? = nil
+    created: Int64, duration: Int64, offlineUse: OfflineUse? = nil, phone: ApprovingPhone? = nil,
+    opensSession: Bool? = nil
   ) {
+    self.opensSession = opensSession ?? !UnwatchedServices.contains(service)
     self.offlineUse = offlineUse
     self.phone = phone
     self.id = id
@@ -124,7 +130,8 @@ extension SessionRecord {
   func encoded() -> [UInt8] {
     JSON.object([
       "version": .integer(Self.version), "id": .string(id), "user": .string(user.text), "uid": .integer(Int64(uid)),
-      "service": .string(service), "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
+      "service": .string(service), "opens_session": .bool(opensSession),
+      "remote_host": remoteHost.map { .string($0) }, "tty": tty.map { .string($0) },
       "status_url": .string(statusURL), "logout_url": .string(logoutURL),
       "session_token": .string(token.exposedValue), "session_secret": .string(secret.exposedValue),
       "session_name": sessionName.map { .string($0) }, "session_label": label.map { .string($0) },
@@ -154,6 +161,8 @@ extension SessionRecord {
     self.user = user
     self.uid = uid
     self.service = service
+    // A version before knew the table's services alone.
+    opensSession = json["opens_session"]?.bool ?? !UnwatchedServices.contains(service)
     remoteHost = json["remote_host"]?.string
     tty = json["tty"]?.string
     self.statusURL = statusURL

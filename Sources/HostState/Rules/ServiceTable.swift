@@ -8,6 +8,7 @@ public enum ServiceTable {
   public static let rows = [
     ServiceRow("sudo", .sudoLike, hasOwnLimits: true, isUsual: true),
     ServiceRow("sudo-i", .sudoLike, hasOwnLimits: true, isUsual: true),
+    ServiceRow("doas", .sudoLike),
     ServiceRow("login", .console, hasOwnLimits: true, isUsual: true),
     ServiceRow(SSHServer.usualService, .ssh, hasOwnLimits: true, isUsual: true),
     ServiceRow("su", .suLike, isUsual: true),

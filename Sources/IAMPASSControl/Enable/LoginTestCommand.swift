@@ -51,7 +51,9 @@ enum OwnUnit {
   private static let systemdRun = "/usr/bin/systemd-run"
 
   static func isNeeded(for service: String) -> Bool {
-    guard !UnwatchedServices.contains(service), access("/run/systemd/system", F_OK) == 0, Program.exists(systemdRun)
+    let configuration = try? Configuration(path: Configuration.path)
+    guard configuration?.opensSession(service) ?? !UnwatchedServices.contains(service),
+      access("/run/systemd/system", F_OK) == 0, Program.exists(systemdRun)
     else { return false }
     let group = String(decoding: ProcessFile.read("/proc/self/cgroup", limit: 4_096) ?? [], as: UTF8.self)
     return group.contains(".scope") || group.contains("user@")

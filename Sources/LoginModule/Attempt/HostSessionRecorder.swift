@@ -10,18 +10,20 @@ struct HostSessionRecorder: SessionRecorder {
   let duration: Int64
   /// The same, for a session without the service.
   let offlineDuration: Int64
+  /// The helper watches the session that the service opens.
+  let opensSession: Bool
 
   func requireRecordable() throws(LedgerError) { try ledger.requireRecordable() }
 
   func record(_ session: ActiveSession) throws(LedgerError) -> SessionRecord {
     try ledger.record(
       session, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,
-      duration: duration)
+      duration: duration, opensSession: opensSession)
   }
 
   func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord {
     try ledger.record(
       proof, user: user, service: request.service, remoteHost: request.remoteHost, tty: request.tty,
-      duration: offlineDuration)
+      duration: offlineDuration, opensSession: opensSession)
   }
 }

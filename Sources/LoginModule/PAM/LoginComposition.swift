@@ -29,7 +29,8 @@ struct LoginComposition {
       limit: HostRequestLimit(limiter: limiter, user: name, source: source),
       recorder: HostSessionRecorder(
         ledger: setup.ledger, user: user.known ?? SystemUser(name: name, uid: UInt32.max), request: request,
-        duration: configuration.sessionDuration, offlineDuration: configuration.offlineSession),
+        duration: configuration.sessionDuration, offlineDuration: configuration.offlineSession,
+        opensSession: configuration.opensSession(service)),
       clock: HostClock(signals: signals), offline: offline)
     let outcome: LoginOutcome
     if arguments.isDebugging {
@@ -106,7 +107,7 @@ struct LoginComposition {
     return LoginPolicy(
       prompt: arguments.prompt, methods: arguments.methods, timeout: arguments.timeout ?? configuration.approvalTimeout,
       sessionDuration: configuration.sessionDuration, sendsContext: setup.sendsContext,
-      mustWatch: !UnwatchedServices.contains(service), sendsCommand: configuration.sendsCommand,
+      mustWatch: configuration.opensSession(service), sendsCommand: configuration.sendsCommand,
       refusesLongCommands: configuration.longCommand == .refuse, passwordFollows: arguments.passwordFollows)
   }
 }

@@ -32,6 +32,9 @@ struct SessionCall {
     let handedOver = SSHServer.calls(service) ? host.environment(Self.variable) : nil
     if handedOver != nil { host.removeEnvironment(Self.variable) }
     if let kept = host.kept(KeptSession.name, as: KeptSession.self) {
+      do throws(Misconfiguration) {
+        guard try setup().configuration.opensSession(service) else { return PAM_SUCCESS }
+      } catch { return fail(error.explanation, kept) }
       guard let id = kept.recordID else { return fail("no record of this sign-in", kept) }
       return bind(id, service, kept)
     }
@@ -60,6 +63,8 @@ struct SessionCall {
     guard !UnwatchedServices.contains(host.service),
       let kept = host.kept(KeptSession.name, as: KeptSession.self)
     else { return PAM_SUCCESS }
+    // The helper ends what has no session, as sudo's, once its process is over.
+    if let setup = try? setup(), !setup.configuration.opensSession(host.service) { return PAM_SUCCESS }
     kept.end(for: host)
     return PAM_SUCCESS
   }

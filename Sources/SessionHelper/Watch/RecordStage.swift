@@ -39,7 +39,7 @@ public enum RecordStage: Sendable, Equatable {
   public static func of(_ record: SessionRecord, _ facts: Facts, now: Int64) -> RecordStage {
     if record.isReleased { return .closing(.released) }
     if let binding = record.binding { return bound(record, binding, facts) }
-    if UnwatchedServices.contains(record.service) {
+    if !record.opensSession {
       return facts.isProcessAlive ? .waiting : .closing(.commandOver)
     }
     guard facts.isProcessAlive || facts.isParentAlive, now - record.created < greatestWait else {

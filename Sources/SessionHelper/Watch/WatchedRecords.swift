@@ -83,7 +83,7 @@ final class WatchedRecords {
         all.insert(binding.leader)
       } else {
         all.insert(watched.record.process)
-        if !UnwatchedServices.contains(watched.record.service) { all.insert(watched.record.parent) }
+        if watched.record.opensSession { all.insert(watched.record.parent) }
       }
     }
     return all

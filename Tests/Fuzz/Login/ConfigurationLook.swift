@@ -36,7 +36,7 @@ private func checkRefusal(_ error: ConfigurationError, _ lines: [String]) {
   case .keyValue(.badLine(let line)):
     must((1...lines.count).contains(line), "there is no line \(line)")
     must(said.hasPrefix("FILE:\(line): "), "the refusal does not name its line")
-  case .keyValue(.file): must(false, "there is no file")
+  case .keyValue(.file), .services: must(false, "there is no file")
   }
 }
 

@@ -2,13 +2,16 @@ import HostDoctor
 import Testing
 
 /// A PAM service whose files are given as text.
-private func stack(_ service: String, auth: String, session: String = "") throws -> StackJudgement {
+private func stack(_ service: String, auth: String, session: String = "", opensSession: Bool? = nil) throws
+  -> StackJudgement
+{
   let kinds = [("auth", auth), ("session", session)]
   let text = kinds.flatMap { kind, lines in lines.split(separator: "\n").map { "\(kind) \($0)" } }.joined(
     separator: "\n")
   let reader = PAMReader(folder: "/p") { path in path == "/p/\(service)" ? Array(text.utf8) : nil }
   return StackJudgement(
-    service: service, auth: try reader.stack("auth", of: service), session: try reader.stack("session", of: service))
+    service: service, auth: try reader.stack("auth", of: service), session: try reader.stack("session", of: service),
+    opensSession: opensSession)
 }
 
 private func said(_ judgement: StackJudgement, _ level: Finding.Level) -> [String] {
@@ -25,6 +28,19 @@ private let shipped = """
 @Suite struct StackTests {
   @Test func theShippedProfileIsWell() throws {
     #expect(try stack("sudo", auth: shipped).findings().map(\.level) == [.ok])
+  }
+
+  @Test func aServiceThatOpensNoSessionNeedsNoSessionLine() throws {
+    #expect(try stack("doas", auth: shipped).findings().map(\.level) == [.ok])
+    #expect(try stack("sudo-phone", auth: shipped, opensSession: false).findings().map(\.level) == [.ok])
+    let common = "optional pam_systemd.so\noptional pam_iampass.so"
+    #expect(try stack("doas", auth: shipped, session: common).findings().map(\.level) == [.ok])
+  }
+
+  @Test func anUnknownServiceIsToldHowToSayThatItOpensNone() throws {
+    let hint = try stack("sudo-phone", auth: shipped).findings().compactMap(\.hint).joined()
+    #expect(hint.contains("kind = sudo-like to /etc/iampass/services.d/sudo-phone.conf"))
+    #expect(try stack("login", auth: shipped).findings().compactMap(\.hint).allSatisfy { !$0.contains("sudo-like") })
   }
 
   @Test func aMissingDenyLetsAnybodyIn() throws {

@@ -1,0 +1,109 @@
+import Glibc
+import HostSystem
+
+/// Why a file of `services.d` is not used. No sign-in asks the phone then.
+public enum OwnServicesError: Error, Sendable, Equatable {
+  case keyValue(KeyValueError)
+  /// The file's name without `.conf` is not a PAM service's.
+  case badName
+  /// ``ServiceTable`` has a row for the service, which no file changes.
+  case known
+  case unknownKey(String, line: Int)
+  case badKind(line: Int)
+  case noKind
+  case tooMany
+
+  public func explanation(path: String) -> String {
+    switch self {
+    case .keyValue(let error): error.explanation(path: path)
+    case .badName: "\(path): its name is not a PAM service's with .conf"
+    case .known: "\(path): this service is known; remove the file"
+    case .unknownKey(let key, let line): "\(path):\(line): unknown key \(key): takes kind"
+    case .badKind(let line): "\(path):\(line): bad kind: takes \(OwnServices.kind)"
+    case .noKind: "\(path): kind is not set"
+    case .tooMany: "\(path) has more than \(OwnServices.most) files"
+    }
+  }
+}
+
+/// An administrator's rows for PAM services that ``ServiceTable`` does not have: `services.d/SERVICE.conf` beside the
+/// configuration. A file that is not understood refuses all of them.
+public struct OwnServices: Sendable, Equatable {
+  public static let folder = "services.d"
+  /// Files in the folder. Each sign-in reads them all.
+  static let most = 64
+  /// The one kind that a file can name: no mistake in one makes a greeter or a locker of a service.
+  static let kind = "sudo-like"
+  private static let suffix = ".conf"
+
+  public private(set) var rows: [ServiceRow] = []
+
+  public init() {}
+
+  /// Reads a folder, which need not be there. Its files may be read by others, and not written.
+  init(folder: String) throws(ConfigurationError) {
+    for name in try Self.names(in: folder) {
+      let path = folder + "/" + name
+      do throws(OwnServicesError) { rows.append(try Self.row(String(name.dropLast(Self.suffix.count)), path)) } catch {
+        throw .services(error, path: path)
+      }
+    }
+  }
+
+  private static func row(_ service: String, _ path: String) throws(OwnServicesError) -> ServiceRow {
+    let file: KeyValueFile
+    do { file = try KeyValueFile(path: path, privacy: .readableByAll) } catch { throw .keyValue(error) }
+    return try row(service, file)
+  }
+
+  /// - Parameter service: the file's name without `.conf`.
+  static func row(_ service: String, _ file: KeyValueFile) throws(OwnServicesError) -> ServiceRow {
+    // `@` would begin a group.
+    guard !service.isEmpty, !service.hasPrefix("@"), ServiceNames.read(service) == [service] else { throw .badName }
+    guard ServiceTable.row(service) == nil, !DesktopServices.isGDM(service) else { throw .known }
+    for entry in file.entries {
+      guard entry.key == "kind" else { throw .unknownKey(entry.key, line: entry.line) }
+      guard entry.value == kind else { throw .badKind(line: entry.line) }
+    }
+    guard !file.entries.isEmpty else { throw .noKind }
+    return ServiceRow(service, .sudoLike)
+  }
+
+  /// Sorted. Hidden files and those without `.conf` are an editor's or a package's.
+  private static func names(in folder: String) throws(ConfigurationError) -> [String] {
+    guard let stream = opendir(folder) else {
+      if errno == ENOENT { return [] }
+      throw failure(errno, folder)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { break }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard name.hasSuffix(suffix), !name.hasPrefix(".") else { continue }
+      guard names.count < most else { throw .services(.tooMany, path: folder) }
+      names.append(name)
+    }
+    // What could not be listed may be the row that counts.
+    if errno != 0 { throw failure(errno, folder) }
+    return names.sorted()
+  }
+
+  private static func failure(_ number: Int32, _ folder: String) -> ConfigurationError {
+    .services(.keyValue(.file(FileError(.system(number), path: folder))), path: folder)
+  }
+}
+
+extension Configuration {
+  /// Whether the service opens a session that the helper watches: by ``ServiceTable``, and by ``ownServices`` for what
+  /// that does not have. No file makes sshd's own program a service without one.
+  public func opensSession(_ service: String) -> Bool {
+    if let row = ServiceTable.row(service) { return row.opensSession }
+    guard let row = ownServices.rows.first(where: { $0.name == service }) else { return true }
+    return row.opensSession || SSHServer.isThisProgram
+  }
+}

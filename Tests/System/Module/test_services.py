@@ -1,0 +1,105 @@
+"""Services that open no login session: those of the table, and those that an administrator's file names."""
+
+import json
+import os
+import shutil
+import unittest
+
+from broker_case import UID
+from sign_in_case import SignInCase, world_with_a_phone
+from world import SERVICE_ERR, SUCCESS, read
+
+#: As doas(1) does: the target's name is set before the session is opened.
+CALLS = ("authenticate", "user=root", "open_session", "close_session")
+
+
+def setUpModule():
+    global world
+    SignInCase.world = world = world_with_a_phone()
+
+
+class Case(SignInCase):
+    def setUp(self):
+        super().setUp()
+        world.configure(services="sudo doas sudo-phone")
+        for service in ("doas", "sudo-phone"):
+            world.pam(service)
+        self.folder = world.path("services.d")
+        os.makedirs(self.folder, 0o755, exist_ok=True)
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def name(self, text, file="sudo-phone.conf"):
+        world.write("services.d/" + file, text, 0o644)
+
+    def assert_opens(self, service, **scene):
+        self.phone("approve")
+        result = world.play(service, calls=CALLS, **scene)
+        self.assertEqual(result["codes"], [SUCCESS] * len(CALLS), result["texts"])
+        return result
+
+
+class Sessionless(Case):
+    def test_doas_opens_nothing_that_is_watched(self):
+        self.assert_opens("doas")
+
+    def test_a_service_of_an_administrators_file_opens_nothing_that_is_watched(self):
+        self.name("# as sudo\nkind = sudo-like\n")
+        self.assert_opens("sudo-phone")
+
+    def test_a_logind_session_of_the_program_is_none_of_the_sign_in(self):
+        # pam_systemd may have opened one, by common-session in the service's file.
+        self.name("kind = sudo-like\n")
+        os.makedirs(world.path("logind"), exist_ok=True)
+        self.assert_opens("sudo-phone", sessions=world.path("logind"), own_uid=UID)
+
+    def test_the_record_says_that_no_session_follows(self):
+        self.name("kind = sudo-like\n")
+        self.phone("approve")
+        world.play("sudo-phone", calls=("authenticate", "open_session"), leave_open=True)
+        records = [os.path.join(world.path("run", "sessions"), name) for name in os.listdir(world.path("run", "sessions"))]
+        [record] = [json.loads(read(path)) for path in records if "." not in os.path.basename(path)]
+        for path in records:
+            os.unlink(path)
+        self.assertEqual((record["service"], record["opens_session"]), ("sudo-phone", False))
+
+
+class Broken(Case):
+    """One wrong file, and no service asks the phone: the row that is missing may be the one that counts."""
+
+    FILES = {
+        "sudo-phone.conf": ("", "kind = greeter\n", "kind\n", "kind = sudo-like\nkind = sudo-like\n", "shell = yes\n",
+                            "kind = sudo-like\nshell = yes\n"),
+        "login.conf": ("kind = sudo-like\n",), "sshd.conf": ("kind = sudo-like\n",),
+        "gdm-fingerprint.conf": ("kind = sudo-like\n",), "@x.conf": ("kind = sudo-like\n",),
+        "a b.conf": ("kind = sudo-like\n",),
+    }  # fmt: skip
+
+    def assert_refused(self, told):
+        result = world.play("sudo")
+        self.assertEqual(result["codes"], [SERVICE_ERR], result["texts"])
+        self.assertIn(told, "\n".join(result["log"]))
+
+    def test_a_wrong_file_refuses_every_sign_in_and_is_named(self):
+        for file, texts in self.FILES.items():
+            for text in texts:
+                with self.subTest(file=file, text=text):
+                    self.name(text, file)
+                    self.assert_refused("services.d/" + file)
+                    os.unlink(os.path.join(self.folder, file))
+
+    def test_a_file_or_folder_that_others_write_refuses_every_sign_in(self):
+        self.name("kind = sudo-like\n")
+        for path in (os.path.join(self.folder, "sudo-phone.conf"), self.folder):
+            mode = os.stat(path).st_mode & 0o7777
+            os.chmod(path, 0o777)
+            self.assert_refused("sudo-phone.conf")
+            os.chmod(path, mode)
+
+    def test_what_an_editor_left_behind_is_not_read(self):
+        self.name("nonsense", "sudo-phone.conf~")
+        self.name("nonsense", ".sudo-phone.conf")
+        self.assert_opens("doas")
+
+
+if __name__ == "__main__":
+    unittest.main()
