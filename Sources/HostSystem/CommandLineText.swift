@@ -7,10 +7,13 @@ public enum CommandLineText {
   private static let usualSize = 4_096
 
   /// Nil if it cannot be read whole.
-  public static func ofThisProcess() -> String? {
+  public static func ofThisProcess() -> String? { bytesOfThisProcess().map(text) }
+
+  /// Each argument ends with a NUL. Nil if they cannot be read whole.
+  static func bytesOfThisProcess() -> [UInt8]? {
     var size = usualSize
     while let bytes = ProcessFile.read("/proc/self/cmdline", limit: size) {
-      if bytes.count < size { return bytes.isEmpty ? nil : text(of: bytes) }
+      if bytes.count < size { return bytes.isEmpty ? nil : bytes }
       guard size < greatestSize else { return nil }
       size *= 16
     }

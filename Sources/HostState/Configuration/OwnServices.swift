@@ -50,6 +50,8 @@ public struct OwnServices: Sendable, Equatable {
     }
   }
 
+  func row(_ service: String) -> ServiceRow? { rows.first { $0.name == service } }
+
   private static func row(_ service: String, _ path: String) throws(OwnServicesError) -> ServiceRow {
     let file: KeyValueFile
     do { file = try KeyValueFile(path: path, privacy: .readableByAll) } catch { throw .keyValue(error) }
@@ -99,11 +101,16 @@ public struct OwnServices: Sendable, Equatable {
 }
 
 extension Configuration {
+  /// Whether the service runs a command for users who show who they are, with the options of sudo(8).
+  public func isSudoLike(_ service: String) -> Bool {
+    (ServiceTable.row(service) ?? ownServices.row(service))?.kind == .sudoLike
+  }
+
   /// Whether the service opens a session that the helper watches: by ``ServiceTable``, and by ``ownServices`` for what
   /// that does not have. No file makes sshd's own program a service without one.
   public func opensSession(_ service: String) -> Bool {
     if let row = ServiceTable.row(service) { return row.opensSession }
-    guard let row = ownServices.rows.first(where: { $0.name == service }) else { return true }
+    guard let row = ownServices.row(service) else { return true }
     return row.opensSession || SSHServer.isThisProgram
   }
 }

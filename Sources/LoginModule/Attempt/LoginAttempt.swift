@@ -51,6 +51,8 @@ public struct LoginAttempt {
 
   private func byPhone() throws(Refusal) -> SignIn {
     let token = try lookUpToken()
+    // Whatever `prompt` says: nobody at a terminal waits for a phone.
+    if request.asksNothing { throw .asksNothing }
     // sshd's prompt must not tell who has a phone here.
     if !request.isSSH { _ = try question() }
     try requireRecordable()

@@ -19,13 +19,15 @@ public struct LoginRequest: Sendable, Equatable {
   public var hasPassword: Bool
   public var command: String?
   public var hostName: String?
+  /// The program was called so that it asks its user nothing: then no phone rings.
+  public var asksNothing: Bool
   /// The host is sshd's own program, whatever `service` it names.
   public var isSSHServer: Bool
 
   public init(
     user: UnixUsername, service: String, tty: String? = nil, remoteHost: String? = nil, remoteUser: String? = nil,
     askedBy: String? = nil, callingUID: UInt32, hasPassword: Bool = false, command: String? = nil,
-    hostName: String? = nil, isSSHServer: Bool = false
+    hostName: String? = nil, isSSHServer: Bool = false, asksNothing: Bool = false
   ) {
     self.user = user
     self.service = service
@@ -38,6 +40,7 @@ public struct LoginRequest: Sendable, Equatable {
     self.command = command
     self.hostName = hostName
     self.isSSHServer = isSSHServer
+    self.asksNothing = asksNothing
   }
 
   public var isSSH: Bool { isSSHServer || service == SSHServer.usualService }

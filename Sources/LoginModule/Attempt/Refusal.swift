@@ -19,6 +19,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case passwordTyped
   /// Twice an empty answer came before anybody could have read the question.
   case answeredByNobody
+  /// The program was called so that it asks its user nothing: `sudo -n`.
+  case asksNothing
   /// Something was typed at a prompt that asked for Enter alone.
   case textAtSecondFactor
   case noToken
@@ -133,7 +135,8 @@ extension Refusal {
       .abandoned, .notVerifiable, .phoneForgotten:
       true
     case .notStarted(let reason): reason == ReasonWord.codeInUse
-    case .notDecided, .passwordTyped, .answeredByNobody, .textAtSecondFactor, .noToken, .lookupFailed, .notInSystem,
+    case .notDecided, .passwordTyped, .answeredByNobody, .asksNothing, .textAtSecondFactor, .noToken, .lookupFailed,
+      .notInSystem,
       .noPhone, .phoneNotTrusted, .cannotVerify,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
       .callerNotRoot, .brokerLost, .byBroker, .notRecordable, .misconfigured, .terminalGone, .promptNotAnswered:
@@ -145,7 +148,7 @@ extension Refusal {
   /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
   var mayHaveRung: Bool {
     switch self {
-    case .noPhone, .phoneNotTrusted, .cannotVerify, .notRecordable: false
+    case .noPhone, .phoneNotTrusted, .cannotVerify, .notRecordable, .asksNothing: false
     case .notStarted(let reason): reason == ReasonWord.codeInUse
     case .unavailable(let error): error.mayHaveRung
     case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,

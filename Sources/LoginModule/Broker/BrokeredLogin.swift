@@ -100,7 +100,8 @@ extension BrokerEnding {
       case .misconfigured: .misconfigured
       case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: .abandoned
       case .byBroker(let ending, _): ending == .approved ? .aside : ending
-      case .passwordTyped, .answeredByNobody, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify,
+      case .passwordTyped, .answeredByNobody, .asksNothing, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted,
+        .cannotVerify,
         .phoneForgotten,
         .notVerifiable,
         .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,

@@ -97,7 +97,8 @@ struct LoginComposition {
       user: name, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
       remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
       command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: hostName,
-      isSSHServer: SSHServer.isThisProgram)
+      isSSHServer: SSHServer.isThisProgram,
+      asksNothing: setup.configuration.isSudoLike(service) && SudoOptions.thisProcessAsksNothing)
     request.askedBy = AskingUser.name(of: request, knownAs: user.known)
     return request
   }

@@ -19,7 +19,8 @@ struct PAMAnswer {
     case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor, .offered(.withheld, _): PAM_AUTH_ERR
     case .noToken: PAM_USER_UNKNOWN
     // A lookup that failed is not an outage of the service: `fail=open` does not open on it.
-    case .passwordTyped, .answeredByNobody, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify,
+    case .passwordTyped, .answeredByNobody, .asksNothing, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted,
+      .cannotVerify,
       .phoneForgotten, .notVerifiable, .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
       .brokerLost,
@@ -53,7 +54,8 @@ struct PAMAnswer {
   func laterCode(for refusal: Refusal) -> Int32 {
     switch refusal {
     case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
-    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
+    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .asksNothing,
+      .textAtSecondFactor,
       .noToken, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
       .notVerifiable, .notStarted, .commandNotRead,
       .commandTooLong,

@@ -7,7 +7,7 @@ extension Refusal {
   /// syslog's level: an administrator must mend what is an error.
   var priority: Int32 {
     switch self {
-    case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped: LOG_DEBUG
+    case .misconfigured(.noServer), .serviceNotListed, .callerNotRoot, .noToken, .passwordTyped, .asksNothing: LOG_DEBUG
     // The broker has logged it.
     case .byBroker: LOG_DEBUG
     case .misconfigured, .lookupFailed, .limiterBroken, .notRecordable, .recordNotKept, .cannotVerify, .notVerifiable:
@@ -36,6 +36,7 @@ extension Refusal {
       "ended by the service: " + DisplayText.sanitized(end.word + (reason.map { " \($0)" } ?? ""), limit: 100)
     case .passwordTyped: "password typed instead"
     case .answeredByNobody: "answered before anybody could read the question"
+    case .asksNothing: "called so that nothing is asked (-n)"
     case .textAtSecondFactor: "text typed instead of Enter"
     case .noToken: "user has no token"
     case .lookupFailed(let error): error.explanation

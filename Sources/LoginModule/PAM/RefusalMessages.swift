@@ -22,7 +22,8 @@ extension Refusal {
   /// What happened, without a full stop.
   private var text: String? {
     switch self {
-    case .notDecided, .passwordTyped, .noToken, .notInSystem, .serviceNotListed,
+    // A shell's prompt may run `sudo -n` each time.
+    case .notDecided, .passwordTyped, .asksNothing, .noToken, .notInSystem, .serviceNotListed,
       .callerNotRoot, .misconfigured(.noServer),
       .terminalGone, .promptNotAnswered, .abandoned:
       nil
@@ -81,7 +82,8 @@ extension Refusal {
     case .byBroker, .denied, .textAtSecondFactor, .interrupted, .terminalGone, .promptNotAnswered, .userChanged,
       .abandoned:
       false
-    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .noToken, .lookupFailed,
+    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .asksNothing, .noToken,
+      .lookupFailed,
       .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted,
       .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
       .brokerLost, .unavailable, .notRecordable, .recordNotKept, .misconfigured, .offered:

@@ -256,10 +256,11 @@ class World:
             "screen": self.path("screen"), "items": {**items, **scene.pop("items", {})}, **scene,
         }  # fmt: skip
 
-    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), name=PYTHON, before=(),
-             **scene):  # fmt: skip
+    def play(self, service="sudo", user=ENROLLED, calls=("authenticate",), own=True, arguments=(), options=(), name=PYTHON,
+             before=(), **scene):  # fmt: skip
         """One PAM scene; `own`: as sudo asks, for oneself at a terminal; `arguments`: further ones of the PAM host's own;
-        `name`: its argv[0]; `before`: a program that runs the host, with its arguments, under the host's own name.
+        `options`: those that stand before its file; `name`: its argv[0]; `before`: a program that runs the host, with its
+        arguments, under the host's own name.
 
         In its result `texts`, `shown` and `log` have what is certain. `all` has every message that was shown, `not_ended`
         the log's lines about sessions whose end the module gave up.
@@ -267,7 +268,7 @@ class World:
         scene = self.scene(service, user, calls, own, **scene)
         began = time.monotonic()
         done = subprocess.run(
-            [*before, PYTHON, PAM_CALL, *arguments] if before else [name, PAM_CALL, *arguments],
+            [*before, PYTHON, PAM_CALL, *arguments] if before else [name, *options, PAM_CALL, *arguments],
             executable=None if before else PYTHON, input=json.dumps(scene), capture_output=True,
             text=True, timeout=PATIENCE, env={**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})},
         )  # fmt: skip

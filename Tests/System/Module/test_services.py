@@ -1,4 +1,4 @@
-"""Services that open no login session: those of the table, and those that an administrator's file names."""
+"""Programs like sudo: those that open no login session, by the table or by an administrator's file, and `-n`."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import unittest
 
 from broker_case import UID
 from sign_in_case import SignInCase, world_with_a_phone
-from world import SERVICE_ERR, SUCCESS, read
+from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS, read
 
 #: As doas(1) does: the target's name is set before the session is opened.
 CALLS = ("authenticate", "user=root", "open_session", "close_session")
@@ -99,6 +99,51 @@ class Broken(Case):
         self.name("nonsense", "sudo-phone.conf~")
         self.name("nonsense", ".sudo-phone.conf")
         self.assert_opens("doas")
+
+
+class AskingNothing(Case):
+    """`sudo -n` of sudo-rs runs PAM, and so does sudo's with noninteractive_auth."""
+
+    #: Python takes `-c` and its value as sudo takes a login class; what follows is the host's own to read.
+    AS_SUDO = ("-c", "import runpy, sys; runpy.run_path(sys.argv[2], run_name='__main__')")
+
+    def setUp(self):
+        super().setUp()
+        self.ringing = self.phone("approve")
+
+    def play(self, option, **scene):
+        return world.play(**{"options": (*self.AS_SUDO, option), **scene})
+
+    def assert_rings_nobody(self, result):
+        # The next module asks for the password, and sudo refuses that by itself.
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+        self.assertEqual(self.ringing.count("sign-in request"), 0)
+
+    def test_n_rings_no_phone_and_says_nothing(self):
+        self.assert_rings_nobody(self.play("-n"))
+        self.assert_rings_nobody(self.play("--non-interactive"))
+
+    def test_n_rings_no_phone_where_the_phone_rings_without_a_question(self):
+        for prompt in ("auto", "push", "choose"):
+            with self.subTest(prompt=prompt):
+                world.pam("sudo", f"prompt={prompt} timeout=20s fail=open")
+                self.assert_rings_nobody(self.play("-n"))
+
+    def test_it_counts_as_no_request(self):
+        for _ in range(6):
+            self.assert_rings_nobody(self.play("-n"))
+        self.assertEqual(self.play("-k")["codes"], [SUCCESS])
+
+    def test_other_options_ring(self):
+        self.assertEqual(self.play("-k")["codes"], [SUCCESS])
+
+    def test_n_of_the_command_rings(self):
+        self.assertEqual(world.play(arguments=("-n",))["codes"], [SUCCESS])
+
+    def test_n_of_another_kind_of_program_rings(self):
+        world.configure(services="sudo su")
+        world.pam("su")
+        self.assertEqual(self.play("-n", service="su")["codes"], [SUCCESS])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import WorkerLink
   @Test func nobodysAnswerStandsAside() {
     #expect(closed.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
     #expect(open.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
+    #expect(open.code(for: .asksNothing) == PAM_AUTHINFO_UNAVAIL)
   }
 
   @Test func aDenialIsAskedOnceAndThenAborts() {

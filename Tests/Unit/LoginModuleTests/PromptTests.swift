@@ -47,6 +47,17 @@ import WorkerLink
     #expect(scene.terminal.asked == ["Enter to approve on your phone: "])
   }
 
+  @Test(arguments: PromptMode.allCases)
+  func whatAsksNothingRingsNobody(_ prompt: PromptMode) throws {
+    var scene = try Scene([])
+    scene.policy.prompt = prompt
+    scene.request.asksNothing = true
+    #expect(try scene.refusal() == .asksNothing)
+    #expect(scene.terminal.asked.isEmpty)
+    #expect(scene.limit.count == 0)
+    #expect(Refusal.asksNothing.message(passwordFollows: true) == nil)
+  }
+
   @Test func aMissingAnswerIsNotEnter() throws {
     var scene = try Scene([], answers: [nil])
     scene.policy.prompt = .choose
