@@ -7,9 +7,9 @@ public enum CommandLineText {
   private static let usualSize = 4_096
 
   /// Nil if it cannot be read whole.
-  public static func ofThisProcess() -> String? { bytesOfThisProcess().map(text) }
+  public static func ofThisProcess() -> String? { bytesOfThisProcess().map(text(of:)) }
 
-  /// Each argument ends with a NUL. Nil if they cannot be read whole.
+  /// `/proc/self/cmdline`, never empty: each argument ends with a NUL. Nil if they cannot be read whole.
   static func bytesOfThisProcess() -> [UInt8]? {
     var size = usualSize
     while let bytes = ProcessFile.read("/proc/self/cmdline", limit: size) {
@@ -28,13 +28,18 @@ public enum CommandLineText {
   ///
   /// - Parameter bytes: of `/proc/PID/cmdline`: each argument ends with a NUL.
   static func text(of bytes: [UInt8]) -> String {
-    let ended = bytes.last == 0 ? bytes.dropLast() : bytes[...]
-    var words = ended.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+    var words = words(of: bytes)
     // Programs that overwrite their arguments (`sshd: alice [priv]`) fill the rest with NULs.
     if let title = words.first, title.utf8.contains(UInt8(ascii: " ")), words.dropFirst().allSatisfy(\.isEmpty) {
       words = [title]
     }
     return words.map(quoted).joined(separator: " ")
+  }
+
+  /// The program's name and each argument.
+  static func words(of bytes: [UInt8]) -> [String] {
+    let ended = bytes.last == 0 ? bytes.dropLast() : bytes[...]
+    return ended.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
   }
 
   private static func quoted(_ word: String) -> String {

@@ -1,5 +1,10 @@
-/// The options of a program like sudo(8), as far as they matter here.
-public enum SudoOptions {
+/// What a program like sudo(8) was told by options before its command.
+public struct SudoOptions: Sendable, Equatable {
+  /// `-n`: it asks its user nothing.
+  public private(set) var asksNothing = false
+  /// `-S`: it reads the password from its standard input, where a program answers, as Ansible does.
+  public private(set) var readsStandardInput = false
+
   /// Those that take their value from the next argument, in sudo and sudo-rs.
   private static let shortWithValue = Array("aCcDgpRrTtUu".utf8)
   private static let longWithValue = [
@@ -8,44 +13,46 @@ public enum SudoOptions {
   ]
   /// sudo takes a long option's beginning that no other option has.
   private static let shortestNonInteractive = "--non"
+  private static let shortestStandardInput = "--st"
 
-  /// Whether this process was called so that it asks its user nothing: `-n`, before the command. False also if its
-  /// arguments cannot be read.
-  public static var thisProcessAsksNothing: Bool { CommandLineText.bytesOfThisProcess().map(askNothing) ?? false }
+  /// Those of this process; none if its arguments cannot be read.
+  public static var ofThisProcess: SudoOptions {
+    CommandLineText.bytesOfThisProcess().map { SudoOptions(arguments: $0) } ?? SudoOptions()
+  }
 
-  /// - Parameter bytes: of `/proc/PID/cmdline`: each argument ends with a NUL.
-  static func askNothing(_ bytes: [UInt8]) -> Bool {
-    let words = bytes.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+  private init() {}
+
+  /// - Parameter arguments: of `/proc/PID/cmdline`: each ends with a NUL.
+  init(arguments: [UInt8]) {
+    let words = CommandLineText.words(of: arguments)
     var rest = words.dropFirst()
     while let word = rest.popFirst() {
       if word.hasPrefix("--") {
-        if word == "--" { return false }
-        if word.hasPrefix(shortestNonInteractive), "--non-interactive".hasPrefix(word) { return true }
-        if longWithValue.contains(word) { rest = rest.dropFirst() }
+        if word == "--" { return }
+        if word.hasPrefix(Self.shortestNonInteractive), "--non-interactive".hasPrefix(word) { asksNothing = true }
+        if word.hasPrefix(Self.shortestStandardInput), "--stdin".hasPrefix(word) { readsStandardInput = true }
+        if Self.longWithValue.contains(word) { rest = rest.dropFirst() }
       } else if word.hasPrefix("-"), word.utf8.count > 1 {
-        switch look(Array(word.utf8.dropFirst())) {
-        case .asksNothing: return true
-        case .takesNext: rest = rest.dropFirst()
-        case .other: break
-        }
-      } else if !setsVariable(word) {
-        return false
+        if read(Array(word.utf8.dropFirst())) { rest = rest.dropFirst() }
+      } else if !Self.setsVariable(word) {
+        return
       }
     }
-    return false
   }
 
-  private enum Letters { case asksNothing, takesNext, other }
-
-  /// Letters up to the first that has a value, which is the word's rest or the next argument.
-  private static func look(_ letters: [UInt8]) -> Letters {
+  /// Reads letters up to the first that has a value, which is the word's rest or the next argument.
+  ///
+  /// - Returns: whether it is the next argument.
+  private mutating func read(_ letters: [UInt8]) -> Bool {
     for (place, letter) in letters.enumerated() {
-      if letter == UInt8(ascii: "n") { return .asksNothing }
-      if shortWithValue.contains(letter) { return place == letters.count - 1 ? .takesNext : .other }
+      let isLast = place == letters.count - 1
+      if letter == UInt8(ascii: "n") { asksNothing = true }
+      if letter == UInt8(ascii: "S") { readsStandardInput = true }
+      if Self.shortWithValue.contains(letter) { return isLast }
       // A host's name; alone, it is help.
-      if letter == UInt8(ascii: "h"), place < letters.count - 1 { return .other }
+      if letter == UInt8(ascii: "h"), !isLast { return false }
     }
-    return .other
+    return false
   }
 
   /// `NAME=value` may stand before the command, and between options.

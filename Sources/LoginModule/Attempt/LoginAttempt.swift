@@ -127,10 +127,13 @@ extension LoginAttempt {
   }
 
   private func askBeforeRinging() throws(Refusal) {
-    guard let prompt = policy.promptBeforeRinging(request) else {
+    guard let question = policy.questionBeforeRinging(request) else {
       service.prepare()
       return
     }
+    let prompt = question.prompt
+    // A host that shows no lines may still ask.
+    if let line = question.line { try? conversation.say(line) }
     // ssh without a terminal, and su behind a pipe, answer the question before anybody can read it.
     var answer = try self.answer(to: prompt)
     if answer == nil { answer = try self.answer(to: prompt) }

@@ -1,6 +1,19 @@
 import HostState
 import IAMPASSProtocol
 
+/// A question that takes a password, and something else besides.
+///
+/// Programs that type passwords wait for "Password: " (expect scripts, pxssh), and sudo puts the prompt of its `-p`, by
+/// which Ansible knows it, in the place of exactly that. What else may be typed stands in a line of its own.
+struct PasswordQuestion: Equatable {
+  static let prompt = "Password: "
+  static let enterAlone = "Press Enter alone to approve on your phone"
+
+  /// Said first; nil if the prompt says it all. It must not hold "assword": sshpass would take it for a second prompt.
+  var line: String?
+  var prompt = PasswordQuestion.prompt
+}
+
 /// What the configuration and the module's arguments say about one attempt.
 public struct LoginPolicy: Sendable {
   /// The longest time until the service has taken the request, in seconds.
@@ -49,17 +62,18 @@ public struct LoginPolicy: Sendable {
   ///
   /// The phone rings at once only for users who ask for themselves at a terminal. Otherwise any local user could ring
   /// any phone with `su NAME`, and bots with ssh.
-  func promptBeforeRinging(_ request: LoginRequest) -> String? {
+  func questionBeforeRinging(_ request: LoginRequest) -> PasswordQuestion? {
     switch prompt {
     case .push: return nil
-    case .auto where request.isOwnTerminal: return nil
+    case .auto where request.isOwnTerminal && !request.isAnsweredByProgram: return nil
     case .auto, .choose:
-      // gnome-shell cuts a longer question off.
-      if DesktopServices.isGDM(request.service) {
-        return request.hasPassword ? "Enter for phone: " : "Password, or Enter for phone: "
+      let isGreeter = DesktopServices.isGreeter(request.service)
+      if request.hasPassword {
+        return PasswordQuestion(prompt: isGreeter ? "Enter for phone: " : "Enter to approve on your phone: ")
       }
-      return request.hasPassword
-        ? "Enter to approve on your phone: " : "Password, or Enter to approve on your phone: "
+      // A greeter may show one line alone, and gnome-shell cuts a longer one off.
+      if isGreeter { return PasswordQuestion(prompt: "Password, or Enter for phone: ") }
+      return PasswordQuestion(line: PasswordQuestion.enterAlone)
     }
   }
 }

@@ -23,11 +23,13 @@ public struct LoginRequest: Sendable, Equatable {
   public var asksNothing: Bool
   /// The host is sshd's own program, whatever `service` it names.
   public var isSSHServer: Bool
+  /// sudo was told to read the password from its standard input, as Ansible does: nobody waits for a phone there.
+  public var isAnsweredByProgram: Bool
 
   public init(
     user: UnixUsername, service: String, tty: String? = nil, remoteHost: String? = nil, remoteUser: String? = nil,
     askedBy: String? = nil, callingUID: UInt32, hasPassword: Bool = false, command: String? = nil,
-    hostName: String? = nil, isSSHServer: Bool = false, asksNothing: Bool = false
+    hostName: String? = nil, isSSHServer: Bool = false, asksNothing: Bool = false, isAnsweredByProgram: Bool = false
   ) {
     self.user = user
     self.service = service
@@ -41,6 +43,7 @@ public struct LoginRequest: Sendable, Equatable {
     self.hostName = hostName
     self.isSSHServer = isSSHServer
     self.asksNothing = asksNothing
+    self.isAnsweredByProgram = isAnsweredByProgram
   }
 
   public var isSSH: Bool { isSSHServer || service == SSHServer.usualService }

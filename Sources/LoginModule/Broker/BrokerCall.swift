@@ -79,14 +79,14 @@ struct BrokerCall {
       try channel.send(.request(request))
     } catch {
       // A busy broker hangs up without reading; its word may have come. An approval of nothing does not count.
-      _ = try read(channel, clock.now(), lost)
+      _ = try read(channel, clock.now(), lost, mayRing: mayRing)
       throw lost
     }
-    return try read(channel, deadline, lost)
+    return try read(channel, deadline, lost, mayRing: mayRing)
   }
 
   private func read(
-    _ channel: BrokerChannel, _ deadline: MonotonicInstant, _ lost: Refusal
+    _ channel: BrokerChannel, _ deadline: MonotonicInstant, _ lost: Refusal, mayRing: Bool
   ) throws(Refusal) -> Reply {
     var lost = lost
     var deadline = deadline
@@ -102,6 +102,8 @@ struct BrokerCall {
           // The dialogs of MATE's and Xfce's lockers answer each line with an error. A user who leaves ends them.
           if geteuid() == 0 { throw .abandoned }
         }
+        // What is said before a question rings nothing.
+        guard mayRing else { continue }
         // The phone rings: its user has the time that the configuration gives.
         let time = ApprovalTimeout.bounds.upperBound * 1_000 + Self.slackMilliseconds
         deadline = clock.now().advanced(milliseconds: time)

@@ -93,12 +93,13 @@ struct LoginComposition {
 
   /// - Parameter host: as the service knows this computer. Otherwise the phone would sign another name than is shown.
   private func request(_ name: UnixUsername, host hostName: String?) -> LoginRequest {
+    let options = setup.configuration.isSudoLike(service) ? SudoOptions.ofThisProcess : nil
     var request = LoginRequest(
       user: name, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
       remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
       command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: hostName,
       isSSHServer: SSHServer.isThisProgram,
-      asksNothing: setup.configuration.isSudoLike(service) && SudoOptions.thisProcessAsksNothing)
+      asksNothing: options?.asksNothing == true, isAnsweredByProgram: options?.readsStandardInput == true)
     request.askedBy = AskingUser.name(of: request, knownAs: user.known)
     return request
   }

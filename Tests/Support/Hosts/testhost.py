@@ -18,7 +18,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 #: `host start` says with it that this machine cannot boot one.
 CANNOT_BOOT = 3
 PUSH_LINE = "Approve the sign-in on your phone"
-CHOOSE_PROMPT = "Password, or Enter to approve on your phone: "
+CHOOSE_LINE = "Press Enter alone to approve on your phone"
+#: As a terminal shows the question that comes before the phone is asked, and as a greeter does.
+CHOOSE_PROMPT = CHOOSE_LINE + "\r\nPassword: "
+GREETER_PROMPT = "Password, or Enter for phone: "
 #: Where the application has match codes: sudo and login show the first, ssh the second.
 PUSH_LINE_WITH_CODE = r"Approve the sign-in on your phone: code (\d\d)"
 CODE_PROMPT = r"Code (\d\d): approve on your phone, then press Enter: "

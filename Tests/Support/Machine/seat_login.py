@@ -44,7 +44,7 @@ def type_line(text):
 
 wait_for("login: ")
 type_line(user)
-wait_for("Password, or Enter to approve on your phone: ")
+wait_for("Press Enter alone to approve on your phone[^:]*Password: ")
 type_line("")
 wait_for(r"Digits on your phone[^:]*: ")
 link = wait_for(LINK)[0]

@@ -82,7 +82,8 @@ class LoginTest(unittest.TestCase):
     def test_a_password_is_asked_without_echo(self):
         world.pam("sudo", arguments="prompt=choose timeout=20s", lines=STACK)
         child = self.start()
-        child.expect_exact("asks     Password, or Enter to approve on your phone: ")
+        child.expect_exact("message  Press Enter alone to approve on your phone")
+        child.expect_exact("asks     Password: ")
         self.assertTrue(child.waitnoecho(60))
         child.sendline("my-very-own-password")
         code, screen = self.finish(child)
@@ -104,7 +105,7 @@ class LoginTest(unittest.TestCase):
     def test_ctrl_c_at_the_password_ends_it(self):
         world.pam("sudo", arguments="prompt=choose timeout=20s", lines=STACK)
         child = self.start()
-        child.expect_exact("on your phone: ")
+        child.expect_exact("asks     Password: ")
         child.sendintr()
         self.assertEqual(self.finish(child)[0], INTERRUPTED)
 

@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from support import ASKED, BUSY, HostTestCase, password_of, testhost
+from support import ASKED, BUSY, CHOOSE_PROMPT, HostTestCase, password_of, testhost
 
 RUNTIME = "/run/user/1000"
 PROMPT = r"alice@workstation[^\n]*\$ "
@@ -52,7 +52,7 @@ class DesktopTestCase(HostTestCase):
         terminal = cls.host.login_terminal()
         terminal.expect("login: ")
         terminal.sendline("alice")
-        terminal.expect("on your phone: ")
+        terminal.expect_exact(CHOOSE_PROMPT)
         terminal.sendline(password_of("alice"))
         terminal.expect(PROMPT)
         terminal.sendline(SWAY)

@@ -5,7 +5,7 @@ import json
 
 import ends
 import pexpect
-from support import PATIENCE, HostTestCase, password_of, testhost
+from support import CHOOSE_PROMPT, PATIENCE, HostTestCase, password_of, testhost
 
 ROOT_PROMPT = "root@workstation[^\n]*# "
 LEFT = "Signed out: your phone left."
@@ -55,7 +55,7 @@ class HelperTestCase(HostTestCase):
 
     def password_shell(self):
         child = self.host.terminal("ssh alice@localhost", user="visitor")
-        child.expect("on your phone: ")
+        child.expect_exact(CHOOSE_PROMPT)
         child.sendline(password_of("alice"))
         child.expect(PROMPT)
         return child

@@ -5,7 +5,7 @@ import pathlib
 import time
 
 from desktop_case import PROMPT, RUNTIME, DesktopTestCase
-from support import password_of
+from support import CHOOSE_PROMPT, password_of
 
 #: What the locker that is started says of PAM.
 SAID = "/home/alice/kde.log"
@@ -47,7 +47,7 @@ class KDETestCase(DesktopTestCase):
             terminal = cls.host.login_terminal()
             terminal.expect("login: ")
             terminal.sendline("alice")
-            terminal.expect("on your phone: ")
+            terminal.expect_exact(CHOOSE_PROMPT)
             terminal.sendline(password_of("alice"))
             terminal.expect(PROMPT)
         cls.begin(terminal)

@@ -15,7 +15,7 @@ import testhost  # noqa: E402  (its folder is known only now)
 from never import assert_nobody_signed_in  # noqa: E402
 from signed_requests import close_at_the_service  # noqa: F401
 from testhost import (  # noqa: F401
-    CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
+    CHOOSE_LINE, CHOOSE_PROMPT, CODE_PROMPT, GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
 
 _hosts = {}
 _refusal = None

@@ -372,7 +372,7 @@ class LoginTest(ControlTestCase):
     def login_test(self, service, answer="approve"):
         with self.phone(answer):
             child = self.host.terminal(f"iampassctl login-test alice --service {service}", timeout=40)
-            if child.expect_exact([PUSH_LINE, "approve on your phone: "]) == 1:
+            if child.expect_exact([PUSH_LINE, "asks     Password: "]) == 1:
                 child.sendline("")
             return child.finish(40), child.screen
 

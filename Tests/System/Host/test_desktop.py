@@ -9,7 +9,7 @@ import time
 import unittest
 
 from helper_case import HelperTestCase
-from support import CHOOSE_PROMPT, password_of, testhost
+from support import GREETER_PROMPT, password_of, testhost
 from terminal import READING_TIME
 
 FOLDER = "/var/lib/lightdm"
@@ -91,7 +91,7 @@ class Desktop(HelperTestCase):
         """Alice's session of X, by phone, watched by the helper; its name at logind."""
         with self.phone("approve"):
             self.type("user alice")
-            self.wait_for(f"prompt: {CHOOSE_PROMPT}")
+            self.wait_for(f"prompt: {GREETER_PROMPT}")
             self.type("answer ")
             self.wait_for("signed in")
         self.assert_eventually("the helper watches it", lambda: self.watched_count() == 1 and self.sessions_of("alice"))
@@ -156,13 +156,13 @@ class Desktop(HelperTestCase):
     def test_a_denial_refuses_and_the_password_works_at_the_next_try(self):
         with self.phone("deny"):
             self.type("user alice")
-            self.wait_for(f"prompt: {CHOOSE_PROMPT}")
+            self.wait_for(f"prompt: {GREETER_PROMPT}")
             self.type("answer ")
             self.wait_for("refused")
         self.assertIn("message: IAMPASS: denied on your phone", self.said())
         self.assertNotIn("signed in", self.said())
         self.type("user alice")
-        self.wait_for(f"prompt: {CHOOSE_PROMPT}", 2)
+        self.wait_for(f"prompt: {GREETER_PROMPT}", 2)
         self.type(f"answer {password_of('alice')}")
         self.wait_for("signed in")
         self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())

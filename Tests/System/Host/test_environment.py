@@ -8,7 +8,7 @@ import unittest
 
 from hostile_variables import variables
 from late_line import without_late_line
-from support import CHOOSE_PROMPT, PUSH_LINE, HostTestCase
+from support import CHOOSE_LINE, PUSH_LINE, HostTestCase
 from watching import FolderWatch, PortWatch
 
 FOLDER = "/var/hostile"
@@ -99,7 +99,7 @@ class HostileEnvironment(HostTestCase):
             self.assertEqual(child.finish(), 0, child.screen)
         shown = [line for line in VARIABLE.sub("", without_late_line(child.screen)).splitlines()
                  if line and not line.startswith("bash: ")]
-        self.assertEqual([line.strip() for line in shown], [CHOOSE_PROMPT.strip(), PUSH_LINE])
+        self.assertEqual([line.strip() for line in shown], [CHOOSE_LINE, "Password:", PUSH_LINE])
         self.assert_the_command_has(child.screen, KEPT_ALWAYS)
         self.assert_nothing_was_touched()
 

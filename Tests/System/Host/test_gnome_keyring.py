@@ -4,7 +4,7 @@ import unittest
 
 from desktop_case import DesktopTestCase
 from keyring_case import SETTING, KeyringCase
-from support import password_of, testhost
+from support import GREETER_PROMPT, password_of, testhost
 
 FORGOT = "keyring: forgot the sealed password of alice\n"
 STACK = """@include common-auth
@@ -32,7 +32,7 @@ class Keyring(KeyringCase, DesktopTestCase):
         """As a greeter does; the keyring starts with the session."""
         self.host.run("pkill", "-KILL", "-x", "gnome-keyring-d", check=False)
         child = self.host.terminal("pamtester lightdm alice authenticate open_session")
-        child.expect("on your phone: ")
+        child.expect_exact(GREETER_PROMPT)
         child.sendline(answer)
         child.expect("successfully authenticated", timeout=60)
         child.expect("successfully opened a session", timeout=60)

@@ -8,7 +8,7 @@ import greeter_case
 from greeter_case import FOLDER, GreeterTestCase, Scripted
 from late_line import without_late_line
 from offline_case import LINK, OFFER, OPEN, OfflineCase
-from support import CHOOSE_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
+from support import GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
 
 CONFIGURATION = """[terminal]
 vt = "none"
@@ -39,7 +39,7 @@ class Offline(OfflineCase, Scripted, GreeterTestCase):
         self.host.run("sh", "-c", f"> {FOLDER}/said")
         self.assert_eventually("there is no greeter", self.greeter_is_there)
         self.type_line("user alice")
-        self.wait_for(f"prompt: {CHOOSE_PROMPT}")
+        self.wait_for(f"prompt: {GREETER_PROMPT}")
         self.type_line("answer ")
         self.wait_for(f"prompt: {OFFER}")
         self.assertIn(f"message: {OPEN}", self.said())
@@ -64,7 +64,7 @@ class Greetd(Scripted, greeter_case.Greeters, GreeterTestCase):
         self.host.run("sh", "-c", f"> {FOLDER}/said")
         self.assert_eventually("there is no greeter", self.greeter_is_there)
         self.type_line("user alice")
-        self.wait_for(f"prompt: {CHOOSE_PROMPT}")
+        self.wait_for(f"prompt: {GREETER_PROMPT}")
 
     def answer(self, text):
         self.type_line(f"answer {text}")
@@ -85,7 +85,7 @@ class Greetd(Scripted, greeter_case.Greeters, GreeterTestCase):
             self.wait_for("signed in")
             self.assert_signed_in()
         said = without_late_line(self.said())
-        self.assertEqual(said[:3], [f"prompt: {CHOOSE_PROMPT}", f"message: {PUSH_LINE}", "signed in"])
+        self.assertEqual(said[:3], [f"prompt: {GREETER_PROMPT}", f"message: {PUSH_LINE}", "signed in"])
 
     def test_a_line_of_its_own_has_the_digits(self):
         with self.host.with_match_codes(), self.phone("approve") as phone:

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from helper_case import ROOT_PROMPT, HelperTestCase, prompt_of
-from support import close_at_the_service, password_of, testhost
+from support import CHOOSE_PROMPT, close_at_the_service, password_of, testhost
 
 
 class Walkaway(HelperTestCase):
@@ -37,7 +37,7 @@ class Walkaway(HelperTestCase):
 
     def test_another_users_session_stays(self):
         child = self.host.terminal("ssh bob@localhost", user="visitor")
-        child.expect("on your phone: ")
+        child.expect_exact(CHOOSE_PROMPT)
         child.sendline(password_of("bob"))
         child.expect(prompt_of("bob"))
         goes = self.ssh_shell()

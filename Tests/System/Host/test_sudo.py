@@ -200,6 +200,16 @@ class OtherWays(HostTestCase):
         self.assertEqual(child.finish(), 0)
         self.assertNotIn("phone", child.screen)
 
+    def test_sudo_that_a_program_answers_shows_the_programs_prompt_and_rings_no_phone(self):
+        """As Ansible's become calls it at a terminal."""
+        with self.phone("approve") as phone:
+            child = self.sudo("-S -p become-key: id -un")
+            child.expect_exact("become-key:")
+            child.sendline(password_of("alice"))
+            self.assertEqual(child.finish(), 0)
+            self.assertEqual(phone.requests(), [])
+        self.assertIn("root", child.screen)
+
     def test_sudo_n_fails_at_once_and_rings_no_phone(self):
         with self.phone("approve") as phone:
             began = time.monotonic()

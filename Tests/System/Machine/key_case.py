@@ -9,7 +9,10 @@ from world import MODULE
 
 TOUCH = "Please touch the FIDO authenticator."
 ASKED = "Approve the sign-in on your phone"
-CHOOSE = "Password, or Enter to approve on your phone: "
+CHOOSE_LINE = "Press Enter alone to approve on your phone"
+#: A pattern: a terminal ends a line by more than one character.
+CHOOSE = CHOOSE_LINE + r"\s+Password: "
+GREETER = "Password, or Enter for phone: "
 UNREACHABLE = "server not reachable"
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 PROFILES = PROJECT / "packaging" / "pam-configs"

@@ -14,7 +14,7 @@ from world import MODULE, program
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 COMMON_AUTH = "etc/pam.d/common-auth"
-CHOOSE = "Password, or Enter to approve on your phone: "
+CHOOSE = ("Press Enter alone to approve on your phone", "Password: ")
 #: Mounts the disk as a boot loader's initial RAM disk does.
 BEGIN = """#!/bin/sh
 mount -t devtmpfs dev /dev
@@ -141,10 +141,11 @@ class Started(Emulator):
             ["debugfs", "-R", f"cat /{COMMON_AUTH}", self.image], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             check=True).stdout  # fmt: skip
 
-    def sign_in(self, user, prompt):
+    def sign_in(self, user, *shown):
         self.terminal.expect("login: ")
         self.terminal.sendline(user)
-        self.terminal.expect_exact(prompt)
+        for text in shown:
+            self.terminal.expect_exact(text)
         self.terminal.sendline("sesame")
 
 
@@ -186,7 +187,7 @@ class Rescue(unittest.TestCase):
         machine.wait_until_ready(180)
         self.assertIn("LoadState=masked\nActiveState=inactive", machine.run(
             "systemctl show --property=LoadState,ActiveState iampass-helper"))
-        machine.sign_in("alice", CHOOSE)
+        machine.sign_in("alice", *CHOOSE)
         machine.terminal.expect(r"\$ ")
 
     def test_zz_a_live_medium(self):

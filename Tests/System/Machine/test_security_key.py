@@ -4,7 +4,7 @@ service and a phone."""
 import unittest
 
 import key_case
-from key_case import ASKED, CHOOSE, KEYS, SERVICES, TOUCH, UNREACHABLE, KeyCase, KeyMachine
+from key_case import ASKED, CHOOSE, CHOOSE_LINE, GREETER, KEYS, SERVICES, TOUCH, UNREACHABLE, KeyCase, KeyMachine
 
 #: What a shell that was opened is to say, and then to leave.
 SHELL = (r"\$ ", "id -un; exit")
@@ -72,17 +72,17 @@ class Instead(KeyCase):
         machine.plug("one")
         screen = self.assert_in(machine.login("alice", SHELL), "alice")
         self.assertIn(TOUCH, screen)
-        self.assertNotIn(CHOOSE, screen)
+        self.assertNotIn(CHOOSE_LINE, screen)
         said = machine.greet("alice")
         self.assertIn(f"message: {TOUCH}\nsigned in\n", said)
         machine.unplug()
         self.assertIn(ASKED, self.assert_in(machine.login("alice", (CHOOSE, ""), SHELL), "alice"))
-        self.assertRegex(machine.greet("alice", ""), rf"(?s)prompt: {CHOOSE}.*message: {ASKED}.*signed in")
+        self.assertRegex(machine.greet("alice", ""), rf"(?s)prompt: {GREETER}.*message: {ASKED}.*signed in")
 
     def test_a_greeter_goes_on_to_the_phone_without_a_touch(self):
         machine.plug("one", "untouched")
         said = machine.greet("alice", "")
-        self.assertRegex(said, rf"(?s)message: {TOUCH}.*prompt: {CHOOSE}.*signed in")
+        self.assertRegex(said, rf"(?s)message: {TOUCH}.*prompt: {GREETER}.*signed in")
 
     def test_sshd_asks_the_phone_and_never_a_key(self):
         machine.plug("one")
@@ -145,7 +145,7 @@ class Second(KeyCase):
         machine.plug("one")
         screen = self.assert_in(machine.login("alice", (CHOOSE, ""), SHELL), "alice")
         self.assertLess(screen.index(ASKED), screen.index(TOUCH))
-        self.assertRegex(machine.greet("alice", "sesame"), rf"(?s)prompt: {CHOOSE}.*message: {TOUCH}.*signed in")
+        self.assertRegex(machine.greet("alice", "sesame"), rf"(?s)prompt: {GREETER}.*message: {TOUCH}.*signed in")
         machine.unplug()
         self.assert_out(machine.login("alice", (CHOOSE, "sesame"), ("incorrect", None)), "alice")
         self.assertIn("refused", machine.greet("alice", "sesame"))

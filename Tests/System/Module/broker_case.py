@@ -16,7 +16,8 @@ from world import ENROLLED, PAM_CALL, PATIENCE, SUCCESS, program, read
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
 SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"
-PROMPT = "Password, or Enter to approve on your phone: "
+LINE = "Press Enter alone to approve on your phone"
+PROMPT = "Password: "
 RINGING = "Approve the sign-in on your phone"
 #: The frames of these endings.
 APPROVED, ASIDE, BUSY = bytes([0, 2, 4, 1]), bytes([0, 2, 4, 5]), bytes([0, 2, 4, 9])

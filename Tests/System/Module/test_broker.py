@@ -7,7 +7,7 @@ import socket
 import time
 import unittest
 
-from broker_case import ASIDE, BUSY, PROMPT, RINGING, UID, BrokerCase, processes_of, read_all, request_for
+from broker_case import ASIDE, BUSY, LINE, PROMPT, RINGING, UID, BrokerCase, processes_of, read_all, request_for
 from ends import assert_ended
 from sign_in_case import world_with_a_phone
 from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS
@@ -39,7 +39,7 @@ class Lockers(BrokerCase):
     def test_enter_and_an_approval_unlock_and_leave_no_session(self):
         self.phone("approve")
         result = self.lock("")
-        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [LINE, PROMPT, RINGING]))
         self.broker.wait_for(f"approved user={ENROLLED} service=swaylock .* caller={UID}")
         self.assert_nothing_is_left()
 
@@ -47,7 +47,7 @@ class Lockers(BrokerCase):
         phone = self.phone("deny")
         result = self.lock("", "the-password", calls=("authenticate", "authenticate"))
         self.assertEqual(result["codes"], [MAXTRIES, AUTHINFO_UNAVAIL])
-        self.assertEqual(result["texts"], [PROMPT, RINGING, "IAMPASS: denied on your phone", PROMPT])
+        self.assertEqual(result["texts"], [LINE, PROMPT, RINGING, "IAMPASS: denied on your phone", LINE, PROMPT])
         self.assertEqual(phone.count("sign-in request"), 1)
         self.assertNotIn("the-password", "\n".join(self.broker.lines))
 
@@ -61,7 +61,7 @@ class Lockers(BrokerCase):
     def test_a_typed_password_rings_no_phone(self):
         phone = self.phone("approve")
         result = self.lock("the-password")
-        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], [PROMPT]))
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], [LINE, PROMPT]))
         self.assertEqual(phone.count("sign-in request"), 0)
 
     def test_a_locker_that_dies_takes_its_request_back(self):
@@ -83,7 +83,7 @@ class Polkit(BrokerCase):
     def test_an_approval_through_the_broker_satisfies_polkit(self):
         self.phone("approve")
         result = world.play("polkit-1", own=False, answers=[""])
-        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [LINE, PROMPT, RINGING]))
         self.assert_nothing_is_left()
 
     def test_without_a_broker_polkit_takes_the_password_silently(self):
@@ -165,9 +165,9 @@ class Trouble(BrokerCase):
             self.broker.process.wait()
         self.assertEqual(results[0]["codes"], [AUTHINFO_UNAVAIL] * 2)
         # The phone may ring before the locker is told so.
-        *_, said, asked = results[0]["texts"]
+        *_, said, line, asked = results[0]["texts"]
         self.assertIn("the broker of this computer stopped", said)
-        self.assertEqual(asked, PROMPT)
+        self.assertEqual((line, asked), (LINE, PROMPT))
 
     def test_the_next_broker_ends_what_the_one_before_asked(self):
         phone = self.phone("ask")

@@ -10,7 +10,7 @@ import socket
 import time
 import unittest
 
-from broker_case import AGREED, APPROVED, ASIDE, BUSY, FOLLOWS, PROMPT, RINGING, UID, WithBroker, request_for
+from broker_case import AGREED, APPROVED, ASIDE, BUSY, FOLLOWS, LINE, PROMPT, RINGING, UID, WithBroker, request_for
 from sign_in_case import SignInCase, world_with_a_phone
 from world import AUTHINFO_UNAVAIL, ENROLLED
 
@@ -85,7 +85,7 @@ class Hostile(WithBroker, SignInCase):
 
     def assert_the_password_is_taken(self):
         typed = self.lock("the-password")
-        self.assertEqual((typed["codes"], typed["texts"]), ([AUTHINFO_UNAVAIL], [PROMPT]))
+        self.assertEqual((typed["codes"], typed["texts"]), ([AUTHINFO_UNAVAIL], [LINE, PROMPT]))
 
     def answers_while_the_owner_is_served(self, uid):
         phone = self.phone("approve")

@@ -12,7 +12,7 @@ from broker_case import UID, WithBroker
 from sign_in_case import SignInCase, world_with_a_phone
 from world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, read
 
-PROMPT = "Password, or Enter to approve on your phone: "
+LINE, PROMPT = "Press Enter alone to approve on your phone", "Password: "
 RINGING = "Approve the sign-in on your phone"
 #: The hierarchy of systemd's, or the only one (cgroups(7)).
 GROUPS = next(path for path in map(pathlib.Path, (
@@ -92,7 +92,7 @@ class UnlockCase(WithBroker, SignInCase):
 
     def assert_unlocked(self, **scene):
         result = self.lock("", **scene)
-        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [PROMPT, RINGING]))
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [LINE, PROMPT, RINGING]))
 
     def assert_aside(self, **scene):
         result = self.lock("", **scene)

@@ -18,17 +18,31 @@ import WorkerLink
     var scene = try Scene(approving, answers: [""])
     scene.request.remoteUser = "mallory"
     #expect(try scene.isApproved())
-    #expect(scene.terminal.asked == ["Password, or Enter to approve on your phone: "])
+    #expect(scene.terminal.shown.first == "Press Enter alone to approve on your phone")
+    #expect(scene.terminal.asked == ["Password: "])
   }
 
-  @Test(arguments: [false, true])
-  func theQuestionFitsIntoTheDialogOfGDM(_ hasPassword: Bool) throws {
+  /// sshpass counts every "assword" that it reads as a prompt.
+  @Test func theLineBeforeThePromptIsTakenForNoPrompt() {
+    #expect(!PasswordQuestion.enterAlone.contains("assword") && !PasswordQuestion.enterAlone.contains(":"))
+  }
+
+  @Test func sudoThatReadsItsInputAsksFirst() throws {
+    var scene = try Scene([], answers: ["hunter2"])
+    scene.request.isAnsweredByProgram = true
+    #expect(try scene.refusal() == .passwordTyped)
+    #expect(scene.terminal.asked == ["Password: "])
+  }
+
+  @Test(arguments: ["gdm-password", "sddm", "lightdm", "greetd"], [false, true])
+  func theQuestionOfAGreeterIsShortAndStandsAlone(_ service: String, _ hasPassword: Bool) throws {
     var scene = try Scene(approving, answers: [""])
-    scene.request.service = "gdm-password"
+    scene.request.service = service
     scene.request.hasPassword = hasPassword
     scene.request.remoteUser = "mallory"
     #expect(try scene.isApproved())
     #expect(scene.terminal.asked == [hasPassword ? "Enter for phone: " : "Password, or Enter for phone: "])
+    #expect(!scene.terminal.shown.contains(PasswordQuestion.enterAlone))
   }
 
   @Test func aTypedPasswordGoesToTheNextModule() throws {

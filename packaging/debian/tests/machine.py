@@ -14,7 +14,7 @@ import pexpect
 
 #: Seconds; longer than anything here takes on a busy machine.
 PATIENCE = 60
-CHOOSE_PROMPT = "Password, or Enter to approve on your phone: "
+CHOOSE_PROMPT = "Press Enter alone to approve on your phone\r\nPassword: "
 CODE_PROMPT = r"Code \d+: approve on your phone, then press Enter: "
 PHONE_STATE = "/home/phone/phone.json"
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb", "LANG": "C.UTF-8",
