@@ -175,7 +175,7 @@ extension LoginAttempt {
   private func start(
     _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession {
-    do { return try startAfterOwn(token, question, by: deadline) } catch {
+    do { return try startInTurn(token, question, by: deadline) } catch {
       if !counts(error, question) { try? limit.forgive() }
       throw error
     }
@@ -190,14 +190,14 @@ extension LoginAttempt {
     question.carriesCode ? service.startMayHaveArrived : refusal.mayHaveRung
   }
 
-  /// A user's second sudo waits until the phone is free of the first.
-  private func startAfterOwn(
+  /// A second sudo, or ssh connection from the same host, waits until the phone is free of the first.
+  private func startInTurn(
     _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession {
     var hasSaid = false
     while true {
       do { return try sendStart(token, question, by: deadline) } catch {
-        guard error == .notStarted(reason: ReasonWord.requestPending), request.isOwnTerminal,
+        guard error == .notStarted(reason: ReasonWord.requestPending), request.waitsItsTurn,
           deadline.milliseconds(since: clock.now()) > LoginPolicy.ownRequestStep + LoginPolicy.leastForAnAnswer
         else { throw error }
         do { if !hasSaid { try conversation.say(Refusal.waitsForOwn) } } catch {

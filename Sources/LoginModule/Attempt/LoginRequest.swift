@@ -53,6 +53,10 @@ public struct LoginRequest: Sendable, Equatable {
     isRemoteUserOwn && tty?.isEmpty == false && remoteHost == nil
   }
 
+  /// Whether the request waits for another one to end. Editors and `scp` open several ssh connections at once. A
+  /// stranger's su or program does not wait: it would ring as soon as the phone is free.
+  var waitsItsTurn: Bool { isOwnTerminal || isSSH }
+
   var isRemoteUserOwn: Bool { remoteUser.flatMap { UnixUsername(validating: $0) } == user }
 
   /// Whether a display manager of this computer asks. SDDM answers with what was typed before PAM asked, so that its

@@ -5,7 +5,7 @@ import IAMPASSProtocol
 import WorkerLink
 
 extension Refusal {
-  /// Said once, while a user's sudo waits until the request of another sudo has ended.
+  /// Said once, while a sudo or an ssh connection waits until the request of another one has ended.
   static let waitsForOwn = "Your phone has another request of yours; this one waits until that has ended"
 
   /// The line for the user; nil if there is nothing to say.

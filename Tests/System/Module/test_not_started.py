@@ -84,6 +84,22 @@ class Own(unittest.TestCase):
                 self.assertEqual(second[0]["texts"], [self.WAITING, "Approve the sign-in on your phone"])
                 phone.stop()
 
+    def test_a_second_ssh_connection_from_the_same_host_waits_too(self):
+        world.pam("sshd", "prompt=push timeout=60s")
+        scene = {"own": False, "items": {"rhost": "192.0.2.9", "tty": "ssh"}}
+        phone = world.phone_with_keys("ask")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+        with world.playing("sshd", **scene) as first:
+            phone.wait_for("sign-in request")
+            with world.playing("sshd", **scene) as second:
+                world.wait_for_text(self.WAITING)
+                self.assertEqual(phone.count("sign-in request"), 1)
+                phone.type("y")
+                wait_until(lambda: phone.count("sign-in request") == 2, "the second one did not ring")
+                phone.type("y")
+        self.assertEqual((first[0]["codes"], second[0]["codes"]), ([SUCCESS], [SUCCESS]))
+
     def test_it_gives_up_within_its_own_time_in_plain_words(self):
         phone = world.phone("ignore")
         self.addCleanup(phone.stop)

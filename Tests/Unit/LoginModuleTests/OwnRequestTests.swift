@@ -7,7 +7,7 @@ import WorkerLink
 
 @testable import LoginModule
 
-/// A user's second sudo while the phone still has the first one's request.
+/// A second sudo or ssh connection while the phone still has the first one's request.
 @Suite struct OwnRequestTests {
   private let busy = ScriptedTransport.Step.start(
     200, #"{"authentication_status":{"authenticated":false,"reason":"REQUEST_PENDING"}}"#)
@@ -50,6 +50,17 @@ import WorkerLink
     #expect(try scene.refusal() == .interrupted)
     // The phone did not ring for it.
     #expect(scene.limit.count == 0)
+  }
+
+  @Test func anSSHConnectionWaitsItsTurn() throws {
+    var scene = try Scene([busy, busy] + approving)
+    scene.request.service = "sshd"
+    scene.request.remoteUser = nil
+    scene.request.remoteHost = "192.0.2.1"
+    scene.policy.prompt = .push
+    #expect(try scene.isApproved())
+    #expect(scene.terminal.shown.first == Refusal.waitsForOwn)
+    #expect(scene.clock.now() == MonotonicInstant(nanoseconds: 2_000_000_000))
   }
 
   /// A stranger's request must not ring as soon as the phone is free again.
