@@ -79,11 +79,22 @@ public struct SSHDSettings: Sendable, Equatable {
     if let limit = StartupLimit(self["maxstartups"] ?? "") {
       findings.append(limit.finding(isPerSource: limitsEachSource, timeout: timeout))
     }
+    if let penalties = penaltyFinding { findings.append(penalties) }
     return findings
   }
 
   /// Whether one address can take only some of the connections that are not signed in yet.
   private var limitsEachSource: Bool { self["persourcemaxstartups"].flatMap { Int($0) } != nil }
+
+  /// PerSourcePenalties (OpenSSH 9.8): an address whose sign-ins fail or outlast LoginGraceTime is dropped for a while.
+  /// Nil if sshd has none, or they are off.
+  private var penaltyFinding: Finding? {
+    guard let penalties = self["persourcepenalties"], penalties != "no" else { return nil }
+    return Finding(
+      .ok, .sshd,
+      "sshd: PerSourcePenalties drops everybody of an address after denied or unanswered sign-ins from there",
+      hint: "PerSourcePenaltyExemptList names addresses that many people share")
+  }
 
   private func methodFindings() -> [Finding] {
     let methods = self["authenticationmethods"] ?? "any"

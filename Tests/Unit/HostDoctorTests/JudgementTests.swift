@@ -117,6 +117,18 @@ import Testing
     #expect(startups(usual + "persourcemaxstartups 5\n")?.hint == nil)
   }
 
+  /// As `sshd -T` prints them from 9.8 on.
+  @Test func namesThePenaltiesOfAnAddress() throws {
+    let line =
+      "persourcepenalties crash:90.000000 authfail:5.000000 noauth:1.000000 grace-exceeded:10.000000 max:600.000000\n"
+    func penalties(_ more: String) -> Finding? {
+      SSHDSettings(well + more).findings(timeout: 30).first { $0.text.contains("PerSourcePenalties") }
+    }
+    let found = try #require(penalties(line))
+    #expect(found.level == .ok)
+    #expect(penalties("persourcepenalties no\n") == nil && penalties("") == nil)
+  }
+
   @Test func anUnknownWayToWriteMaxStartupsIsNotJudged() {
     #expect(startups("") == nil && startups("maxstartups many\n") == nil && startups("maxstartups 1:2\n") == nil)
   }
