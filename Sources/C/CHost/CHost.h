@@ -115,6 +115,24 @@ static inline int iampass_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_
 static inline int iampass_pidfd_kill(int pidfd, int signal) {
   return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
+/// A copy of another process's descriptor (pidfd_getfd(2), Linux 5.6), or -1. Not every libc that builds this names it.
+static inline int iampass_pidfd_borrow(int pidfd, int descriptor) {
+  return (int)syscall(438, pidfd, descriptor, 0);
+}
+/// Whether this is a TCP connection with another end: SO_PROTOCOL is 38, and TCP is 6.
+static inline int iampass_is_connection(int socket) {
+  int protocol = 0;
+  socklen_t size = sizeof(protocol);
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof(peer);
+  return getsockopt(socket, SOL_SOCKET, 38, &protocol, &size) == 0 && protocol == 6 &&
+         getpeername(socket, (struct sockaddr *)&peer, &length) == 0;
+}
+/// Whether the other end has closed the connection or reset it. POLLRDHUP, 0x2000, is a GNU extension.
+static inline int iampass_has_peer_left(int socket) {
+  struct pollfd entry = {socket, 0x2000, 0};
+  return poll(&entry, 1, 0) == 1 && (entry.revents & POLLNVAL) == 0 && (entry.revents & (0x2000 | POLLHUP)) != 0;
+}
 /// POSIX_SPAWN_SETSID and the file actions below are GNU extensions.
 static inline short iampass_spawn_flags(void) {
   return POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;

@@ -50,7 +50,7 @@ struct AuthenticateCall {
     if BrokerCall.serves(service) { return askBroker(arguments, setup, (name, nameBytes), answer) }
     if let kept = keptEnding(name) { return kept.laterCode }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
-    let signals = SignalWatch()
+    let signals = SignalWatch(client: SSHServer.isThisProgram ? ClientWatch.ofParent() : nil)
     defer { signals.end() }
     let login = LoginComposition(
       host: host, setup: setup, arguments: arguments, service: service,

@@ -4,7 +4,7 @@ import HostSystem
 import IAMPASSClient
 import WorkerLink
 
-/// Notices Ctrl-C and its like while the module waits, without a handler: the signals are blocked in this thread, seen
+/// Notices Ctrl-C and its like, and that the client of an sshd has gone, while the module waits, without a handler: the signals are blocked in this thread, seen
 /// by a descriptor, and left pending for the host, which gets them when the module returns.
 ///
 /// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
@@ -19,12 +19,15 @@ final class SignalWatch: Interruption {
   private var before = sigset_t()
   private var hasEnded = false
   private let signals: [Int32]
+  /// Nil if no client of the host can be seen.
+  private let client: ClientWatch?
   /// Whether SIGINT is ignored. The watch then takes the signal, to see who sent it, and puts it back at the end.
   private let ignoresInterrupt = iampass_ignores(SIGINT) != 0
   private var taken: siginfo_t?
   private var hasTerminalInterrupted = false
 
-  init() {
+  init(client: ClientWatch? = nil) {
+    self.client = client
     signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { iampass_ignores($0) == 0 }
     var watched = sigset_t()
     sigemptyset(&watched)
@@ -44,8 +47,8 @@ final class SignalWatch: Interruption {
   func isPending() -> Bool {
     var pending = sigset_t()
     if ignoresInterrupt, isTerminalsInterruptPending() { return true }
-    guard sigpending(&pending) == 0 else { return false }
-    return signals.contains { sigismember(&pending, $0) == 1 }
+    if sigpending(&pending) == 0, signals.contains(where: { sigismember(&pending, $0) == 1 }) { return true }
+    return client?.hasLeft == true
   }
 
   private func isTerminalsInterruptPending() -> Bool {

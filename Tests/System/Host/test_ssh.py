@@ -214,15 +214,45 @@ class Gone(HostTestCase):
             child = self.ssh()
             self.press_enter_for_the_phone(child)
             phone.wait_for("approve? [y/n] ")
-            self.host.run("pkill", "-KILL", "-u", "visitor", "-x", "ssh")
-            child.close(force=True)
+            # Nobody sees that it is gone: its connection stays, as if the network had been cut.
+            self.host.run("pkill", "-STOP", "-u", "visitor", "-x", "ssh")
             phone.type("y")
             phone.wait_for("approved")
+            approval = r"sshd:auth\): approved user=alice .*session=(\w+)"
+            self.assert_eventually("the module has not seen it", lambda: re.search(approval, self.journal()))
+            self.host.run("pkill", "-KILL", "-u", "visitor", "-x", "ssh")
+            child.close(force=True)
             self.assert_opens_nothing()
-        approved = re.search(r"sshd:auth\): approved user=alice .*session=(\w+)", self.journal())
-        self.assertTrue(approved, self.journal())
+        approved = re.search(approval, self.journal())
         self.assertRegex(self.journal(), rf"over user=alice .*session={approved[1]}: no session was opened")
         self.assertEqual(self.host.workers(), [])
+
+    def test_a_client_that_vanishes_takes_its_request_back_at_once(self):
+        # sshd itself would end the wait with its LoginGraceTime.
+        with self.host.module_arguments("timeout=90s"), self.phone("ask") as phone:
+            child = self.ssh()
+            self.press_enter_for_the_phone(child)
+            phone.wait_for("approve? [y/n] ")
+            began = time.monotonic()
+            self.host.run("pkill", "-KILL", "-u", "visitor", "-x", "ssh")
+            child.close(force=True)
+            refused = r"sshd:auth\): refused user=alice .*reason=interrupted"
+            self.assert_eventually("the module goes on waiting", lambda: re.search(refused, self.journal()), 20)
+            self.assertLess(time.monotonic() - began, 20)
+            phone.type("y")
+            phone.wait_for("too late")
+            self.assert_opens_nothing()
+        self.assertEqual(self.host.workers(), [])
+
+    def test_a_client_that_stays_is_waited_for(self):
+        with self.host.module_arguments("timeout=60s"), self.phone("ask") as phone:
+            child = self.ssh()
+            self.press_enter_for_the_phone(child)
+            phone.wait_for("approve? [y/n] ")
+            # Many looks at the connection.
+            time.sleep(5)
+            phone.type("y")
+            self.assertEqual(child.finish(), 0)
 
     def test_a_wait_that_outlasts_the_grace_time_is_over_with_it(self):
         with self.grace_time(8), self.host.module_arguments("timeout=90s"), self.phone("ask") as phone:

@@ -1,0 +1,65 @@
+import CHost
+import Glibc
+
+/// Notices that an ssh client has gone while the phone is asked.
+///
+/// sshd does not tell: its process that holds the connection waits for this one's next word, and does not read
+/// meanwhile. So this looks at that process's connection. Whatever cannot be seen counts as a client that is there.
+final class ClientWatch {
+  /// sshd has few descriptors, and the connection is one of the first.
+  private static let greatestDescriptor: Int32 = 63
+
+  /// A descriptor of the process (pidfd_open(2)), so that no later process with its number is looked at.
+  private let process: Int32
+  private let connection: Int32
+  private let inode: UInt
+
+  /// Nil unless the process has exactly one TCP connection.
+  ///
+  /// - Parameter isParent: whether the process is still this one's parent, asked once it is held.
+  init?(of number: pid_t, isParent: () -> Bool = { true }) {
+    let held = iampass_pidfd_open(number)
+    guard held >= 0 else { return nil }
+    var found: [UInt: Int32] = [:]
+    if isParent() {
+      for descriptor in 0...Self.greatestDescriptor {
+        let inode = Self.borrowed(descriptor, of: held) { iampass_is_connection($0) != 0 ? Self.inode(of: $0) : nil }
+        if let inode { found[inode] = descriptor }
+      }
+    }
+    // The same connection may have several descriptors. Of two connections one is a directory's, or the like.
+    guard found.count == 1, let (inode, descriptor) = found.first else {
+      close(held)
+      return nil
+    }
+    process = held
+    connection = descriptor
+    self.inode = inode
+  }
+
+  /// The client of the sshd that runs this process; nil if that cannot be seen.
+  static func ofParent() -> ClientWatch? {
+    let parent = getppid()
+    return parent > 1 ? ClientWatch(of: parent) { getppid() == parent } : nil
+  }
+
+  deinit { close(process) }
+
+  /// The client has closed its end, which sshd takes for its end, too, as soon as it reads again.
+  var hasLeft: Bool {
+    Self.borrowed(connection, of: process) { Self.inode(of: $0) == inode && iampass_has_peer_left($0) != 0 } ?? false
+  }
+
+  /// The descriptor is copied for this look alone: a copy that stayed would keep the connection open.
+  private static func borrowed<Result>(_ descriptor: Int32, of process: Int32, _ look: (Int32) -> Result?) -> Result? {
+    let copy = iampass_pidfd_borrow(process, descriptor)
+    guard copy >= 0 else { return nil }
+    defer { close(copy) }
+    return look(copy)
+  }
+
+  private static func inode(of socket: Int32) -> UInt? {
+    var status = stat()
+    return fstat(socket, &status) == 0 ? status.st_ino : nil
+  }
+}
