@@ -171,7 +171,8 @@ struct SessionChecks {
   func findings() -> [Finding] {
     let folder = configuration.runFolder + "/sessions"
     guard let names = Self.names(in: folder) else { return [] }
-    let ledger = SessionLedger(run: RunFolder(path: configuration.runFolder))
+    let run = RunFolder(path: configuration.runFolder)
+    let ledger = SessionLedger(run: run)
     var damaged = 0
     var leftOver = 0
     for name in names where !name.hasSuffix(".new") {
@@ -179,7 +180,10 @@ struct SessionChecks {
         damaged += 1
         continue
       }
-      if record.isReleased || Self.isGone(record) { leftOver += 1 }
+      guard record.isReleased || Self.isGone(record) else { continue }
+      let note = try? WatchNotes(run: run).read(name)
+      // The helper watches what runs on of some.
+      if note?.isRunningOn != true { leftOver += 1 }
     }
     var findings: [Finding] = []
     if damaged > 0 {

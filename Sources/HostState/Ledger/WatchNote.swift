@@ -36,6 +36,8 @@ public struct WatchNote: Sendable, Equatable {
   public var mark: ServiceMark?
   /// The user was told that the time is nearly over.
   public var hasWarned: Bool
+  /// The session's host has closed it or has ended, and it is watched for what runs on.
+  public var isRunningOn: Bool
   public var asking: Asking
   /// For the administrator; empty if all is well.
   public var remark: String
@@ -43,7 +45,7 @@ public struct WatchNote: Sendable, Equatable {
   public init(
     status: SessionStatus?, since: Int64, awaySince: Int64? = nil, unansweredSince: Int64? = nil,
     handled: String? = nil, leftAsideSince: Int64? = nil, mark: ServiceMark? = nil, hasWarned: Bool = false,
-    asking: Asking = .polling, remark: String = ""
+    isRunningOn: Bool = false, asking: Asking = .polling, remark: String = ""
   ) {
     self.status = status
     self.since = since
@@ -53,6 +55,7 @@ public struct WatchNote: Sendable, Equatable {
     self.leftAsideSince = leftAsideSince
     self.mark = mark
     self.hasWarned = hasWarned
+    self.isRunningOn = isRunningOn
     self.asking = asking
     self.remark = remark
   }
@@ -63,7 +66,8 @@ public struct WatchNote: Sendable, Equatable {
       "since": .integer(since),
       "away_since": awaySince.map { .integer($0) }, "unanswered_since": unansweredSince.map { .integer($0) },
       "handled": handled.map { .string($0) }, "left_aside_since": leftAsideSince.map { .integer($0) },
-      "service_mark": mark.map(\.json), "warned": .bool(hasWarned), "asking": .string(asking.rawValue),
+      "service_mark": mark.map(\.json), "warned": .bool(hasWarned),
+      "running_on": isRunningOn ? .bool(true) : nil, "asking": .string(asking.rawValue),
       "remark": .string(remark),
     ]).encoded()
   }
@@ -83,7 +87,7 @@ public struct WatchNote: Sendable, Equatable {
       // The version before wrote only that it is.
       leftAsideSince: json["left_aside_since"]?.integer ?? (json["handled"]?.string == "left_aside" ? since : nil),
       mark: json["service_mark"].flatMap(ServiceMark.init(json:)), hasWarned: json["warned"]?.bool ?? false,
-      asking: asking, remark: remark)
+      isRunningOn: json["running_on"]?.bool ?? false, asking: asking, remark: remark)
   }
 }
 

@@ -135,12 +135,15 @@ struct RecordedSession {
     record.publicName.hasPrefix(beginning) || record.id.hasPrefix(beginning)
   }
 
+  /// Its host has closed it, and the helper watches nothing that runs on of it.
+  private var isEnding: Bool { record.isReleased && note?.isRunningOn != true }
+
   private var isWatched: Bool {
-    record.binding != nil && !record.isOffline && note?.asking != .no && !record.isReleased
+    record.binding != nil && !record.isOffline && note?.asking != .no && !isEnding
   }
 
   var status: String {
-    if record.isReleased { return "ending" }
+    if isEnding { return "ending" }
     if record.isOffline { return "offline" }
     return note?.status?.word ?? (record.binding == nil ? "not watched" : "unknown")
   }
@@ -181,7 +184,7 @@ struct RecordedSession {
       "next_check": isWatched ? .string(nextCheck) : .null,
       "unanswered_seconds": note?.unansweredSince.map { .integer(BootTime.seconds() - $0) },
       "offline": .bool(record.isOffline),
-      "remark": note.map { .string($0.remark) }, "ending": .bool(record.isReleased),
+      "remark": note.map { .string($0.remark) }, "ending": .bool(isEnding),
       "presence": phones.map { .string($0.state.rawValue) },
       "presence_since_seconds": phones.map { .integer(max(0, BootTime.seconds() - $0.since)) },
     ])

@@ -7,7 +7,7 @@ enum LogoutAction: Equatable {
   /// Asks what runs in the session's scope to leave, before logind does.
   case askToLeave
   case terminate
-  /// Kills the session's scope if the session's leader still runs in it.
+  /// Kills the session's scope if the session's leader still runs in it, or the process that its host has left.
   case killIfLed
   case lookForProcesses
   /// Kills what still runs in the session's scope.
@@ -36,7 +36,10 @@ struct LogoutLook {
   let isOurs: Bool
   /// The logind session is the record's, whether its leader still runs or not.
   let isOursOrLeft: Bool
-  /// logind does not show the session to be ours, but the scope of that id is ours by the leader in it.
+  /// The logind session is what the record's host has left, and logind closes it.
+  let isRest: Bool
+  /// logind does not show the session to be ours, but the scope of that id is ours by the leader in it, or by the
+  /// process that its host has left there.
   let isLed: Bool
   /// The leader cannot be looked at.
   let isLeaderUnclear: Bool

@@ -9,6 +9,8 @@ public protocol Seat: AnyObject {
   func dropTickets(of user: SystemUser) -> [FileError]
   /// Whether processes of the session still run.
   func hasProcesses(inSession id: String, of uid: UInt32) -> Bool
+  /// What runs of the session besides its leader.
+  func rest(ofSession id: String, of uid: UInt32, leader: ProcessIdentity) -> SessionRest
   /// Whether this process is one of the session's; false if that cannot be known.
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool
   /// A locker in the session whose ``ServiceRow/lockSign`` is that it runs; nil without one, and if that cannot be known.

@@ -52,6 +52,8 @@ struct SessionLogout {
   private(set) var session: LeavingSession
   /// Nil if another helper began it: then it cannot be called off.
   let cause: Cause?
+  /// A process that was seen in the session's scope after its host had closed it or had ended.
+  let rest: ProcessIdentity?
   /// What the user reads; empty if another helper began it.
   let line: String
   private let onLinger: Configuration.LingerAction
@@ -62,8 +64,12 @@ struct SessionLogout {
   /// When the next action is due.
   private(set) var due: Int64
 
-  init(_ session: LeavingSession, _ cause: Cause, line: String, onLinger: Configuration.LingerAction, now: Int64) {
+  init(
+    _ session: LeavingSession, rest: ProcessIdentity?, _ cause: Cause, line: String,
+    onLinger: Configuration.LingerAction, now: Int64
+  ) {
     self.session = session
+    self.rest = rest
     self.cause = cause
     self.line = line
     self.onLinger = onLinger
@@ -75,6 +81,7 @@ struct SessionLogout {
   init(resuming session: LeavingSession, onLinger: Configuration.LingerAction, now: Int64) {
     self.session = session
     cause = nil
+    rest = nil
     line = ""
     self.onLinger = onLinger
     phase = .resuming
@@ -131,7 +138,7 @@ struct SessionLogout {
     case (.resuming, .looked(let look)): return resume(look, now)
     case (.speaking, .looked(let look)):
       // Before the session is known to be the one that is meant, nothing is written to anybody's terminal.
-      guard look.isOurs || look.isLed else { return terminate(look, now) }
+      guard look.isOurs || look.isRest || look.isLed else { return terminate(look, now) }
       phase = .telling
     case (.telling, .done):
       phase = .terminating
@@ -208,9 +215,14 @@ struct SessionLogout {
     case .gone: phase = .forgetting
     case .unclear(let error): return killOrRetry(error, mayBeLed: look.isLed, now)
     case .there where look.isOurs: phase = isAskedFirst ? .asking : .ordering
+    // logind's TerminateSession does nothing to a session that is closing already.
+    case .there where look.isRest || (look.isOursOrLeft && look.isLed): phase = .asking
     // A leader that cannot be looked at just now does not show that the session is a stranger's.
     case .there where look.isLeaderUnclear:
       return retry("leader of session \(binding.logindSession) cannot be looked at", now)
+    // logind may not have noticed yet that its leader has ended.
+    case .there where look.isOursOrLeft && attempts < Self.attemptsBeforeKill:
+      return retry("leader of session \(binding.logindSession) has ended, and logind does not close it", now)
     case .there: phase = .forgetting
     }
     return nil

@@ -27,16 +27,20 @@ final class SessionLogouts {
   var due: Int64? { logouts.map(\.due).min() }
 
   /// Begins to log a record's session out; does nothing if that has begun.
-  func begin(_ record: SessionRecord, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
-    guard let binding = record.binding else { return }
-    begin(LeavingSession(record, binding), cause, setup, now)
+  func begin(_ watched: WatchedRecord, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
+    guard let binding = watched.record.binding else { return }
+    begin(LeavingSession(watched.record, binding), rest: watched.rest, cause, setup, now)
   }
 
   /// Begins to log a session out, with a record or without; does nothing if that has begun.
-  func begin(_ session: LeavingSession, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
+  ///
+  /// - Parameter rest: one of the processes that its host has left.
+  func begin(
+    _ session: LeavingSession, rest: ProcessIdentity? = nil, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64
+  ) {
     guard !logouts.contains(where: { $0.session.id == session.id }) else { return }
     var logout = SessionLogout(
-      session, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger, now: now)
+      session, rest: rest, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger, now: now)
     perform(&logout, now)
     logouts.append(logout)
   }
@@ -95,7 +99,7 @@ final class SessionLogouts {
     let id = session.binding.logindSession
     do throws(LogindError) {
       switch action {
-      case .look: return .looked(look(at: session))
+      case .look: return .looked(look(at: logout))
       case .tellUser: tell(logout.line, session)
       case .askToLeave:
         logout.willTerminate(at: now)
@@ -106,7 +110,7 @@ final class SessionLogouts {
         keep(logout.session)
         try logind.terminateSession(id)
       case .killIfLed:
-        guard isLed(session) else { return .notLed }
+        guard isLed(logout) else { return .notLed }
         logout.willTerminate(at: now)
         keep(logout.session)
         try logind.killUnit(SessionScope.unit(of: id))
@@ -119,23 +123,28 @@ final class SessionLogouts {
     } catch { return .failed(error) }
   }
 
-  private func look(at session: LeavingSession) -> LogoutLook {
+  private func look(at logout: SessionLogout) -> LogoutLook {
+    let session = logout.session
     let binding = session.binding
     let sight = logind.session(binding.logindSession)
     var isOurs = false
     var isOursOrLeft = false
+    var isRest = false
     if case .there(let found) = sight {
       isOurs = binding.matches(found, of: session.uid, leader: .mustRun)
       isOursOrLeft = binding.matches(found, of: session.uid, leader: .mayHaveEnded)
+      isRest = binding.isRest(found, of: session.uid)
     }
     return LogoutLook(
-      sight: sight, isOurs: isOurs, isOursOrLeft: isOursOrLeft, isLed: !isOurs && isLed(session),
-      isLeaderUnclear: binding.leader.presence == .unknown)
+      sight: sight, isOurs: isOurs, isOursOrLeft: isOursOrLeft, isRest: isRest,
+      isLed: !isOurs && isLed(logout), isLeaderUnclear: binding.leader.presence == .unknown)
   }
 
-  private func isLed(_ session: LeavingSession) -> Bool {
-    let binding = session.binding
-    return binding.leader.isAlive && seat.runs(binding.leader, inSession: binding.logindSession, of: session.uid)
+  private func isLed(_ logout: SessionLogout) -> Bool {
+    let session = logout.session
+    return [session.binding.leader, logout.rest].compactMap { $0 }.contains {
+      $0.isAlive && seat.runs($0, inSession: session.binding.logindSession, of: session.uid)
+    }
   }
 
   private func tell(_ line: String, _ session: LeavingSession) {

@@ -29,6 +29,9 @@ public struct SessionTerminals: Sendable {
     }.sorted()
   }
 
+  /// Whether the process has a controlling terminal.
+  func has(_ process: Int32) -> Bool { terminal(of: process) != nil }
+
   /// Device number of the controlling terminal (proc(5), field 7 of `/proc/PID/stat`).
   private func terminal(of process: Int32) -> UInt32? {
     guard let bytes = ProcessFile.read("\(proc)/\(process)/stat", limit: 4_096),

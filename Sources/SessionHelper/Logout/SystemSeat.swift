@@ -21,6 +21,13 @@ public final class SystemSeat: Seat {
     return (try? scope.processes().isEmpty) != true
   }
 
+  public func rest(ofSession id: String, of uid: UInt32, leader: ProcessIdentity) -> SessionRest {
+    // Without a service manager there are no scopes.
+    guard let scope = SessionScope(id: id, uid: uid) else { return .nothing }
+    guard let processes = try? scope.processes() else { return .unclear }
+    return SessionRest(of: processes, leader: leader)
+  }
+
   public func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool {
     guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return false }
     return processes.contains(process.pid) && process.isAlive

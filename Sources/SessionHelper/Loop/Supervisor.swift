@@ -191,7 +191,7 @@ public final class Supervisor {
   func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
     switch action {
     case .nothing, .warn, .warnOfExpiry, .askMark: break
-    case .logout(let cause): logouts.begin(watched.record, cause, setup, now)
+    case .logout(let cause): logouts.begin(watched, cause, setup, now)
     case .lock(let cause):
       guard let binding = watched.record.binding else { return }
       watched.lock = ScreenLock(binding, uid: watched.record.uid, cause, now: now)

@@ -39,7 +39,7 @@ extension Supervisor {
       watched.remark = "not locked: \(lock.cause.remark)"
       let endsWithoutLock = lock.cause.endsWithoutLock || (lock.cause == .expired && watched.record.endsAtExpiry)
       if setup.onLockFailure == .logout, endsWithoutLock {
-        logouts.begin(watched.record, lock.cause, setup, now)
+        logouts.begin(watched, lock.cause, setup, now)
       } else {
         watched.watch?.lockIsSettled()
       }
@@ -58,7 +58,7 @@ extension Supervisor {
   /// The logind session that the record is bound to, if it is still that one.
   private func ownSession(of record: SessionRecord) -> LogindSession? {
     guard let binding = record.binding, case .there(let session) = logind.session(binding.logindSession),
-      binding.matches(session, of: record.uid, leader: .mustRun)
+      binding.matches(session, of: record.uid, leader: .mustRun) || binding.isRest(session, of: record.uid)
     else { return nil }
     return session
   }

@@ -9,6 +9,8 @@ import IAMPASSProtocol
 extension Supervisor {
   /// Until a record that is undecided is looked at again, in ms.
   private static let lookAgainTime: Int64 = 30_000
+  /// From the end of one process that runs on until the look for another, in ms: a user may start and end thousands.
+  private static let restTime: Int64 = 100
 
   /// A record was written, changed or removed; or is looked at again.
   public func recordChanged(_ id: String, at now: Int64) {
@@ -17,9 +19,12 @@ extension Supervisor {
       return drop(id, now)
     } catch { return records.leaveOut(id, error) }
     records.isRecordAfterAll(id)
+    let isNew = records[id] == nil
     let watched = records[id] ?? pickUp(record, now)
     records.update(watched, record)
     place(watched, now)
+    // One that runs on is over as soon as a renewal has taken its place.
+    if isNew, let binding = record.binding { lookAgain(now) { $0.isRunningOn && $0.record.binding == binding } }
   }
 
   /// Looks at all records: at the start, after lost news, and now and then.
@@ -76,6 +81,9 @@ extension Supervisor {
 
   /// A process that a record names has ended.
   public func processEnded(_ process: ProcessIdentity, at now: Int64) {
+    for watched in records.all where watched.rest == process {
+      watched.nextLook = min(watched.nextLook ?? .max, now + Self.restTime)
+    }
     lookAgain(now) { [$0.record.process, $0.record.parent, $0.record.binding?.leader].contains(process) }
   }
 
@@ -117,17 +125,47 @@ extension Supervisor {
     guard watched.closing == nil else { return }
     let record = watched.record
     let sight = record.binding.map { logind.session($0.logindSession) } ?? .gone
-    let facts = RecordStage.Facts(
+    var facts = RecordStage.Facts(
       isProcessAlive: record.process.presence != .gone, isParentAlive: record.parent.presence != .gone,
-      isLeaderAlive: record.binding.map { $0.leader.presence != .gone } ?? false, sight: sight)
+      isLeaderAlive: record.binding.map { $0.leader.presence != .gone } ?? false, sight: sight, runsOn: false)
+    let rest = rest(of: record, facts)
+    facts.runsOn = rest.keepsWatch(setup.onLinger)
     switch RecordStage.of(record, facts, now: now / 1_000) {
     case .waiting: lookLater(watched, now)
     case .watched:
+      if facts.runsOn { runOn(watched, rest, now) }
       startWatch(watched, sight, now)
-      if record.isLogoutRequested { logouts.begin(record, .administrator, setup, now) }
+      if record.isLogoutRequested { logouts.begin(watched, .administrator, setup, now) }
       if watched.watch == nil || record.isLogoutRequested { lookLater(watched, now) }
     case .closing(let reason): close(watched, reason, now)
     }
+  }
+
+  /// What the session's host has left; nothing while it runs and has not closed the session.
+  private func rest(of record: SessionRecord, _ facts: RecordStage.Facts) -> SessionRest {
+    guard let binding = record.binding, record.isReleased || !facts.isLeaderAlive else { return .nothing }
+    // A renewal has closed this record; another one watches the same session.
+    let isRenewed = records.all.contains { $0.record.id != record.id && $0.record.binding == binding && !$0.isOver }
+    guard !isRenewed else { return .nothing }
+    return seat.rest(ofSession: binding.logindSession, of: record.uid, leader: binding.leader)
+  }
+
+  /// Watches a session on whose host has closed it or has ended: like one without a screen, which it has no more.
+  private func runOn(_ watched: WatchedRecord, _ rest: SessionRest, _ now: Int64) {
+    if watched.rest != rest.process {
+      watched.rest = rest.process
+      records.processesChanged = true
+    }
+    lookLater(watched, now)
+    guard !watched.isRunningOn else { return }
+    watched.isRunningOn = true
+    log.write(LOG_DEBUG, "watched for what runs on \(watched.record.logName)")
+    records.writeNote(watched)
+    guard watched.watch?.canLock == true else { return }
+    // Begun again from its note, as after a restart of the helper: what it would have locked is decided again.
+    watched.watch = nil
+    watched.lock = nil
+    watched.pendingEnd = nil
   }
 
   /// Nothing has been decided yet, and no news may come of what is missing.
@@ -141,8 +179,8 @@ extension Supervisor {
     let record = watched.record
     let note = records.note(of: record)
     watched.watch = SessionWatch(
-      policy: record.isOffline ? setup.policy.withEnds : setup.policy, canLock: session.canLock,
-      isGraphicalAtSeat: session.isGraphicalAtSeat,
+      policy: record.isOffline ? setup.policy.withEnds : setup.policy, canLock: session.canLock && !watched.isRunningOn,
+      isGraphicalAtSeat: session.isGraphicalAtSeat && !watched.isRunningOn,
       span: record.created * 1_000..<(record.created + record.duration) * 1_000, endsAtExpiry: record.endsAtExpiry,
       mark: record.mark, note: note, now: now)
     watched.note = note
@@ -175,6 +213,9 @@ extension Supervisor {
     watched.nextAsk = nil
     watched.lock = nil
     watched.pendingEnd = nil
+    watched.isRunningOn = false
+    watched.rest = nil
+    records.writeNote(watched)
     // A held question would keep the number of questions up for nothing; its answer counts no more.
     inquiries.forgetQuestion(of: watched)
   }

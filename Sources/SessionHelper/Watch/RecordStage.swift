@@ -26,19 +26,24 @@ public enum RecordStage: Sendable, Equatable {
     public var isParentAlive: Bool
     public var isLeaderAlive: Bool
     public var sight: SessionSight
+    /// Something of the session runs on for which it is watched although its host has closed it or has ended.
+    public var runsOn: Bool
 
-    public init(isProcessAlive: Bool, isParentAlive: Bool, isLeaderAlive: Bool, sight: SessionSight) {
+    public init(
+      isProcessAlive: Bool, isParentAlive: Bool, isLeaderAlive: Bool, sight: SessionSight, runsOn: Bool
+    ) {
       self.isProcessAlive = isProcessAlive
       self.isParentAlive = isParentAlive
       self.isLeaderAlive = isLeaderAlive
       self.sight = sight
+      self.runsOn = runsOn
     }
   }
 
   /// - Parameter now: seconds after boot.
   public static func of(_ record: SessionRecord, _ facts: Facts, now: Int64) -> RecordStage {
-    if record.isReleased { return .closing(.released) }
     if let binding = record.binding { return bound(record, binding, facts) }
+    if record.isReleased { return .closing(.released) }
     if !record.opensSession {
       return facts.isProcessAlive ? .waiting : .closing(.commandOver)
     }
@@ -51,7 +56,10 @@ public enum RecordStage: Sendable, Equatable {
   private static func bound(
     _ record: SessionRecord, _ binding: SessionRecord.Binding, _ facts: Facts
   ) -> RecordStage {
-    guard facts.isLeaderAlive else { return .closing(.leaderGone) }
+    if !facts.runsOn {
+      if record.isReleased { return .closing(.released) }
+      guard facts.isLeaderAlive else { return .closing(.leaderGone) }
+    }
     switch facts.sight {
     case .gone: return .closing(.sessionGone)
     // A logind that cannot be asked does not show that the session is gone.

@@ -89,6 +89,9 @@ public struct SessionWatch: Sendable, Equatable {
     }
   }
 
+  /// Whether there is a screen to lock.
+  var canLock: Bool { table.canLock }
+
   /// The service spoke of an end, or of not knowing the session, the last time.
   public var isDoubted: Bool { isPutBack || forgotten.since != nil || status.map { !$0.isLive } ?? false }
 

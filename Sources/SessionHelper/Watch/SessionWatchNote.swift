@@ -2,13 +2,13 @@ import HostState
 
 extension SessionWatch {
   /// What outlives a restart of the helper.
-  public func note(remark: String) -> WatchNote {
+  public func note(remark: String, isRunningOn: Bool = false) -> WatchNote {
     let asking: WatchNote.Asking = isOver ? .no : isHeld ? .held : .polling
     return WatchNote(
       status: status, since: since / 1_000, awaySince: awaySince.map { $0 / 1_000 },
       unansweredSince: unansweredSince.map { $0 / 1_000 },
       handled: noteOfHandled, leftAsideSince: leftAsideSince.map { $0 / 1_000 }, mark: mark, hasWarned: hasWarned,
-      asking: asking, remark: remark)
+      isRunningOn: isRunningOn, asking: asking, remark: remark)
   }
 
   private var noteOfHandled: String? {

@@ -1,4 +1,5 @@
 import HostState
+import HostSystem
 import IAMPASSClient
 
 /// A record as the helper holds it: where it stands, what was asked, and when the next look is due.
@@ -28,6 +29,10 @@ final class WatchedRecord {
   var note: WatchNote?
   /// The signed list in which its phone was looked for last.
   var comparedWith: UserListVersion?
+  /// Its host has closed it or has ended, and it is watched for what runs on.
+  var isRunningOn = false
+  /// One of the processes that run on.
+  var rest: ProcessIdentity?
   /// For the administrator, in the note.
   var remark = ""
 
@@ -50,6 +55,9 @@ final class WatchedRecord {
     var next: Int64
     var attempts = 0
   }
+
+  /// Its host has closed it, or its end is being told.
+  var isOver: Bool { record.isReleased || closing != nil }
 
   /// The last exchange went well, so that the service may hold the next.
   var mayHold: Bool { failures == 0 && lastAnswer > 0 && watch?.status != nil && !(watch?.isDoubted ?? true) }

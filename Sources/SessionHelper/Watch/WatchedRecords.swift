@@ -81,6 +81,7 @@ final class WatchedRecords {
     for watched in byID.values where watched.closing == nil {
       if let binding = watched.record.binding {
         all.insert(binding.leader)
+        if let rest = watched.rest { all.insert(rest) }
       } else {
         all.insert(watched.record.process)
         if watched.record.opensSession { all.insert(watched.record.parent) }
@@ -102,7 +103,7 @@ final class WatchedRecords {
   /// Writes down what changed. A note that cannot be written (a full /run) costs only what a restart would forget.
   func writeNote(_ watched: WatchedRecord) {
     guard let watch = watched.watch else { return }
-    let note = watch.note(remark: watched.remark)
+    let note = watch.note(remark: watched.remark, isRunningOn: watched.isRunningOn)
     guard note != watched.note else { return }
     do {
       try notes.write(note, for: watched.record.id)

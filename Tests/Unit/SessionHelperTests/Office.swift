@@ -176,6 +176,14 @@ final class OfficeLogind: Logind {
       seat: old.seat, scope: old.scope)
   }
 
+  /// Its leader has ended or has closed it; what it left runs on.
+  func close(_ id: String) {
+    guard let old = sessions[id] else { return }
+    sessions[id] = LogindSession(
+      id: id, leader: old.leader, uid: old.uid, sessionClass: old.sessionClass, type: old.type, isRemote: old.isRemote,
+      seat: old.seat, scope: old.scope, isClosing: true)
+  }
+
   func tell(_ event: LogindEvent) { news.append(event) }
   func events() -> [LogindEvent] { takeEvents() }
 
@@ -323,6 +331,10 @@ final class OfficeSeat: Seat {
 
   var lockers: [String: RunningLocker] = [:]
   func locker(inSession id: String, of uid: UInt32) -> RunningLocker? { lockers[id] }
+
+  /// What runs of sessions besides their leaders.
+  var rests: [String: SessionRest] = [:]
+  func rest(ofSession id: String, of uid: UInt32, leader: ProcessIdentity) -> SessionRest { rests[id] ?? .nothing }
 
   /// Sessions with a living leader.
   var led: Set<String> = []

@@ -179,7 +179,8 @@ import Testing
   @Test func aRecordOfTheNextSecondIsNotOver() throws {
     let office = try Office()
     let id = try office.signIn { $0.binding = nil }
-    let facts = RecordStage.Facts(isProcessAlive: true, isParentAlive: true, isLeaderAlive: false, sight: .gone)
+    let facts = RecordStage.Facts(
+      isProcessAlive: true, isParentAlive: true, isLeaderAlive: false, sight: .gone, runsOn: false)
     let record = try office.ledger.read(id)
     #expect(RecordStage.of(record, facts, now: record.created - 1) == .waiting)
   }
