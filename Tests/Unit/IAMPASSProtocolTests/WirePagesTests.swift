@@ -47,4 +47,39 @@ import Testing
       + "`\(challenge)`."
     #expect(try Self.page("IAMPASSPhone").contains(expected))
   }
+
+  @Test func theRepliesSignaturesAreThoseOfTheirInputs() throws {
+    let (secret, nonce, method, address, status, body) = (
+      "yNGfB51YbmwxAscRuzOl8G5U", "4711", "GET", "https://h/a?b=c", 200, "{}"
+    )
+    let own = ReplySignature.signature(
+      secret: Secret(secret), nonce: nonce, status: status, body: Array(body.utf8))
+    let target = ReplySignature.targetSignature(
+      secret: Secret(secret), nonce: nonce, method: method, address: address, status: status, body: Array(body.utf8))
+    let expected =
+      "With the secret `\(secret)`, the nonce `\(nonce)`, `\(method)`, the signed address `\(address)`, the status code "
+      + "\(status) and the body `\(body)` they are `\(own)` and `\(target)`."
+    #expect(try Self.page("IAMPASSClient").contains(expected))
+  }
+
+  @Test func theNewCredentialIsOneForItsChallenge() throws {
+    let (origin, id, challenge) = (
+      "https://iampass.test", [UInt8](0...15), CredentialChallenge.bytes(for: Secret("0123"), publicKey: "KEY")
+    )
+    let page = try Self.page("IAMPASSPhone")
+    let found = try #require(page.firstMatch(of: Self.credential))
+    let (key, clientData, encoded) = (String(found.2), Array(found.3.utf8), String(found.4))
+    #expect(Base64URL.decode(String(found.1)) == id)
+    let party = RelyingParty(origin: origin)
+    #expect(party.refusal(of: clientData, type: "webauthn.create", challenge: challenge) == nil)
+    let data = try #require(Base64URL.decode(encoded).flatMap { UnverifiedAuthenticatorData($0) })
+    #expect(party.refusal(of: data) == nil)
+    let made = try #require(data.credential)
+    #expect(made.id == id)
+    #expect(made.coordinates == P256PublicKey(key)?.coordinates)
+  }
+
+  private static var credential: Regex<(Substring, Substring, Substring, Substring, Substring)> {
+    /a credential with the id `([^`]+)` and the `public_key` `([^`]+)` has, before they are encoded, the `client_data` `([^`]+)`, and, encoded, the `authenticator_data` `([^`]+)`\./
+  }
 }
