@@ -32,6 +32,8 @@ public enum UserLookupError: Error, Sendable, Equatable {
   case nameNotUsable
   /// The user was another, or gone, when the groups were looked up.
   case changed
+  /// The system does not know a user whom the service lists: the source that knows the user may be away.
+  case listedAndUnknown
   /// A group of the configuration.
   case noSuchGroup(String)
   /// The user is in the group, and not in what the system lists as the user's groups.
@@ -43,6 +45,7 @@ public enum UserLookupError: Error, Sendable, Equatable {
     case .system(let number): "the system cannot look users up: \(String(cString: strerror(number)))"
     case .nameNotUsable: "the system spells the user's name with characters that are not taken"
     case .changed: "the system's entry of the user changed while it was read"
+    case .listedAndUnknown: "the system does not know the user, whom the service lists"
     case .noSuchGroup(let name): "the system does not know the group \(name)"
     case .groupsNotWhole: "the system does not list all groups of the user"
     }

@@ -209,8 +209,8 @@ public final class HelperLoop {
     let setup = try HostSetup(path: path)
     let known = try SystemUser.find(named: user)
     let token = try setup.token(of: user, known: known)
-    // A listed user whom the system does not know may have a directory that is away.
-    guard try token != nil || known != nil || !setup.isListed(user) else { throw UserLookupError.changed }
+    // A directory may be away: nothing may be settled for want of a token.
+    guard try token != nil || known != nil || !setup.isListed(user) else { throw UserLookupError.listedAndUnknown }
     return token
   }
 

@@ -81,6 +81,8 @@ public final class CodeReports {
         // Nobody at the service is to be told.
         settle(use, log, now)
       }
+    } catch let error as UserLookupError {
+      complain("a use of a code is not told: user=\(use.user): \(error.explanation)", log, now)
     } catch { complain("a use of a code is not told: its user's token cannot be looked up", log, now) }
   }
 

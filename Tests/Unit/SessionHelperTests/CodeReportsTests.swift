@@ -120,6 +120,16 @@ struct CodeReportsTests {
     #expect(office.service.usesTold.count == 2, "a restart tells nothing again")
   }
 
+  /// A directory may be away: the use is told once the system knows the user again.
+  @Test func aUseOfAListedUserWhomTheSystemDoesNotKnowIsKept() throws {
+    try spend(1, of: "unknown")
+    look()
+    #expect(office.service.usesTold.isEmpty)
+    #expect(try office.codes.untoldUses().count == 1)
+    let line = "a use of a code is not told: user=unknown: the system does not know the user, whom the service lists"
+    #expect(office.log.count(line) == 1)
+  }
+
   @Test func anOutageDelaysIt() throws {
     try spend(1)
     office.service.toUses = .failed(.serverFailed(status: 503))

@@ -77,7 +77,11 @@ final class Office {
       away: AwayLocks(run: run),
       logind: logind, seat: seat, service: service, log: log,
       reports: CodeReports(
-        codes, uses, hostName: { "laptop" }, token: { $0.text == "alice" ? Secret("token") : nil }))
+        codes, uses, hostName: { "laptop" },
+        token: { user in
+          if user.text == "unknown" { throw UserLookupError.listedAndUnknown }
+          return user.text == "alice" ? Secret("token") : nil
+        }))
     supervisor.inquiries.pace.dice = { 0 }
     return supervisor
   }
