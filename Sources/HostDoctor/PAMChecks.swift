@@ -189,9 +189,13 @@ struct PAMChecks {
   }
 
   private func sshd(_ stacks: [StackJudgement], _ longest: (StackJudgement) -> Int64) -> [Finding] {
-    guard let settings = SSHDaemon.settings() else {
+    let settings: SSHDSettings
+    switch SSHDaemon.settings() {
+    case .settings(let found): settings = found
+    case .notInstalled: return []
+    case .failed(let output):
       guard stacks.contains(where: { $0.service == SSHServer.usualService }) else { return [] }
-      return [Finding(.warning, .sshd, "sshd -T says nothing: its settings were not looked at", hint: "sshd -t")]
+      return [SSHDSettings.unreadable(output)]
     }
     guard let asked = stacks.first(where: { $0.service == settings.service }) else {
       return settings.findings(asking: stacks.map(\.service))

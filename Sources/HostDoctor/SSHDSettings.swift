@@ -39,6 +39,14 @@ public struct SSHDSettings: Sendable, Equatable {
     ]
   }
 
+  /// What to say if `sshd -T` fails.
+  ///
+  /// - Parameter output: what it printed.
+  static func unreadable(_ output: String) -> Finding {
+    let reason = output.split(whereSeparator: \.isNewline).last.map { ": \($0)" } ?? ""
+    return Finding(.warning, .sshd, "sshd -T failed, so its settings were not looked at\(reason)", hint: "sshd -t")
+  }
+
   /// As they are with the file that `iampassctl enable --sshd` writes.
   public var withDropIn: SSHDSettings {
     var settings = self

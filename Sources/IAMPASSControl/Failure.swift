@@ -102,6 +102,8 @@ enum Failure: Error {
   /// With its output.
   case programFailed(String, String)
   case sshdRefuses(String)
+  /// `sshd -T` fails before anything was changed; with its output.
+  case sshdUnreadable(String)
   case noSystemd
   /// libpam does not begin, with its code's name.
   case pam(String, String)
@@ -186,6 +188,9 @@ enum Failure: Error {
       "\(name) failed" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
     case .sshdRefuses(let output):
       "sshd does not take the new settings" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
+    case .sshdUnreadable(let output):
+      "sshd -T failed, so whether sshd asks the phone is unknown"
+        + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
     case .noSystemd: "a trial needs systemd, which does not run here"
     case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
     case .notApproved(let reason): "the sign-in was not approved: \(reason)"

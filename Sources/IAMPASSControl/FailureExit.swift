@@ -28,7 +28,7 @@ extension Failure {
     case .keyOfUnknownUser: EX_NOUSER
     case .file(let error): Self.exitCode(of: error)
     case .outputLost: EX_IOERR
-    case .problemsFound, .pamFile: EX_CONFIG
+    case .problemsFound, .pamFile, .sshdUnreadable: EX_CONFIG
     case .profilesNotOn, .profilesNotOff, .sshdRefuses: EX_CANTCREAT
     case .programFailed, .noSystemd: EX_OSERR
     case .pam: EX_OSERR

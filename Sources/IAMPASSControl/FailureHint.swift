@@ -58,6 +58,7 @@ extension Failure {
     case .keyOfUnknownUser(let name): "iampassctl lost-device --security-key \(DisplayText.sanitized(name, limit: 64))"
     case .moduleMissing: "apt install --reinstall libpam-iampass"
     case .sshdRefuses: "sshd -t; does sshd_config include sshd_config.d?"
+    case .sshdUnreadable: "mend what sshd -t names, or leave sshd out: --services sudo,login"
     case .presence(let problem): problem.hint
     case .join(let problem): problem.hint
     case .change(let problem): problem.hint

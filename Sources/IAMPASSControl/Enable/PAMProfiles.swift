@@ -117,8 +117,13 @@ enum SSHDropIn {
   /// Whether the file is needed, and the admin wants it.
   ///
   /// - Parameter unasked: it was given as an option.
+  /// - Throws: ``Failure/sshdUnreadable(_:)``.
   static func plan(unasked: Bool) throws(Failure) -> Plan {
-    guard let settings = SSHDaemon.settings(), !settings.asksPAM else { return .notNeeded }
+    switch SSHDaemon.settings() {
+    case .notInstalled: return .notNeeded
+    case .settings(let settings): if settings.asksPAM { return .notNeeded }
+    case .failed(let output): throw .sshdUnreadable(output)
+    }
     if unasked { return .write }
     guard Terminal.isInteractive else { return .leave }
     let question = "sshd does not ask PAM. Write \(path), which lets it?"
@@ -133,8 +138,8 @@ enum SSHDropIn {
 
   static func write() throws(Failure) {
     do { try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
-    let test = Program.run([SSHDaemon.path, "-t"])
-    guard test?.status == 0, SSHDaemon.settings()?.asksPAM ?? false else {
+    let test = SSHDaemon.run("-t")
+    guard test?.status == 0, case .settings(let settings) = SSHDaemon.settings(), settings.asksPAM else {
       unlink(path)
       throw .sshdRefuses(test?.output ?? "")
     }

@@ -248,6 +248,42 @@ class Switch(ControlTestCase):
             self.assertIn(f"removed {DROP_IN}", output)
             self.assertIn("kbdinteractiveauthentication no", self.host.run("sshd", "-T"))
 
+    @contextlib.contextmanager
+    def started_by_its_socket(self):
+        """sshd as with ssh.socket before the first connection: not even its own folder is there."""
+        self.host.run("systemctl", "stop", "ssh.service", "ssh.socket")
+        self.host.run("rm", "-rf", "/run/sshd")
+        self.host.run("systemctl", "start", "ssh.socket")
+        try:
+            yield
+        finally:
+            self.host.run("systemctl", "stop", "ssh.socket")
+            self.host.run("systemctl", "restart", "ssh.service")
+
+    def test_sshd_gets_its_file_also_if_its_socket_starts_it(self):
+        old = "KbdInteractiveAuthentication yes"
+        off = self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no"))
+        with off, self.started_by_its_socket():
+            code, output = self.ctl("enable")
+            self.assertEqual(code, 78, output)
+            self.assertIn("KbdInteractiveAuthentication is off", output)
+            self.host.run("rmdir", "/run/sshd")
+            code, output = self.ctl("enable", "--sshd")
+            self.assertEqual(code, 0, output)
+            self.assertIn(f"wrote {DROP_IN}\n", output)
+            self.assertIn("kbdinteractiveauthentication yes", self.host.run("sshd", "-T"))
+            self.assertEqual(self.host.run("stat", "-c", "%U %a", "/run/sshd"), "root 755\n")
+
+    def test_an_sshd_whose_settings_cannot_be_read_changes_nothing(self):
+        self.ctl("disable")
+        with self.host.changed(SSHD_CONFIG, lambda text: text + "NoSuchWord yes\n"):
+            code, output = self.ctl("enable", "--sshd")
+            self.assertEqual((code, self.has_profiles()), (78, []), output)
+            self.assertIn("sshd -T failed, so whether sshd asks the phone is unknown: ", output)
+            self.assertIn("NoSuchWord", output)
+            self.assertIn("or leave sshd out: --services sudo,login", output)
+        self.assertFalse(self.host.path(DROP_IN).exists())
+
     def test_at_a_terminal_the_sshd_file_is_asked_for(self):
         old = "KbdInteractiveAuthentication yes"
         # Last of all: sshd itself is told to read its files at a moment that nobody waits for.

@@ -92,6 +92,19 @@ import Testing
     #expect(settings.findings(asking: ["sshd", "ssh2"]).isEmpty && settings.findings(asking: ["sudo"]).isEmpty)
   }
 
+  /// sshd ends its lines so.
+  @Test func aMissingFolderIsNamedBySSHDItself() {
+    #expect(SSHDaemon.missesFolder("Missing privilege separation directory: /run/sshd\r\n"))
+    #expect(!SSHDaemon.missesFolder("Missing privilege separation directory: /var/empty\r\n"))
+    #expect(!SSHDaemon.missesFolder("/etc/ssh/sshd_config line 3: Bad configuration option: x\r\n"))
+  }
+
+  @Test func anSSHDThatFailsIsAWarningWithItsReason() {
+    let found = SSHDSettings.unreadable("sshd_config: line 3: Bad configuration option\r\nterminating, 1 bad\r\n")
+    #expect(found.level == .warning)
+    #expect(found.text == "sshd -T failed, so its settings were not looked at: terminating, 1 bad")
+  }
+
   @Test func beforeOpenSSH98TheServiceNameIsSSHD() { #expect(SSHDSettings(well).service == "sshd") }
 
   private func startups(_ more: String) -> Finding? {
