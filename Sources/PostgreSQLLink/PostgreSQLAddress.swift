@@ -33,9 +33,7 @@ public struct PostgreSQLAddress: Equatable, Sendable {
         .addressInvalid, detail: "target_session_attrs is read-write or primary: the service writes")
     }
     guard given["password"] == nil, given["sslpassword"] == nil else { throw PostgreSQLError(.passwordInAddress) }
-    parameters = given.merging(Self.defaults) { given, _ in given }.merging(Self.bounds(given["options"])) { _, ours in
-      ours
-    }
+    parameters = given.merging(Self.defaults) { given, _ in given }.merging(Self.bounds) { _, ours in ours }
   }
 
   /// What `target_session_attrs` may be.
@@ -51,21 +49,12 @@ public struct PostgreSQLAddress: Equatable, Sendable {
     "target_session_attrs": writing[0],
   ]
 
-  /// Every wait is bounded, and the address cannot change that. The server reads the last `-c` of a name.
-  ///
-  /// A service that vanished in a transaction, with its machine, loses its locks before those who wait for them give up.
-  private static func bounds(_ options: String?) -> [String: String] {
-    [
-      "options": [
-        options, "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=2s",
-        // The server's side of the same: what a machine held that has vanished is free after half a minute, not hours.
-        "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=10s",
-      ].compactMap { $0 }.joined(separator: " "),
-      "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
-      // Milliseconds.
-      "tcp_user_timeout": "10000",
-      "client_encoding": "UTF8",
-      "fallback_application_name": "iampass-server",
-    ]
-  }
+  /// The client's side of ``PostgreSQLBounds``: the address cannot change it.
+  private static let bounds = [
+    "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+    // Milliseconds.
+    "tcp_user_timeout": "10000",
+    "client_encoding": "UTF8",
+    "fallback_application_name": "iampass-server",
+  ]
 }

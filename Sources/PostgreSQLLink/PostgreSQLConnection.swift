@@ -31,7 +31,7 @@ public final class PostgreSQLConnection {
   /// - Parameters:
   ///   - limit: for all hosts together; each has an equal share of what is left. The look-up of a name comes on top.
   ///   - last: the host that is tried first, and that becomes the one that answered.
-  /// - Throws: ``PostgreSQLError`` with `notConnected`, and what each host said.
+  /// - Throws: ``PostgreSQLError`` with `notConnected`, and what each host said; `refused` if a session cannot be bounded.
   public init(
     to address: PostgreSQLAddress, within limit: Duration = .seconds(5), last: LastHost? = nil
   ) throws(PostgreSQLError) {
@@ -41,10 +41,15 @@ public final class PostgreSQLConnection {
     for (index, host) in hosts.enumerated() {
       let share = ContinuousClock.now.duration(to: end) / (hosts.count - index)
       do throws(PostgreSQLError) {
-        try connect(to: host.replacing(address.parameters), until: .now + share)
+        let hostEnd = ContinuousClock.now + share
+        try connect(to: host.replacing(address.parameters), until: hostEnd)
+        try setBounds(until: hostEnd)
         last?.keep(host)
         return
       } catch {
+        close()
+        // No other host would take what this one refused.
+        if case .refused = error.code { throw error }
         if !refusals.contains(error.detail) { refusals.append(error.detail) }
       }
     }
@@ -68,6 +73,12 @@ public final class PostgreSQLConnection {
       default: throw notConnected(or: "failed")
       }
     }
+  }
+
+  private func setBounds(until end: ContinuousClock.Instant) throws(PostgreSQLError) {
+    patience = ContinuousClock.now.duration(to: end)
+    defer { patience = Self.answerLimit }
+    _ = try answers(to: PostgreSQLBounds.calls)
   }
 
   deinit { PQfinish(connection) }

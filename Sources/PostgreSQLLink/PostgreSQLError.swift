@@ -8,6 +8,8 @@ public struct PostgreSQLError: Error, Equatable, Sendable {
     case passwordInAddress
     /// No connection was made.
     case notConnected
+    /// A pooler lends one session of the server to several connections in turn.
+    case sessionsShared
     /// The connection ended. Nothing was committed by the step that failed.
     case connectionLost
     /// The server did not answer in time. The connection is closed. Nothing was committed by the step that failed.

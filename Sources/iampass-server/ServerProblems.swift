@@ -133,6 +133,11 @@ extension CommandProblem {
       self.init(
         message: "\(error.path) cannot be used: \(error.detail)",
         hint: "look at the PostgreSQL server, its log, and the network on the way to it", exitCode: EX_UNAVAILABLE)
+    case .databaseSessionsShared:
+      self.init(
+        message: "\(error.path) is a pooler that shares sessions, in which locks and notifications do not hold",
+        hint: "set pool_mode = session in PgBouncer, or give the address of the PostgreSQL server itself",
+        exitCode: EX_CONFIG)
     case .databaseMoved:
       self.init(
         message: "\(error.path) was moved to \(error.detail)",

@@ -17,6 +17,8 @@ public struct StorageError: Error, Sendable {
     case passwordInAddress
     /// PostgreSQL: the server cannot be reached, or refuses. `path`: its address.
     case databaseNotReached
+    /// PostgreSQL: a pooler lends one session to several connections. `path`: its address.
+    case databaseSessionsShared
     /// PostgreSQL: a newer version changed the tables. `detail`: the change.
     case databaseTooNew
     /// Everything was moved away: nothing may be changed here. `detail`: where it is.

@@ -24,10 +24,11 @@ class TwoServers(ServerWorld):
 
     standby = None
 
-    def serve_twice(self, standby=False, servers=2):
+    def serve_twice(self, standby=False, servers=2, database=None, url=None):
+        """`database`: one that runs; `url`: another way to it than its own."""
         self.key, self.certificate = make_certificate(self.folder)
-        self.postgresql = PostgreSQL(self.folder)
-        self.url = self.postgresql.url
+        self.postgresql = database or PostgreSQL(self.folder)
+        self.url = url or self.postgresql.url
         if standby:
             self.standby = PostgreSQL(self.folder, "standby", self.postgresql)
             self.url += "," + self.standby.folder

@@ -139,6 +139,21 @@ struct PostgreSQLConnectionTests {
     #expect(try rows.map { try $0[0].text(0) } == ["5s", "3s"])
   }
 
+  @Test func theAddressCannotLiftABoundOfTheServers() throws {
+    let lifted = try LocalPostgreSQL.url() + "&options=-c%20statement_timeout%3D0"
+    let connection = try PostgreSQLConnection(to: PostgreSQLAddress(validating: lifted))
+    #expect(try connection.run([PostgreSQLCall("SHOW statement_timeout")])[0][0].text(0) == "5s")
+  }
+
+  @Test func connectionsOfTheServerItselfHaveTheirOwnSessions() throws {
+    try connection.requireOwnSession(beside: LocalPostgreSQL.connection())
+    #expect(!connection.isInTransaction)
+  }
+
+  @Test func aConnectionSharesItsOwnSession() {
+    #expect(throws: PostgreSQLError(.sessionsShared)) { try connection.requireOwnSession(beside: connection) }
+  }
+
   @Test func aServerThatIsNotThereIsSaidToBe() throws {
     let nowhere = try PostgreSQLAddress(validating: "postgresql:///iampass?host=/nonexistent")
     let error = #expect(throws: PostgreSQLError.self) { try PostgreSQLConnection(to: nowhere) }

@@ -88,7 +88,7 @@ final class PostgreSQLOthers: OtherServers {
   }
 
   /// The lock is this connection's, and ends with it. The server asks a connection that is silent whether it still is
-  /// there: see ``PostgreSQLAddress``.
+  /// there: see PostgreSQLBounds.
   private static func takesHouse(_ connection: PostgreSQLConnection) throws -> Bool {
     let take = PostgreSQLCall(
       "SELECT pg_try_advisory_lock(hashtextextended('iampass_house_' || current_schema(), 0))::int::int8 AS taken")

@@ -42,6 +42,7 @@ public struct PostgreSQLStorage: Sendable {
       self.pool = pool
       others = PostgreSQLOthers(pool, time)
       let (stored, mark) = try pool.lend { connection in
+        try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)
         if !isMoving, let refusal = mark?.refusal(of: url) { throw refusal }
         if mark == nil { try PostgreSQLSchema.migrate(connection) }

@@ -10,7 +10,7 @@ extension StorageTrouble {
     // Our own: see the migration `moves`.
     case .refused(sqlState: "55IPM"): self = .moved
     case .refused(sqlState: "XX001"), .refused(sqlState: "XX002"): self = .damaged
-    case .refused, .addressInvalid, .passwordInAddress, .rolledBack, .answerInvalid: self = .other
+    case .refused, .addressInvalid, .passwordInAddress, .sessionsShared, .rolledBack, .answerInvalid: self = .other
     }
   }
 }
@@ -41,6 +41,10 @@ extension StorageError {
     switch error.code {
     case .addressInvalid: self.init(.addressInvalid, detail: error.detail)
     case .passwordInAddress: self.init(.passwordInAddress)
+    // The names of prepared statements are a session's own (PostgreSQL's manual, appendix A): somebody else's is in use, or
+    // ours went with another session.
+    case .sessionsShared, .refused(sqlState: "42P05"), .refused(sqlState: "26000"):
+      self.init(.databaseSessionsShared, path: url)
     default: self.init(.databaseNotReached, path: url, detail: error.told)
     }
   }

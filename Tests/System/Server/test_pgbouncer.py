@@ -1,0 +1,59 @@
+"""PgBouncer between the service and its PostgreSQL database."""
+
+import subprocess
+import unittest
+
+from pgbouncer import PgBouncer
+from postgresql import PostgreSQL
+from server import CONFIG
+from two_servers import TwoServers
+from world import PATIENCE, make_certificate, program
+
+
+def setUpModule():
+    global world
+    world = TwoServers()
+    unittest.addModuleCleanup(world.close)
+    world.key, world.certificate = make_certificate(world.folder)
+    world.postgresql = PostgreSQL(world.folder)
+
+
+class SessionMode(unittest.TestCase):
+    def test_two_servers_work_and_wake_each_other(self):
+        pooler = PgBouncer(world, world.postgresql, "session")
+        world.serve_twice(database=world.postgresql, url=pooler.url)
+        session = world.started("web-1")
+        world.at(1)
+        phone = world.phone("approve", "--once")
+        try:
+            world.becomes(world.elsewhere(session), "active")
+        finally:
+            phone.stop()
+        # One of them keeps house.
+        locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        self.assertEqual(world.postgresql.sql(locks), ["1"])
+
+
+class TransactionMode(unittest.TestCase):
+    def refused(self, pooler):
+        tables = world.postgresql.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+        serve = (
+            "serve", "--listen", "127.0.0.1:0", "--tls-cert", world.certificate, "--tls-key", world.key)
+        for words in (("application", "create", "shop"), serve):
+            said = subprocess.run(
+                [program("iampass-server"), *words, "--database", pooler.url], capture_output=True, text=True,
+                timeout=PATIENCE)
+            self.assertEqual(said.returncode, CONFIG, said.stderr)
+            self.assertIn("is a pooler that shares sessions, in which locks and notifications do not hold", said.stderr)
+            self.assertIn("hint: set pool_mode = session in PgBouncer", said.stderr)
+        self.assertEqual(world.postgresql.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), tables)
+
+    def test_it_is_refused_in_one_line(self):
+        self.refused(PgBouncer(world, world.postgresql, "transaction"))
+
+    def test_it_is_refused_also_if_sessions_are_taken_in_turn(self):
+        self.refused(PgBouncer(world, world.postgresql, "transaction", server_round_robin=1))
+
+
+if __name__ == "__main__":
+    unittest.main()
