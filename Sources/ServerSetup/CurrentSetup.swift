@@ -14,6 +14,7 @@ public enum CertificateChoice: Sendable, Equatable {
 /// What the settings say now. A setup changes nothing of it unasked.
 public struct CurrentSetup: Sendable, Equatable {
   public let publicURL: String?
+  public let pushContact: String?
   /// The name and the port in ``publicURL``; nil without it.
   public let name: PublicName?
   public let listen: String?
@@ -23,7 +24,8 @@ public struct CurrentSetup: Sendable, Equatable {
   /// - Throws: for settings that setup could not write back right.
   public init(_ settings: ServiceSettings, folder: SetupFolder) throws(CommandProblem) {
     do {
-      publicURL = try settings.publicURL()
+      publicURL = try settings.option(.publicURL)
+      pushContact = try settings.option(.pushContact)
       listen = try settings.value(.listen)
       certificate = try Self.certificate(settings, folder)
     } catch { throw CommandProblem(error) }

@@ -11,8 +11,6 @@ public struct ServiceSettings: Sendable, Equatable {
     case certbot = "CERTBOT"
   }
 
-  private static let publicURLOption = "--public-url"
-
   private var lines: [String]
 
   public init(_ text: String) {
@@ -51,31 +49,37 @@ public struct ServiceSettings: Sendable, Equatable {
   /// Takes away every line that sets it: the unit's own value is in force again.
   public mutating func remove(_ key: Key) { lines.removeAll { Self.sets(key, $0) } }
 
-  /// `--public-url` of the options; nil without it.
-  public func publicURL() throws(SettingNotPlain) -> String? {
+  /// The options of `serve` that setup knows.
+  public enum Option: String, Sendable {
+    case publicURL = "--public-url"
+    case pushContact = "--push-contact"
+  }
+
+  /// An option's value; nil without it.
+  public func option(_ option: Option) throws(SettingNotPlain) -> String? {
     let words = try optionWords()
     var found: String?
     for (place, word) in words.enumerated() {
-      if word == Self.publicURLOption, place + 1 < words.count { found = words[place + 1] }
-      if word.hasPrefix(Self.publicURLOption + "=") { found = String(word.dropFirst(Self.publicURLOption.count + 1)) }
+      if word == option.rawValue, place + 1 < words.count { found = words[place + 1] }
+      if word.hasPrefix(option.rawValue + "=") { found = String(word.dropFirst(option.rawValue.count + 1)) }
     }
     return found
   }
 
-  /// Puts the address in front of the other options.
-  public mutating func set(publicURL: String) throws(SettingNotPlain) {
+  /// Puts the option in front of the others.
+  public mutating func set(_ option: Option, to value: String) throws(SettingNotPlain) {
     var others: [String] = []
     var isValue = false
     for word in try optionWords() {
       if isValue {
         isValue = false
-      } else if word == Self.publicURLOption {
+      } else if word == option.rawValue {
         isValue = true
-      } else if !word.hasPrefix(Self.publicURLOption + "=") {
+      } else if !word.hasPrefix(option.rawValue + "=") {
         others.append(word)
       }
     }
-    set(.options, to: ([Self.publicURLOption, publicURL] + others).joined(separator: " "))
+    set(.options, to: ([option.rawValue, value] + others).joined(separator: " "))
   }
 
   private func optionWords() throws(SettingNotPlain) -> [String] {

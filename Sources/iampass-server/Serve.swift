@@ -54,6 +54,12 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "Whom the push services' operators may write to, as mailto:ADDRESS. By default the public address, which Apple refuses if its name is private.",
+      valueName: "address"))
+  var pushContact: String?
+
+  @Option(
+    help: ArgumentHelp(
       "Also serve /metrics, /healthz and /readyz here, without TLS, to anyone who can connect.",
       valueName: "address:port"))
   var metricsListen: String?
@@ -129,18 +135,21 @@ struct Serve: AsyncParsableCommand {
     _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
   ) async throws -> (SignInService, any OperatorStore) {
     let pushTrust = try PushTrust(authority: pushAuthority, standIn: try standIn())
+    let contact = try PushContact(ofOption: pushContact)
     let proxies = TrustedProxies(addresses.proxies)
     if let database {
       let storage = try PostgreSQLStorage(url: database)
       let service = SignInService(
         storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
-        proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end }, joinCodes: joinCodes)
+        pushContact: contact, proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end },
+        joinCodes: joinCodes)
       return (service, storage)
     }
     let storage = try await openStorage(in: data ?? "", logger)
     let service = SignInService(
       storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
-      proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end }, joinCodes: joinCodes)
+      pushContact: contact, proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end },
+      joinCodes: joinCodes)
     return (service, storage)
   }
 

@@ -22,6 +22,15 @@ struct ServeAddresses: Sendable {
   }
 }
 
+extension PushContact {
+  /// What `--push-contact` says; nil without it.
+  init?(ofOption text: String?) throws(CommandProblem) {
+    guard let text else { return nil }
+    guard let contact = PushContact(text) else { throw .badPushContact(text) }
+    self = contact
+  }
+}
+
 extension ServerURL {
   /// What `--public-url` says.
   init(ofOption text: String) throws(CommandProblem) {

@@ -1,6 +1,7 @@
 import CommandSupport
 import Glibc
 import HostSystem
+import IAMPASSProtocol
 import IAMPASSServer
 
 /// What the service's commands say beside what they print.
@@ -23,6 +24,12 @@ extension CommandProblem {
   static func badPublicURL(_ text: String) -> CommandProblem {
     CommandProblem(
       message: "\(text) is not a public address", hint: "for example https://iampass.example.org", exitCode: EX_USAGE)
+  }
+
+  static func badPushContact(_ text: String) -> CommandProblem {
+    CommandProblem(
+      message: "\(DisplayText.sanitized(text)) is not an address that push services can write to",
+      hint: "for example --push-contact mailto:admin@example.org", exitCode: EX_USAGE)
   }
 
   static func noPublicURL(_ listen: String) -> CommandProblem {

@@ -13,6 +13,8 @@ struct SetupAnswers {
 
   let name: PublicName
   let publicURL: String
+  /// As `--push-contact`; nil: the public address is the contact.
+  let pushContact: PushContact?
   let listen: ListenAddress
   let certificate: CertificateChoice
   /// What the service shows; nil if its own authority makes it.
@@ -28,12 +30,18 @@ struct SetupAnswers {
     // What is there stays, unless it was asked to be another.
     let isSame = command.name == nil && command.listen == nil
     publicURL = isSame ? current.publicURL ?? Self.url(name, listen) : Self.url(name, listen)
+    pushContact = try PushContact(ofOption: command.pushContact ?? current.pushContact)
     certificate = try Self.certificate(command, current, name, questions)
     try Self.check(listen, current: current.listen)
     given = try Self.given(certificate, name, places)
     let known = try ServiceApplications(data: places.data)
     application = try Self.application(command, known, questions)
     administrators = try Self.administrators(command, known, questions)
+  }
+
+  /// Whether Apple's push service takes the contact that it is told.
+  var ringsIPhones: Bool {
+    PushContact.isPublic(host: pushContact.map(\.host) ?? (name.isAddress ? nil : name.text))
   }
 
   /// For an administrator to agree to.
@@ -46,6 +54,7 @@ struct SetupAnswers {
       }
     return [
       "address        \(publicURL)", "listens on     \(listen.text)", "certificate    \(source)",
+      pushContact.map { "push contact   \($0.text)" },
       application.map { "application    \($0.name), its credential in \($0.secretFile)" },
     ].compactMap { $0 } + administrators.map { "administrator  \($0)" }
   }

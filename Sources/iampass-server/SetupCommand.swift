@@ -48,6 +48,11 @@ struct SetupCommand: AsyncParsableCommand {
     help: "Make this administrator, and show a link for their phone. Give it twice: phones get lost.")
   var administrators: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Whom the push services' operators may write to, such as mailto:admin@example.org.", valueName: "address"))
+  var pushContact: String?
+
   @Flag(help: "Ask nothing: take the defaults for what is not given.")
   var yes = false
 

@@ -54,7 +54,12 @@ struct SetupWork {
       for key in [ServiceSettings.Key.certificate, .key] { settings.set(key, to: folder.certbotPair) }
       settings.set(.certbot, to: live)
     }
-    do { try settings.set(publicURL: answers.publicURL) } catch { throw CommandProblem(error) }
+    do throws(SettingNotPlain) {
+      if let contact = answers.pushContact, try settings.option(.pushContact) != contact.text {
+        try settings.set(.pushContact, to: contact.text)
+      }
+      try settings.set(.publicURL, to: answers.publicURL)
+    } catch { throw CommandProblem(error) }
     return settings
   }
 
@@ -172,6 +177,10 @@ struct SetupWork {
     }
     if authority == Self.unknownAuthority {
       Terminal.say("  \(Self.unknownAuthority) is a file with the authority of the service's certificate, in PEM")
+    }
+    if !answers.ringsIPhones {
+      Terminal.say("iPhones do not ring by the page: Apple refuses a contact whose name is private. To let them ring:")
+      Terminal.say("  iampass-server setup --push-contact mailto:ADDRESS")
     }
     if let failure = Terminal.outputError { throw CommandProblem.notPrinted(failure) }
   }

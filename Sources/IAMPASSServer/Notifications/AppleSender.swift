@@ -6,7 +6,6 @@ import NIOSSL
 /// Sends messages through APNs: "Sending notification requests to APNs" and "Handling notification responses from APNs"
 /// of Apple's documentation.
 struct AppleSender: Sendable {
-  private static let greatestReasonLength = 60
   private static let expired = "ExpiredProviderToken"
 
   let client: any HTTP2Posting
@@ -62,10 +61,7 @@ struct AppleSender: Sendable {
   static func isTokenExpired(_ reply: HTTP2Reply) -> Bool { reply.status == 403 && reason(in: reply) == expired }
 
   /// One of the words of the documentation; empty for anything else.
-  private static func reason(in reply: HTTP2Reply) -> String {
-    let reason = reply.json?["reason"]?.string ?? ""
-    return reason.utf8.count <= greatestReasonLength && reason.allSatisfy { $0.isASCII && $0.isLetter } ? reason : ""
-  }
+  private static func reason(in reply: HTTP2Reply) -> String { PushReply.reason(in: reply.body) }
 }
 
 /// The tokens that name the sender to APNs. Apple refuses one that is older than an hour, and those who make one more

@@ -91,10 +91,26 @@ struct PushClient: PushPosting {
       try await outbound.write(contentsOf: [
         .head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil),
       ])
-      for try await part in inbound {
-        if case .head(let head) = part { return PushReply(head, at: .now()) }
+      var reply: PushReply?
+      var text: [UInt8] = []
+      do {
+        reading: for try await part in inbound {
+          switch part {
+          case .head(let head): reply = PushReply(head, at: .now())
+          case .body(let bytes): text += bytes.readableBytesView.prefix(PushReply.greatestText - text.count)
+          case .end: break reading
+          }
+          if let reply, (200..<300).contains(reply.status) || text.count == PushReply.greatestText {
+            break reading
+          }
+        }
+      } catch {
+        // The status counts, even if the text after it does not come.
+        guard reply != nil else { throw error }
       }
-      throw PushProblem.noReply
+      guard var reply else { throw PushProblem.noReply }
+      reply.reason = PushReply.reason(in: text)
+      return reply
     }
   }
 

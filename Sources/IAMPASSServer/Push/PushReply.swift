@@ -6,11 +6,28 @@ struct PushReply: Sendable, Equatable {
   let status: Int
   /// Seconds until the service wants to be asked again; nil if it does not say, or not in a valid form.
   let retryAfter: Int64?
+  /// What Apple says of a refusal in one word, such as `BadJwtToken`; empty for anything else. Other services may quote
+  /// the subscription in their text, which must not be logged.
+  var reason = ""
 
-  init(status: Int, retryAfter: Int64? = nil) {
+  /// Bytes of a refusal's text that are read.
+  static let greatestText = 1_024
+  private static let greatestReasonLength = 60
+
+  init(status: Int, retryAfter: Int64? = nil, reason: String = "") {
     self.status = status
     self.retryAfter = retryAfter
+    self.reason = reason
   }
+
+  /// One of the words of Apple's documentation.
+  static func reason(in text: [UInt8]) -> String {
+    let reason = (try? JSON(parsing: text))?["reason"]?.string ?? ""
+    return reason.utf8.count <= greatestReasonLength && reason.allSatisfy { $0.isASCII && $0.isLetter } ? reason : ""
+  }
+
+  /// As the log says it.
+  var problem: String { reason.isEmpty ? "status \(status)" : "status \(status) \(reason)" }
 
   init(_ head: HTTPResponseHead, at now: UnixTime) {
     self.init(

@@ -12,22 +12,27 @@ final class PushSender: Sendable {
   private let storage: any ServiceStorage
   private let logger: Logger
   private let trust: PushTrust
+  /// Nil: the address by which the service was asked.
+  private let contact: PushContact?
   private let underway = Mutex(0)
   private let client: Mutex<(any PushPosting)?>
   private let apps: AppSender
   private let sleep: @Sendable (_ seconds: Int64) async throws -> Void
 
   /// - Parameters:
+  ///   - contact: for the push services' operators; nil: each request's own address of the service.
   ///   - client: for browsers' push services; nil: one that connects to those that `trust` allows.
   ///   - appClient: for Apple's and Google's services.
   ///   - sleep: waits between attempts.
   init(
-    storage: any ServiceStorage, trust: PushTrust, logger: Logger, client: (any PushPosting)? = nil,
+    storage: any ServiceStorage, trust: PushTrust, contact: PushContact? = nil, logger: Logger,
+    client: (any PushPosting)? = nil,
     appClient: any HTTP2Posting = HTTP2Client(),
     sleep: @escaping @Sendable (_ seconds: Int64) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
   ) {
     self.storage = storage
     self.trust = trust
+    self.contact = contact
     self.logger = logger
     self.client = Mutex(client)
     apps = AppSender(client: appClient, trust: trust)
@@ -126,7 +131,7 @@ final class PushSender: Sendable {
     let headers: HTTPHeaders = [
       "Host": String(subscription.origin.dropFirst("https://".count)),
       "Authorization": try token.authorization(
-        audience: subscription.origin, contact: contact, at: storage.clock.wall()),
+        audience: subscription.origin, contact: self.contact?.text ?? contact, at: storage.clock.wall()),
       "Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream",
       "Content-Length": "\(body.count)", "TTL": "\(message.secondsLeft)", "Urgency": "high",
       // A later message about the same request replaces this one.

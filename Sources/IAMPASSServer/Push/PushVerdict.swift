@@ -21,7 +21,7 @@ enum PushVerdict: Sendable, Equatable {
   ///   - attempt: the number of the attempt that had this reply, from 1.
   ///   - secondsLeft: until the request ends, and the message with it.
   static func later(_ reply: PushReply, attempt: Int, secondsLeft: Int64, problem: String? = nil) -> PushVerdict {
-    let problem = problem ?? "status \(reply.status)"
+    let problem = problem ?? reply.problem
     guard attempt < tries else { return .failed("\(problem), after \(tries) attempts") }
     let pause = max(reply.retryAfter ?? 0, usualPause(after: attempt))
     guard pause <= longestPause, pause < secondsLeft else {
@@ -38,7 +38,7 @@ enum PushVerdict: Sendable, Equatable {
       // The subscription has ended (RFC 8030 §7.3).
       case 404, 410: .gone
       case 429, 500..<600: .later(reply, attempt: attempt, secondsLeft: secondsLeft)
-      default: .failed("status \(reply.status)")
+      default: .failed(reply.problem)
       }
   }
 }

@@ -19,41 +19,45 @@ public struct SignInService: Sendable {
   ///   - publicURL: as clients know the service; without it each request's own authority counts.
   ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
   ///   - pushTrust: which push services ring phones.
+  ///   - pushContact: for the push services' operators; nil: the service's own address.
   ///   - proxies: the proxies that are believed about the address a request comes from.
   ///   - programs: the folder of the programs that may send registration links.
   ///   - certificateEnd: when the certificate that is shown ends.
   ///   - joinCodes: makes the codes by which computers join.
   public init(
     storage: SQLiteStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
-    proxies: TrustedProxies = .init(), programs: String = SignInService.usualPrograms, logger: Logger,
+    pushContact: PushContact? = nil, proxies: TrustedProxies = .init(), programs: String = SignInService.usualPrograms,
+    logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     self.init(
-      on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, proxies: proxies,
+      on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, pushContact: pushContact,
+      proxies: proxies,
       programs: programs, logger: logger, certificateEnd: certificateEnd, joinCodes: joinCodes)
   }
 
   /// The same in a PostgreSQL database, where further servers may run the same service.
   public init(
     storage: PostgreSQLStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
-    pushTrust: PushTrust = PushTrust(), proxies: TrustedProxies = .init(),
+    pushTrust: PushTrust = PushTrust(), pushContact: PushContact? = nil, proxies: TrustedProxies = .init(),
     programs: String = SignInService.usualPrograms, logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     self.init(
-      on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, proxies: proxies,
+      on: storage, publicURL: publicURL, longestWait: longestWait, pushTrust: pushTrust, pushContact: pushContact,
+      proxies: proxies,
       programs: programs, logger: logger, certificateEnd: certificateEnd, joinCodes: joinCodes)
   }
 
   /// The same on any engine's storage.
   init(
     on storage: any ServiceStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
-    pushTrust: PushTrust = PushTrust(), proxies: TrustedProxies = .init(),
+    pushTrust: PushTrust = PushTrust(), pushContact: PushContact? = nil, proxies: TrustedProxies = .init(),
     programs: String = SignInService.usualPrograms, logger: Logger,
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     core = ServiceCore(storage: storage, logger: logger)
-    let pushes = PushSender(storage: storage, trust: pushTrust, logger: logger)
+    let pushes = PushSender(storage: storage, trust: pushTrust, contact: pushContact, logger: logger)
     let sessions = SessionReplies(core: core, longestWait: longestWait, pushes: pushes)
     router = Router(
       core: core, publicURL: publicURL, proxies: proxies,

@@ -83,6 +83,19 @@ class Automation(SetupCase):
         self.assertEqual(found["OPTIONS"], "--public-url https://localhost --log-level debug")
         self.assertIn("# mine\n", after[self.world.path("settings")].decode())
 
+    def test_a_private_name_is_said_not_to_ring_iphones_unless_a_contact_is_given(self):
+        words = "iPhones do not ring by the page"
+        self.assertIn(words, self.set_up().stdout)
+        contact = "mailto:admin@example.org"
+        self.assertNotIn(words, self.set_up("--push-contact", contact).stdout)
+        self.assertIn(f"--push-contact {contact}", self.world.settings()["OPTIONS"])
+        before = self.world.files()
+        self.assertNotIn(words, self.set_up("--yes").stdout)
+        self.assertEqual(self.world.files(), before)
+        done = self.world.setup("--push-contact", "admin@example.org")
+        self.assert_refused(done, USAGE, "admin@example.org is not an address that push services can write to")
+        self.assertEqual(self.world.files(), before)
+
     def test_another_application_leaves_the_first(self):
         self.set_up()
         first = self.world.read("office")

@@ -101,6 +101,45 @@ import Testing
     #expect(rung.isStillRung)
   }
 
+  @Test func applesReasonIsLogged() async throws {
+    let rung = try await ring([PushReply(status: 403, reason: "BadJwtToken")])
+    #expect(rung.warnings == ["status 403 BadJwtToken"])
+  }
+
+  @Test(
+    arguments: [
+      (#"{"reason":"BadJwtToken"}"#, "BadJwtToken"), (#"{"reason":"x\nforged=1"}"#, ""), (#"{"reason":7}"#, ""),
+      (#"{"message":"no such subscription: https://push.example/abc"}"#, ""), ("", ""), ("BadJwtToken", ""),
+      (#"{"reason":"\#(String(repeating: "a", count: 61))"}"#, ""),
+    ] as [(String, String)])
+  func onlyOneOfApplesWordsIsAReason(_ text: String, _ reason: String) {
+    #expect(PushReply.reason(in: Array(text.utf8)) == reason)
+  }
+
+  @Test(
+    arguments: [
+      "mailto:admin@example.org", "https://iampass.example.org", "https://iampass.example.org:8443",
+    ])
+  func aContactIsAMailOrWebAddress(_ text: String) { #expect(PushContact(text)?.text == text) }
+
+  @Test(
+    arguments: [
+      "", "admin@example.org", "mailto:", "mailto:admin", "mailto:@example.org", "mailto:a@b@c",
+      "mailto:a b@example.org",
+      "mailto:a@example.org\n", "mailto:a'@example.org", "mailto:ä@example.org", "mailto:a@example.org?subject=x",
+      "http://iampass.example.org", "https://192.0.2.1", "mailto:a@\(String(repeating: "b", count: 300))",
+    ])
+  func anythingElseIsNoContact(_ text: String) { #expect(PushContact(text) == nil) }
+
+  @Test(
+    arguments: [
+      ("iampass.example.org", true), ("iampass.local", false), ("iampass.lan", false), ("a.home.arpa", false),
+      ("a.internal", false), ("LOCALHOST", false), ("iampass", false), ("iampass.Local", false), (nil, false),
+    ] as [(String?, Bool)])
+  func applesServiceTakesPublicNamesOnly(_ host: String?, _ isTaken: Bool) {
+    #expect(PushContact.isPublic(host: host) == isTaken)
+  }
+
   @Test(
     arguments: [
       ("7", 7), ("0", 0), ("-1", nil), ("", nil), ("soon", nil), ("1e3", nil), ("99999999999999999999", nil),

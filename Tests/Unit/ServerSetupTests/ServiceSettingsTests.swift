@@ -28,16 +28,23 @@ import Testing
   ])
   func theAddressIsReplacedAmongTheOptions(_ options: String) throws {
     var settings = ServiceSettings("OPTIONS=\"\(options)\"\n")
-    #expect(try settings.publicURL() == (options.contains("a ") ? "https://a" : nil))
-    try settings.set(publicURL: "https://b")
+    #expect(try settings.option(.publicURL) == (options.contains("a ") ? "https://a" : nil))
+    try settings.set(.publicURL, to: "https://b")
     #expect(settings.text == "OPTIONS=--public-url https://b --log-level debug\n")
-    #expect(try settings.publicURL() == "https://b")
+    #expect(try settings.option(.publicURL) == "https://b")
+  }
+
+  @Test func theContactStandsBesideTheAddress() throws {
+    var settings = ServiceSettings("OPTIONS=--public-url https://a --push-contact=mailto:x@a\n")
+    #expect(try settings.option(.pushContact) == "mailto:x@a")
+    try settings.set(.pushContact, to: "mailto:y@b")
+    #expect(settings.text == "OPTIONS=--push-contact mailto:y@b --public-url https://a\n")
   }
 
   @Test(arguments: ["a\\", "'a b' c", "\"a\\\"b\"", "it's"])
   func aValueThatIsNotPlainIsNotChanged(_ value: String) {
     var settings = ServiceSettings("OPTIONS=\(value)\n")
-    #expect(throws: SettingNotPlain(key: .options)) { try settings.set(publicURL: "https://b") }
+    #expect(throws: SettingNotPlain(key: .options)) { try settings.set(.publicURL, to: "https://b") }
     #expect(settings.text == "OPTIONS=\(value)\n")
   }
 
