@@ -45,8 +45,9 @@ struct OwnNetworks: Sendable {
     case .v6(let six): bytes = withUnsafeBytes(of: six.address.sin6_addr) { Array($0) }
     case .unixDomainSocket: return true
     }
-    return networks.contains {
-      $0.address.count == bytes.count && PublicNetwork.isWithin(bytes, $0.address, $0.bits)
+    let all = [bytes, PublicNetwork.translated(bytes)].compactMap(\.self)
+    return networks.contains { network in
+      all.contains { network.address.count == $0.count && PublicNetwork.isWithin($0, network.address, network.bits) }
     }
   }
 

@@ -23,13 +23,24 @@ enum PublicNetwork {
     ([198, 51, 100, 0], 24), ([203, 0, 113, 0], 24), ([224, 0, 0, 0], 3),
   ]
 
+  /// 64:ff9b::/96, whose addresses end with an IPv4 address.
+  private static let translation: [UInt8] = [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
+
+  /// The IPv4 address that a NAT64 connects to; nil for any other address.
+  static func translated(_ address: [UInt8]) -> [UInt8]? {
+    address.count == 16 && isWithin(address, translation, 96) ? Array(address.suffix(4)) : nil
+  }
+
   static func contains(v4 address: [UInt8]) -> Bool {
     address.count == 4 && !excluded.contains { isWithin(address, $0.start, $0.bits) }
   }
 
   /// The IPv6 networks of the internet, 2000::/3, without those that contain an IPv4 address.
   static func contains(v6 address: [UInt8]) -> Bool {
-    guard address.count == 16, isWithin(address, [0x20], 3) else { return false }
+    guard address.count == 16 else { return false }
+    // A DNS64 gives it to networks without IPv4, and their NAT64 connects to the IPv4 address at its end (RFC 6052 §2.1).
+    if let inside = translated(address) { return contains(v4: inside) }
+    guard isWithin(address, [0x20], 3) else { return false }
     // 6to4, Teredo, and the addresses for examples.
     return !isWithin(address, [0x20, 0x02], 16) && !isWithin(address, [0x20, 0x01, 0, 0], 23)
       && !isWithin(address, [0x20, 0x01, 0x0D, 0xB8], 32)

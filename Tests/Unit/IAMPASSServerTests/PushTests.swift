@@ -86,6 +86,9 @@ struct PushTests {
     arguments: [
       ([0, 0], [0, 1], false), ([0xFE, 0x80], [0, 1], false), ([0xFC, 0], [0, 1], false), ([0xFF, 2], [0, 1], false),
       ([0x20, 0x02, 0x7F, 0, 0, 1], [0, 1], false), ([0x00, 0x64, 0xFF, 0x9B], [127, 0, 0, 1], false),
+      // NAT64: 17.0.0.1, 10.0.0.1, and a network that only looks like it.
+      ([0x00, 0x64, 0xFF, 0x9B], [17, 0, 0, 1], true), ([0x00, 0x64, 0xFF, 0x9B], [10, 0, 0, 1], false),
+      ([0x00, 0x64, 0xFF, 0x9B, 0, 1], [17, 0, 0, 1], false),
       ([0x20, 0x01, 0, 0], [0, 1], false), ([0x20, 0x01, 0x0D, 0xB8], [0, 1], false),
       ([0x2A, 0x00, 0x14, 0x50], [0x20, 0x0E], true), ([0x20, 0x01, 0x48, 0x60], [0x88, 0x88], true),
     ] as [([UInt8], [UInt8], Bool)])
@@ -116,7 +119,7 @@ struct PushTests {
     arguments: [
       ("142.250.1.1", true), ("141.5.6.7", true), ("141.5.7.200", false), ("141.5.7.1", false), ("9.9.9.9", false),
       ("9.9.9.8", true), ("10.0.0.1", false), ("2a00:1450::1", true), ("2a01:4f8:1:2::77", false),
-      ("2a01:4f8:1:3::77", true),
+      ("2a01:4f8:1:3::77", true), ("64:ff9b::141.5.7.200", false), ("64:ff9b::141.5.6.7", true),
     ])
   func ringsAtNoAddressOfThisMachinesOwnNetworks(_ address: String, isTaken: Bool) throws {
     let own = OwnNetworks(networks: [
