@@ -27,7 +27,7 @@ final class ClientWatch {
         if let inode { found[inode] = descriptor }
       }
     }
-    // The same connection may have several descriptors. Of two connections one is a directory's, or the like.
+    // The same connection may have several descriptors. If there are two connections, one is a directory's or the like.
     guard found.count == 1, let (inode, descriptor) = found.first else {
       close(held)
       return nil

@@ -4,8 +4,9 @@ import HostSystem
 import IAMPASSClient
 import WorkerLink
 
-/// Notices Ctrl-C and its like, and that the client of an sshd has gone, while the module waits, without a handler: the signals are blocked in this thread, seen
-/// by a descriptor, and left pending for the host, which gets them when the module returns.
+/// Notices Ctrl-C and its like while the module waits, and that the client of an sshd has gone. There is no handler: the
+/// signals are blocked in this thread, seen by a descriptor, and left pending for the host, which gets them when the
+/// module returns.
 ///
 /// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
 /// cancelled at the service. Signals that the host ignores are left alone: blocked, they would be pending all the same.

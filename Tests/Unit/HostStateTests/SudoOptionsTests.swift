@@ -2,7 +2,7 @@ import Testing
 
 @testable import HostSystem
 
-/// Of sudo and sudo-rs.
+/// sudo and sudo-rs have them.
 @Suite struct SudoOptionsTests {
   private func options(_ line: String) -> SudoOptions {
     SudoOptions(arguments: Array(line.split(separator: " ").map { "\($0)\0" }.joined().utf8))
