@@ -28,12 +28,12 @@ FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "conso
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment",
-    "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker",
+    "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on",
     "host-control": "test_control test_walkthrough test_desktop test_offline test_recovery",
 }
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit.
-DESKTOP = "test_sway test_lockers test_polkit test_polkit_agent test_unlocking test_gnome_keyring"
+DESKTOP = "test_sudo_likes test_sway test_lockers test_polkit test_polkit_agent test_unlocking test_gnome_keyring"
 #: On Debian 13 with display managers, Plasma and further lockers. Those sign alice in for good, so they come last.
 GREETERS = "test_greetd test_sddm test_lightdm_gtk test_known_desktop test_sddm_plasma test_plasma test_plasma_agent test_more_lockers"
 #: Each on a host of its own.

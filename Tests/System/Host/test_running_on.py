@@ -43,6 +43,12 @@ class AfterSSH(HelperTestCase):
             self.assert_watched()
             self.assert_ends(7551)
 
+    def test_tmux_ends_with_the_walkaway(self):
+        with self.configured("on_linger = keep"):
+            self.sign_out_leaving("tmux new-session -d sleep 7555", 7555)
+            self.assert_watched()
+            self.assert_ends(7555)
+
     def test_a_job_without_a_terminal_ends_with_the_walkaway(self):
         self.sign_out_leaving("sleep 7552", 7552)
         self.assert_watched()

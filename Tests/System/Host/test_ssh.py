@@ -10,6 +10,17 @@ import pexpect
 from never import assert_refused
 from support import CHOOSE_PROMPT, CODE_PROMPT, HostTestCase, password_of
 
+#: As scripts sign in that know ssh's own prompts alone: what is typed at another one is typed into the password.
+PXSSH = """
+import sys
+from pexpect import pxssh
+shell = pxssh.pxssh(options={"StrictHostKeyChecking": "no"}, timeout=60)
+shell.login("localhost", sys.argv[1], sys.argv[2], login_timeout=60)
+shell.sendline("id -un")
+shell.prompt()
+print("ran as", shell.before.decode().split()[-1])
+shell.logout()
+"""
 GRACE = "/etc/ssh/sshd_config.d/grace-of-the-tests.conf"
 #: How logind and PAM log a session of alice's.
 OPENED = r"New session \S+ of user alice|sshd:session\): session opened for user alice"
@@ -198,6 +209,15 @@ class Names(HostTestCase):
             while child.expect(["assword: ", pexpect.EOF]) == 0:
                 child.sendline("wrong")
             self.assertEqual(phone.requests(), [])
+
+
+class Scripts(HostTestCase):
+    def test_pxssh_signs_in_by_password_and_rings_no_phone(self):
+        for name in ("alice", "bob"):
+            with self.subTest(name):
+                said = self.host.run("python3", "-c", PXSSH, name, password_of(name), user="visitor")
+                self.assertIn(f"ran as {name}", said)
+        self.assertEqual(self.requests_at_the_service(), 0)
 
 
 class Gone(HostTestCase):

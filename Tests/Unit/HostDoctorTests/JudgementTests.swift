@@ -1,5 +1,6 @@
-import HostDoctor
 import Testing
+
+@testable import HostDoctor
 
 @Suite struct SSHDSettingsTests {
   private func levels(_ text: String, timeout: Int64 = 30) -> [Finding.Level] {
