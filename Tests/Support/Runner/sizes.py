@@ -8,6 +8,9 @@ import fnmatch
 import subprocess
 
 PACKED = ("packaging/build-deb", "packaging/build-product", "packaging/swift-build", "packaging/debian", "Package.swift")
+#: What every virtual machine is made by, and those with a desktop's programs.
+MACHINE = ("Tests/Support/Machine/emulator", "Tests/Support/Machine/make-machine", "Tests/Support/Machine/in-machine")
+KEYS = (*MACHINE, "Tests/Support/Machine/machine", "Tests/Support/Machine/guest_terminal", "Tests/System/Machine/key_case")
 #: Which jobs, by pattern, and the beginnings of the paths that are their own code.
 RARE = {
     "model": ("Tests/Model", "Tests/check-model", "Sources/LoginModule"),
@@ -17,13 +20,15 @@ RARE = {
     "firefox/*": ("Sources/IAMPASSServer/PhonePage", "Sources/IAMPASSServer/Console", "Tests/System/Browser"),
     # New inputs find what has nothing to do with a landing. The unit tests try those that are kept.
     "fuzzers*": ("Tests/Fuzz/run", "Tests/Fuzz/CFuzzer", "packaging/fuzz"),
-    "machine/test_presence": ("Sources/PresenceLink", "Sources/PresenceProbe", "Tests/System/Machine/test_presence",
-                              "Tests/Support/Machine", "packaging/systemd/iampass-presence"),  # fmt: skip
-    "machine/test_rescue": ("Tests/System/Machine/test_rescue", "Tests/Support/Machine"),
-    "machine/test_security_key": ("Tests/System/Machine/test_security_key", "Tests/System/Machine/key_case",
-                                  "Tests/Support/Machine", "Sources/IAMPASSControl/SecurityKey",
+    "machine/test_presence": (*KEYS, "Sources/PresenceLink", "Sources/PresenceProbe", "Tests/System/Machine/test_presence",
+                              "Tests/Support/Machine/bond", "Tests/Support/Machine/desktop",
+                              "Tests/Support/Machine/link_keys", "Tests/Support/Machine/seat_login",
+                              "packaging/systemd/iampass-presence"),  # fmt: skip
+    "machine/test_rescue": (*MACHINE, "Tests/System/Machine/test_rescue"),
+    "machine/test_security_key": (*KEYS, "Tests/System/Machine/test_security_key", "Tests/Support/Machine/security_key",
+                                  "Tests/Support/Machine/sudo", "Sources/IAMPASSControl/SecurityKey",
                                   "Sources/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
-    "machine/test_tpm": ("Tests/System/Machine/test_tpm", "Tests/Support/Machine", "Sources/KeyringSeal",
+    "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/KeyringSeal",
                          "packaging/systemd/iampass-keyring"),  # fmt: skip
     "sanitizers*": ("Tests/Sanitizers", "pam/", "Sources/C/", "Sources/WorkerLink", "Sources/HostSystem"),
 }
