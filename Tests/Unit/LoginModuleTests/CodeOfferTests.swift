@@ -244,7 +244,8 @@ struct CodeOfferTests {
       return
     }
     #expect(scene.terminal.asked.count == 6 && scene.terminal.asked[1] == offer)
-    #expect(scene.terminal.shown == [String](repeating: Refusal.codeNotTaken, count: 5))
+    #expect(
+      scene.terminal.shown == [PasswordQuestion.enterAlone] + [String](repeating: Refusal.codeNotTaken, count: 5))
     #expect(drawer.asked == 5, "a hash for each try")
   }
 
