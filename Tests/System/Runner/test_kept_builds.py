@@ -25,7 +25,7 @@ let package = Package(
   targets: [
     .target(name: "plain"),
     .executableTarget(
-      name: "ours", dependencies: ["plain", .product(name: "Theirs", package: "theirs")]),
+      name: "our-own", dependencies: ["plain", .product(name: "Theirs", package: "theirs")]),
   ])
 """
 
@@ -60,7 +60,7 @@ class KeptBuilds(unittest.TestCase):
     @classmethod
     def clone(cls, name, version="1.0.0", says="theirs"):
         cls.write(cls.folder / name / "Package.swift", OURS.format(url=cls.theirs.as_uri(), version=version))
-        cls.write(cls.folder / name / "Sources/ours/main.swift", f"import Theirs\nprint({says})\n")
+        cls.write(cls.folder / name / "Sources/our-own/main.swift", f"import Theirs\nprint({says})\n")
         cls.write(cls.folder / name / "Sources/plain/plain.c", "int plain;\n")
         cls.write(cls.folder / name / "Sources/plain/include/plain.h", "extern int plain;\n")
         for file in ("common.sh", "swift-build"):
@@ -80,11 +80,11 @@ class KeptBuilds(unittest.TestCase):
         return done.stderr
 
     def says(self, name):
-        program = self.folder / name / ".build-product/debug/ours"
+        program = self.folder / name / ".build-product/debug/our-own"
         return subprocess.run([program], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
     def inode(self, name, module):
-        file = "main" if module == "ours" else module
+        file = "main" if module == "our_own" else module
         return (self.folder / name / f".build-product/x86_64-unknown-linux-gnu/debug/{module}.build/{file}.swift.o").stat().st_ino
 
     def kept(self):
@@ -95,12 +95,12 @@ class KeptBuilds(unittest.TestCase):
         self.build("second")
         self.assertEqual(self.says("second"), "mine: 1.0.0")
         self.assertEqual(self.inode("second", "Theirs"), self.inode("first", "Theirs"))
-        self.assertNotEqual(self.inode("second", "ours"), self.inode("first", "ours"))
+        self.assertNotEqual(self.inode("second", "our_own"), self.inode("first", "our_own"))
 
     def test_nothing_of_the_projects_own_is_kept(self):
         for kept in self.kept():
             self.assertTrue(list(kept.glob("*/debug/Theirs.build")))
-            for name in ("ours", "plain"):
+            for name in ("our_own", "plain"):
                 self.assertFalse(list(kept.glob(f"*/debug/{name}.build")) + list(kept.glob(f"*/debug/Modules/{name}.*")))
 
     def test_another_version_is_compiled(self):
@@ -123,9 +123,9 @@ class KeptBuilds(unittest.TestCase):
     def test_a_second_build_compiles_nothing(self):
         self.clone("again")
         self.build("again")
-        before = [self.inode("again", module) for module in ("ours", "Theirs")]
+        before = [self.inode("again", module) for module in ("our_own", "Theirs")]
         self.build("again")
-        self.assertEqual([self.inode("again", module) for module in ("ours", "Theirs")], before)
+        self.assertEqual([self.inode("again", module) for module in ("our_own", "Theirs")], before)
 
 
 if __name__ == "__main__":
