@@ -56,6 +56,8 @@ OF_ITSELF = "Runner"
 #: Unit tests that wait without giving up their thread, that fork, or that change what belongs to the whole process. Beside
 #: others they would make all of them late, and a child could hang in a lock that another test's thread held.
 WAITING = "WorkerTests|RunFolderTests|SystemBus|LogindEventsTests|SessionTerminalsTests|PostgreSQLLinkTests|NameLookupTests"
+#: Seconds of a build that gives way: it has the processors once the suites have ended, and until the run is over.
+WHOLE_RUN = 83 * 60
 #: What ends the process if it fails.
 ENDING = "KeptInputsTests"
 #: The unit tests' program runs three times, with these options of Swift Testing's.
@@ -144,7 +146,7 @@ class Plan:
         return self.jobs
 
     def unit_tests(self):
-        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], 2400, "build", gives_way=True)
+        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], WHOLE_RUN, "build", gives_way=True)
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS
@@ -221,11 +223,11 @@ class Plan:
         self.add("demo-acts", words, 300, "suite", needs=("build",), again=lambda names: words)
 
     def sanitizers_and_fuzzers(self):
-        self.add("sanitizers-build", [PACKAGING / "sanitize", "--build", "address"], 1800, "build", gives_way=True)
+        self.add("sanitizers-build", [PACKAGING / "sanitize", "--build", "address"], WHOLE_RUN, "build", gives_way=True)
         self.add("sanitizers", self.with_programs(PACKAGING / "sanitize", "address"), 1200, "suite",
                  needs=("sanitizers-build", "build"), read=read_lines)  # fmt: skip
         # In the folder of the unit tests, so after them.
-        self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], 1800, "build", needs=("unit-build",), gives_way=True)
+        self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], WHOLE_RUN, "build", needs=("unit-build",), gives_way=True)
         words = ("--seconds", "60") if self.takes_its_time else ("--kept",)
         self.add("fuzzers", [PACKAGING / "fuzz", *words], 2400, "light", needs=("fuzzers-build",), read=read_lines,
                  gives_way=True)  # fmt: skip
