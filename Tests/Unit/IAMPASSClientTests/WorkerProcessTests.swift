@@ -85,7 +85,10 @@ extension WorkerTests {
       let path = "/fault/silent?\(UInt64.random(in: 0...UInt64.max))"
       Thread.detachNewThread {
         // Before the request is under way, a dead worker would only be replaced.
-        for _ in 0..<200 where (try? Recorded.requests(of: "good", path: path))?.isEmpty != false { usleep(50_000) }
+        for _ in 0..<200 {
+          if (try? Recorded.requests(of: "good", path: path))?.isEmpty == false { break }
+          usleep(50_000)
+        }
         kill(worker, SIGKILL)
       }
       let began = MonotonicInstant.now()
