@@ -68,13 +68,13 @@ class KeptBuilds(unittest.TestCase):
             shutil.copy(PROJECT / "packaging" / file, cls.folder / name / "packaging" / file)
 
     @classmethod
-    def build(cls, name):
-        """What was said."""
+    def build(cls, name, **more):
+        """What was said. `more`: environment variables."""
         clone = cls.folder / name
         done = subprocess.run(
             [clone / "packaging/swift-build", "--keep", clone / ".build-product", "-c", "debug"], capture_output=True,
             text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
-            env={**os.environ, "IAMPASS_CACHE": str(cls.folder / "cache")})  # fmt: skip
+            env={**os.environ, "IAMPASS_CACHE": str(cls.folder / "cache"), **more})  # fmt: skip
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
         return done.stderr
@@ -119,6 +119,20 @@ class KeptBuilds(unittest.TestCase):
         self.clone("after", version="1.1.0")
         self.assertIn("what was kept has changed", self.build("after"))
         self.assertEqual(self.says("after"), "1.1.0")
+
+    def test_from_nothing_takes_nothing_that_is_kept(self):
+        self.clone("fresh")
+        self.build("fresh", IAMPASS_FROM_NOTHING="1")
+        self.assertEqual(self.says("fresh"), "1.0.0")
+        self.assertNotEqual(self.inode("fresh", "Theirs"), self.inode("first", "Theirs"))
+
+    def test_a_cache_on_another_file_system_keeps_nothing_and_fails_nothing(self):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+            for name in ("far", "farther"):
+                self.clone(name)
+                self.build(name, IAMPASS_CACHE=elsewhere)
+                self.assertEqual(self.says(name), "1.0.0")
+            self.assertEqual(list((pathlib.Path(elsewhere) / "compiled").iterdir()), [])
 
     def test_a_second_build_compiles_nothing(self):
         self.clone("again")
