@@ -1,4 +1,4 @@
-"""What the last whole run tested: a file beside the caches, so that anybody can see it."""
+"""What the last whole run tested, and the last commit that passed: a file beside the caches, so that anybody can see it."""
 
 import json
 import os
@@ -12,13 +12,16 @@ FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "la
 
 
 def write(size, passed, failed, by_suite, seconds, building):
-    """The stamp of a run that has ended. It replaces the former one at once, or not at all."""
+    """The stamp of a run that has ended. It replaces the former one at once, or not at all. A run that failed leaves the
+    commit that passed before it: the next run must know what has changed since."""
+    before = passed_commit()
     said = {
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "passed": passed, "failed": failed,
         "flaked": sorted(f"{suite} {name}" for suite, result in by_suite.items() for name in result.flaked),
         "seconds": round(seconds), "seconds_of_builds": round(building),
     }  # fmt: skip
+    said["passed_commit"] = said["commit"] if said["clean"] and not failed else before
     FILE.parent.mkdir(parents=True, exist_ok=True)
     new = FILE.with_suffix(".new")
     new.write_text(json.dumps(said, indent=1) + "\n")
@@ -33,9 +36,8 @@ def read():
 
 
 def passed_commit():
-    """The commit that the stamp names, if all of it was committed and passed."""
-    said = read()
-    return said["commit"] if said and said["clean"] and not said["failed"] else None
+    """The last commit that passed a whole run with nothing changed; None if the stamp knows none."""
+    return (read() or {}).get("passed_commit")
 
 
 def show():
