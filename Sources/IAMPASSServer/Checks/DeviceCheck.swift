@@ -1,17 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What a phone said and signed, proven: this live phone said it, to this service.
-struct VerifiedStatement: Sendable {
-  /// As last read.
-  var phone: Phone
-  let user: Int64
-  let statement: JSON
-  let signature: String
-  /// The authenticator's assertion, which is checked separately; nil if the phone sent none.
-  let assertion: UnverifiedAssertion?
-}
-
 /// The check of what a phone signed.
 struct DeviceCheck: Sendable {
   enum Outcome<Value: Sendable>: Sendable {
@@ -53,14 +42,14 @@ struct DeviceCheck: Sendable {
         (1...64).contains(ask.nonce.utf8.count)
       else { return .refused(.refused(400, .badRequest)) }
       let wall = storage.clock.wall().seconds
-      let window = SignatureCheck.clockWindow
+      let window = RequestSigner.clockWindow
       guard (wall - window...wall + window).contains(ask.timestamp) else {
         return .refused(.refused(401, .timestampOutsideWindow))
       }
       let now = storage.now()
       let nonce = SignedNonce(
         owner: "phone:" + verified.phone.id, value: ask.nonce,
-        forgetAt: UnixTime(seconds: ask.timestamp + SignatureCheck.nonceLifetime))
+        forgetAt: UnixTime(seconds: ask.timestamp + SignedNonce.lifetime))
       let isNew = try await storage.spend(nonce, at: now)
       return isNew ? .verified((verified, ask)) : .refused(.refused(401, .nonceReplayed))
     }

@@ -1,16 +1,5 @@
 import IAMPASSProtocol
 
-/// A client that may start sign-in sessions: an application itself, or one of its hosts.
-struct Starter: Sendable {
-  let application: Application
-  /// Nil: the application's own id and secret.
-  let credential: HostCredential?
-
-  /// The id that it signs under, and that stands in its paths.
-  var id: String { credential?.id ?? application.id }
-  var secret: Secret { credential?.secret ?? application.secret }
-}
-
 /// The client that signed a request, proven.
 struct VerifiedClient: Sendable {
   /// The secret of the application or host credential, even if a session signed: replies are signed with it.
@@ -25,12 +14,6 @@ struct VerifiedClient: Sendable {
 
 /// The check of a request's signature, time stamp and nonce.
 struct SignatureCheck: Sendable {
-  /// How far a client's clock may be off, in seconds.
-  static let clockWindow = RequestSigner.clockWindow
-  /// From a request's stamp until its nonce may be forgotten, in seconds: the window, and as much again, since the
-  /// service's own clock may be set back a little.
-  static let nonceLifetime: Int64 = 2 * clockWindow
-
   private static let timestampHeaders = Dialect.allCases.flatMap(\.timestampHeaders)
 
   enum Outcome: Sendable {
@@ -138,7 +121,7 @@ struct SignatureCheck: Sendable {
     }
     // The stamp is of the client's own clock, which knows nothing of service time.
     let now = storage.clock.wall().seconds
-    guard (now - Self.clockWindow...now + Self.clockWindow).contains(seconds) else {
+    guard (now - RequestSigner.clockWindow...now + RequestSigner.clockWindow).contains(seconds) else {
       return .failure(Refusal(reason: .timestampOutsideWindow))
     }
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
@@ -169,7 +152,7 @@ struct SignatureCheck: Sendable {
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else {
       return .failure(Refusal(reason: .signatureRefused))
     }
-    let forgetAt = UnixTime(seconds: claim.signedAt + Self.nonceLifetime)
+    let forgetAt = UnixTime(seconds: claim.signedAt + SignedNonce.lifetime)
     let nonce = SignedNonce(
       owner: party.nonceOwner, value: String(value), forgetAt: forgetAt, credential: party.hostCredential?.id)
     return .success(Proof(address: address, nonce: nonce))

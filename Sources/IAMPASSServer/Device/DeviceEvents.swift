@@ -1,12 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The pieces of a reply that goes on as long as there is news. One task asks for one piece after the other.
-protocol EventSource: Actor {
-  /// The next piece; nil at the end.
-  func next() async -> [UInt8]?
-}
-
 /// One page's stream.
 actor DeviceEvents: EventSource {
   /// Held replies of one user's phones; a page that lost its network leaves some behind. The oldest end first.

@@ -65,21 +65,3 @@ extension PeerAddress {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 }
-
-/// Proxies that are believed about the address a request comes from. Clients can spoof it, so no one else is.
-public struct TrustedProxies: Sendable {
-  private let addresses: Set<PeerAddress>
-
-  public init(_ addresses: [PeerAddress] = []) { self.addresses = Set(addresses) }
-
-  /// The peer, or the last address that a trusted peer names: a proxy adds its own client at the end of the header.
-  func client(of request: ServiceRequest) -> ClientAddress {
-    guard let address = request.peer, let whole = PeerAddress(address), let peer = ClientAddress(address) else {
-      return .unknown
-    }
-    guard addresses.contains(whole) else { return peer }
-    // By bytes: what the client sent before the comma must not hide it.
-    let named = request.values(of: ["X-Forwarded-For"]).last?.utf8.split(separator: UInt8(ascii: ",")).last
-    return named.flatMap { ClientAddress(String(Substring($0).trimming(" \t"))) } ?? peer
-  }
-}

@@ -15,19 +15,13 @@ struct OpenIDClientCheck: Sendable {
     let claim = try Self.claim(in: request, form)
     let refused = OpenIDError(.invalidClient, "the id or the secret is wrong", .signatureRefused)
     guard let starter = try await storage.starter(claim.id), let credential = starter.credential, credential.isOpenID,
-      credential.secret == Self.stored(claim.secret)
+      credential.secret == OpenIDSecret.stored(claim.secret)
     else { throw refused }
     // Only the holder of the secret is told.
     guard !credential.isRevoked else { throw OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked) }
     request.onProof()
     return starter
   }
-
-  /// Printable, since it also stands in forms.
-  static func newSecret() throws -> Secret { Secret(Base64URL.encode(try RandomValue.bytes(32))) }
-
-  /// The digest of a client's secret, in whose place it is stored: the service never needs the secret itself.
-  static func stored(_ secret: Secret) -> Secret { Secret(Base64.encode(Digest.sha256(secret.exposedBytes))) }
 
   /// The id under which failures are counted; nil if the request names none.
   static func claimedID(in request: ServiceRequest) -> String? {

@@ -24,14 +24,6 @@ final class PollPace: Sendable {
 
   private let steps = Mutex<[String: Step]>([:])
 
-  /// Whether this question comes too soon after the last one of the same request, at any server. If the database does not
-  /// answer, this server counts by itself.
-  func isTooFast(_ request: String, with shared: (any SharedLimits)?, at now: UnixTime) async -> Bool {
-    let isTooFast = isTooFast(request, at: now)
-    guard let shared else { return isTooFast }
-    return (try? await shared.isTooFast(request, at: now)) ?? isTooFast
-  }
-
   /// Whether this question comes too soon after the last one of the same request.
   func isTooFast(_ request: String, at now: UnixTime) -> Bool {
     steps.withLock { steps in

@@ -1,7 +1,4 @@
 extension SignInService {
-  /// How often time is looked at when nobody asks, in seconds. Those who ask do not wait for it.
-  static let housekeepingInterval: Int64 = 20
-
   /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
   ///
   /// One of several servers on one database does it.
@@ -14,7 +11,7 @@ extension SignInService {
       } catch {
         core.tell(storageFailure: error)
       }
-      try? await Task.sleep(for: .seconds(Self.housekeepingInterval))
+      try? await Task.sleep(for: .seconds(Housekeeping.interval))
     }
   }
 

@@ -4,18 +4,6 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Why a message was not delivered to a push service.
-enum PushProblem: Error, Equatable {
-  case nameNotFound(String)
-  /// A phone must not make this service connect to addresses that only this service can reach.
-  case privateAddress
-  case unusualPort
-  case noReply
-  case replyTooLong
-  /// Apple's and Google's services are spoken to by HTTP/2 alone.
-  case noHTTP2
-}
-
 /// Decides which push services may be contacted.
 public struct PushTrust: Sendable {
   /// The authority of a private push service: then only this authority is trusted, at any address and port. Nil: the

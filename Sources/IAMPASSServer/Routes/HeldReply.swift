@@ -1,6 +1,10 @@
 /// A reply that waits for news. Whoever waits keeps little: each look at the storage runs in a task that is gone before the
 /// wait begins, and its memory with it.
 struct HeldReply: Sendable {
+  /// How long a reply is held at most, in seconds: shorter than the time after which middle boxes forget an idle
+  /// connection.
+  static let usualWait: Int64 = 60
+
   enum Look: Sendable {
     case reply(ServiceReply)
     /// Nothing to tell yet: look again at the next change, and after these milliseconds at the latest.

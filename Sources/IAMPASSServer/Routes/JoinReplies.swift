@@ -11,7 +11,7 @@ struct JoinReplies: Sendable {
   func reply(_ call: Call) async throws -> ServiceReply {
     guard let request = try? JoinRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
     let ask = JoinAsk(request: request, address: call.client.text)
-    let wait = call.request.preferredWait(longest: SignInService.usualWait)
+    let wait = call.request.preferredWait(longest: HeldReply.usualWait)
     let end = core.clock().advanced(seconds: wait ?? 0)
     let watch = core.board.watch(.joins)
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }

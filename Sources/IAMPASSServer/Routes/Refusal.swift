@@ -9,6 +9,4 @@ struct Refusal: Error {
   let reason: Reason
   /// What an authenticator's assertion lacks; for the log alone.
   var detail: CredentialRefusal?
-
-  var reply: ServiceReply { .refused(status, reason) }
 }

@@ -10,7 +10,7 @@ struct RequestReplies: Sendable {
   func list(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.requests]) { verified, ask in
       try await core.heard(verified.phone, call, isAsking: true)
-      let wait = call.request.preferredWait(longest: SignInService.usualWait)
+      let wait = call.request.preferredWait(longest: HeldReply.usualWait)
       let end = core.clock().advanced(seconds: wait ?? 0)
       let watch = core.board.watch(.user(verified.user))
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }

@@ -5,9 +5,8 @@ import Logging
 public struct SignInService: Sendable {
   /// The folder of the programs that may send registration links. The console chooses one of them.
   public static let usualPrograms = "/etc/iampass-server/programs"
-  /// How long a status is held at most, in seconds: shorter than the time after which middle boxes forget an idle
-  /// connection.
-  public static let usualWait: Int64 = 60
+  /// How long a status is held at most, in seconds.
+  public static let usualWait: Int64 = HeldReply.usualWait
 
   let core: ServiceCore
   private let router: Router

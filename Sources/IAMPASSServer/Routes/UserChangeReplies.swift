@@ -103,7 +103,7 @@ struct UserChangeReplies: Sendable {
   // MARK: waiting
 
   private func wait(for change: UserChange, _ client: VerifiedClient, _ call: Call) async throws -> ServiceReply {
-    let wait = call.request.preferredWait(longest: SignInService.usualWait)
+    let wait = call.request.preferredWait(longest: HeldReply.usualWait)
     let end = core.clock().advanced(seconds: wait ?? 0)
     let watch = core.board.watch(.session(change.request.asks[0]))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }

@@ -33,7 +33,7 @@ struct UserListReplies: Sendable {
       asker: starter.credential?.id ?? starter.application.id, application: starter.application.id,
       group: starter.credential?.group ?? "", epoch: epoch, number: number, setNumber: setNumber, after: after)
     // Whoever fetches a list, or waits for one, does not ask how it stands.
-    let waits = call.request.preferredWait(longest: SignInService.usualWait) != nil
+    let waits = call.request.preferredWait(longest: HeldReply.usualWait) != nil
     let saysUnsigned = after.isEmpty && number > 0 && !waits
     return try await held(ofFirstPage: after.isEmpty, starter.application.id, call) {
       var page = try await core.storage.seeSigning { try ask.page($0) }
@@ -47,7 +47,7 @@ struct UserListReplies: Sendable {
     ofFirstPage mayWait: Bool, _ application: String, _ call: Call,
     _ page: @escaping @Sendable () async throws -> (reply: ServiceReply, isNews: Bool)
   ) async throws -> ServiceReply {
-    let wait = mayWait ? call.request.preferredWait(longest: SignInService.usualWait) : nil
+    let wait = mayWait ? call.request.preferredWait(longest: HeldReply.usualWait) : nil
     let end = core.clock().advanced(seconds: wait ?? 0)
     let watch = core.board.watch(.userList(application))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
@@ -105,32 +105,5 @@ struct UserListReplies: Sendable {
   /// Empty if it is not given; nil if it is given twice.
   private func text(_ name: String, _ call: Call) -> String? {
     call.target.has(name) ? call.target.value(name) : ""
-  }
-}
-
-extension SignInService {
-  /// Milliseconds between two looks at the lists' versions: a command may have changed one, or another server.
-  private static let listInterval = 500
-
-  /// Wakes whoever waits here for a list of users that was changed, until the task is cancelled. With a list, users leave,
-  /// whose sessions end: those who wait for sessions look again, too. Stores what computers say of themselves.
-  public func followUserLists() async {
-    var known: [String: Int64]?
-    while !Task.isCancelled {
-      do {
-        let versions = try await core.storage.userListVersions()
-        for (application, version) in versions where known.map({ $0[application] != version }) ?? false {
-          core.board.changed(.userList(application))
-          core.board.changedAll()
-        }
-        known = versions
-        try await core.reports.store(in: core.storage)
-        try await documents.attend()
-        core.tellWhenStorageWorksAgain()
-      } catch {
-        core.tell(storageFailure: error)
-      }
-      try? await Task.sleep(for: .milliseconds(Self.listInterval))
-    }
   }
 }

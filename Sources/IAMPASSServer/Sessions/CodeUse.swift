@@ -17,16 +17,6 @@ struct CodeUse: Sendable, Equatable {
   /// The id of the host credential that reported it; nil: the application's own did.
   let credential: String?
 
-  /// Reads the body of a computer's request. Its host is the credential's, if the credential has one.
-  init(_ call: Call, by starter: Starter) throws(MessageError) {
-    let read = try CodeUseReport(parsing: call.request.body)
-    let context = starter.context(read.context)
-    guard context.isWithinBounds else { throw .member("context") }
-    report = CodeUseReport(
-      id: read.id, way: read.way, usedAt: read.usedAt, left: read.left, context: context, isOpen: read.isOpen)
-    credential = starter.credential?.id
-  }
-
   /// What the storage returns.
   init(report: CodeUseReport, credential: String?) {
     self.report = report

@@ -14,32 +14,3 @@ enum ServerNews: Equatable, Sendable {
   /// Something may have been missed: everyone who waits has to look again.
   case missed
 }
-
-extension SignInService {
-  /// Seconds until another look after a failure.
-  private static let pause = 1
-
-  /// Wakes whoever waits here for what other servers change, until the task is cancelled. Returns at once if the storage
-  /// is this server's own.
-  public func followOtherServers() async {
-    guard let others = core.storage.others else { return }
-    while !Task.isCancelled {
-      do {
-        for news in try await others.news() { core.board.hear(news) }
-        core.tellWhenStorageWorksAgain()
-      } catch {
-        core.tell(storageFailure: error)
-        try? await Task.sleep(for: .seconds(Self.pause))
-      }
-    }
-  }
-}
-
-extension ChangeBoard {
-  fileprivate func hear(_ news: ServerNews) {
-    switch news {
-    case .changed(let topic): changed(topic)
-    case .missed: changedAll()
-    }
-  }
-}

@@ -38,17 +38,6 @@ protocol RequestStore: Sendable {
   func mark() async throws -> ServiceMark
 }
 
-/// The nonce of a request whose signature was checked.
-struct SignedNonce: Sendable {
-  /// Whose signature it was; nonces of different owners do not meet.
-  let owner: String
-  let value: String
-  /// When the request's time stamp alone refuses it; by the wall clock.
-  let forgetAt: UnixTime
-  /// The host credential that signed; nil for other clients.
-  var credential: String?
-}
-
 /// A session as its client may be told of it at one moment.
 struct SessionMoment: Sendable {
   /// Nil if there is no such session.

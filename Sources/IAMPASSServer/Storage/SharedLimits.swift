@@ -43,3 +43,13 @@ extension FailureLimits {
     return "\(kind.name) \(digest.prefix(4))"
   }
 }
+
+extension PollPace {
+  /// Whether this question comes too soon after the last one of the same request, at any server. If the database does not
+  /// answer, this server counts by itself.
+  func isTooFast(_ request: String, with shared: (any SharedLimits)?, at now: UnixTime) async -> Bool {
+    let isTooFast = isTooFast(request, at: now)
+    guard let shared else { return isTooFast }
+    return (try? await shared.isTooFast(request, at: now)) ?? isTooFast
+  }
+}

@@ -5,7 +5,7 @@
 /// nothing that was signed within is taken again.
 enum SpentNonces {
   /// Nonces are kept at least so long, in seconds, …
-  static let leastTime = SignatureCheck.nonceLifetime
+  static let leastTime = SignedNonce.lifetime
   /// … and so long as long as there are no more than … So a clock that is set back by hours keeps nobody out.
   static let usualTime: Int64 = 86_400
   /// … so many, of which each takes some hundred bytes.

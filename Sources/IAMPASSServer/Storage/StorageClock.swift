@@ -91,7 +91,7 @@ public final class StorageClock: Sendable {
   func confirm(by stamp: Int64, isOwn: @autoclosure () -> Bool = false) -> Bool {
     let wall = clocks.wall()
     if clocks.sinceBoot() < Self.ownTime, isOwn() { return false }
-    guard (wall.seconds - stamp).magnitude <= SignatureCheck.clockWindow else { return false }
+    guard (wall.seconds - stamp).magnitude <= RequestSigner.clockWindow else { return false }
     return state.withLock { state in
       var anchor = state.advanced(to: clocks.sinceBoot())
       let ahead = wall.milliseconds(since: anchor.unixTime)

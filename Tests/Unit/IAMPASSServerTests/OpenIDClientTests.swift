@@ -57,7 +57,7 @@ import Testing
   @Test func theSecretIsNotStored() async throws {
     let office = try await BackchannelOffice()
     #expect(office.client.secret != office.secret)
-    #expect(office.client.secret == OpenIDClientCheck.stored(office.secret))
+    #expect(office.client.secret == OpenIDSecret.stored(office.secret))
   }
 
   @Test func anotherClientsRequestIsUnknown() async throws {

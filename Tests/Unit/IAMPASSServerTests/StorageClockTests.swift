@@ -244,7 +244,7 @@ import Testing
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let now = clock.now
-    let forgetAt = now.advanced(seconds: SignatureCheck.nonceLifetime)
+    let forgetAt = now.advanced(seconds: SignedNonce.lifetime)
     let before = try DatabaseQueue(path: folder + "/iampass.sqlite")
     try Schema.migrator.migrate(before, upTo: "hosts' boots")
     try await before.write { db in
@@ -269,7 +269,7 @@ import Testing
     let fixture = try await Fixture()
     let storage = fixture.service.storage
     let now = storage.now()
-    let later = now.advanced(seconds: SignatureCheck.nonceLifetime + 1)
+    let later = now.advanced(seconds: SignedNonce.lifetime + 1)
     let left = try await storage.write { db in
       for (client, time) in [("a", now), ("b", later)] {
         try db.execute(

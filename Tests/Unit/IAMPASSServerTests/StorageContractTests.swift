@@ -7,7 +7,7 @@ import Testing
 /// What ``ServiceStorage`` promises of nonces, sessions and time, for each engine, by the protocol alone.
 @Suite struct StorageContractTests {
   private func nonce(_ value: String, owner: String = "host:a", at time: UnixTime) -> SignedNonce {
-    SignedNonce(owner: owner, value: value, forgetAt: time.advanced(seconds: SignatureCheck.nonceLifetime))
+    SignedNonce(owner: owner, value: value, forgetAt: time.advanced(seconds: SignedNonce.lifetime))
   }
 
   // MARK: Nonces

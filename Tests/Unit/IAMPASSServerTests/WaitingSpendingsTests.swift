@@ -13,7 +13,7 @@ import Testing
     let now = room.now
     return Spending(
       nonce: SignedNonce(
-        owner: "a", value: value, forgetAt: now.advanced(seconds: SignatureCheck.nonceLifetime)),
+        owner: "a", value: value, forgetAt: now.advanced(seconds: SignedNonce.lifetime)),
       now: now, session: session)
   }
 

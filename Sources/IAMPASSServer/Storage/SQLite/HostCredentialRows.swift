@@ -103,9 +103,9 @@ extension SQLiteStorage {
   public func createOpenIDClient(
     named name: String, shown: String, of application: String, at now: UnixTime
   ) async throws -> (client: HostCredential, secret: Secret) {
-    let secret = try OpenIDClientCheck.newSecret()
+    let secret = try OpenIDSecret.new()
     let client = try await insertCredential(
-      named: name, host: shown, secret: OpenIDClientCheck.stored(secret), isOpenID: true, of: application, at: now)
+      named: name, host: shown, secret: OpenIDSecret.stored(secret), isOpenID: true, of: application, at: now)
     return (client, secret)
   }
 

@@ -22,10 +22,10 @@ enum RestoredCopy {
   /// - Throws: ``StorageError/Code/clockBehindCopy`` if the wall clock is certainly wrong. Nonces that were spent since
   ///   the copy was made would work again.
   static func begin(at now: UnixTime, made: UnixTime, in db: Database) throws {
-    guard now.milliseconds(since: made) >= -SignatureCheck.clockWindow * 1_000 else {
+    guard now.milliseconds(since: made) >= -RequestSigner.clockWindow * 1_000 else {
       throw StorageError(.clockBehindCopy, detail: made.text)
     }
-    let until = UnixTime(seconds: now.seconds + SignatureCheck.nonceLifetime)
+    let until = UnixTime(seconds: now.seconds + SignedNonce.lifetime)
     // What a copy before began by a clock that was ahead would refuse every request until then.
     try db.execute(
       sql: "DELETE FROM restored_copy WHERE nonces_spent_until > ?", arguments: [until.milliseconds])

@@ -1,10 +1,5 @@
 import GRDB
 
-/// A row has another kind of value in a column than the table allows.
-struct DamagedRow: Error {
-  let column: String
-}
-
 extension Row {
   /// A column's value, or ``DamagedRow``: GRDB's subscripts would end the process, and its own error shows the whole row,
   /// secrets too.

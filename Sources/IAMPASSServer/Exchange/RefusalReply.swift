@@ -1,0 +1,3 @@
+extension Refusal {
+  var reply: ServiceReply { .refused(status, reason) }
+}

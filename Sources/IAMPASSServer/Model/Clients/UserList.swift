@@ -1,0 +1,102 @@
+import IAMPASSProtocol
+
+public enum UserListRefusal: Error, Equatable, Sendable {
+  case unknownApplication
+  case nameNotFit
+  case groupNotFit
+  case unknownUser
+  /// The application has no user with this token, or another listed user has it.
+  case badToken
+}
+
+/// A user who is to be on a list.
+public struct UserListOrder: Sendable {
+  /// The application's name or id.
+  let application: String
+  let name: String
+  /// Nil: as they are; none for a user who is new.
+  let groups: [String]?
+
+  public init(application: String, name: String, groups: [String]?) {
+    self.application = application
+    self.name = name
+    self.groups = groups
+  }
+
+  /// As computers take names.
+  static func isName(_ text: String) -> Bool { UserListLine.isName(text) }
+
+  /// As they are to be stored.
+  ///
+  /// - Parameter former: as they are stored; nil for a user who is new on the list, or on it again.
+  func groups(replacing former: String?) -> String { groups.map(Self.stored) ?? former ?? Self.stored([]) }
+
+  /// As they stand in the database, between spaces.
+  static func stored(_ groups: [String]) -> String { " " + groups.map { $0 + " " }.joined() }
+
+  var refusal: UserListRefusal? {
+    guard Self.isName(name) else { return .nameNotFit }
+    return groups?.allSatisfy(Self.isName) == false ? .groupNotFit : nil
+  }
+}
+
+public struct ListedUser: Sendable, Equatable {
+  public let name: String
+  public let groups: [String]
+  public let hasPhone: Bool
+  public let isNew: Bool
+}
+
+/// What a computer asks for.
+struct UserListAsk: Sendable {
+  /// The id of the computer's credential, or the application's.
+  let asker: String
+  let application: String
+  /// The computer's group; empty: all users.
+  let group: String
+  /// 0: the whole list.
+  let since: Int64
+  /// The page begins after this name.
+  let after: String
+}
+
+/// A row of the list, as a computer is told it.
+struct UserListRow {
+  let name: String
+  /// Nil for a user who was removed.
+  let token: String?
+  let groups: String
+
+  /// - Parameter group: of the computer; empty: all.
+  func change(for group: String) -> UserListReply.Change {
+    guard let token, group.isEmpty || groups.contains(" \(group) ") else { return .removed(name: name) }
+    return .listed(name: name, token: Secret(token))
+  }
+}
+
+extension UserListAsk {
+  /// Rows that are looked at for a page.
+  static let greatestRows: Int64 = 1_200
+
+  /// - Parameters:
+  ///   - rows: those after ``after``, ``greatestRows`` at most.
+  ///   - version: the list's.
+  ///   - count: users that this computer has.
+  func page(of rows: [UserListRow], version: Int64, count: Int64) -> UserListReply {
+    var changes: [UserListReply.Change] = []
+    var size = 0
+    var isCut = rows.count == Self.greatestRows
+    for row in rows {
+      let change = row.change(for: group)
+      let bytes = change.text.utf8.count + 3
+      guard size + bytes <= UserListReply.greatestPage else {
+        isCut = true
+        break
+      }
+      size += bytes
+      changes.append(change)
+    }
+    return UserListReply(
+      credential: asker, version: version, since: since, count: count, changes: changes, hasMore: isCut)
+  }
+}

@@ -1,0 +1,12 @@
+import IAMPASSProtocol
+
+/// A client that may start sign-in sessions: an application itself, or one of its hosts.
+struct Starter: Sendable {
+  let application: Application
+  /// Nil: the application's own id and secret.
+  let credential: HostCredential?
+
+  /// The id that it signs under, and that stands in its paths.
+  var id: String { credential?.id ?? application.id }
+  var secret: Secret { credential?.secret ?? application.secret }
+}

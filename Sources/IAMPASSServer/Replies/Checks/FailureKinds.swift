@@ -1,0 +1,50 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+extension FailureLimits.Kind {
+  /// What failures of this request count as; nil if there is nothing to guess.
+  init?(_ route: Route, _ request: ServiceRequest) {
+    switch route.failureGroup {
+    case .signed:
+      let headers = request.values(of: [Dialect.authenticationHeader])
+      guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
+      self = .signature(client: Self.cut(claim.clientID))
+    case .registration: self = .registration
+    case .joining: self = .joining
+    case .openID:
+      guard let client = OpenIDClientCheck.claimedID(in: request) else { return nil }
+      self = .signature(client: Self.cut(client))
+    case .device:
+      guard let device = (try? UnverifiedStatement(parsing: request.body))?.device else { return nil }
+      self = .answer(device: Self.cut(device))
+    case .none: return nil
+    }
+  }
+}
+
+extension Route {
+  enum FailureGroup { case signed, registration, joining, device, openID, none }
+
+  var failureGroup: FailureGroup {
+    switch self {
+    case .management, .session: .signed
+    case .phone(let route): route.failureGroup
+    case .console(let path): path.first == "enter" ? .registration : .none
+    case .openID(let route): route == .configuration ? .none : .openID
+    case .join: .joining
+    case .announcement, .health, .signingKeys, .door, .phoneFile: .none
+    }
+  }
+}
+
+extension PhoneRoute {
+  fileprivate var failureGroup: Route.FailureGroup {
+    switch self {
+    case .showLink, .register: .registration
+    case .requests, .answer, .presence, .status, .credential, .end, .unregister, .events, .push, .look, .face,
+      .document:
+      .device
+    case .pushKey: .none
+    }
+  }
+}
