@@ -24,7 +24,7 @@ SUITES = {
     "Sources/iampass-server": ("server/*", "browser/*"),
     "Sources/iampass-phone": ("module/test_endings", "server/test_phone"),
     "Sources/IAMPASSServer/PhonePage": ("browser/*",),
-    "Sources/IAMPASSServer/Console": ("browser/test_console", "server/test_console*"),
+    "Sources/IAMPASSServer/Replies/Console": ("browser/test_console", "server/test_console*"),
     "Tests/Support/Demo": ("demo-acts",),
 }
 #: How often a test file that has changed itself is run, beside noise.

@@ -17,7 +17,7 @@ RARE = {
     "packages-again": PACKED,
     "same-packages": PACKED,
     "debian-12": (*PACKED, "packaging/pam-configs", "packaging/systemd", "Tests/Support/Hosts/package-suite"),
-    "firefox/*": ("Sources/IAMPASSServer/PhonePage", "Sources/IAMPASSServer/Console", "Tests/System/Browser"),
+    "firefox/*": ("Sources/IAMPASSServer/PhonePage", "Sources/IAMPASSServer/Replies/Console", "Tests/System/Browser"),
     # New inputs find what has nothing to do with a landing. The unit tests try those that are kept.
     "fuzzers*": ("Tests/Fuzz/run", "Tests/Fuzz/CFuzzer", "packaging/fuzz"),
     "machine/test_presence": (*KEYS, "Sources/PresenceLink", "Sources/PresenceProbe", "Tests/System/Machine/test_presence",
