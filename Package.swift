@@ -278,11 +278,22 @@ let package = Package(
       // The server is installed as one file, so its pages are inside.
       resources: [.embedInCode("PhonePage")], swiftSettings: strict),
 
-    // What `iampass-server setup` decides and writes, and the certificates that it makes.
+    // The programs iampass-server and iampass-phone, so that tests can import them.
     .target(
-      name: "ServerSetup",
-      dependencies: ["CLibcrypto", "CommandSupport", "HostSystem", "IAMPASSProtocol", "CHost"],
-      swiftSettings: strict),
+      name: "ServerCommands",
+      dependencies: [
+        "IAMPASSServer", "IAMPASSProtocol", "QRCodes", "HostSystem", "CommandSupport", "ProgramPages", "CLibcrypto",
+        "CHost",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
+      name: "PhoneCommands",
+      dependencies: [
+        "IAMPASSProtocol", "DeviceProtocol", "IAMPASSPhone", "HostSystem", "CommandSupport", "WorkerLink",
+        "IAMPASSClient", "CHost",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
 
     .executableTarget(
       name: "iampass-https",
@@ -295,19 +306,8 @@ let package = Package(
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
       name: "iampassctl", dependencies: ["IAMPASSControl"], swiftSettings: strict, linkerSettings: startsFast),
-    .executableTarget(
-      name: "iampass-server",
-      dependencies: [
-        "IAMPASSServer", "ServerSetup", "QRCodes", "HostSystem", "CommandSupport", "ProgramPages",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: strict),
-    .executableTarget(
-      name: "iampass-phone",
-      dependencies: [
-        "IAMPASSProtocol", "DeviceProtocol", "IAMPASSPhone", "HostSystem", "CommandSupport", "WorkerLink",
-        "IAMPASSClient", "CHost",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: strict),
+    .executableTarget(name: "iampass-server", dependencies: ["ServerCommands"], swiftSettings: strict),
+    .executableTarget(name: "iampass-phone", dependencies: ["PhoneCommands"], swiftSettings: strict),
 
     .testTarget(
       name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"], path: "Tests/Unit/IAMPASSProtocolTests",
@@ -361,8 +361,8 @@ let package = Package(
       name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",
       exclude: ["as-postgres", "make-root"], swiftSettings: strict),
     .testTarget(
-      name: "ServerSetupTests", dependencies: ["ServerSetup", "CommandSupport"], path: "Tests/Unit/ServerSetupTests",
-      swiftSettings: strict),
+      name: "ServerCommandsTests", dependencies: ["ServerCommands", "CommandSupport"],
+      path: "Tests/Unit/ServerCommandsTests", swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",
       dependencies: [

@@ -2,9 +2,9 @@ import ArgumentParser
 import CommandSupport
 import IAMPASSProtocol
 
-@main
-struct PhoneCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
+/// `iampass-phone`, which its program starts by ``main()``.
+public struct PhoneCommand: ParsableCommand {
+  public static let configuration = CommandConfiguration(
     commandName: "iampass-phone",
     abstract: "The phone's side of IAMPASS as a command: register, answer, leave, return, end.",
     version: ProductVersion.text,
@@ -12,7 +12,10 @@ struct PhoneCommand: ParsableCommand {
       Register.self, Watch.self, Offline.self, Leave.self, Return.self, Status.self, End.self, Unregister.self,
     ])
 
-  static func main() {
+  public init() {}
+
+  /// Runs the command that the arguments name, and ends the process.
+  public static func main() {
     do {
       var command = try parseAsRoot()
       try command.run()

@@ -4,9 +4,9 @@ import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
 
-@main
-struct ServerCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
+/// `iampass-server`, which its program starts by ``main()``.
+public struct ServerCommand: AsyncParsableCommand {
+  public static let configuration = CommandConfiguration(
     commandName: "iampass-server",
     abstract: "An IAMPASS-compatible sign-in service of your own.",
     version: ProductVersion.text,
@@ -17,7 +17,10 @@ struct ServerCommand: AsyncParsableCommand {
       AuditCommand.self, ConsoleLinkCommand.self, PageDigestCommand.self, SigningKeyCommand.self, DatabaseCommand.self,
     ])
 
-  static func main() async {
+  public init() {}
+
+  /// Runs the command that the arguments name, and ends the process.
+  public static func main() async {
     // libdispatch asks for threads of other priorities, which a confined service may not have, and logs each refusal.
     setenv("LIBDISPATCH_LOG", "NO", 0)
     do { try await runCommand() } catch let problem as CommandProblem {

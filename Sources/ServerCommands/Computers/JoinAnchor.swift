@@ -4,7 +4,6 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 import IAMPASSServer
-import ServerSetup
 
 /// By what computers that join know the service.
 struct JoinAnchor {

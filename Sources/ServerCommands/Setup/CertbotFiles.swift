@@ -3,35 +3,35 @@ import Glibc
 import HostSystem
 
 /// certbot's files of one certificate, and the hook by which it tells of a renewal.
-public struct CertbotFiles: Sendable {
+struct CertbotFiles: Sendable {
   /// Below certbot's folder; programs there run after each renewal (certbot's manual, --deploy-hook).
   private static let hookPath = "renewal-hooks/deploy/iampass-server"
 
   private let root: String
   /// The folder of the certificate: `/etc/letsencrypt/live/NAME`.
-  public let folder: String
+  let folder: String
 
   /// - Parameter root: certbot's folder, `/etc/letsencrypt`.
-  public init(root: String, name: PublicName) {
+  init(root: String, name: PublicName) {
     self.root = root
     folder = "\(root)/live/\(name.text)"
   }
 
   /// - Parameter folder: of the certificate.
-  public init(root: String, folder: String) {
+  init(root: String, folder: String) {
     self.root = root
     self.folder = folder
   }
 
-  public var chain: String { folder + "/fullchain.pem" }
-  public var key: String { folder + "/privkey.pem" }
-  public var hook: String { "\(root)/\(Self.hookPath)" }
+  var chain: String { folder + "/fullchain.pem" }
+  var key: String { folder + "/privkey.pem" }
+  var hook: String { "\(root)/\(Self.hookPath)" }
 
   /// certbot has no certificate for the name unless this is there.
-  public var isThere: Bool { access(chain, F_OK) == 0 }
+  var isThere: Bool { access(chain, F_OK) == 0 }
 
   /// Writes the hook, which has the renewed certificate copied and shown.
-  public func writeHook() throws(CommandProblem) {
+  func writeHook() throws(CommandProblem) {
     let text = """
       #!/bin/sh
       # Written by "iampass-server setup": certbot runs this after each renewal.

@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandSupport
 import Glibc
 import IAMPASSServer
-import ServerSetup
 
 struct CertificateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,13 +2,13 @@ import CommandSupport
 import HostSystem
 
 /// The file of an application's credential, root's alone, which manages its users and phones.
-public struct CredentialLinesFile: Sendable, Equatable {
+struct CredentialLinesFile: Sendable, Equatable {
   private static let greatestFile = 4_096
 
-  public let id: String
-  public let secret: String
+  let id: String
+  let secret: String
 
-  public init(id: String, secret: String) {
+  init(id: String, secret: String) {
     self.id = id
     self.secret = secret
   }
@@ -16,7 +16,7 @@ public struct CredentialLinesFile: Sendable, Equatable {
   /// What the file at `path` has; nil if there is no file.
   ///
   /// - Throws: for a file of others, or without id and secret: it is not overwritten.
-  public init?(path: String) throws(CommandProblem) {
+  init?(path: String) throws(CommandProblem) {
     let bytes: [UInt8]
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestFile) } catch {
       guard error.code == .missing else { throw CommandProblem(error) }

@@ -2,7 +2,7 @@ import CommandSupport
 import Glibc
 
 /// Where the service's certificate comes from.
-public enum CertificateChoice: Sendable, Equatable {
+enum CertificateChoice: Sendable, Equatable {
   /// An authority of the service's own.
   case own
   /// Files that the administrator keeps up to date.
@@ -12,17 +12,17 @@ public enum CertificateChoice: Sendable, Equatable {
 }
 
 /// What the settings say now. A setup changes nothing of it unasked.
-public struct CurrentSetup: Sendable, Equatable {
-  public let publicURL: String?
-  public let pushContact: String?
+struct CurrentSetup: Sendable, Equatable {
+  let publicURL: String?
+  let pushContact: String?
   /// The name and the port in ``publicURL``; nil without it.
-  public let name: PublicName?
-  public let listen: String?
+  let name: PublicName?
+  let listen: String?
   /// Nil before the first setup: the pair of the first start is in use.
-  public let certificate: CertificateChoice?
+  let certificate: CertificateChoice?
 
   /// - Throws: for settings that setup could not write back right.
-  public init(_ settings: ServiceSettings, folder: SetupFolder) throws(CommandProblem) {
+  init(_ settings: ServiceSettings, folder: SetupFolder) throws(CommandProblem) {
     do {
       publicURL = try settings.option(.publicURL)
       pushContact = try settings.option(.pushContact)

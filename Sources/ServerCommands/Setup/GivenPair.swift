@@ -4,20 +4,19 @@ import Glibc
 import HostSystem
 
 /// A certificate and key that the administrator has, as files.
-public struct GivenPair: Sendable {
+struct GivenPair: Sendable {
   private static let greatestFile = 1_048_576
   /// Folders that the packaged service does not see (`ProtectHome=` and `PrivateTmp=` in its unit).
   private static let hidden = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"]
 
-  public let chain: [UInt8]
-  public let key: [UInt8]
-  public let certificate: TLSCertificate
+  let chain: [UInt8]
+  let key: [UInt8]
+  let certificate: TLSCertificate
 
   /// Reads both, and tells what keeps the service or its clients from using them.
   ///
   /// - Parameter now: Unix seconds.
-  public init(certificate path: String, key keyPath: String, for name: PublicName, at now: Int64) throws(CommandProblem)
-  {
+  init(certificate path: String, key keyPath: String, for name: PublicName, at now: Int64) throws(CommandProblem) {
     chain = try Self.bytes(of: path)
     key = try Self.bytes(of: keyPath)
     let certificate: TLSCertificate
@@ -32,7 +31,7 @@ public struct GivenPair: Sendable {
   }
 
   /// Why the packaged service would not see the file; nil if nothing in its unit hides it.
-  public static func hiddenFolder(of path: String) -> String? {
+  static func hiddenFolder(of path: String) -> String? {
     hidden.first { path == $0 || path.hasPrefix($0 + "/") }
   }
 

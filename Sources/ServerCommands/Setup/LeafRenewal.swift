@@ -1,9 +1,9 @@
 /// Whether the service's own authority has to make another certificate.
-public enum LeafRenewal: Sendable, Equatable {
+enum LeafRenewal: Sendable, Equatable {
   case keep
   case make(Reason)
 
-  public enum Reason: Sendable, Equatable {
+  enum Reason: Sendable, Equatable {
     /// There is none, or it is not readable.
     case missing
     /// It is for another name.
@@ -21,7 +21,7 @@ public enum LeafRenewal: Sendable, Equatable {
   /// - Parameters:
   ///   - facts: of the certificate that is there; nil if there is none.
   ///   - now: Unix seconds.
-  public static func decide(_ facts: LeafFacts?, at now: Int64) -> LeafRenewal {
+  static func decide(_ facts: LeafFacts?, at now: Int64) -> LeafRenewal {
     guard let facts else { return .make(.missing) }
     guard facts.isOfAuthority else { return .make(.otherIssuer) }
     guard facts.isForName else { return .make(.otherName) }
@@ -33,19 +33,11 @@ public enum LeafRenewal: Sendable, Equatable {
 }
 
 /// What counts about the certificate that is there.
-public struct LeafFacts: Sendable, Equatable {
+struct LeafFacts: Sendable, Equatable {
   let isOfAuthority: Bool
   let isForName: Bool
   /// Unix seconds.
   let begins: Int64
   let ends: Int64
   let authorityEnds: Int64
-
-  public init(isOfAuthority: Bool, isForName: Bool, begins: Int64, ends: Int64, authorityEnds: Int64) {
-    self.isOfAuthority = isOfAuthority
-    self.isForName = isForName
-    self.begins = begins
-    self.ends = ends
-    self.authorityEnds = authorityEnds
-  }
 }

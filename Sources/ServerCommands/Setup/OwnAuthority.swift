@@ -3,7 +3,7 @@ import Glibc
 
 /// An authority of the service's own, which signs for one name: whoever gets its key can stand in for this service, and
 /// for nothing else that computers and phones know.
-public struct OwnAuthority: Sendable {
+struct OwnAuthority: Sendable {
   /// Seconds: ten years. Computers and phones learn of another one by hand.
   static let lifetime: Int64 = 3_650 * 86_400
   /// Seconds: 397 days. Browsers refuse certificates of more than 398 days.
@@ -11,16 +11,11 @@ public struct OwnAuthority: Sendable {
   /// Seconds by which a certificate begins earlier than now: clocks of phones may be behind.
   static let allowance: Int64 = 3_600
 
-  public let certificate: TLSCertificate
+  let certificate: TLSCertificate
   let key: TLSKey
 
-  public init(certificate: TLSCertificate, key: TLSKey) {
-    self.certificate = certificate
-    self.key = key
-  }
-
   /// - Parameter now: Unix seconds.
-  public static func made(
+  static func made(
     for name: PublicName, by key: TLSKey, at now: Int64
   ) throws(CertificateError) -> OwnAuthority {
     // RFC 5280 §4.2.1.10: a constraint on one kind of name says nothing of the other kinds.
@@ -41,7 +36,7 @@ public struct OwnAuthority: Sendable {
 
   /// A certificate for the service's key, which ends with the authority at the latest. It is tried as a client would try
   /// it: one that clients refuse is not returned.
-  public func leaf(for name: PublicName, key: TLSKey, at now: Int64) throws(CertificateError) -> TLSCertificate {
+  func leaf(for name: PublicName, key: TLSKey, at now: Int64) throws(CertificateError) -> TLSCertificate {
     // libcrypto would hold an address alone against the constraint on DNS names.
     let draft = try CertificateDraft(
       subject: name.isAddress ? "Sign-in service at \(name.text)" : name.text, key: key, issuer: certificate,

@@ -1,18 +1,18 @@
 import Glibc
 
 /// The name by which computers and phones know the service: a DNS name, or a numeric address.
-public struct PublicName: Sendable, Equatable {
+struct PublicName: Sendable, Equatable {
   /// Bytes of a whole name, and of one of its parts (RFC 1035 §2.3.4).
   private static let greatestLength = 253
   private static let greatestPart = 63
 
   /// In lower case, without brackets.
-  public let text: String
+  let text: String
   /// A numeric address: phones cannot open pages at it with their screen lock.
-  public let isAddress: Bool
+  let isAddress: Bool
 
   /// - Returns: nil if the text is neither. Names outside ASCII must have their `xn--` form.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
     let lower = bare.lowercased()
     if Self.isAddress(bare) {
@@ -27,7 +27,7 @@ public struct PublicName: Sendable, Equatable {
   }
 
   /// As a URL spells it.
-  public var urlHost: String { text.contains(":") ? "[\(text)]" : text }
+  var urlHost: String { text.contains(":") ? "[\(text)]" : text }
 
   private static func isAddress(_ text: String) -> Bool {
     var place = in6_addr()

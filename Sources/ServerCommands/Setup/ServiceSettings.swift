@@ -1,8 +1,8 @@
 /// `/etc/default/iampass-server`, as systemd reads it (`EnvironmentFile=` in systemd.exec(5)). Comments and what is not
 /// set here stay as they are.
-public struct ServiceSettings: Sendable, Equatable {
+struct ServiceSettings: Sendable, Equatable {
   /// The settings that setup knows.
-  public enum Key: String, Sendable {
+  enum Key: String, Sendable {
     case listen = "LISTEN"
     case certificate = "TLS_CERT"
     case key = "TLS_KEY"
@@ -13,17 +13,17 @@ public struct ServiceSettings: Sendable, Equatable {
 
   private var lines: [String]
 
-  public init(_ text: String) {
+  init(_ text: String) {
     lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     if lines.last == "" { lines.removeLast() }
   }
 
-  public var text: String { lines.map { $0 + "\n" }.joined() }
+  var text: String { lines.map { $0 + "\n" }.joined() }
 
   /// The value in force: the last one, without its quotes; nil if nothing sets it, or sets it to nothing.
   ///
   /// - Throws: for a value with quotes inside, escapes or a continued line, which setup would not write back right.
-  public func value(_ key: Key) throws(SettingNotPlain) -> String? {
+  func value(_ key: Key) throws(SettingNotPlain) -> String? {
     guard let place = place(of: key) else { return nil }
     var value = Self.trimmed(lines[place].drop { $0 != "=" }.dropFirst())
     for quote in ["\"", "'"] where value.count >= 2 && value.hasPrefix(quote) && value.hasSuffix(quote) {
@@ -35,7 +35,7 @@ public struct ServiceSettings: Sendable, Equatable {
   }
 
   /// Replaces the value in force. A new one comes after the commented line of its name, or at the end.
-  public mutating func set(_ key: Key, to value: String) {
+  mutating func set(_ key: Key, to value: String) {
     let line = "\(key.rawValue)=\(value)"
     if let place = place(of: key) {
       lines[place] = line
@@ -47,16 +47,16 @@ public struct ServiceSettings: Sendable, Equatable {
   }
 
   /// Takes away every line that sets it: the unit's own value is in force again.
-  public mutating func remove(_ key: Key) { lines.removeAll { Self.sets(key, $0) } }
+  mutating func remove(_ key: Key) { lines.removeAll { Self.sets(key, $0) } }
 
   /// The options of `serve` that setup knows.
-  public enum Option: String, Sendable {
+  enum Option: String, Sendable {
     case publicURL = "--public-url"
     case pushContact = "--push-contact"
   }
 
   /// An option's value; nil without it.
-  public func option(_ option: Option) throws(SettingNotPlain) -> String? {
+  func option(_ option: Option) throws(SettingNotPlain) -> String? {
     let words = try optionWords()
     var found: String?
     for (place, word) in words.enumerated() {
@@ -67,7 +67,7 @@ public struct ServiceSettings: Sendable, Equatable {
   }
 
   /// Puts the option in front of the others.
-  public mutating func set(_ option: Option, to value: String) throws(SettingNotPlain) {
+  mutating func set(_ option: Option, to value: String) throws(SettingNotPlain) {
     var others: [String] = []
     var isValue = false
     for word in try optionWords() {
@@ -97,8 +97,6 @@ public struct ServiceSettings: Sendable, Equatable {
 }
 
 /// A setting that setup does not change, since it could read it wrong.
-public struct SettingNotPlain: Error, Sendable, Equatable {
-  public let key: ServiceSettings.Key
-
-  public init(key: ServiceSettings.Key) { self.key = key }
+struct SettingNotPlain: Error, Sendable, Equatable {
+  let key: ServiceSettings.Key
 }

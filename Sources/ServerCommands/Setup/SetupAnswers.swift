@@ -2,7 +2,6 @@ import CommandSupport
 import Glibc
 import HostSystem
 import IAMPASSServer
-import ServerSetup
 
 /// What is to be set up: from options, from the settings that are there, and from the terminal. All of it was looked at:
 /// nothing is written before that.

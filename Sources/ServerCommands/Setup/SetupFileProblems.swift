@@ -4,13 +4,13 @@ import HostSystem
 
 /// What can go wrong with a setup.
 extension CommandProblem {
-  public init(_ error: FileError) {
+  init(_ error: FileError) {
     self.init(
       message: error.explanation, hint: error.hint ?? "look at the file, its folder and its disk, and run this again",
       exitCode: error.code == .missing ? EX_NOINPUT : EX_IOERR)
   }
 
-  public init(_ setting: SettingNotPlain) {
+  init(_ setting: SettingNotPlain) {
     self.init(
       message: "the setting \(setting.key.rawValue) of the service has quotes or escapes that setup does not change",
       hint: "write its value without them, and run this again", exitCode: EX_CONFIG)
@@ -73,7 +73,7 @@ extension CommandProblem {
 
   static func publicURLNotPlain(_ url: String) -> CommandProblem {
     CommandProblem(
-      message: "the public address \(url) in the service's settings is not https://NAME or https://NAME:PORT",
+      message: "the address \(url) in the service's settings is not https://NAME or https://NAME:PORT",
       hint: "setup does not change such a service: edit its settings by hand, as iampass-server(8) says",
       exitCode: EX_CONFIG)
   }

@@ -5,52 +5,52 @@ import IAMPASSProtocol
 
 /// `/etc/iampass-server`: the certificates that setup makes or copies. Each file is whole at any time, so that a setup
 /// that was broken off goes on where it stopped.
-public struct SetupFolder: Sendable {
+struct SetupFolder: Sendable {
   /// Bytes; a chain with its key has a few thousand.
   private static let greatestFile = 1_048_576
 
-  public let path: String
+  let path: String
   /// The group that may read keys.
   private let group: gid_t
 
-  public init(path: String, group: gid_t) {
+  init(path: String, group: gid_t) {
     self.path = path
     self.group = group
   }
 
-  public var ownFolder: String { path + "/own" }
+  var ownFolder: String { path + "/own" }
   /// For computers and phones.
-  public var authority: String { ownFolder + "/authority.pem" }
+  var authority: String { ownFolder + "/authority.pem" }
   /// Root's alone.
-  public var authorityKey: String { ownFolder + "/authority.key" }
+  var authorityKey: String { ownFolder + "/authority.key" }
   /// The authority that is to follow, and its key.
-  public var nextAuthorityFile: String { ownFolder + "/next-authority.pem" }
+  var nextAuthorityFile: String { ownFolder + "/next-authority.pem" }
   private var nextAuthorityKey: String { ownFolder + "/next-authority.key" }
   /// The service's key, and its certificate by the own authority. In one file, so that they change together.
-  public var ownPair: String { ownFolder + "/service.pem" }
+  var ownPair: String { ownFolder + "/service.pem" }
   /// The same, of certbot.
-  public var certbotPair: String { path + "/certbot.pem" }
+  var certbotPair: String { path + "/certbot.pem" }
 
   /// The key of the pair that the first start makes.
-  public var firstKey: String { path + "/key.pem" }
+  var firstKey: String { path + "/key.pem" }
 
   /// There as long as the running service may have other settings than those that were written.
   private var restartNote: String { path + "/restart-needed" }
 
-  public var needsRestart: Bool { access(restartNote, F_OK) == 0 }
+  var needsRestart: Bool { access(restartNote, F_OK) == 0 }
 
   /// Before the settings change: a setup that is broken off afterwards restarts the service when it is run again.
-  public func noteRestart() throws(CommandProblem) { try Self.write([], to: restartNote, mode: 0o644) }
+  func noteRestart() throws(CommandProblem) { try Self.write([], to: restartNote, mode: 0o644) }
 
   /// After a start with the settings that are there.
-  public func forgetRestart() throws(CommandProblem) {
+  func forgetRestart() throws(CommandProblem) {
     guard unlink(restartNote) == 0 || errno == ENOENT else {
       throw CommandProblem(FileError(.system(errno), path: restartNote))
     }
   }
 
   /// Makes the folders that are missing.
-  public func make() throws(CommandProblem) {
+  func make() throws(CommandProblem) {
     for folder in [path, ownFolder] {
       guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
         throw CommandProblem(FileError(.system(errno), path: folder))
@@ -63,7 +63,7 @@ public struct SetupFolder: Sendable {
   /// The authority that is there; nil if there is none yet.
   ///
   /// - Throws: if it is damaged. Computers trust it, so that none takes its place unasked.
-  public func ownAuthority() throws(CommandProblem) -> OwnAuthority? {
+  func ownAuthority() throws(CommandProblem) -> OwnAuthority? {
     guard let keyBytes = try present(authorityKey, .secret) else {
       guard try present(authority, .readableByAll) == nil else { throw .authorityWithoutKey(authorityKey) }
       return nil
@@ -79,7 +79,7 @@ public struct SetupFolder: Sendable {
   /// the same key.
   ///
   /// - Parameter isAnother: the one that is there gives way.
-  public func makeAuthority(
+  func makeAuthority(
     for name: PublicName, at now: Int64, isAnother: Bool
   ) throws(CommandProblem) -> OwnAuthority {
     // Otherwise a break between the two files would leave a certificate of another key.
@@ -98,7 +98,7 @@ public struct SetupFolder: Sendable {
   }
 
   /// The authority that is to follow: made once, so that computers can be told before the service uses it.
-  public func makeNextAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) {
+  func makeNextAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) {
     guard try nextAuthority() == nil else { return }
     _ = try make(for: name, by: nil, at: now, certificate: nextAuthorityFile, keyFile: nextAuthorityKey)
   }
@@ -126,7 +126,7 @@ public struct SetupFolder: Sendable {
   }
 
   /// The service's certificate by its own authority; nil if there is none that can be read.
-  public func ownLeaf() -> (certificate: TLSCertificate, key: TLSKey)? {
+  func ownLeaf() -> (certificate: TLSCertificate, key: TLSKey)? {
     guard let bytes = try? read(ownPair), let certificate = try? TLSCertificate(pem: bytes),
       let key = try? TLSKey(pem: bytes), certificate.fits(key)
     else { return nil }
@@ -134,7 +134,7 @@ public struct SetupFolder: Sendable {
   }
 
   /// What counts about that certificate.
-  public func leafFacts(for name: PublicName, by authority: OwnAuthority, at now: Int64) -> LeafFacts? {
+  func leafFacts(for name: PublicName, by authority: OwnAuthority, at now: Int64) -> LeafFacts? {
     guard let leaf = ownLeaf()?.certificate else { return nil }
     // Its own time is looked at by the rule.
     let moment = min(max(now, leaf.begins), leaf.ends)
@@ -152,7 +152,7 @@ public struct SetupFolder: Sendable {
   }
 
   /// Makes the service's certificate, for the key that it has: computers may have pinned it.
-  public func makeLeaf(
+  func makeLeaf(
     for name: PublicName, by authority: OwnAuthority, at now: Int64
   ) throws(CommandProblem) -> TLSCertificate {
     do {
@@ -170,7 +170,7 @@ public struct SetupFolder: Sendable {
   /// Copies certbot's key and chain into one file, which the service may read.
   ///
   /// - Returns: false if the copy that is there is the same.
-  public func takeCertbot(key: [UInt8], chain: [UInt8]) throws(CommandProblem) -> Bool {
+  func takeCertbot(key: [UInt8], chain: [UInt8]) throws(CommandProblem) -> Bool {
     let bytes = key + (key.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")]) + chain
     if let there = try? read(certbotPair), there == bytes { return false }
     try Self.write(bytes, to: certbotPair, mode: 0o640, group: group)

@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandSupport
 import Glibc
 import HostSystem
-import ServerSetup
 
 /// The files of the packaged service. Tests have others.
 struct SetupPlaces: ParsableArguments {

@@ -1,6 +1,5 @@
 import CommandSupport
 import Glibc
-import ServerSetup
 
 /// What can go wrong with `setup` and `certificate renew`.
 extension CommandProblem {

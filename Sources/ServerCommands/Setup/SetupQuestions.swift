@@ -1,6 +1,5 @@
 import CommandSupport
 import Glibc
-import ServerSetup
 
 /// Asks an administrator at a terminal.
 struct SetupQuestions {

@@ -3,7 +3,6 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 import IAMPASSServer
-import ServerSetup
 
 /// The steps of a setup, each of which can be repeated.
 struct SetupWork {

@@ -4,7 +4,7 @@ import Glibc
 /// A certificate as it is shown in TLS.
 ///
 /// SAFETY of `@unchecked Sendable`: only `init` writes libcrypto's certificate.
-public final class TLSCertificate: @unchecked Sendable {
+final class TLSCertificate: @unchecked Sendable {
   let certificate: OpaquePointer
 
   init(adopting certificate: OpaquePointer) { self.certificate = certificate }
@@ -12,7 +12,7 @@ public final class TLSCertificate: @unchecked Sendable {
   deinit { X509_free(certificate) }
 
   /// The first certificate of a PEM text: of a chain, the service's own.
-  public convenience init(pem: [UInt8]) throws(CertificateError) {
+  convenience init(pem: [UInt8]) throws(CertificateError) {
     guard iampass_crypto_start() == 1, let memory = PEM.reader(pem) else { throw .notMade }
     defer { BIO_free(memory) }
     guard let certificate = PEM_read_bio_X509(memory, nil, nil, nil) else {
@@ -22,21 +22,21 @@ public final class TLSCertificate: @unchecked Sendable {
     self.init(adopting: certificate)
   }
 
-  public func pem() throws(CertificateError) -> [UInt8] { try PEM.text { PEM_write_bio_X509($0, certificate) } }
+  func pem() throws(CertificateError) -> [UInt8] { try PEM.text { PEM_write_bio_X509($0, certificate) } }
 
   /// The first and the last moment, in Unix seconds.
-  public var begins: Int64 { Self.seconds(X509_get0_notBefore(certificate)) }
-  public var ends: Int64 { Self.seconds(X509_get0_notAfter(certificate)) }
+  var begins: Int64 { Self.seconds(X509_get0_notBefore(certificate)) }
+  var ends: Int64 { Self.seconds(X509_get0_notAfter(certificate)) }
 
   /// Whether clients take it for this name, going by its names alone.
-  public func covers(_ name: PublicName) -> Bool {
+  func covers(_ name: PublicName) -> Bool {
     if name.isAddress { return X509_check_ip_asc(certificate, name.text, 0) == 1 }
     return X509_check_host(
       certificate, name.text, strlen(name.text), UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT), nil) == 1
   }
 
   /// Whether the key is this certificate's.
-  public func fits(_ key: TLSKey) -> Bool {
+  func fits(_ key: TLSKey) -> Bool {
     defer { ERR_clear_error() }
     return X509_check_private_key(certificate, key.key) == 1
   }

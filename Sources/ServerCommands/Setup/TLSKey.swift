@@ -2,7 +2,7 @@ import CLibcrypto
 import Glibc
 
 /// What libcrypto does not read or make.
-public enum CertificateError: Error, Sendable, Equatable {
+enum CertificateError: Error, Sendable, Equatable {
   case noCertificate
   case noKey
   /// libcrypto failed.
@@ -14,7 +14,7 @@ public enum CertificateError: Error, Sendable, Equatable {
 /// A private key for TLS.
 ///
 /// SAFETY of `@unchecked Sendable`: only `init` writes libcrypto's key, and its references are counted atomically.
-public final class TLSKey: @unchecked Sendable {
+final class TLSKey: @unchecked Sendable {
   let key: OpaquePointer
 
   private init(adopting key: OpaquePointer) { self.key = key }
@@ -22,7 +22,7 @@ public final class TLSKey: @unchecked Sendable {
   deinit { EVP_PKEY_free(key) }
 
   /// A new P-256 key from the system's generator.
-  public static func generate() throws(CertificateError) -> TLSKey {
+  static func generate() throws(CertificateError) -> TLSKey {
     guard iampass_crypto_start() == 1, let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw .notMade }
     defer { EVP_PKEY_CTX_free(context) }
     var made: OpaquePointer?
@@ -34,7 +34,7 @@ public final class TLSKey: @unchecked Sendable {
   }
 
   /// The first private key of a PEM text. A key with a passphrase is refused: nobody is there to type it.
-  public convenience init(pem: [UInt8]) throws(CertificateError) {
+  convenience init(pem: [UInt8]) throws(CertificateError) {
     guard iampass_crypto_start() == 1, let memory = PEM.reader(pem) else { throw .notMade }
     defer { BIO_free(memory) }
     // Without this, libcrypto would ask at the terminal.
@@ -49,7 +49,7 @@ public final class TLSKey: @unchecked Sendable {
   }
 
   /// PKCS #8 in PEM, without a passphrase: for files that only root and the service read.
-  public func pem() throws(CertificateError) -> [UInt8] {
+  func pem() throws(CertificateError) -> [UInt8] {
     try PEM.text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
   }
 }

@@ -1,4 +1,4 @@
-import ServerSetup
+@testable import ServerCommands
 import Testing
 
 @Suite struct LeafRenewalTests {

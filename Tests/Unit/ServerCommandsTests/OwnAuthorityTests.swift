@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ServerSetup
+@testable import ServerCommands
 
 @Suite struct OwnAuthorityTests {
   private let now: Int64 = 1_800_000_000

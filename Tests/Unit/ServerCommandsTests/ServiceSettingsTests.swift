@@ -1,5 +1,5 @@
 import CommandSupport
-import ServerSetup
+@testable import ServerCommands
 import Testing
 
 @Suite struct ServiceSettingsTests {

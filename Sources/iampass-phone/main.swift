@@ -1,0 +1,3 @@
+import PhoneCommands
+
+PhoneCommand.main()

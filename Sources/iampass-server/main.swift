@@ -1,0 +1,3 @@
+import ServerCommands
+
+await ServerCommand.main()
