@@ -36,7 +36,7 @@ let startsFast: [LinkerSetting] = [
   .unsafeFlags(["-use-ld=lld", "-Lpam/link", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"])
 ]
 
-/// What the Swift runtime frees in a process that lives on is cleared (Sources/C/ClearingFree says why). A sanitizer has
+/// What the Swift runtime frees in a process that lives on is cleared (Sources/Shims/ClearingFree says why). A sanitizer has
 /// a `free` of its own.
 let clearsWhatItFrees: [LinkerSetting] =
   sanitizer != nil ? [] : [.unsafeFlags(["-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"])]
@@ -147,43 +147,43 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
   ],
   targets: [
-    .systemLibrary(name: "CPAM", path: "Sources/C/CPAM", providers: [.apt(["libpam0g-dev"])]),
-    .systemLibrary(name: "CLibmd", path: "Sources/C/CLibmd", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
+    .systemLibrary(name: "CPAM", path: "Sources/Shims/CPAM", providers: [.apt(["libpam0g-dev"])]),
+    .systemLibrary(name: "CLibmd", path: "Sources/Shims/CLibmd", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
     .systemLibrary(
-      name: "CLibcrypto", path: "Sources/C/CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+      name: "CLibcrypto", path: "Sources/Shims/CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
-      name: "CJSON", path: "Sources/C/CJSON", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
+      name: "CJSON", path: "Sources/Shims/CJSON", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
     .systemLibrary(
-      name: "CCurl", path: "Sources/C/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+      name: "CCurl", path: "Sources/Shims/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
-      name: "CSystemd", path: "Sources/C/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+      name: "CSystemd", path: "Sources/Shims/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(
-      name: "CQRCode", path: "Sources/C/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+      name: "CQRCode", path: "Sources/Shims/CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(
-      name: "CFido2", path: "Sources/C/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+      name: "CFido2", path: "Sources/Shims/CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(
-      name: "CPostgreSQL", path: "Sources/C/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+      name: "CPostgreSQL", path: "Sources/Shims/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
-      name: "CConfinement", path: "Sources/C/CConfinement", pkgConfig: "libseccomp",
+      name: "CConfinement", path: "Sources/Shims/CConfinement", pkgConfig: "libseccomp",
       providers: [.apt(["libseccomp-dev"])]),
-    .systemLibrary(name: "CHost", path: "Sources/C/CHost"),
-    .systemLibrary(name: "CBluetooth", path: "Sources/C/CBluetooth"),
+    .systemLibrary(name: "CHost", path: "Sources/Shims/CHost"),
+    .systemLibrary(name: "CBluetooth", path: "Sources/Shims/CBluetooth"),
     // Called only where --wrap=free is linked by.
-    .target(name: "ClearingFree", path: "Sources/C/ClearingFree", cSettings: relative),
+    .target(name: "ClearingFree", path: "Sources/Shims/ClearingFree", cSettings: relative),
     // Around the loading of the Swift runtime and of libcrypto into setuid programs.
-    .target(name: "HiddenVariables", path: "Sources/C/HiddenVariables", cSettings: relative),
+    .target(name: "HiddenVariables", path: "Sources/Shims/HiddenVariables", cSettings: relative),
     // Opens libcrypto by dlopen(3): nothing here links it.
     .target(
-      name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/C/SystemLibcrypto",
+      name: "SystemLibcrypto", dependencies: ["HiddenVariables"], path: "Sources/Shims/SystemLibcrypto",
       cSettings: relative),
     // Opens libcrypt (libxcrypt's yescrypt, for recovery codes) by dlopen(3): nothing here links it.
-    .target(name: "SystemLibcrypt", path: "Sources/C/SystemLibcrypt", cSettings: relative),
+    .target(name: "SystemLibcrypt", path: "Sources/Shims/SystemLibcrypt", cSettings: relative),
     // Opens libqrencode (QR codes at the prompt of a sign-in without a network) by dlopen(3): nothing here links it.
-    .target(name: "SystemLibqrencode", path: "Sources/C/SystemLibqrencode", cSettings: relative),
+    .target(name: "SystemLibqrencode", path: "Sources/Shims/SystemLibqrencode", cSettings: relative),
     // Called by libcurl, in place of libnghttp2.
-    .target(name: "WholeStreams", path: "Sources/C/WholeStreams", cSettings: relative),
+    .target(name: "WholeStreams", path: "Sources/Shims/WholeStreams", cSettings: relative),
     // Needs the C library's list of mapped segments, which Swift's module of it leaves out.
-    .target(name: "ProgramPages", path: "Sources/C/ProgramPages", cSettings: relative),
+    .target(name: "ProgramPages", path: "Sources/Shims/ProgramPages", cSettings: relative),
 
     .target(name: "IAMPASSProtocol", dependencies: ["CLibmd", "CJSON"], swiftSettings: lean),
     .target(name: "HostSystem", dependencies: ["CHost"], swiftSettings: lean),
@@ -373,6 +373,24 @@ let package = Package(
       ], path: "Tests/Unit/IAMPASSServerTests", exclude: ["released-statements.sql"], swiftSettings: strict),
   ]
 )
+
+// The folder of each target, by what it is for.
+let groups = [
+  "Wire": ["IAMPASSProtocol", "DeviceProtocol", "IAMPASSClient", "IAMPASSPhone", "IAMPASSHTTPTransport"],
+  "Worker": ["WorkerLink", "iampass-https"],
+  "Computer": [
+    "HostSystem", "HostState", "LoginModule", "SignInBroker", "KeyringSeal", "PresenceLink", "PresenceProbe",
+    "SessionHelper", "iampass-helper",
+  ],
+  "Commands": [
+    "CommandSupport", "QRCodes", "HostDoctor", "IAMPASSControl", "ServerCommands", "PhoneCommands", "iampassctl",
+    "iampass-server", "iampass-phone",
+  ],
+  "Service": ["PostgreSQLLink", "IAMPASSServer"],
+]
+for (group, names) in groups {
+  for target in package.targets where names.contains(target.name) { target.path = "Sources/\(group)/\(target.name)" }
+}
 
 // A file belongs to one target.
 package.targets += fuzzing ? fuzzers : [keptInputs]

@@ -1,4 +1,4 @@
-// The functions of Sources/LoginModule/PAM/ModuleEntry.swift that the shim calls.
+// The functions of Sources/Computer/LoginModule/PAM/ModuleEntry.swift that the shim calls.
 #ifndef IAMPASS_PAM_IAMPASS_H
 #define IAMPASS_PAM_IAMPASS_H
 

@@ -3,7 +3,7 @@
 usage: draw_picture.py RECORDING PICTURE
 
 Times are the recording's, after a moment in which the command is typed. A viewer of SVG that does not animate shows
-the end. The phone's page is drawn after Sources/IAMPASSServer/PhonePage, with what the recorded phone printed of its
+the end. The phone's page is drawn after Sources/Service/IAMPASSServer/PhonePage, with what the recorded phone printed of its
 request.
 """
 

@@ -18,13 +18,13 @@ ALWAYS = ("format", "layers", "words", "links", "unit-build", "runner/*")
 #: The suites that try a program, a library or a file, by the beginnings of paths.
 SUITES = {
     "pam": ("module/*", "caller/*"),
-    "Sources/iampass-https": ("module/*", "helper/test_hostile_service"),
-    "Sources/iampass-helper": ("helper/*", "module/test_broker*", "module/test_keyring"),
-    "Sources/iampassctl": ("control/*",),
-    "Sources/iampass-server": ("server/*", "browser/*"),
-    "Sources/iampass-phone": ("module/test_endings", "server/test_phone"),
-    "Sources/IAMPASSServer/PhonePage": ("browser/*",),
-    "Sources/IAMPASSServer/Replies/Console": ("browser/test_console", "server/test_console*"),
+    "Sources/Worker/iampass-https": ("module/*", "helper/test_hostile_service"),
+    "Sources/Computer/iampass-helper": ("helper/*", "module/test_broker*", "module/test_keyring"),
+    "Sources/Commands/iampassctl": ("control/*",),
+    "Sources/Commands/ServerCommands": ("server/*", "browser/*"),
+    "Sources/Commands/PhoneCommands": ("module/test_endings", "server/test_phone"),
+    "Sources/Service/IAMPASSServer/PhonePage": ("browser/*",),
+    "Sources/Service/IAMPASSServer/Replies/Console": ("browser/test_console", "server/test_console*"),
     "Tests/Support/Demo": ("demo-acts",),
 }
 #: How often a test file that has changed itself is run, beside noise.

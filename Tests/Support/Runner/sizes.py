@@ -13,24 +13,24 @@ MACHINE = ("Tests/Support/Machine/emulator", "Tests/Support/Machine/make-machine
 KEYS = (*MACHINE, "Tests/Support/Machine/machine", "Tests/Support/Machine/guest_terminal", "Tests/System/Machine/key_case")
 #: Which jobs, by pattern, and the beginnings of the paths that are their own code.
 RARE = {
-    "model": ("Tests/Model", "Tests/check-model", "Sources/LoginModule"),
+    "model": ("Tests/Model", "Tests/check-model", "Sources/Computer/LoginModule"),
     "packages-again": PACKED,
     "same-packages": PACKED,
     "debian-12": (*PACKED, "packaging/pam-configs", "packaging/systemd", "Tests/Support/Hosts/package-suite"),
-    "firefox/*": ("Sources/IAMPASSServer/PhonePage", "Sources/IAMPASSServer/Replies/Console", "Tests/System/Browser"),
+    "firefox/*": ("Sources/Service/IAMPASSServer/PhonePage", "Sources/Service/IAMPASSServer/Replies/Console", "Tests/System/Browser"),
     # New inputs find what has nothing to do with a landing. The unit tests try those that are kept.
     "fuzzers*": ("Tests/Fuzz/run", "Tests/Fuzz/CFuzzer", "packaging/fuzz"),
-    "machine/test_presence": (*KEYS, "Sources/PresenceLink", "Sources/PresenceProbe", "Tests/System/Machine/test_presence",
+    "machine/test_presence": (*KEYS, "Sources/Computer/PresenceLink", "Sources/Computer/PresenceProbe", "Tests/System/Machine/test_presence",
                               "Tests/Support/Machine/bond", "Tests/Support/Machine/desktop",
                               "Tests/Support/Machine/link_keys", "Tests/Support/Machine/seat_login",
                               "packaging/systemd/iampass-presence"),  # fmt: skip
     "machine/test_rescue": (*MACHINE, "Tests/System/Machine/test_rescue"),
     "machine/test_security_key": (*KEYS, "Tests/System/Machine/test_security_key", "Tests/Support/Machine/security_key",
-                                  "Tests/Support/Machine/sudo", "Sources/IAMPASSControl/SecurityKey",
-                                  "Sources/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
-    "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/KeyringSeal",
+                                  "Tests/Support/Machine/sudo", "Sources/Commands/IAMPASSControl/SecurityKey",
+                                  "Sources/Commands/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
+    "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/Computer/KeyringSeal",
                          "packaging/systemd/iampass-keyring"),  # fmt: skip
-    "sanitizers*": ("Tests/Sanitizers", "pam/", "Sources/C/", "Sources/WorkerLink", "Sources/HostSystem"),
+    "sanitizers*": ("Tests/Sanitizers", "pam/", "Sources/Shims/", "Sources/Worker/WorkerLink", "Sources/Computer/HostSystem"),
 }
 
 

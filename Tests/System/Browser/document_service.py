@@ -14,7 +14,7 @@ import types
 import documents
 from office import Authority
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/IAMPASSServer/PhonePage"
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/Service/IAMPASSServer/PhonePage"
 TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png", ".html": "text/html",
     ".webmanifest": "application/manifest+json"}  # fmt: skip

@@ -93,7 +93,7 @@ def setUpModule():
 
 class Routes(unittest.TestCase):
     def test_the_file_has_each_route_of_the_service(self):
-        source = (PROJECT / "Sources/IAMPASSServer/Exchange/Route.swift").read_text()
+        source = (PROJECT / "Sources/Service/IAMPASSServer/Exchange/Route.swift").read_text()
         names = {name for name in re.findall(r'(?:case |\(|== )"([a-z-]+(?:_[a-z_]+)?)"', source)}
         documented = {part for path in document["paths"] for part in path.split("/")}
         # The console and the phone's page are for browsers.

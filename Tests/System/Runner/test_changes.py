@@ -19,7 +19,7 @@ def chosen(*changed):
 
 class Changes(unittest.TestCase):
     def test_a_target_brings_the_tests_of_all_that_are_made_of_it(self):
-        units, once, _ = chosen("Sources/HostState/Ledger/SessionLedger.swift")
+        units, once, _ = chosen("Sources/Computer/HostState/Ledger/SessionLedger.swift")
         for name in ("HostStateTests", "LoginModuleTests", "SessionHelperTests"):
             self.assertIn(name, units)
         self.assertNotIn("IAMPASSServerTests", units)
@@ -27,7 +27,7 @@ class Changes(unittest.TestCase):
         self.assertNotIn("server/test_killed", once)
 
     def test_the_page_brings_browsers_and_no_sign_ins(self):
-        _, once, _ = chosen("Sources/IAMPASSServer/PhonePage/page.js")
+        _, once, _ = chosen("Sources/Service/IAMPASSServer/PhonePage/page.js")
         self.assertIn("browser/test_answers", once)
         self.assertNotIn("module/test_endings", once)
 
@@ -51,7 +51,7 @@ class Changes(unittest.TestCase):
             self.assertEqual(chosen("README.md")[2], set())
 
     def test_nothing_needs_a_release_a_package_or_a_host(self):
-        _, once, several = chosen("Sources/IAMPASSProtocol/JSON.swift", "Tests/System/Host/test_sudo.py")
+        _, once, several = chosen("Sources/Wire/IAMPASSProtocol/JSON.swift", "Tests/System/Host/test_sudo.py")
         self.assertEqual({name for name in once | several if name.startswith(("host", "debian", "build", "packages"))}, set())
 
 

@@ -29,13 +29,13 @@ class SharedBuilds(unittest.TestCase):
         subprocess.run(["bash", "-euc", words, "bash", PROJECT, self.folder, kind], check=True, timeout=PATIENCE)
 
     def test_only_our_own_modules_of_another_kind_are_built_again(self):
-        own = self.built("HostState", f"{PROJECT}/Sources/HostState/Configuration.swift")
+        own = self.built("HostState", f"{PROJECT}/Sources/Computer/HostState/Configuration.swift")
         test = self.built("HostStateTests", f"{PROJECT}/Tests/Unit/HostStateTests/RulesTests.swift")
         others = self.built("NIO", f"{self.folder}/checkouts/swift-nio/Sources/NIO/Channel.swift")
         # Nobody knows what built it.
         self.take("tests")
         self.assertEqual([one.exists() for one in (own, test, others)], [False, False, True])
-        own = self.built("HostState", f"{PROJECT}/Sources/HostState/Configuration.swift")
+        own = self.built("HostState", f"{PROJECT}/Sources/Computer/HostState/Configuration.swift")
         self.take("tests")
         self.assertTrue(own.exists())
         self.take("fuzz")

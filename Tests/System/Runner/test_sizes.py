@@ -21,7 +21,7 @@ class Sizes(unittest.TestCase):
         self.assertLessEqual({"build", "root-12", "root-13", "unit-tests/kept-inputs", "host-sign-ins", "module/test_endings"}, names(None))
 
     def test_a_part_comes_back_with_what_makes_it_if_its_code_has_changed(self):
-        found = names(["Sources/PresenceLink/Probe.swift"])
+        found = names(["Sources/Computer/PresenceLink/Probe.swift"])
         self.assertLessEqual({"machine/test_presence", "machine-13"}, found)
         self.assertEqual({"machine/test_tpm", "firefox/test_answers"} & found, set())
 

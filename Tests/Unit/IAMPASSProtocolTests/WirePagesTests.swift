@@ -8,7 +8,7 @@ import Testing
   /// A page's text in one line, so that its line breaks do not count.
   private static func page(_ library: String) throws -> String {
     let project = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-    let file = project.appending(path: "Sources/\(library)/\(library).docc/Wire.md")
+    let file = project.appending(path: "Sources/Wire/\(library)/\(library).docc/Wire.md")
     return try String(contentsOf: file, encoding: .utf8).split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
