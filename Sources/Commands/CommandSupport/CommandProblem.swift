@@ -1,6 +1,11 @@
 import HostSystem
 
-/// Why a command stops, for the person at the terminal: what failed, and what to do next.
+/// Why a command stops, for the person at the terminal: what failed, and what to do next. Every program of ours prints
+/// its problems by ``report(by:)``, and each problem once.
+///
+/// A message says what failed and where, in lower case and without a full stop: `/etc/iampass/users is readable by group`.
+/// A hint is a command that helps, or says what to do: `chmod 600 /etc/iampass/users`. It never widens what it mends.
+/// What others wrote is shown through `DisplayText.sanitized`, cut to a length. A secret is never shown.
 ///
 /// Apart from ``HostSystem``, since what prints belongs to commands alone: nothing of this target is in what sudo loads.
 public struct CommandProblem: Error, Sendable, Equatable {

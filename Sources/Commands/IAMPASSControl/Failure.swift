@@ -8,7 +8,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// Why a command stops: what, where, and what next; with an exit code of sysexits.h.
+/// Why a command stops: a code with its subject and its cause. ``problem`` says it to the person at the terminal.
 enum Failure: Error {
   case notRoot
   case badUsername(String)
@@ -122,115 +122,12 @@ enum Failure: Error {
   case auditTooLong
   /// Recovery codes are shown on a terminal only.
   case codesNeedTerminal
-
-  var message: String {
-    switch self {
-    case .notRoot: "only root can do this"
-    case .badUsername(let text): "\(DisplayText.sanitized(text, limit: 64)) is not a user name"
-    case .unknownUser(let user): "user \(user) is not known to this system"
-    case .lookup(let error): error.explanation
-    case .noToken(let user): "user \(user) has no token"
-    case .misconfigured(.noServer, let path): "\(path): server is not set"
-    case .misconfigured(let error, _): error.explanation
-    case .file(let error): error.explanation
-    case .outputLost(let number): "standard output: \(String(cString: strerror(number)))"
-    case .interrupted: "interrupted"
-    case .interruptedUnchanged: "interrupted; nothing was changed"
-    case .notSetUp(let folder): "\(folder) is missing"
-    case .busy: "another iampassctl is still running"
-    case .missingOption(let option): "\(option) is needed where there is no terminal to ask at"
-    case .badAddress(let text, .notHTTPS): "\(DisplayText.sanitized(text)) is not https"
-    case .badAddress(let text, _): "\(DisplayText.sanitized(text)) is not the address of a service"
-    case .badApplicationID: "an application id is printable text without spaces"
-    case .badSecret: "a secret is printable text without spaces"
-    case .unreachable(let server, let error):
-      "\(server) cannot be asked: \(ServiceError.transport(error).explanation)"
-    case .unknownApplication(let id): "the service does not know the application \(DisplayText.sanitized(id))"
-    case .clockDiffers(let finding): finding.text
-    case .notAccepted: "the service does not accept this id and secret, whichever way they sign"
-    case .mayNotManage(let path): "the service does not let the credential of \(path) manage users and phones"
-    case .badToken: "a token is printable text without spaces, quotes, colons and backslashes, of 512 bytes at most"
-    case .secretsToTerminal: "tokens are secrets and are not shown on a terminal"
-    case .noPhoneCame(let user): "no phone registered for \(user)"
-    case .phoneNotTrusted(let user, .noPhone): "this computer trusts no phone of \(user) (approvals = verified)"
-    case .phoneNotTrusted(let user, .noMethod):
-      "no phone of \(user) that this computer trusts has a method that is asked for (approvals = verified)"
-    case .phoneForgotten(let user):
-      "this computer stopped trusting \(user)'s phone while the phone was asked (approvals = verified)"
-    case .notVerifiable: "the service knows no approvals that this computer could verify (approvals = verified)"
-    case .noPhone(let user): "user \(user) does not have a phone"
-    case .keysNotTold: "the service does not tell the keys of phones"
-    case .linkElsewhere(let address, let server):
-      "the service registers phones at \(Self.place(of: address)), and server is \(server): such a phone signs nobody in here"
-    case .unusableKeys(let user):
-      "the keys of \(user)'s phone cannot be pinned: they are not P-256 keys in the usual form"
-    case .wordsNeeded: "the six words are needed, and there is no terminal to ask at"
-    case .otherWords(let user): "the phone that the service has for \(user) shows other words; it is not pinned"
-    case .notPinned(let user, nil): "this computer has not pinned a phone of \(user)"
-    case .notPinned(let user, let id?):
-      "this computer has not pinned exactly one phone of \(user) whose id begins with \(DisplayText.sanitized(id, limit: 64))"
-    case .severalPhones(let user, let names):
-      "\(user) has \(names.count) phones: \(names.joined(separator: ", "))"
-    case .noSuchPhone(let user, let name):
-      "\(user) does not have exactly one phone of the name or id \(DisplayText.sanitized(name, limit: 64))"
-    case .stoppedWaiting(let user): "not waiting for \(user)'s phone any more; the link stays good"
-    case .problemsFound: "nothing was changed, because of the problems above"
-    case .profilesNotOn: "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them"
-    case .profilesNotOff: "lines of pam_iampass.so are still in force, which pam-auth-update does not take away"
-    case .keyModuleMissing: "pam_u2f.so is not in the folder of PAM modules: no security key could sign anybody in"
-    case .keyProgramMissing: "pamu2fcfg is missing, which registers security keys"
-    case .keyNotRegistered(let user): "no security key was registered for \(user)"
-    case .keyOfUnknownUser(let name):
-      "the system does not know \(DisplayText.sanitized(name, limit: 64)), who has a security key"
-    case .moduleMissing: "pam_iampass.so is not in the folder of PAM modules: nobody would be asked on the phone"
-    case .pamFile(let error): error.explanation
-    case .programFailed(let name, let output):
-      "\(name) failed" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
-    case .sshdRefuses(let output):
-      "sshd does not take the new settings" + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
-    case .sshdUnreadable(let output):
-      "sshd -T failed, so whether sshd asks the phone is unknown"
-        + (output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))")
-    case .noSystemd: "a trial needs systemd, which does not run here"
-    case .pam(let service, let code): "libpam cannot begin with the service \(service): \(code)"
-    case .notApproved(let reason): "the sign-in was not approved: \(reason)"
-    case .presence(let problem): problem.message
-    case .join(let problem): problem.message
-    case .change(let problem): problem.message
-    case .recovery(let error): error.explanation
-    case .collect(let problem): problem.message
-    case .auditNotTold: "the service does not tell computers what it noted"
-    case .auditNotForApplications: "the service tells this only to a computer that has a credential of its own"
-    case .auditTooLong: "the service noted more than is read at once"
-    case .codesNeedTerminal: "recovery codes are secrets, and standard output is not a terminal"
-    case .service(.badReply(.refused(let reason))):
-      "the service refused: \(ReasonWord.text(of: reason) ?? "no reason that this version knows; see the service's log")"
-    case .service(.notFound), .unknownAtService: "the service does not know this application or user"
-    case .records(let error): error.explanation
-    case .noSession(let id): "no session \(DisplayText.sanitized(id, limit: 64))"
-    case .severalSessions(let id): "more than one session begins with \(DisplayText.sanitized(id, limit: 64))"
-    case .noOwnSession: "this is not a session that a phone opened"
-    case .notRenewable(let id): "session \(id) is over, or not a login session"
-    case .helperNotThere: "iampass-helper does not run"
-    case .sessionStays(let id): "session \(id) has not ended yet"
-    case .service(let error), .signsLess(let error, _):
-      "the service gave no usable answer: \(error.explanation)"
-    }
-  }
 }
 
 extension Failure {
-  /// Without the path, which holds the code that registers a phone.
-  private static func place(of address: String) -> String {
-    let parts = address.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[1].isEmpty else { return "another place" }
-    return DisplayText.sanitized("\(parts[0])//\(parts[2].prefix { $0 != "/" })", limit: 100)
-  }
+  var message: String { problem.message }
 
-  fileprivate var isInterruption: Bool { exitCode == Interrupt.exitCode }
-
-  /// The failure in a command's words.
-  var problem: CommandProblem { CommandProblem(message: message, hint: hint, exitCode: exitCode) }
+  fileprivate var isInterruption: Bool { problem.exitCode == Interrupt.exitCode }
 
   fileprivate func complain() {
     problem.report(by: "iampassctl")
@@ -253,14 +150,14 @@ func reportingFailures(_ body: () throws -> Void) throws {
     // On a terminal a prompt or a spinner may stand in the line.
     if failure.isInterruption, isatty(STDERR_FILENO) == 1 { Terminal.complain("") }
     failure.complain()
-    end = ExitCode(failure.exitCode)
+    end = ExitCode(failure.problem.exitCode)
   } catch let code as ExitCode where Terminal.outputError == nil { throw code } catch is ExitCode {
     // What was found was not shown.
   }
   if let number = Terminal.outputError {
     let lost = Failure.outputLost(number)
     lost.complain()
-    end = end ?? ExitCode(lost.exitCode)
+    end = end ?? ExitCode(lost.problem.exitCode)
   }
   if let end { throw end }
 }
