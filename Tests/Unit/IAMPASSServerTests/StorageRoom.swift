@@ -77,7 +77,7 @@ final class StorageRoom: Sendable {
 
   /// The shortest rule about links: each works once.
   @Sendable static func unusedLink(_ facts: LinkFacts) -> Result<Link, Refusal> {
-    guard let link = facts.link, !link.isUsed else { return .failure(Refusal(status: 410, reason: .linkUsed)) }
+    guard let link = facts.link, !link.isUsed else { return .failure(Refusal(.linkUsed)) }
     return .success(link)
   }
 
@@ -118,9 +118,9 @@ final class StorageRoom: Sendable {
     let stored = try #require(await storage.phone(phone.id))
     return try await (connection ?? storage).answer(id, by: phone, at: now) { facts, session in
       guard facts.isLive else { return .failure(.cutOff) }
-      guard var session else { return .failure(Refusal(status: 404, reason: .unknownRequest)) }
+      guard var session else { return .failure(Refusal(.unknownRequest)) }
       guard session.lifecycle.answer(answer, at: now) == .taken else {
-        return .failure(Refusal(status: 409, reason: .alreadyAnswered))
+        return .failure(Refusal(.alreadyAnswered))
       }
       let kept = KeptAnswer(
         session: session.id, phone: stored, statement: "{}", signature: "s", context: "{}", assertion: nil)

@@ -93,7 +93,7 @@ struct WatchTests {
   @Test func aHeldReplysFailureIsAReply() async {
     struct Failure: Error {}
     let held = HeldReply(board.watch(topic), patience: 0) { _ in throw Failure() }
-    let reply = await held.replying { _ in .refused(503, .storageUnavailable) }.reply()
+    let reply = await held.replying { _ in .refused(.storageUnavailable) }.reply()
     #expect(reply.reason == "STORAGE_UNAVAILABLE")
   }
 

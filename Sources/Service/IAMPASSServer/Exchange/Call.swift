@@ -20,11 +20,11 @@ final class Call: Sendable {
   /// The refusal of a request that a correct signature would not cover, or not wholly.
   func refusal(of route: Route) -> ServiceReply? {
     if route.failureGroup == .signed, RequestSigner.isAmbiguous(target: request.target.utf8[...]) {
-      return .refused(400, .badRequest)
+      return .refused(.badRequest)
     }
     // Optional: other clients send no digest. An intermediary cannot strip it, because it is signed.
     guard !target.has(BodyDigest.name) || target.value(BodyDigest.name) == BodyDigest.value(of: request.body) else {
-      return .refused(400, .wrongBody)
+      return .refused(.wrongBody)
     }
     return nil
   }

@@ -52,7 +52,7 @@ struct HeldReply: Sendable {
       switch await apart({ [look] in try? await look(isLast) }) {
       case .reply(let reply)?: return reply
       case .nothingYet(let milliseconds)? where !isLast: patience = milliseconds
-      case .nothingYet?, nil: return .refused(503, .stopping)
+      case .nothingYet?, nil: return .refused(.stopping)
       }
     }
   }

@@ -1,3 +1,3 @@
 extension Refusal {
-  var reply: ServiceReply { .refused(status, reason) }
+  var reply: ServiceReply { .refused(reason) }
 }

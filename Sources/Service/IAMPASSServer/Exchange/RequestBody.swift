@@ -42,7 +42,7 @@ enum RequestBody {
     }
   }
 
-  static let tooLarge = Refusal(status: 413, reason: .bodyTooLarge)
-  static let tooSlow = Refusal(status: 408, reason: .requestTooSlow)
-  private static let broken = Refusal(status: 400, reason: .badRequest)
+  static let tooLarge = Refusal(.bodyTooLarge)
+  static let tooSlow = Refusal(.requestTooSlow)
+  private static let broken = Refusal(.badRequest)
 }

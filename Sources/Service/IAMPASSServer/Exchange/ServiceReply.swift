@@ -49,7 +49,7 @@ public struct ServiceReply: Sendable {
 
   /// The reply that there will be. Until then it is the one of a service that stops.
   init(holding held: HeldReply) {
-    let refusal = Self.refused(503, .stopping)
+    let refusal = Self.refused(.stopping)
     self.init(503, refusal.body, headers: refusal.headers, held: held, reason: .stopping)
   }
 
@@ -61,10 +61,16 @@ public struct ServiceReply: Sendable {
     return ServiceReply(holding: held.finished(change))
   }
 
-  /// `{"status":false,"reason":…}`.
-  public static func refused(_ status: Int, _ reason: Reason) -> ServiceReply {
+  /// `{"status":false,"reason":…}`, with the reason's own HTTP status.
+  public static func refused(_ reason: Reason) -> ServiceReply { refused(reason, as: reason.status) }
+
+  /// The same with the HTTP status that the documentation, or browsers, want here instead.
+  static func refused(_ reason: Reason, as status: Int) -> ServiceReply {
     ServiceReply(status, AcknowledgementReply(done: false, reason: reason.rawValue).encoded(), reason: reason)
   }
+
+  /// The same for a request that was taken: its reply says why nothing was done.
+  static func notDone(_ reason: Reason) -> ServiceReply { refused(reason, as: 200) }
 
   /// `{"status":true}`.
   static var done: ServiceReply { ServiceReply(200, AcknowledgementReply(done: true).encoded()) }

@@ -35,10 +35,10 @@ struct Router: Sendable {
   func respond(to request: ServiceRequest) async -> ServiceReply {
     guard let address = addresses.address(authority: request.authority),
       let target = RequestTarget(address.routed(request.target))
-    else { return .refused(400, .badRequest) }
-    guard let route = Route(path: target.path) else { return .refused(404, .notFound) }
+    else { return .refused(.badRequest) }
+    guard let route = Route(path: target.path) else { return .refused(.notFound) }
     guard request.method == route.method || route.isConsole else {
-      return .refused(405, .methodNotAllowed).adding("Allow", route.method)
+      return .refused(.methodNotAllowed).adding("Allow", route.method)
     }
     let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
     if let refusal = call.refusal(of: route) { return refusal }
@@ -144,9 +144,9 @@ struct Router: Sendable {
     _ work: @Sendable (Application, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
     try await signed(starter: id, call) { starter, client in
-      guard starter.credential == nil else { return .refused(403, .hostMayNotManage) }
+      guard starter.credential == nil else { return .refused(.hostMayNotManage) }
       let settings = try await core.storage.settings(of: starter.application.id)
-      guard !settings.isDisabled else { return .refused(403, .applicationDisabled) }
+      guard !settings.isDisabled else { return .refused(.applicationDisabled) }
       return try await work(starter.application, client)
     }
   }
@@ -157,10 +157,10 @@ struct Router: Sendable {
   ) async throws -> ServiceReply {
     // An OpenID client signs nothing.
     guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
-      return .refused(404, .unknownApplication)
+      return .refused(.unknownApplication)
     }
     switch try await check(of: call).starter(starter, signed: call.request, uris: call.signedURIs) {
-    case .refused(let reason): return .refused(401, reason)
+    case .refused(let reason): return .refused(reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
         .finished { $0.signed(for: client) }
@@ -174,15 +174,15 @@ struct Router: Sendable {
     session id: String, _ call: Call, _ work: @Sendable (SessionMoment) async throws -> ServiceReply
   ) async throws -> ServiceReply {
     guard let keys = try await core.storage.keys(ofSession: id) else {
-      return .refused(404, .unknownSession)
+      return .refused(.unknownSession)
     }
     let (outcome, moment) = try await check(of: call).session(keys, signed: call.request, uris: call.signedURIs)
     switch (outcome, moment) {
-    case (.refused(let reason), _): return .refused(401, reason)
-    case (.verified, nil): return .refused(401, .nonceReplayed)
+    case (.refused(let reason), _): return .refused(reason)
+    case (.verified, nil): return .refused(.nonceReplayed)
     case (.verified(let client), let moment?):
       // It was forgotten after its keys were read.
-      guard moment.told != nil else { return .refused(404, .unknownSession) }
+      guard moment.told != nil else { return .refused(.unknownSession) }
       return await replyingWhenStorageFails { try await work(moment) }.finished { $0.signed(for: client) }
     }
   }
@@ -208,13 +208,13 @@ struct Router: Sendable {
 
   @Sendable private func reply(toFailure error: any Error) -> ServiceReply {
     core.tell(storageFailure: error)
-    return .refused(503, .storageUnavailable).adding("Retry-After", "2")
+    return .refused(.storageUnavailable).adding("Retry-After", "2")
   }
 }
 
 extension ServiceReply {
   fileprivate static func tooManyFailures(_ seconds: Int64) -> ServiceReply {
-    refused(429, .tooManyFailures).adding("Retry-After", String(seconds))
+    refused(.tooManyFailures).adding("Retry-After", String(seconds))
   }
 
   /// With this service's own signatures, for the client that was verified.

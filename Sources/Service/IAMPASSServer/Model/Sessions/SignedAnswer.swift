@@ -14,21 +14,21 @@ struct SignedAnswer: Sendable {
   /// Whether it proves what `method` asks for; the authenticator's new count, if it was asked.
   private func proves(_ method: AuthenticationMethod) -> Result<UInt32?, Refusal> {
     // Otherwise anyone who has only the phone's key could claim that no more than a tap was asked for.
-    guard answer.method == method else { return .failure(Refusal(status: 403, reason: .wrongMethod)) }
+    guard answer.method == method else { return .failure(Refusal(.wrongMethod)) }
     switch method {
     case .acceptance: return .success(nil)
     case .facial:
-      return vouchesForFace ? .success(nil) : .failure(Refusal(status: 403, reason: .methodNotAvailable))
+      return vouchesForFace ? .success(nil) : .failure(Refusal(.methodNotAvailable))
     case .device:
       guard let assertion = verified.assertion else {
-        return .failure(Refusal(status: 403, reason: .assertionMissing))
+        return .failure(Refusal(.assertionMissing))
       }
       guard let credential else {
-        return .failure(Refusal(status: 403, reason: .assertionRefused, detail: .credentialID))
+        return .failure(Refusal(.assertionRefused, detail: .credentialID))
       }
       return check.assertion(
         assertion, by: credential, challenge: CredentialChallenge.bytes(for: verified.statement)
-      ).map { $0 }.mapError { Refusal(status: 403, reason: .assertionRefused, detail: $0) }
+      ).map { $0 }.mapError { Refusal(.assertionRefused, detail: $0) }
     }
   }
 
@@ -40,13 +40,13 @@ struct SignedAnswer: Sendable {
   ) -> Result<UInt32?, Refusal> {
     guard Digest.areEqual(Array(answer.nonce.utf8), Array(session.answerNonce.utf8)),
       answer.expires == session.lifecycle.answerDeadline.seconds
-    else { return .failure(Refusal(status: 400, reason: .wrongNonce)) }
+    else { return .failure(Refusal(.wrongNonce)) }
     guard answer.challenge == session.challenge else {
-      return .failure(Refusal(status: 400, reason: .wrongChallenge))
+      return .failure(Refusal(.wrongChallenge))
     }
     // What the user saw must be what is approved.
     guard answer.contextHash == ShownContext.hash(session.context) else {
-      return .failure(Refusal(status: 400, reason: .wrongContext))
+      return .failure(Refusal(.wrongContext))
     }
     if let refusal = Refusal(session.lifecycle.prospect(at: now)) { return .failure(refusal) }
     guard answer.answer == .approve else {
@@ -56,7 +56,7 @@ struct SignedAnswer: Sendable {
     let proof = proves(method)
     guard case .success = proof else { return proof }
     // An empty field does not count as a wrong code.
-    if session.matchCode != nil, answer.code.isEmpty { return .failure(Refusal(status: 400, reason: .codeMissing)) }
+    if session.matchCode != nil, answer.code.isEmpty { return .failure(Refusal(.codeMissing)) }
     let isCodeRight = session.matchCode.map { $0 == Secret(answer.code) } ?? true
     _ = session.lifecycle.answer(.approve, isCodeRight: isCodeRight, at: now)
     return proof
@@ -78,8 +78,8 @@ extension Refusal {
   fileprivate init?(_ prospect: SessionLifecycle.AnswerOutcome) {
     switch prospect {
     case .taken: return nil
-    case .alreadyAnswered: self.init(status: 409, reason: .alreadyAnswered)
-    case .tooLate: self.init(status: 410, reason: .tooLate)
+    case .alreadyAnswered: self.init(.alreadyAnswered)
+    case .tooLate: self.init(.tooLate)
     }
   }
 }

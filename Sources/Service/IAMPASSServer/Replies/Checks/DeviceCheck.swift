@@ -13,18 +13,18 @@ struct DeviceCheck: Sendable {
   /// The statement in the body, and the phone that signed it.
   func statement(in call: Call) async throws -> Outcome<VerifiedStatement> {
     guard let unverified = try? UnverifiedStatement(parsing: call.request.body), let id = unverified.device else {
-      return .refused(.refused(400, .badRequest))
+      return .refused(.refused(.badRequest))
     }
     guard let phone = try await storage.phone(id) else {
-      return .refused(.refused(401, .unknownDevice))
+      return .refused(.refused(.unknownDevice))
     }
     guard let key = try? DevicePublicKey(phone.publicKey), unverified.isMade(by: key) else {
-      return .refused(.refused(401, .signatureRefused))
+      return .refused(.refused(.signatureRefused))
     }
     // Only the holder of the key is told: the phone can tell its user.
-    guard !phone.isCutOff, let user = phone.user else { return .refused(.refused(403, .deviceCutOff)) }
+    guard !phone.isCutOff, let user = phone.user else { return .refused(.refused(.deviceCutOff)) }
     guard unverified.statement["origin"]?.string == call.address.url.origin else {
-      return .refused(.refused(401, .wrongOrigin))
+      return .refused(.refused(.wrongOrigin))
     }
     call.request.onProof()
     return .verified(
@@ -40,18 +40,18 @@ struct DeviceCheck: Sendable {
     case .verified(let verified):
       guard let ask = try? DeviceAsk(verified.statement), purposes.contains(ask.purpose),
         (1...64).contains(ask.nonce.utf8.count)
-      else { return .refused(.refused(400, .badRequest)) }
+      else { return .refused(.refused(.badRequest)) }
       let wall = storage.clock.wall().seconds
       let window = RequestSigner.clockWindow
       guard (wall - window...wall + window).contains(ask.timestamp) else {
-        return .refused(.refused(401, .timestampOutsideWindow))
+        return .refused(.refused(.timestampOutsideWindow))
       }
       let now = storage.now()
       let nonce = SignedNonce(
         owner: "phone:" + verified.phone.id, value: ask.nonce,
         forgetAt: UnixTime(seconds: ask.timestamp + SignedNonce.lifetime))
       let isNew = try await storage.spend(nonce, at: now)
-      return isNew ? .verified((verified, ask)) : .refused(.refused(401, .nonceReplayed))
+      return isNew ? .verified((verified, ask)) : .refused(.refused(.nonceReplayed))
     }
   }
 }

@@ -28,7 +28,7 @@ actor HeldStatus {
   /// - Parameter isLast: see ``HeldReply/Looking``.
   func look(isLast: Bool) async throws -> HeldReply.Look {
     let now = replies.core.clock()
-    guard let told = try await replies.settled(id, at: now) else { return .reply(.refused(404, .unknownSession)) }
+    guard let told = try await replies.settled(id, at: now) else { return .reply(.refused(.unknownSession)) }
     if isLast { return .reply(try await replies.reply(told, applied: wait, call)) }
     let patience = told.session.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
     // Another request of this client may have been told the change while this one was held.

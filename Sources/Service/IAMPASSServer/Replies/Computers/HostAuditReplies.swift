@@ -6,10 +6,10 @@ struct HostAuditReplies: Sendable {
 
   func reply(to starter: Starter, _ call: Call) async throws -> ServiceReply {
     // Several computers may have the application's own credential: none of them may read of the others.
-    guard let credential = starter.credential else { return .refused(403, .hostCredentialRequired) }
+    guard let credential = starter.credential else { return .refused(.hostCredentialRequired) }
     guard let since = number("since", call, orElse: 0), since <= Int64.max / 1_000,
       let before = number("before", call, orElse: .max)
-    else { return .refused(400, .badRequest) }
+    else { return .refused(.badRequest) }
     let ask = HostAuditAsk(credential: credential.id, since: since * 1_000, before: before)
     return ServiceReply(200, ask.page(of: try await core.storage.auditEntries(ask)).encoded())
   }

@@ -9,7 +9,7 @@ struct JoinReplies: Sendable {
   let phones: JoinPhones
 
   func reply(_ call: Call) async throws -> ServiceReply {
-    guard let request = try? JoinRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
+    guard let request = try? JoinRequest(parsing: call.request.body) else { return .refused(.badRequest) }
     let ask = JoinAsk(request: request, address: call.client.text)
     let wait = call.request.preferredWait(longest: HeldReply.usualWait)
     let end = core.clock().advanced(seconds: wait ?? 0)
@@ -45,7 +45,7 @@ struct JoinReplies: Sendable {
       let reply = JoinReply.joined(
         credential: credential.id, host: credential.host, application: application, fleet: fleet)
       return ServiceReply(200, reply.encoded())
-    case .refused(let reason): return .refused(reason == .unknownJoinCode ? 404 : 403, reason)
+    case .refused(let reason): return .refused(reason, as: reason == .unknownJoinCode ? 404 : 403)
     }
   }
 }

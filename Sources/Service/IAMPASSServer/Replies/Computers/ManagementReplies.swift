@@ -24,9 +24,9 @@ struct ManagementReplies: Sendable {
   }
 
   private func addUsers(to application: Application, _ call: Call) async throws -> ServiceReply {
-    guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(400, .badRequest) }
-    guard !users.isEmpty else { return .refused(200, .noUsers) }
-    guard users.allSatisfy(User.isFit) else { return .refused(200, .badUserID) }
+    guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(.badRequest) }
+    guard !users.isEmpty else { return .refused(.noUsers) }
+    guard users.allSatisfy(User.isFit) else { return .refused(.badUserID) }
     // Each user once, compared by bytes as the database does.
     var seen: Set<[UInt8]> = []
     let names = users.filter { seen.insert(Array($0.utf8)).inserted }
@@ -37,8 +37,8 @@ struct ManagementReplies: Sendable {
 
   /// An unknown user does not count as an error: a repeated call must succeed.
   private func deleteUsers(of application: Application, _ call: Call) async throws -> ServiceReply {
-    guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(400, .badRequest) }
-    guard !users.isEmpty else { return .refused(200, .noUsers) }
+    guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(.badRequest) }
+    guard !users.isEmpty else { return .refused(.noUsers) }
     let closed = try await storage.deleteUsers(users, of: application.id, at: core.clock())
     core.announceEnd(of: closed)
     core.board.changed(.userList(application.id))
@@ -46,12 +46,12 @@ struct ManagementReplies: Sendable {
   }
 
   private func hasDevice(_ name: String, of application: Application) async throws -> ServiceReply {
-    guard let user = try await storage.user(name, of: application.id) else { return .refused(404, .unknownUser) }
+    guard let user = try await storage.user(name, of: application.id) else { return .refused(.unknownUser) }
     return ServiceReply(200, DeviceRegisteredReply(isRegistered: !user.phones.isEmpty).encoded())
   }
 
   private func phones(of name: String, of application: Application) async throws -> ServiceReply {
-    guard let user = try await storage.user(name, of: application.id) else { return .refused(404, .unknownUser) }
+    guard let user = try await storage.user(name, of: application.id) else { return .refused(.unknownUser) }
     let phones = user.phones.map { $0.phone.keys(with: $0.credential, storage.clock) }
     let settings = try await storage.settings(of: application.id)
     return ServiceReply(200, UserPhonesReply(phones: phones, greatestCount: settings.phones).encoded())
@@ -60,57 +60,57 @@ struct ManagementReplies: Sendable {
   private func makeLink(
     for name: String, of application: Application, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
-    guard let isSealed = call.wantsSealedLink else { return .refused(400, .badRequest) }
+    guard let isSealed = call.wantsSealedLink else { return .refused(.badRequest) }
     let made = try await links.make(
       for: name, of: application.id, displayName: call.displayName, at: call.address)
-    return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(404, .unknownUser)
+    return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(.unknownUser)
   }
 
   private func loseDevice(
     of name: String, of application: Application, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
-    guard let isSealed = call.wantsSealedLink else { return .refused(400, .badRequest) }
+    guard let isSealed = call.wantsSealedLink else { return .refused(.badRequest) }
     let loss: PhoneLoss
     switch LostDeviceSessions.asked(in: call.target.query) {
     case .no: loss = .keepsSessions
     case .yes(let sessions): loss = .endsSessions(but: Set(sessions.kept))
-    case .unclear: return .refused(400, .badRequest)
+    case .unclear: return .refused(.badRequest)
     }
     let made = try await links.make(
       for: name, of: application.id, displayName: call.displayName, losing: loss, phone: call.lostPhone,
       at: call.address)
     if let made { return try linkReply(made, sealedFor: isSealed ? client : nil) }
     let user = call.lostPhone == nil ? nil : try await storage.user(name, of: application.id)
-    return .refused(404, user == nil ? .unknownUser : .unknownDevice)
+    return .refused(user == nil ? .unknownUser : .unknownDevice, as: 404)
   }
 
   /// Lets the administrator's program send the link, which is the last word of the message.
   private func sendMessage(to name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
-    guard try await storage.user(name, of: application.id) != nil else { return .refused(404, .unknownUser) }
+    guard try await storage.user(name, of: application.id) != nil else { return .refused(.unknownUser) }
     let settings = try await storage.settings(of: application.id)
-    guard !settings.hook.isEmpty else { return .refused(200, .noTextMessages) }
+    guard !settings.hook.isEmpty else { return .refused(.noTextMessages) }
     // Checked again: it was stored long ago.
     if let problem = RegistrationHook.problem(with: settings.hook, in: programs) {
       core.logger.warning(
         "no registration link was sent", metadata: ["file": "\(settings.hook)", "problem": "\(problem)"])
-      return .refused(200, .messageNotSent)
+      return .refused(.messageNotSent)
     }
     guard let request = try? RegistrationMessageRequest(parsing: call.request.body) else {
-      return .refused(400, .badRequest)
+      return .refused(.badRequest)
     }
-    guard RegistrationHook.isNumber(request.phoneNumber) else { return .refused(200, .badPhoneNumber) }
+    guard RegistrationHook.isNumber(request.phoneNumber) else { return .refused(.badPhoneNumber) }
     let words = request.message ?? "Register your phone for \(application.name):"
-    guard words.utf8.count <= RegistrationHook.greatestMessage else { return .refused(400, .badRequest) }
+    guard words.utf8.count <= RegistrationHook.greatestMessage else { return .refused(.badRequest) }
     guard
       let link = try await links.make(
         for: name, of: application.id, displayName: request.displayName ?? "", at: call.address)
-    else { return .refused(404, .unknownUser) }
+    else { return .refused(.unknownUser) }
     let isSent = await RegistrationHook.run(
       settings.hook, number: request.phoneNumber, message: words + " " + link.url)
     if !isSent {
       core.logger.warning("the program that sends registration links failed", metadata: ["file": "\(settings.hook)"])
     }
-    return isSent ? .done : .refused(200, .messageNotSent)
+    return isSent ? .done : .refused(.messageNotSent)
   }
 
   private func linkReply(_ link: RegistrationLinks.Made, sealedFor client: VerifiedClient?) throws -> ServiceReply {

@@ -63,8 +63,8 @@ struct SessionReplies: Sendable {
   /// The reply to a start that made no session.
   private func reply(to obstacle: StartPolicy.Obstacle) -> ServiceReply {
     switch obstacle {
-    case .credentialRevoked: return .refused(401, .credentialRevoked)
-    case .unknownUser: return .refused(404, .unknownUser)
+    case .credentialRevoked: return .refused(.credentialRevoked)
+    case .unknownUser: return .refused(.unknownUser)
     case .reason(let reason): return .notStarted(reason)
     case .untrained(_, let user):
       core.board.changed(.user(user))
@@ -80,9 +80,9 @@ struct SessionReplies: Sendable {
   func phones(of name: String, for starter: Starter) async throws -> ServiceReply {
     let application = starter.application.id
     guard !(try await core.storage.settings(of: application)).isDisabled else {
-      return .refused(403, .applicationDisabled)
+      return .refused(.applicationDisabled)
     }
-    guard let user = try await core.storage.user(name, of: application) else { return .refused(404, .unknownUser) }
+    guard let user = try await core.storage.user(name, of: application) else { return .refused(.unknownUser) }
     let phones = user.phones.map { phone, credential in
       let keys = PhoneKeys(
         publicKey: phone.publicKey, credential: credential.map { .init(id: $0.id, publicKey: $0.publicKey) })
@@ -95,11 +95,11 @@ struct SessionReplies: Sendable {
   func noteCodeUse(of name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
     // The signature covers the body only by its digest. Anyone on the way could change an unsigned report.
     guard call.target.has(BodyDigest.name), let use = try? CodeUse(call, by: starter) else {
-      return .refused(400, .badRequest)
+      return .refused(.badRequest)
     }
     switch try await core.storage.note(use, of: name, by: starter, at: core.clock()) {
-    case .unknownUser: return .refused(404, .unknownUser)
-    case .credentialRevoked: return .refused(401, .credentialRevoked)
+    case .unknownUser: return .refused(.unknownUser)
+    case .credentialRevoked: return .refused(.credentialRevoked)
     case .noted(let kept, let user):
       if kept.isNew { core.audit.codeUsed(use, user: user) }
       if kept.isNews { core.board.changed(.user(user)) }
@@ -159,7 +159,7 @@ struct SessionReplies: Sendable {
   func deliver(
     _ id: String, applied wait: Int64?, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
-    guard let told = try await core.storage.collect(id, at: now) else { return .refused(404, .unknownSession) }
+    guard let told = try await core.storage.collect(id, at: now) else { return .refused(.unknownSession) }
     return try await reply(told, applied: wait, call)
   }
 

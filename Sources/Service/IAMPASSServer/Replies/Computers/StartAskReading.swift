@@ -11,7 +11,7 @@ extension StartAsk {
     case .success(let asked): methods = asked
     }
     guard let duration = askedDuration(in: call.target) else {
-      return .failure(Refusal(status: 400, reason: .badDuration))
+      return .failure(Refusal(.badDuration))
     }
     let idTokenNonce: String?
     switch askedIDToken(in: call.target) {
@@ -19,15 +19,15 @@ extension StartAsk {
     case .success(let nonce): idTokenNonce = nonce
     }
     guard let start = try? StartRequest(parsing: call.request.body) else {
-      return .failure(Refusal(status: 400, reason: .badRequest))
+      return .failure(Refusal(.badRequest))
     }
     guard start.challenge == nil || starter.isHost(of: start.context) else {
-      return .failure(Refusal(status: 400, reason: .wrongHost))
+      return .failure(Refusal(.wrongHost))
     }
     let context = starter.context(start.context ?? SignInContext())
-    guard context.isWithinBounds else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    guard context.isWithinBounds else { return .failure(Refusal(.badRequest)) }
     // Only the service itself asks for documents.
-    guard !SignedDocument.isAsked(by: context) else { return .failure(Refusal(status: 400, reason: .reservedService)) }
+    guard !SignedDocument.isAsked(by: context) else { return .failure(Refusal(.reservedService)) }
     return .success(
       StartAsk(
         user: user, starter: starter, client: call.client, methods: methods, duration: duration, context: context,
@@ -43,21 +43,21 @@ extension StartAsk {
   private static func askedIDToken(in target: RequestTarget) -> Result<String?, Refusal> {
     let isAsked = target.has("id_token")
     guard isAsked || target.has("nonce") else { return .success(nil) }
-    guard isAsked, target.value("id_token") == "1" else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    guard isAsked, target.value("id_token") == "1" else { return .failure(Refusal(.badRequest)) }
     guard target.has("nonce") else { return .success("") }
     guard let nonce = target.value("nonce"), nonceLengths.contains(nonce.utf8.count),
       nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-    else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    else { return .failure(Refusal(.badRequest)) }
     return .success(nonce)
   }
 
   /// All methods unless some are named.
   private static func askedMethods(in target: RequestTarget) -> Result<[AuthenticationMethod], Refusal> {
     guard target.has("methods") else { return .success(AuthenticationMethod.allCases) }
-    guard let text = target.value("methods") else { return .failure(Refusal(status: 400, reason: .badRequest)) }
+    guard let text = target.value("methods") else { return .failure(Refusal(.badRequest)) }
     let words = text.split(separator: ",").map(String.init)
     let methods = words.compactMap(AuthenticationMethod.init(rawValue:))
-    guard methods.count == words.count else { return .failure(Refusal(status: 400, reason: .unknownMethod)) }
+    guard methods.count == words.count else { return .failure(Refusal(.unknownMethod)) }
     return .success(methods.isEmpty ? AuthenticationMethod.allCases : methods)
   }
 

@@ -6,10 +6,10 @@ struct UserListReplies: Sendable {
 
   func reply(to starter: Starter, _ call: Call) async throws -> ServiceReply {
     guard let since = number("version", call), let after = text("after", call) else {
-      return .refused(400, .badRequest)
+      return .refused(.badRequest)
     }
     guard try await noteMark(of: starter, call), noteReport(of: starter, has: since, call) else {
-      return .refused(400, .badRequest)
+      return .refused(.badRequest)
     }
     if call.target.has("signed") { return try await signedReply(to: starter, has: since, after: after, call) }
     let ask = UserListAsk(
@@ -28,7 +28,7 @@ struct UserListReplies: Sendable {
   ) async throws -> ServiceReply {
     guard call.target.value("signed") == "1", let epoch = self.number("epoch", call),
       let setNumber = self.number("administrators", call)
-    else { return .refused(400, .badRequest) }
+    else { return .refused(.badRequest) }
     let ask = SignedListAsk(
       asker: starter.credential?.id ?? starter.application.id, application: starter.application.id,
       group: starter.credential?.group ?? "", epoch: epoch, number: number, setNumber: setNumber, after: after)

@@ -43,38 +43,38 @@ struct Console: Sendable {
   }
 
   func reply(to path: [String]) async throws -> ServiceReply {
-    guard let route = ConsoleRoute(path) else { return refusal(404, .notFound) }
+    guard let route = ConsoleRoute(path) else { return refusal(.notFound) }
     guard route.methods.contains(call.request.method) else {
-      return refusal(405, .methodNotAllowed).adding("Allow", route.methods.sorted().joined(separator: ", "))
+      return refusal(.methodNotAllowed).adding("Allow", route.methods.sorted().joined(separator: ", "))
     }
-    guard let rule = ConsoleRule.find(call.request.method, path) else { return refusal(404, .notFound) }
+    guard let rule = ConsoleRule.find(call.request.method, path) else { return refusal(.notFound) }
     guard let least = rule.least else { return try await open(route) }
-    guard let visitor = try await visitor() else { return refusal(401, .notSignedIn) }
-    guard visitor.role >= least else { return refusal(403, .roleTooLow) }
+    guard let visitor = try await visitor() else { return refusal(.notSignedIn) }
+    guard visitor.role >= least else { return refusal(.roleTooLow) }
     guard call.request.method == "POST" else { return try await page(route, visitor) }
-    guard isFromHere else { return refusal(403, .wrongOrigin) }
-    guard let token = field("token"), Secret(token) == visitor.formToken else { return refusal(403, .badFormToken) }
+    guard isFromHere else { return refusal(.wrongOrigin, as: 403) }
+    guard let token = field("token"), Secret(token) == visitor.formToken else { return refusal(.badFormToken) }
     if let refused = try await refusal(ofOwn: route, visitor) { return refused }
     let deed = ConsoleAct(
       administrator: visitor.name, approval: visitor.administrator?.session, seen: seen(by: route))
     do {
       return try await ConsoleAct.$current.withValue(deed) { try await act(route, visitor) }
     } catch is ChangedMeanwhile {
-      return refusal(409, .changedMeanwhile)
+      return refusal(.changedMeanwhile)
     }
   }
 
   /// What needs no signing in.
   private func open(_ route: ConsoleRoute) async throws -> ServiceReply {
     let isPost = call.request.method == "POST"
-    guard !isPost || isFromHere else { return refusal(403, .wrongOrigin) }
+    guard !isPost || isFromHere else { return refusal(.wrongOrigin, as: 403) }
     switch route {
     case .style: return Self.style
     case .script: return Self.script
     case .enter(let code?): return try await door(Secret(code))
     case .enter(nil): return try await enter()
     case .signIn: return isPost ? try await startSignIn() : try await signInProgress()
-    default: return refusal(404, .notFound)
+    default: return refusal(.notFound)
     }
   }
 
@@ -90,8 +90,8 @@ struct Console: Sendable {
     guard let application, try await storage.administratorsApplication() == application else { return nil }
     switch route {
     case .applicationAct(_, .secret), .applicationAct(_, .credentials), .applicationAct(_, .users):
-      return refusal(403, .ownApplication)
-    default: return visitor.role < .admin ? refusal(403, .roleTooLow) : nil
+      return refusal(.ownApplication)
+    default: return visitor.role < .admin ? refusal(.roleTooLow) : nil
     }
   }
 
@@ -151,7 +151,7 @@ struct Console: Sendable {
   /// Opening the link changes nothing, since mail programs and chats open links too.
   private func door(_ code: Secret) async throws -> ServiceReply {
     guard try await storage.isUsable(consoleLink: code, at: now) else {
-      return refusal(404, .unknownLink)
+      return refusal(.unknownLink)
     }
     let content: HTML = """
       <p>This link opens the console in this browser, once.</p>
@@ -164,14 +164,14 @@ struct Console: Sendable {
   }
 
   private func enter() async throws -> ServiceReply {
-    guard let code = field("code").map({ Secret($0) }) else { return refusal(400, .badRequest) }
+    guard let code = field("code").map({ Secret($0) }) else { return refusal(.badRequest) }
     // A read is enough to check, so that a guessed code does not cost a write.
     guard try await storage.isUsable(consoleLink: code, at: now) else {
-      return refusal(404, .unknownLink)
+      return refusal(.unknownLink)
     }
     let key = Secret(try RandomValue.identifier())
     guard try await storage.enterConsole(by: code, key: key, from: call.client, at: now) else {
-      return refusal(404, .unknownLink)
+      return refusal(.unknownLink)
     }
     core.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
     return admitted(key)

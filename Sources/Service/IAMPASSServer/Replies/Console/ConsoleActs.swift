@@ -19,7 +19,7 @@ extension Console {
     case .administratorAct(let name, let act): try await perform(act, onAdministrator: name, visitor)
     case .style, .script, .overview, .enter, .signIn, .application, .user, .joinCode, .sessions, .audit,
       .auditExport:
-      refusal(404, .notFound)
+      refusal(.notFound)
     }
   }
 
@@ -37,19 +37,19 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.ApplicationAct, on id: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    guard try await storage.application(id) != nil else { return refusal(404, .unknownApplication) }
+    guard try await storage.application(id) != nil else { return refusal(.unknownApplication) }
     switch act {
     case .settings: return try await storeSettings(of: id, visitor)
     case .secret:
       let secret = try RandomValue.secret()
       guard let closed = try await storage.renewSecret(of: id, to: secret, at: now) else {
-        return refusal(404, .unknownApplication)
+        return refusal(.unknownApplication)
       }
       core.announceEnd(of: closed)
       return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)
     case .disable, .enable:
       guard let closed = try await storage.setDisabled(act == .disable, of: id, at: now) else {
-        return refusal(404, .unknownApplication)
+        return refusal(.unknownApplication)
       }
       core.announceEnd(of: closed)
       return redirect("/application/\(id)", done: act == .disable ? .disabled : .enabled)
@@ -128,7 +128,7 @@ extension Console {
     _ act: ConsoleRoute.CredentialAct, on id: String, of application: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
     guard try await storage.hostCredential(id, of: application) != nil else {
-      return refusal(404, .unknownCredential)
+      return refusal(.unknownCredential)
     }
     switch act {
     case .rename:
@@ -137,7 +137,7 @@ extension Console {
         return try await applicationPage(application, visitor, problem: HostCredentialRefusal.nameNotFit.explanation)
       }
       guard let isDone = try await storage.renameCredential(id, of: application, to: name) else {
-        return refusal(404, .unknownCredential)
+        return refusal(.unknownCredential)
       }
       guard isDone else {
         return try await applicationPage(application, visitor, problem: HostCredentialRefusal.nameTaken.explanation)
@@ -145,7 +145,7 @@ extension Console {
       return redirect("/application/\(application)", done: .renamed)
     case .revoke:
       guard let closed = try await storage.revokeCredential(id, of: application, at: now) else {
-        return refusal(404, .unknownCredential)
+        return refusal(.unknownCredential)
       }
       core.announceEnd(of: closed)
       return redirect("/application/\(application)", done: .revoked)
@@ -156,7 +156,7 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.UserAct, on id: Int64, of application: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    guard let found = try await storage.managed(id, of: application) else { return refusal(404, .unknownUser) }
+    guard let found = try await storage.managed(id, of: application) else { return refusal(.unknownUser) }
     switch act {
     case .delete:
       core.announceEnd(of: try await storage.deleteUsers([found.user.name], of: application, at: now))
@@ -170,7 +170,7 @@ extension Console {
           for: found.user.name, of: application, displayName: name.isEmpty ? "user" : name,
           losing: act == .lost ? phoneLoss : nil, phone: field("phone").flatMap { $0.isEmpty ? nil : $0 },
           at: call.address)
-      else { return refusal(404, .unknownUser) }
+      else { return refusal(.unknownUser) }
       return linkPage(link.url, name: name, back: "/application/\(application)/user/\(id)", visitor)
     }
   }
@@ -180,7 +180,7 @@ extension Console {
 
   private func endSession(_ id: String) async throws -> ServiceReply {
     guard let session = try await storage.session(id) else {
-      return refusal(404, .unknownSession)
+      return refusal(.unknownSession)
     }
     _ = try await sessions.logOut(session.id)
     return redirect("/sessions", done: .ended)

@@ -66,7 +66,7 @@ extension Console {
   }
 
   func addAdministrator(_ visitor: Visitor) async throws -> ServiceReply {
-    guard let role = field("role").flatMap(AdministratorRole.init(rawValue:)) else { return refusal(400, .badRequest) }
+    guard let role = field("role").flatMap(AdministratorRole.init(rawValue:)) else { return refusal(.badRequest) }
     let name = trimmedField("name")
     let change = try await storage.addAdministrator(name, role: role, at: now)
     guard change == .done else { return try await administratorsPage(visitor, problem: change.explanation) }
@@ -81,7 +81,7 @@ extension Console {
     case .link, .lost: return try await administratorLink(name, isLost: act == .lost, visitor)
     case .role:
       guard let role = field("role").flatMap(AdministratorRole.init(rawValue:)) else {
-        return refusal(400, .badRequest)
+        return refusal(.badRequest)
       }
       change = try await storage.setAdministrator(name, role: role, keepsOne: true, at: now)
     case .remove: change = try await storage.removeAdministrator(name, keepsOne: true, at: now)
@@ -94,7 +94,7 @@ extension Console {
 
   private func administratorLink(_ name: String, isLost: Bool, _ visitor: Visitor) async throws -> ServiceReply {
     switch try await storage.invitation(ofAdministrator: name, isLost: isLost, at: now) {
-    case .unknown: return refusal(404, .unknownUser)
+    case .unknown: return refusal(.unknownUser)
     case .hasPhone: return try await administratorsPage(visitor, problem: "\(name) has a phone already.")
     case .code(let code):
       if isLost { core.board.changedAll() }

@@ -73,7 +73,7 @@ extension Console {
 
   func settleComputer(_ id: String, of application: String, _ visitor: Visitor) async throws -> ServiceReply {
     guard let credential = try await storage.hostCredential(id, of: application) else {
-      return refusal(404, .unknownCredential)
+      return refusal(.unknownCredential)
     }
     do {
       let isSettled = try await storage.settleComputer(named: credential.name, of: application, at: now)
@@ -82,7 +82,7 @@ extension Console {
       }
       return redirect("/joins", done: .settled)
     } catch is HostCredentialRefusal {
-      return refusal(404, .unknownCredential)
+      return refusal(.unknownCredential)
     }
   }
 }

@@ -141,9 +141,11 @@ extension Console {
   }
 
   /// A page for browsers, JSON for other clients.
-  func refusal(_ status: Int, _ reason: Reason) -> ServiceReply {
+  func refusal(_ reason: Reason) -> ServiceReply { refusal(reason, as: reason.status) }
+
+  func refusal(_ reason: Reason, as status: Int) -> ServiceReply {
     guard call.request.values(of: ["Accept"]).contains(where: { $0.contains("text/html") }) else {
-      return .refused(status, reason)
+      return .refused(reason, as: status)
     }
     if reason == .notSignedIn { return signInPage(status: status, reason: reason) }
     return show(reason.consoleTitle, reason.consoleText, visitor: nil, status: status, reason: reason)

@@ -63,14 +63,14 @@ extension Console {
           "A code is for 1 to \(JoinOrder.usesRange.upperBound) computers and 1 to \(JoinOrder.daysRange.upperBound) days."
       )
     }
-    guard let random = Digest.randomBytes(JoinCode.secretLength) else { return refusal(503, .tooManyRequests) }
+    guard let random = Digest.randomBytes(JoinCode.secretLength) else { return refusal(.tooManyRequests) }
     let secret = Secret(Base64URL.encode(random))
     // By its id alone: a name would not be seen to be the administrators'.
     guard let application = try await storage.application(trimmedField("application"))?.id else {
-      return refusal(404, .unknownApplication)
+      return refusal(.unknownApplication)
     }
     // Computers that join an administrators' application could ask administrators' phones.
-    guard try await storage.administratorsApplication() != application else { return refusal(403, .ownApplication) }
+    guard try await storage.administratorsApplication() != application else { return refusal(.ownApplication) }
     do {
       let code = try await joinCodes.make(secret)
       let stored = try await storage.createJoinCode(
@@ -84,7 +84,7 @@ extension Console {
       let hint = problem.hint.map { "; " + $0 } ?? ""
       return try await joinsPage(visitor, problem: problem.text + hint)
     } catch JoinOrderRefusal.unknownApplication {
-      return refusal(404, .unknownApplication)
+      return refusal(.unknownApplication)
     } catch JoinOrderRefusal.groupNotFit {
       return try await joinsPage(
         visitor, status: 400, problem: "A group's name has letters, digits, points, hyphens and underscores.")
@@ -107,7 +107,7 @@ extension Console {
   /// Who asked by one code.
   func joinCodePage(_ id: String, _ visitor: Visitor) async throws -> ServiceReply {
     guard let code = try await storage.joinCodes().first(where: { $0.code.id == id }) else {
-      return refusal(404, .unknownJoinCode)
+      return refusal(.unknownJoinCode)
     }
     let start = call.target.value("from").flatMap { Int($0) }.map { max(0, $0) } ?? 0
     let page = code.joinings.dropFirst(start).prefix(Self.joiningsLength)
@@ -175,7 +175,7 @@ extension Console {
 
   func perform(_ act: ConsoleRoute.JoinAct, onJoin id: String, _ visitor: Visitor) async throws -> ServiceReply {
     if act == .revoke {
-      guard try await storage.revokeJoinCode(id, at: now) else { return refusal(404, .unknownJoinCode) }
+      guard try await storage.revokeJoinCode(id, at: now) else { return refusal(.unknownJoinCode) }
       core.board.changed(.joins)
       return redirect("/joins", done: .codeRevoked)
     }

@@ -12,7 +12,7 @@ extension Console {
     let seen = try await storage.state(of: .phone(user: id))
     guard let found = try await storage.user(id, of: application),
       let phones = try await storage.managed(id, of: application)?.phones.map(\.phone)
-    else { return refusal(404, .unknownUser) }
+    else { return refusal(.unknownUser) }
     // Whoever cares for an administrator's phone could become that administrator.
     let isOwn = try await storage.administratorsApplication() == application
     let visitor = isOwn && visitor.role < .admin ? visitor.reading : visitor

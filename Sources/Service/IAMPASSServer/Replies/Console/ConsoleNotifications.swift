@@ -89,13 +89,13 @@ extension Console {
   func changeNotifications(of id: String, _ visitor: Visitor) async throws -> ServiceReply {
     if field("kind") == "none" {
       guard let service = field("service").flatMap(NotificationService.init(rawValue:)) else {
-        return refusal(400, .badRequest)
+        return refusal(.badRequest)
       }
       _ = try await storage.removeNotifications(service, of: id)
       return redirect("/application/\(id)", done: .silent)
     }
     do {
-      guard let settings = try sentNotifications() else { return refusal(400, .badRequest) }
+      guard let settings = try sentNotifications() else { return refusal(.badRequest) }
       try await storage.setNotifications(settings, of: id, at: now)
       return redirect("/application/\(id)", done: .rings)
     } catch let fault as NotificationFault {

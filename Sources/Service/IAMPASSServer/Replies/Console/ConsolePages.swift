@@ -20,7 +20,7 @@ extension Console {
     case .administrators: try await administratorsPage(visitor)
     case .style, .script, .enter, .signIn, .leave, .applicationAct, .credentialAct, .userAct, .joinAct, .endSession,
       .administratorAct, .signAdministrators:
-      refusal(404, .notFound)
+      refusal(.notFound)
     }
   }
 
@@ -67,7 +67,7 @@ extension Console {
     let seen = try await storage.state(of: .application(id))
     let after = call.target.value("after").flatMap { Int64($0) } ?? 0
     guard let found = try await storage.application(id, usersAfter: after, matching: query("q")) else {
-      return refusal(404, .unknownApplication)
+      return refusal(.unknownApplication)
     }
     let (application, credentials, users) = (found.application, found.credentials, found.users)
     let notifications = try await storage.notifications(of: id)

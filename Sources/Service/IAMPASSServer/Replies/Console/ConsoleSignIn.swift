@@ -33,7 +33,7 @@ extension Console {
 
   /// Asks the phone. The reply is the same whether or not an administrator has the name, and a phone.
   func startSignIn() async throws -> ServiceReply {
-    guard let name = field("name") else { return refusal(400, .badRequest) }
+    guard let name = field("name") else { return refusal(.badRequest) }
     try await withdraw()
     let session = try await asked(String(name[...].trimming(" \t")))
     let key = Secret(try RandomValue.identifier())
@@ -45,7 +45,7 @@ extension Console {
       code = try await ownSettings().matchCodes == .off ? Secret("") : Secret(digits.count < 2 ? "0" + digits : digits)
     }
     let ask = ConsoleAsk(key: key, session: session?.id, matchCode: code, askedAt: now)
-    guard try await storage.keep(ask, at: now) else { return .refused(503, .tooManyRequests) }
+    guard try await storage.keep(ask, at: now) else { return .refused(.tooManyRequests) }
     let attributes = "Path=/; Max-Age=\(ConsoleAsk.lifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("/sign-in").adding("Set-Cookie", "\(Self.askCookie)=\(key.exposedValue); \(attributes)")
   }

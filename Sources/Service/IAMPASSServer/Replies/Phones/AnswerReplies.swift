@@ -8,13 +8,13 @@ struct AnswerReplies: Sendable {
 
   /// Takes the user's answer to a request of this phone's, in time, once.
   func take(_ call: Call) async throws -> ServiceReply {
-    guard call.request.body.count <= KeptAnswer.greatestLength else { return .refused(400, .answerTooLong) }
+    guard call.request.body.count <= KeptAnswer.greatestLength else { return .refused(.answerTooLong) }
     let verified: VerifiedStatement
     switch try await DeviceCheck(storage: core.storage).statement(in: call) {
     case .refused(let reply): return reply
     case .verified(let statement): verified = statement
     }
-    guard let answer = try? AnswerStatement(verified.statement) else { return .refused(400, .badRequest) }
+    guard let answer = try? AnswerStatement(verified.statement) else { return .refused(.badRequest) }
     let check = CredentialCheck(origin: call.address.url.origin)
     let now = core.clock()
     let outcome = try await core.storage.answer(answer.session, by: verified.acting, at: now) { phone, session in
@@ -35,7 +35,7 @@ struct AnswerReplies: Sendable {
   ) -> Result<TakenAnswer, Refusal> {
     guard phone.isLive else { return .failure(.cutOff) }
     guard var session = stored, let method = session.method(for: verified.phone.id) else {
-      return .failure(Refusal(status: 404, reason: .unknownRequest))
+      return .failure(Refusal(.unknownRequest))
     }
     let signed = SignedAnswer(
       answer: answer, verified: verified, credential: phone.credential,
@@ -58,7 +58,7 @@ struct AnswerReplies: Sendable {
       }
     } catch { core.tell(storageFailure: error) }
     // The only answer that has an effect and is refused all the same: the phone must not say that it approved.
-    return session.lifecycle.ending == .wrongCode ? .refused(403, .wrongCode) : .done
+    return session.lifecycle.ending == .wrongCode ? .refused(.wrongCode) : .done
   }
 
   private func reply(to refusal: Refusal, of phone: Phone) -> ServiceReply {

@@ -39,11 +39,11 @@ struct DeviceReplies: Sendable {
   private func endSessions(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.end]) { verified, _ in
       try await core.heard(verified.phone, call)
-      guard let ids = try? EndStatement(verified.statement).sessions else { return .refused(400, .badRequest) }
+      guard let ids = try? EndStatement(verified.statement).sessions else { return .refused(.badRequest) }
       let now = core.clock()
       switch try await core.storage.endSessions(Set(ids), by: verified.acting, at: now) {
       case .cutOff: return Refusal.cutOff.reply
-      case .unknownSession: return .refused(404, .unknownSession)
+      case .unknownSession: return .refused(.unknownSession)
       case .ended(let ended):
         core.announceEnd(of: ended)
         return try await core.describe(verified, presence: verified.phone.presence, at: now)

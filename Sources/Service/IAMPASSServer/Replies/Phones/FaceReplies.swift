@@ -13,7 +13,7 @@ struct FaceReplies: Sendable {
         guard phone.isLive else { return .cutOff }
         // Withdrawing is always right.
         guard ask.purpose == .noFace || phone.mayVouchForFace else {
-          return Refusal(status: 403, reason: .methodNotAvailable)
+          return Refusal(.methodNotAvailable)
         }
         return nil
       }

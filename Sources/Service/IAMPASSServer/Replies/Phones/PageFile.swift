@@ -51,7 +51,7 @@ extension ServiceReply {
   /// The phone's page, or a file beside it. Nothing here is secret or about anybody.
   static func phoneFile(_ name: String, _ call: Call) -> ServiceReply {
     if name.isEmpty { return page(.phone, call) }
-    guard let file = PageFile.beside[name] else { return refused(404, .notFound) }
+    guard let file = PageFile.beside[name] else { return refused(.notFound) }
     return page(file, call)
   }
 

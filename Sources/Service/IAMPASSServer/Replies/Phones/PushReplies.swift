@@ -15,8 +15,8 @@ struct PushReplies: Sendable {
   /// Sets how the phone is rung from now on, or that it is not rung.
   func subscribe(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.push]) { verified, _ in
-      guard let statement = try? PushStatement(verified.statement) else { return .refused(400, .badRequest) }
-      if let way = statement.way, !trust.allows(way) { return .refused(400, .badSubscription) }
+      guard let statement = try? PushStatement(verified.statement) else { return .refused(.badRequest) }
+      if let way = statement.way, !trust.allows(way) { return .refused(.badSubscription) }
       let isLive = try await core.storage.keepPush(statement.way, of: verified.acting, at: core.clock())
       return isLive ? .done : Refusal.cutOff.reply
     }

@@ -28,7 +28,7 @@ struct RegistrationReplies: Sendable {
   }
 
   func register(_ call: Call) async throws -> ServiceReply {
-    guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(400, .badRequest) }
+    guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(.badRequest) }
     // First, and without a write: a made-up code costs no more than this.
     let arrival = core.clock()
     let link = Registration.usable(try await core.storage.link(request.code)?.link, at: arrival)
@@ -49,7 +49,7 @@ struct RegistrationReplies: Sendable {
 
   private func newPhone(_ request: RegisterRequest, _ call: Call) throws -> Result<NewPhone, Refusal> {
     guard let key = try? DevicePublicKey(request.publicKey) else {
-      return .failure(Refusal(status: 400, reason: .badPublicKey))
+      return .failure(Refusal(.badPublicKey))
     }
     var credential: VerifiedCredential?
     if let unverified = request.credential {
@@ -60,7 +60,7 @@ struct RegistrationReplies: Sendable {
       }
     }
     if let way = request.way, !pushTrust.allows(way) {
-      return .failure(Refusal(status: 400, reason: .badSubscription))
+      return .failure(Refusal(.badSubscription))
     }
     return .success(
       NewPhone(
@@ -82,7 +82,7 @@ struct RegistrationReplies: Sendable {
   /// Gives a registered phone the method `device`, or another credential for it.
   func addCredential(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.credential]) { verified, ask in
-      guard let statement = try? CredentialStatement(verified.statement) else { return .refused(400, .badRequest) }
+      guard let statement = try? CredentialStatement(verified.statement) else { return .refused(.badRequest) }
       let challenge = CredentialChallenge.bytes(for: Secret(ask.nonce), publicKey: verified.phone.publicKey)
       let check = CredentialCheck(origin: call.address.url.origin)
       switch check.credential(statement.credential, challenge: challenge) {
@@ -112,7 +112,7 @@ struct RegistrationReplies: Sendable {
 
 extension Refusal {
   fileprivate static func badCredential(_ detail: CredentialRefusal) -> Refusal {
-    Refusal(status: 400, reason: .badCredential, detail: detail)
+    Refusal(.badCredential, detail: detail)
   }
 }
 
@@ -121,11 +121,11 @@ extension CredentialCheck {
   /// an authenticator of their own, and unlock with it.
   fileprivate func refusal(of verified: VerifiedStatement, toReplace former: VerifiedCredential?) -> Refusal? {
     guard let former else { return nil }
-    guard let assertion = verified.assertion else { return Refusal(status: 403, reason: .assertionMissing) }
+    guard let assertion = verified.assertion else { return Refusal(.assertionMissing) }
     let challenge = CredentialChallenge.bytes(for: verified.statement)
     switch self.assertion(assertion, by: former, challenge: challenge) {
     case .success: return nil
-    case .failure(let detail): return Refusal(status: 403, reason: .assertionRefused, detail: detail)
+    case .failure(let detail): return Refusal(.assertionRefused, detail: detail)
     }
   }
 }
@@ -134,9 +134,9 @@ extension CredentialCheck {
 private enum Registration {
   /// - Parameter link: nil for an unknown code.
   static func usable(_ link: Link?, at now: UnixTime) -> Result<Link, Refusal> {
-    guard let link else { return .failure(Refusal(status: 404, reason: .unknownLink)) }
-    guard !link.isUsed else { return .failure(Refusal(status: 410, reason: .linkUsed)) }
-    guard now < link.expiresAt else { return .failure(Refusal(status: 410, reason: .linkExpired)) }
+    guard let link else { return .failure(Refusal(.unknownLink)) }
+    guard !link.isUsed else { return .failure(Refusal(.linkUsed)) }
+    guard now < link.expiresAt else { return .failure(Refusal(.linkExpired)) }
     return .success(link)
   }
 
@@ -147,7 +147,7 @@ private enum Registration {
       // Otherwise anyone who gets hold of a link could take over an account whose owner has a phone.
       let others = facts.phones.filter { $0.id != link.lostPhone }
       return others.isEmpty || others.count < facts.greatestCount
-        ? .success(link) : .failure(Refusal(status: 409, reason: .hasMobileDevice))
+        ? .success(link) : .failure(Refusal(.hasMobileDevice))
     }
   }
 }

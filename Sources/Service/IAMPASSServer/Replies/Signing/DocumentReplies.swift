@@ -9,12 +9,12 @@ struct DocumentReplies: Sendable {
   func page(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.document]) { verified, _ in
       try await core.heard(verified.phone, call)
-      guard let ask = try? DocumentAsk(verified.statement) else { return .refused(400, .badRequest) }
+      guard let ask = try? DocumentAsk(verified.statement) else { return .refused(.badRequest) }
       guard let session = try await sessions.settled(ask.session, at: core.clock())?.session,
         session.isFor(verified.acting), session.method(for: verified.phone.id) != nil
-      else { return .refused(404, .unknownRequest) }
-      guard session.document != nil, let cursor = DocumentCursor(ask.after) else { return .refused(400, .badRequest) }
-      guard session.lifecycle.isUnanswered else { return .refused(410, .tooLate) }
+      else { return .refused(.unknownRequest) }
+      guard session.document != nil, let cursor = DocumentCursor(ask.after) else { return .refused(.badRequest) }
+      guard session.lifecycle.isUnanswered else { return .refused(.tooLate) }
       let page = try await core.storage.seeSigning { rows in
         // What does not follow any more from the last signed document would look like a lie.
         guard let order = try rows.order(ofSession: ask.session), try order.isNext(rows) else {
@@ -22,7 +22,7 @@ struct DocumentReplies: Sendable {
         }
         return try DocumentPaging(rows: rows, order: order, knownSet: ask.knownSet).page(at: cursor)
       }
-      guard let page else { return .refused(410, .tooLate) }
+      guard let page else { return .refused(.tooLate) }
       return ServiceReply(200, page.encoded())
     }
   }

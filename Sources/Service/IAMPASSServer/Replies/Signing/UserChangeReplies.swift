@@ -14,14 +14,14 @@ struct UserChangeReplies: Sendable {
   let sessions: SessionReplies
 
   func reply(to starter: Starter, _ client: VerifiedClient, _ call: Call) async throws -> ServiceReply {
-    guard let computer = starter.credential else { return .refused(403, .hostCredentialRequired) }
+    guard let computer = starter.credential else { return .refused(.hostCredentialRequired) }
     // The signature covers the body only by its digest.
     guard call.target.has(BodyDigest.name), let request = try? UserChangeRequest(parsing: call.request.body),
       let change = UserChange(request, of: computer, in: starter.application)
-    else { return .refused(400, .badRequest) }
+    else { return .refused(.badRequest) }
     // Its users are the administrators.
     guard try await core.storage.administratorsApplication() != starter.application.id else {
-      return .refused(403, .ownApplication)
+      return .refused(.ownApplication)
     }
     if let refusal = try await refusal(of: change) { return refusal }
     if request.isWithdrawn { return try await withdraw(change) }
@@ -32,23 +32,23 @@ struct UserChangeReplies: Sendable {
   private func refusal(of change: UserChange) async throws -> ServiceReply? {
     let application = change.application.id
     let settings = try await core.storage.settings(of: application)
-    guard !settings.isDisabled else { return .refused(200, .applicationDisabled) }
+    guard !settings.isDisabled else { return .notDone(.applicationDisabled) }
     guard let computer = try await core.storage.hostCredential(change.computer.id, of: application), !computer.isRevoked
-    else { return .refused(403, .hostCredentialRequired) }
+    else { return .refused(.hostCredentialRequired) }
     guard settings.holdsClones else { return nil }
     let copied = try await core.storage.forkedComputers(of: application)
-    return copied.contains { $0.credential == computer.id } ? .refused(200, .computerHeld) : nil
+    return copied.contains { $0.credential == computer.id } ? .refused(.computerHeld) : nil
   }
 
   // MARK: asking
 
   private func ask(about change: UserChange, _ call: Call) async throws -> ServiceReply {
-    if let reason = try await obstacle(to: change) { return .refused(200, reason) }
+    if let reason = try await obstacle(to: change) { return .notDone(reason) }
     let administrators = try await core.storage.administrators()
       .filter { $0.role >= change.leastRole && $0.phone != nil }
     guard let own = try await core.storage.administratorsApplication(),
       let application = try await core.storage.application(own), change.context.isWithinBounds
-    else { return .refused(200, .noAdministrator) }
+    else { return .refused(.noAdministrator) }
     var asked: [Session] = []
     var reason = Reason.noAdministrator
     for one in administrators.prefix(UserChangeRequest.greatestAskCount) {
@@ -67,7 +67,7 @@ struct UserChangeReplies: Sendable {
       case .not(let obstacle): reason = Self.reason(of: obstacle) ?? reason
       }
     }
-    guard let first = asked.first else { return .refused(200, reason) }
+    guard let first = asked.first else { return .notDone(reason) }
     let reply = UserChangeReply.waiting(asks: asked.map(\.id), code: first.matchCode?.exposedValue)
     return ServiceReply(202, reply.encoded())
   }
@@ -116,7 +116,7 @@ struct UserChangeReplies: Sendable {
         reply = ServiceReply(202, UserChangeReply.waiting(asks: change.request.asks, code: nil).encoded())
       case .refuse(let reason):
         _ = try await endAsks(of: change)
-        reply = .refused(200, reason)
+        reply = .notDone(reason)
       case .perform(let session):
         if let refusal = try await refusal(of: change) {
           _ = try await endAsks(of: change)
@@ -173,7 +173,7 @@ struct UserChangeReplies: Sendable {
       $0.lifecycle.approvedAt != nil && $0.lifecycle.ending == .loggedOut
     }
     _ = try await endAsks(of: change)
-    return wasApproved ? .refused(200, .changeUsed) : .done
+    return wasApproved ? .refused(.changeUsed) : .done
   }
 
   // MARK: doing
@@ -183,14 +183,14 @@ struct UserChangeReplies: Sendable {
   ) async throws -> ServiceReply {
     let now = core.clock()
     // Whoever ends the session has the approval, and nobody has it twice.
-    guard let used = try await core.storage.logOut(session.id, at: now) else { return .refused(200, .changeUsed) }
+    guard let used = try await core.storage.logOut(session.id, at: now) else { return .refused(.changeUsed) }
     core.announceEnd(of: [used])
     guard used.lifecycle.approvedAt != nil, used.lifecycle.ending == .loggedOut else {
-      return .refused(200, .changeNotAnswered)
+      return .refused(.changeNotAnswered)
     }
     _ = try await endAsks(of: change)
     guard let administrator = try await administrators(for: change).first(where: { $0.user == session.user }) else {
-      return .refused(200, .changeNotAnswered)
+      return .refused(.changeNotAnswered)
     }
     let act = ConsoleAct(administrator: administrator.name, approval: session.id, seen: nil)
     let done = try await ConsoleAct.$current.withValue(act) { try await perform(change, client, call, at: now) }
@@ -201,7 +201,7 @@ struct UserChangeReplies: Sendable {
         "computer": "\(DisplayText.sanitized(change.computer.host))", "change": "\(change.request.text)",
       ])
     switch done {
-    case .failure(let refusal): return refusal.reply
+    case .failure(let refusal): return .notDone(refusal.reason)
     case .success(let link):
       if change.request.act != .enroll { await askForSignature(of: administrator.name, for: change, call) }
       return ServiceReply(200, UserChangeReply.done(administrator: administrator.name, link: link).encoded())
@@ -233,7 +233,7 @@ struct UserChangeReplies: Sendable {
         case .remove: try await core.storage.removeListedUser(name, of: application, at: now)
         case .enroll:
           guard let code = try await core.storage.invitation(ofListed: name, of: application, isFurther: true, at: now)
-          else { return .failure(Refusal(status: 200, reason: .hasMobileDevice)) }
+          else { return .failure(Refusal(.hasMobileDevice)) }
           let seal = LinkSeal(secret: client.replySecret, nonce: client.nonce)
           link = seal.sealed(
             call.address.url.route(["register", code.exposedValue]), salt: try RandomValue.bytes(LinkSeal.saltLength))
@@ -241,7 +241,7 @@ struct UserChangeReplies: Sendable {
       }
     } catch is UserListRefusal {
       // It was removed since the phones were asked.
-      return .failure(Refusal(status: 200, reason: .unknownUser))
+      return .failure(Refusal(.unknownUser))
     }
     core.board.changed(.userList(application))
     if request.act == .remove { core.board.changedAll() }

@@ -112,7 +112,7 @@ public struct HTTPServer: Sendable {
 extension ServiceReply {
   /// For requests that come while the service stops.
   static var stopping: ServiceReply {
-    refused(503, .stopping).adding("Retry-After", "2").adding("Connection", "close")
+    refused(.stopping).adding("Retry-After", "2").adding("Connection", "close")
   }
 }
 
