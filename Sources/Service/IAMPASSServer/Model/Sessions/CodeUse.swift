@@ -16,12 +16,6 @@ struct CodeUse: Sendable, Equatable {
   let report: CodeUseReport
   /// The id of the host credential that reported it; nil: the application's own did.
   let credential: String?
-
-  /// What the storage returns.
-  init(report: CodeUseReport, credential: String?) {
-    self.report = report
-    self.credential = credential
-  }
 }
 
 /// What became of a reported use.
