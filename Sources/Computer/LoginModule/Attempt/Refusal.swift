@@ -5,9 +5,8 @@ import IAMPASSProtocol
 
 /// Why nobody was signed in by phone.
 ///
-/// What follows from each case stands in tables without `default`, so that a new case does not compile until each was
-/// decided: PAM codes (`PAMAnswer.swift`), the user's lines (`RefusalMessages.swift`), the log's (`RefusalLog.swift`),
-/// and what counts as a request (here).
+/// What follows from each case is one row of a table without `default`, ``row``: a new case does not compile until its
+/// row is written.
 public enum Refusal: Error, Sendable, Equatable {
   /// The state that every attempt begins in.
   case notDecided
@@ -128,42 +127,16 @@ extension Refusal {
     }
   }
 
-  /// Whether the phone was asked before this ending: one request is enough for a connection.
-  var followsARequest: Bool {
-    switch self {
-    case .denied, .notAnswered, .endedWhileWaiting, .interrupted, .recordNotKept, .unavailable, .userChanged,
-      .abandoned, .notVerifiable, .phoneForgotten:
-      true
-    case .notStarted(let reason): reason == ReasonWord.codeInUse
-    case .notDecided, .passwordTyped, .answeredByNobody, .asksNothing, .textAtSecondFactor, .noToken, .lookupFailed,
-      .notInSystem,
-      .noPhone, .phoneNotTrusted, .cannotVerify,
-      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
-      .callerNotRoot, .brokerLost, .byBroker, .notRecordable, .misconfigured, .terminalGone, .promptNotAnswered:
-      false
-    case .offered(_, let refusal): refusal.followsARequest
-    }
-  }
+  /// See ``RefusalRow/followsARequest``.
+  var followsARequest: Bool { row.followsARequest }
 
-  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
-  var mayHaveRung: Bool {
-    switch self {
-    case .noPhone, .phoneNotTrusted, .cannotVerify, .notRecordable, .asksNothing: false
-    case .notStarted(let reason): reason == ReasonWord.codeInUse
-    case .unavailable(let error): error.mayHaveRung
-    case .notDecided, .denied, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .textAtSecondFactor,
-      .noToken, .lookupFailed, .notInSystem, .phoneForgotten, .notVerifiable, .commandNotRead, .commandTooLong,
-      .tooManyRequests, .limiterBroken, .serviceNotListed,
-      .callerNotRoot, .brokerLost, .byBroker, .recordNotKept, .misconfigured, .interrupted, .terminalGone,
-      .promptNotAnswered, .userChanged, .abandoned:
-      true
-    case .offered(_, let refusal): refusal.mayHaveRung
-    }
-  }
+  /// See ``RefusalRow/mayHaveRung``.
+  var mayHaveRung: Bool { row.mayHaveRung }
 }
 
 extension ServiceError {
-  fileprivate var mayHaveRung: Bool {
+  /// Whether the phone can have rung although the request did not start.
+  var mayHaveRung: Bool {
     switch self {
     case .transport(let error): error.code.mayHaveArrived
     // The service, or a server before it, refused the request unread.

@@ -90,23 +90,5 @@ private struct NoRecorder: SessionRecorder {
 
 extension BrokerEnding {
   /// What the other program is told of a refusal.
-  public init(_ refusal: Refusal) {
-    self =
-      switch refusal {
-      case .denied: .denied
-      case .notDecided, .notAnswered, .endedWhileWaiting: .notAnswered
-      case .textAtSecondFactor: .textTyped
-      case .noToken: .noToken
-      case .misconfigured: .misconfigured
-      case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: .abandoned
-      case .byBroker(let ending, _): ending == .approved ? .aside : ending
-      case .passwordTyped, .answeredByNobody, .asksNothing, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted,
-        .cannotVerify,
-        .phoneForgotten,
-        .notVerifiable,
-        .notStarted, .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed,
-        .callerNotRoot, .brokerLost, .unavailable, .notRecordable, .recordNotKept, .offered:
-        .aside
-      }
-  }
+  public init(_ refusal: Refusal) { self = refusal.row.broker }
 }

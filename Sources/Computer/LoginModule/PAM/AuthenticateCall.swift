@@ -221,7 +221,7 @@ struct AuthenticateCall {
       iampass_pam_say(host.handle, answer.style(for: refusal), message)
     }
     let name = session.map { "session=\($0) " } ?? ""
-    log(refusal.priority, "refused", user: user?.logged, "\(name)reason=\(refusal.explanation)")
+    log(refusal.row.level, "refused", user: user?.logged, "\(name)reason=\(refusal.explanation)")
     if let user {
       let ending = KeptEnding(user: user.given, laterCode: answer.laterCode(for: refusal))
       // Without the memory sudo would ring three times: then nothing more is answered on this handle.

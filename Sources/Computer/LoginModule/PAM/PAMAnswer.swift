@@ -1,7 +1,7 @@
 import CPAM
 import IAMPASSClient
 
-/// What host and user are told of an ending: the one table from endings to PAM codes, and the user's line.
+/// What host and user are told of an ending: the one table of PAM codes, and the user's line.
 struct PAMAnswer {
   /// sshd takes PAM_ABORT for a failure of its own; only PAM_MAXTRIES ends its asking.
   let isSSH: Bool
@@ -14,36 +14,15 @@ struct PAMAnswer {
 
   /// What the module returns for a refusal.
   func code(for refusal: Refusal) -> Int32 {
-    switch refusal {
+    switch refusal.row.answer {
     case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
-    case .notDecided, .notAnswered, .endedWhileWaiting, .textAtSecondFactor, .offered(.withheld, _): PAM_AUTH_ERR
-    case .noToken: PAM_USER_UNKNOWN
-    // A lookup that failed is not an outage of the service: `fail=open` does not open on it.
-    case .passwordTyped, .answeredByNobody, .asksNothing, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted,
-      .cannotVerify,
-      .phoneForgotten, .notVerifiable, .notStarted,
-      .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot,
-      .brokerLost,
-      .notRecordable, .recordNotKept:
-      PAM_AUTHINFO_UNAVAIL
-    // Whatever came before, `fail=open` never opens after an offer.
-    case .offered: PAM_AUTHINFO_UNAVAIL
-    case .unavailable(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
+    case .failed: PAM_AUTH_ERR
+    case .unknownUser: PAM_USER_UNKNOWN
+    case .unavailable: PAM_AUTHINFO_UNAVAIL
+    case .outage(let error): failsOpen && isOutage(error) ? PAM_IGNORE : PAM_AUTHINFO_UNAVAIL
     case .misconfigured: PAM_SERVICE_ERR
-    case .byBroker(let ending, _): code(for: ending)
-    case .interrupted, .terminalGone, .promptNotAnswered, .userChanged, .abandoned: isSSH ? PAM_MAXTRIES : PAM_ABORT
-    }
-  }
-
-  /// The same for an attempt that the broker ran. An approval never comes as a refusal.
-  private func code(for ending: BrokerEnding) -> Int32 {
-    switch ending {
-    case .denied: code(for: Refusal.denied)
-    case .notAnswered, .textTyped: PAM_AUTH_ERR
-    case .noToken: PAM_USER_UNKNOWN
-    case .aside, .busy, .approved: PAM_AUTHINFO_UNAVAIL
-    case .misconfigured: PAM_SERVICE_ERR
-    case .abandoned: PAM_ABORT
+    case .ended: isSSH ? PAM_MAXTRIES : PAM_ABORT
+    case .aborted: PAM_ABORT
     }
   }
 
@@ -52,19 +31,8 @@ struct PAMAnswer {
 
   /// What later calls for the same user return: nothing more is sent.
   func laterCode(for refusal: Refusal) -> Int32 {
-    switch refusal {
-    case .denied: isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
-    case .notDecided, .notAnswered, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .asksNothing,
-      .textAtSecondFactor,
-      .noToken, .lookupFailed, .notInSystem, .noPhone, .phoneNotTrusted, .cannotVerify, .phoneForgotten,
-      .notVerifiable, .notStarted, .commandNotRead,
-      .commandTooLong,
-      .tooManyRequests, .limiterBroken, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker, .unavailable,
-      .notRecordable, .recordNotKept, .misconfigured, .interrupted, .terminalGone, .promptNotAnswered, .abandoned,
-      .userChanged,
-      .offered:
-      code(for: refusal)
-    }
+    guard refusal == .denied else { return code(for: refusal) }
+    return isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
   }
 
   /// Only what a worker that ran reports of the network.
