@@ -152,7 +152,7 @@ import Testing
     let (fixture, phone, session) = try await waiting()
     try await phone.approveOnly()
     _ = try await fixture.status(of: session)
-    let stored = try await fixture.service.storage.read { try Session.find(token: session.token.exposedValue, in: $0) }
+    let stored = try await fixture.stored(session)
     let now = fixture.clock.now
     #expect(try #require(stored).holdEnd(arrival: now, wait: 20) == now.advanced(seconds: 1))
     let later = now.advanced(seconds: 5)
@@ -162,7 +162,7 @@ import Testing
   /// Otherwise a thousand of them would end at a thousand different times.
   @Test func longHoldsOfOneSecondEndTogether() async throws {
     let (fixture, _, session) = try await waiting()
-    let stored = try await fixture.service.storage.read { try Session.find(token: session.token.exposedValue, in: $0) }
+    let stored = try await fixture.stored(session)
     let second = UnixTime(milliseconds: fixture.clock.now.milliseconds / 1_000 * 1_000).advanced(seconds: 10)
     for part: Int64 in [0, 1, 999] {
       let arrival = UnixTime(milliseconds: second.milliseconds + part)
@@ -280,5 +280,13 @@ import Testing
     let body = RegistrationMessageRequest(phoneNumber: "+1").encoded()
     let target = "/management/send_registration_sms/\(fixture.application.id)/alice"
     #expect(await fixture.respond(try fixture.signed("POST", target, body)).reason == "SMS_NOT_CONFIGURED")
+  }
+}
+
+extension Fixture {
+  fileprivate func stored(_ session: StartedSession) async throws -> Session? {
+    try await service.storage.read { db in
+      try db.first("SELECT * FROM session WHERE token = $1", session.token.exposedValue).map(Session.init(row:))
+    }
   }
 }

@@ -59,7 +59,7 @@ import Testing
     let storage = try fixture.restarted().storage
     let application = fixture.application.id
     let added = try await storage.write { db in
-      _ = try User.add("frank", application: application, in: db)
+      _ = try User.add(["frank"], application: application, in: db)
       return try User.find("frank", application: application, in: db)
     }
     #expect(added?.id == 42)

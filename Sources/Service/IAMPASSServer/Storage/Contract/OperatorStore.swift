@@ -99,13 +99,3 @@ extension OperatorStore {
     try await revokeHostCredential(named: name, of: application, isOpenID: false, at: now)
   }
 }
-
-extension SQLiteStorage: OperatorStore {
-  /// See ``checkWhole()``.
-  public func problems() async throws -> [String] {
-    try checkWhole()
-    return []
-  }
-}
-
-extension PostgreSQLStorage: OperatorStore {}

@@ -94,16 +94,21 @@ struct TakenAnswer: Sendable {
   }
 }
 
+extension Session {
+  /// Its client ended it. False if it had ended before.
+  mutating func logOut(at now: UnixTime) -> Bool {
+    guard lifecycle.endedAt == nil else { return false }
+    lifecycle.close(.loggedOut, at: now)
+    return true
+  }
+}
+
 extension SessionStore {
   func keys(ofSession id: String) async throws -> SessionKeys? { try await session(id).map(SessionKeys.init) }
 
   /// Ends the session for its client. Nil if it had ended before, or there is none.
   func logOut(_ id: String, at now: UnixTime) async throws -> Session? {
-    let change = try await changeSession(id) { session in
-      guard session.lifecycle.endedAt == nil else { return false }
-      session.lifecycle.close(.loggedOut, at: now)
-      return true
-    }
+    let change = try await changeSession(id) { $0.logOut(at: now) }
     return change.flatMap { $0.isChanged ? $0.told.session : nil }
   }
 

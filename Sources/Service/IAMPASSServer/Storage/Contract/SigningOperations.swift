@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-// What both engines do alike.
+// Over the rows of any engine.
 extension SigningRowsStore {
   func storedSets() async throws -> [StoredAdministratorSet] { try await seeSigning { try $0.sets(after: 0) } }
 

@@ -1,53 +1,53 @@
-import GRDB
 import IAMPASSProtocol
 
 extension Administrator {
-  fileprivate static let query = """
-    SELECT administrator.name, administrator.role, user.id AS user, phone.display_name AS phone FROM administrator
-    LEFT JOIN user ON user.name = administrator.name
-      AND user.application = (SELECT value FROM service_fact WHERE name = 'administrators')
-    LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user = user.id AND one.cut_off_at IS NULL
-      ORDER BY one.registered_at, one.rowid LIMIT 1)
+  fileprivate static let query: StaticString = """
+    SELECT administrator.name, administrator.role, app_user.id AS user_id, phone.display_name AS phone FROM administrator
+    LEFT JOIN app_user ON app_user.name = administrator.name
+      AND app_user.application = (SELECT value FROM service_fact WHERE name = 'administrators')
+    LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
+      AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
+    ORDER BY administrator.name
     """
 
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     let word: String = try row.get("role")
     try self.init(
-      name: row.get("name"), role: AdministratorRule.role(word), user: row.get("user"), phone: row.get("phone"))
+      name: row.get("name"), role: AdministratorRule.role(word), user: row.get("user_id"), phone: row.get("phone"))
   }
 
-  static func role(of name: String, in db: Database) throws -> AdministratorRole? {
-    try String.fetchOne(db, sql: "SELECT role FROM administrator WHERE name = ?", arguments: [name])
-      .map(AdministratorRule.role)
+  static func role(of name: String, in db: some StorageWork) throws -> AdministratorRole? {
+    try db.text("SELECT role FROM administrator WHERE name = $1", name).map(AdministratorRule.role)
   }
 
-  fileprivate static func admins(in db: Database) throws -> [String] {
-    try String.fetchAll(db, sql: "SELECT name FROM administrator WHERE role = 'admin'")
+  fileprivate static func admins(in db: some StorageWork) throws -> [String] {
+    try db.all("SELECT name FROM administrator WHERE role = 'admin'").map { try $0.get("name") }
   }
 
-  static func application(in db: Database) throws -> String? {
-    try String.fetchOne(
-      db, sql: "SELECT value FROM service_fact WHERE name = ?", arguments: [AdministratorRule.fact])
+  static func application(in db: some StorageWork) throws -> String? {
+    try db.text("SELECT value FROM service_fact WHERE name = $1", AdministratorRule.fact)
   }
 
   /// Makes the own application if need be. One that had its name before gets another secret: nobody but the service
   /// may manage its users.
-  fileprivate static func ownApplication(at now: UnixTime, in db: Database) throws -> String {
+  fileprivate static func ownApplication(at now: UnixTime, in db: some StorageWork) throws -> String {
     if let known = try application(in: db), try Application.find(known, in: db) != nil { return known }
     let new = try Application(new: AdministratorRule.application)
     let former = try Application.find(nameOrID: AdministratorRule.application, in: db)
     if let former { _ = try former.renew(new.secret, at: now, in: db) } else { try new.insert(.on, at: now, in: db) }
     let id = former?.id ?? new.id
     try db.execute(
-      sql: "INSERT OR REPLACE INTO service_fact (name, value) VALUES (?, ?)", arguments: [AdministratorRule.fact, id])
+      """
+      INSERT INTO service_fact (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+      """, AdministratorRule.fact, id)
     return id
   }
 }
 
-extension SQLiteStorage: AdministratorStore {
+extension StorageEngine {
   public func administrators() async throws -> [Administrator] {
     try await read { db in
-      try Row.fetchAll(db, sql: Administrator.query + " ORDER BY administrator.name").map(Administrator.init(row:))
+      try db.all(Administrator.query).map(Administrator.init(row:))
     }
   }
 
@@ -59,10 +59,9 @@ extension SQLiteStorage: AdministratorStore {
     guard AdministratorRule.isFit(name) else { return .nameNotFit }
     return try await write { db in
       guard try Administrator.role(of: name, in: db) == nil else { return .nameTaken }
-      _ = try User.add(name, application: try Administrator.ownApplication(at: now, in: db), in: db)
+      _ = try User.add([name], application: try Administrator.ownApplication(at: now, in: db), in: db)
       try db.execute(
-        sql: "INSERT INTO administrator (name, role, changed_at) VALUES (?, ?, ?)",
-        arguments: [name, role.rawValue, now.milliseconds])
+        "INSERT INTO administrator (name, role, changed_at) VALUES ($1, $2, $3)", name, role.rawValue, now.milliseconds)
       return .done
     }
   }
@@ -78,8 +77,7 @@ extension SQLiteStorage: AdministratorStore {
         return .lastAdmin
       }
       try db.execute(
-        sql: "UPDATE administrator SET role = ?, changed_at = ? WHERE name = ?",
-        arguments: [role.rawValue, now.milliseconds, name])
+        "UPDATE administrator SET role = $1, changed_at = $2 WHERE name = $3", role.rawValue, now.milliseconds, name)
       return .done
     }
   }
@@ -96,7 +94,7 @@ extension SQLiteStorage: AdministratorStore {
         _ = try user.delete(at: now, in: db)
       }
       // The user may have been deleted before.
-      try db.execute(sql: "DELETE FROM administrator WHERE name = ?", arguments: [name])
+      try db.execute("DELETE FROM administrator WHERE name = $1", name)
       return .done
     }
   }
@@ -116,13 +114,12 @@ extension SQLiteStorage: AdministratorStore {
 }
 
 extension ConsoleSubject {
-  func state(in db: Database) throws -> String {
+  func state(in db: some StorageWork) throws -> String {
     switch self {
     case .application(let id):
       let application = try Application.find(id, in: db)
-      let services = try Row.fetchAll(
-        db, sql: "SELECT told, set_at FROM notification_service WHERE application = ? ORDER BY service",
-        arguments: [id])
+      let services = try db.all(
+        "SELECT told, set_at FROM notification_service WHERE application = $1 ORDER BY service", id)
       let told = try services.map { row -> String in
         let (text, at): (String, Int64) = (try row.get("told"), try row.get("set_at"))
         return "\(text) \(at)"
@@ -135,18 +132,5 @@ extension ConsoleSubject {
     case .phone(let user): return SeenState.mark(try Phone.live(of: user, in: db).map(\.id))
     case .administrator(let name): return SeenState.mark([try Administrator.role(of: name, in: db)?.rawValue])
     }
-  }
-}
-
-extension ConsoleAct {
-  /// Does `work` as the act of this administrator.
-  func does<Value>(_ work: (Database) throws -> Value, in db: Database) throws -> Value {
-    if let seen { try seen.check(seen.subject.state(in: db)) }
-    let last = try Int64.fetchOne(db, sql: "SELECT max(id) FROM audit") ?? 0
-    let value = try work(db)
-    try db.execute(
-      sql: "UPDATE audit SET administrator = ?, approval = ? WHERE id > ? AND administrator IS NULL",
-      arguments: [administrator, approval, last])
-    return value
   }
 }

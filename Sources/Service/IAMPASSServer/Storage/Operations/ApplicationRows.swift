@@ -1,31 +1,42 @@
-import GRDB
 import IAMPASSProtocol
 
 extension Application {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     try self.init(id: row.get("id"), name: row.get("name"), secret: Secret(row.get("secret")))
   }
 
   /// The name of a user's application; empty where there is no such user.
-  static func name(of user: Int64, in db: Database) throws -> String {
-    let sql =
-      "SELECT application.name FROM application JOIN user ON user.application = application.id WHERE user.id = ?"
-    return try db.firstRow(sql, [user]).map { try $0.get("name") } ?? ""
+  static func name(of user: Int64, in db: some StorageWork) throws -> String {
+    try db.text(
+      """
+      SELECT application.name FROM application JOIN app_user ON app_user.application = application.id
+      WHERE app_user.id = $1
+      """, user) ?? ""
   }
 
-  static func find(_ id: String, in db: Database) throws -> Application? {
-    try db.firstRow("SELECT * FROM application WHERE id = ?", [id]).map(Application.init(row:))
+  static func find(_ id: String, in db: some StorageWork) throws -> Application? {
+    try db.first("SELECT * FROM application WHERE id = $1", id).map(Application.init(row:))
   }
 
   /// An id wins over a name: ids are random, and a name may be chosen to look like one.
-  static func find(nameOrID text: String, in db: Database) throws -> Application? {
+  static func find(nameOrID text: String, in db: some StorageWork) throws -> Application? {
     if let application = try find(text, in: db) { return application }
-    return try Row.fetchOne(db, sql: "SELECT * FROM application WHERE name = ?", arguments: [text])
+    return try db.first("SELECT * FROM application WHERE name = $1", text)
       .map(Application.init(row:))
   }
 }
 
-extension SQLiteStorage {
+extension Application {
+  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: some StorageWork) throws {
+    let taken = try db.has("SELECT 1 FROM application WHERE name = $1 OR id = $2", name, id)
+    guard !taken else { throw ApplicationRefusal.nameTaken }
+    try db.execute(
+      "INSERT INTO application (id, name, secret, created_at, match_code) VALUES ($1, $2, $3, $4, $5)",
+      id, name, secret.exposedValue, now.milliseconds, matchCodes.stored)
+  }
+}
+
+extension StorageEngine {
   /// A new application. Its secret is to be shown this one time.
   public func createApplication(
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
@@ -59,34 +70,23 @@ extension SQLiteStorage {
   /// Undoes ``createApplication(named:matchCodes:at:)`` where nobody has seen the secret: the name is free again.
   public func takeBack(_ application: Application, at now: UnixTime) async throws {
     try await write { db in
-      try db.execute(sql: "DELETE FROM application WHERE id = ?", arguments: [application.id])
+      try db.execute("DELETE FROM application WHERE id = $1", application.id)
       try db.execute(
-        sql: "INSERT INTO audit (at, event, application) VALUES (?, 'application taken back', ?)",
-        arguments: [now.milliseconds, application.name])
+        "INSERT INTO audit (at, event, application) VALUES ($1, 'application taken back', $2)", now.milliseconds,
+        application.name)
     }
   }
 
   /// Changes an application's settings, for requests from now on; open ones keep theirs.
   public func set(_ change: SettingsChange, ofApplicationNamed name: String) async throws {
     try await write { db in
-      try db.execute(
-        sql: """
-          UPDATE application SET match_code = coalesce(?, match_code), face = coalesce(?, face),
-            phones = coalesce(?, phones), hold_clones = coalesce(?, hold_clones) WHERE name = ?
-          """,
-        arguments: [change.matchCodes?.stored, change.appsVouchForFaces, change.phones, change.holdsClones, name])
-      guard db.changesCount == 1 else { throw ApplicationRefusal.nameUnknown }
+      let found = try db.change(
+        """
+        UPDATE application SET match_code = coalesce($1, match_code), face = coalesce($2, face),
+          phones = coalesce($3, phones), hold_clones = coalesce($4, hold_clones) WHERE name = $5
+        RETURNING id
+        """, change.matchCodes?.stored, change.appsVouchForFaces, change.phones, change.holdsClones, name)
+      guard found.count == 1 else { throw ApplicationRefusal.nameUnknown }
     }
-  }
-}
-
-extension Application {
-  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: Database) throws {
-    let taken = try Bool.fetchOne(
-      db, sql: "SELECT 1 FROM application WHERE name = ? OR id = ?", arguments: [name, id])
-    guard taken == nil else { throw ApplicationRefusal.nameTaken }
-    try db.execute(
-      sql: "INSERT INTO application (id, name, secret, created_at, match_code) VALUES (?, ?, ?, ?, ?)",
-      arguments: [id, name, secret.exposedValue, now.milliseconds, matchCodes.stored])
   }
 }

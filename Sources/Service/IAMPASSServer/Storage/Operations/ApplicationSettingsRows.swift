@@ -1,4 +1,3 @@
-import GRDB
 import IAMPASSProtocol
 
 extension MatchCodes {
@@ -16,7 +15,7 @@ extension MatchCodes {
 }
 
 extension ApplicationSettings {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     walkaway = try row.get("walkaway")
     silenceLeaves = try row.get("silence_leaves")
     matchCodes = try MatchCodes(stored: row.get("match_code"))
@@ -29,40 +28,36 @@ extension ApplicationSettings {
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
-  static func of(_ application: String, in db: Database) throws -> ApplicationSettings {
-    let row = try db.firstRow("SELECT * FROM application WHERE id = ?", [application])
+  static func of(_ application: String, in db: some StorageWork) throws -> ApplicationSettings {
+    let row = try db.first("SELECT * FROM application WHERE id = $1", application)
     return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
-  static func ofUser(_ user: Int64, in db: Database) throws -> ApplicationSettings {
-    let row = try db.firstRow("SELECT application FROM user WHERE id = ?", [user])
+  static func ofUser(_ user: Int64, in db: some StorageWork) throws -> ApplicationSettings {
+    let row = try db.first("SELECT application FROM app_user WHERE id = $1", user)
     return try row.map { try of($0.get("application"), in: db) } ?? ApplicationSettings()
   }
 
-  func store(for application: String, in db: Database) throws {
+  func store(for application: String, in db: some StorageWork) throws {
     try db.execute(
-      sql: """
-        UPDATE application SET walkaway = ?, silence_leaves = ?, match_code = ?, answer_time = ?, greatest_duration = ?,
-          hook = ?, face = ?, phones = ?, hold_clones = ? WHERE id = ?
-        """,
-      arguments: [
-        walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook, appsVouchForFaces, phones,
-        holdsClones,
-        application,
-      ])
+      """
+      UPDATE application SET walkaway = $1, silence_leaves = $2, match_code = $3, answer_time = $4,
+        greatest_duration = $5, hook = $6, face = $7, phones = $8, hold_clones = $9 WHERE id = $10
+      """, walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook,
+      appsVouchForFaces, phones, holdsClones, application)
   }
 
   /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.
   static func setDisabled(
-    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: Database
+    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {
     try db.execute(
-      sql: "UPDATE application SET disabled_at = ? WHERE id = ?",
-      arguments: [isDisabled ? now.milliseconds : nil, application])
+      "UPDATE application SET disabled_at = $1 WHERE id = $2", (isDisabled ? now.milliseconds : nil) as Int64?,
+      application)
     guard isDisabled else { return [] }
-    let sql = "SELECT * FROM session WHERE application = ? AND ended_at IS NULL AND approved_at IS NULL"
+    let sql: StaticString = "SELECT * FROM session WHERE application = $1 AND ended_at IS NULL AND approved_at IS NULL"
     var closed: [Session] = []
-    for var session in try Row.fetchAll(db, sql: sql, arguments: [application]).map(Session.init(row:)) {
+    for var session in try db.all(sql, application).map(Session.init(row:)) {
       session.lifecycle.close(.applicationDisabled, at: now)
       try session.update(in: db)
       closed.append(session)

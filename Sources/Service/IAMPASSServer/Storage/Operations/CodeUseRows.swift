@@ -1,43 +1,42 @@
-import GRDB
 import IAMPASSProtocol
 
 extension CodeUse {
   /// Keeps it, or of one that was reported before whether its session goes on.
-  func keep(user: Int64, at now: UnixTime, in db: Database) throws -> KeptUse {
+  func keep(user: Int64, at now: UnixTime, in db: some StorageWork) throws -> KeptUse {
     if let state = try UseState.find(report.id, of: user, in: db) {
       let told = state.reported(open: report.isOpen, at: now)
       if told.isChanged {
-        try db.run(
-          "UPDATE code_use SET open_until = ? WHERE user = ? AND use = ?",
-          [told.openUntil?.milliseconds, user, report.id])
+        try db.execute(
+          "UPDATE code_use SET open_until = $1 WHERE user_id = $2 AND use = $3", told.openUntil?.milliseconds, user,
+          report.id)
       }
       return told.kept
     }
-    try db.run(
+    try db.execute(
       """
-      INSERT INTO code_use (user, use, way, credential, context, used_at, codes_left, reported_at, open_until)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO code_use (user_id, use, way, credential, context, used_at, codes_left, reported_at, open_until)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
       """,
-      [
-        user, report.id, report.way.rawValue, credential,
-        String(decoding: report.context.json.encoded(), as: UTF8.self), report.usedAt, report.left, now.milliseconds,
-        report.isOpen ? now.advanced(seconds: Self.openTime).milliseconds : nil,
-      ])
+      user, report.id, report.way.rawValue, credential,
+      String(decoding: report.context.json.encoded(), as: UTF8.self), report.usedAt, report.left, now.milliseconds,
+      report.isOpen ? now.advanced(seconds: Self.openTime).milliseconds : nil)
     return .new
   }
 
   /// The user says that it was somebody else.
-  static func disown(_ id: String, of user: Int64, at now: UnixTime, in db: Database) throws {
-    try db.run(
-      "UPDATE code_use SET disowned_at = ? WHERE user = ? AND use = ? AND disowned_at IS NULL",
-      [now.milliseconds, user, id])
+  static func disown(_ id: String, of user: Int64, at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute(
+      "UPDATE code_use SET disowned_at = $1 WHERE user_id = $2 AND use = $3 AND disowned_at IS NULL",
+      now.milliseconds, user, id)
   }
 
   /// Those that the user's phone is shown, the newest first.
-  static func shown(to user: Int64, at now: UnixTime, in db: Database) throws -> [CodeUse] {
-    try db.allRows(
-      "SELECT * FROM code_use WHERE user = ? AND reported_at >= ? ORDER BY reported_at DESC, used_at DESC, use LIMIT ?",
-      [user, now.advanced(seconds: -shownTime).milliseconds, greatestShown]
+  static func shown(to user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [CodeUse] {
+    try db.all(
+      """
+      SELECT * FROM code_use WHERE user_id = $1 AND reported_at >= $2
+      ORDER BY reported_at DESC, used_at DESC, use LIMIT $3
+      """, user, now.advanced(seconds: -shownTime).milliseconds, Int64(greatestShown)
     ).map { row in
       guard let way = CodeUseReport.Way(rawValue: try row.get("way")) else { throw DamagedRow(column: "way") }
       return CodeUse(
@@ -49,21 +48,20 @@ extension CodeUse {
     }
   }
 
-  static func prune(at now: UnixTime, in db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM code_use WHERE reported_at < ?", arguments: [now.advanced(seconds: -lifetime).milliseconds])
+  static func prune(at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute("DELETE FROM code_use WHERE reported_at < $1", now.advanced(seconds: -lifetime).milliseconds)
   }
 }
 
 extension UseState {
-  fileprivate init(_ row: Row) throws {
+  fileprivate init(_ row: some StorageRow) throws {
     openUntil = (try row.get("open_until") as Int64?).map { UnixTime(milliseconds: $0) }
     isDisowned = try row.get("disowned_at") as Int64? != nil
   }
 
   /// Nil if the user has no such use.
-  static func find(_ id: String, of user: Int64, in db: Database) throws -> UseState? {
-    try db.firstRow("SELECT open_until, disowned_at FROM code_use WHERE user = ? AND use = ?", [user, id])
+  static func find(_ id: String, of user: Int64, in db: some StorageWork) throws -> UseState? {
+    try db.first("SELECT open_until, disowned_at FROM code_use WHERE user_id = $1 AND use = $2", user, id)
       .map { try UseState($0) }
   }
 }

@@ -1,7 +1,6 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: ConsoleStore {
+extension StorageEngine {
   func isUsable(consoleLink code: Secret, at now: UnixTime) async throws -> Bool {
     try await read { try ConsoleAccess.isUsable(link: code, at: now, in: $0) }
   }
@@ -108,7 +107,8 @@ extension SQLiteStorage: ConsoleStore {
 }
 
 extension HostCredential {
-  fileprivate static func find(_ id: String, of application: String, in db: Database) throws -> HostCredential? {
+  fileprivate static func find(_ id: String, of application: String, in db: some StorageWork) throws -> HostCredential?
+  {
     try find(id, in: db).flatMap { $0.application == application ? $0 : nil }
   }
 }

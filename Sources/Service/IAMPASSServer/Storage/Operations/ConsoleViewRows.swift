@@ -1,19 +1,18 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
 extension ApplicationSummary {
   /// - Parameter id: nil for all, by their names.
-  static func find(_ id: String? = nil, in db: Database) throws -> [ApplicationSummary] {
-    let sql = """
+  static func find(_ id: String? = nil, in db: some StorageWork) throws -> [ApplicationSummary] {
+    let sql: StaticString = """
       SELECT application.*,
-        (SELECT count(*) FROM user WHERE user.application = application.id) AS users,
+        (SELECT count(*) FROM app_user WHERE app_user.application = application.id) AS users,
         (SELECT count(*) FROM session WHERE session.application = application.id) AS all_sessions,
         (SELECT count(*) FROM session WHERE session.application = application.id AND ended_at IS NULL
           AND approved_at IS NOT NULL) AS live_sessions
-      FROM application WHERE ?1 IS NULL OR id = ?1 ORDER BY name
+      FROM application WHERE $1::text IS NULL OR id = $1::text ORDER BY name
       """
-    return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
+    return try db.all(sql, id).map { row in
       try ApplicationSummary(
         id: row.get("id"), name: row.get("name"), users: row.get("users"), liveSessions: row.get("live_sessions"),
         allSessions: row.get("all_sessions"), settings: ApplicationSettings(row: row))
@@ -22,15 +21,7 @@ extension ApplicationSummary {
 }
 
 extension UserSummary {
-  private static let columns = """
-    SELECT user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
-      listed_user.name AS listed_name, listed_user.groups FROM user
-    LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user = user.id
-      AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.rowid LIMIT 1)
-    LEFT JOIN listed_user ON listed_user.user = user.id
-    """
-
-  private init(row: Row) throws {
+  private init(row: some StorageRow) throws {
     let name: String = try row.get("name")
     id = try row.get("id")
     shownName = try (row.get("listed_name") as String?) ?? UserSummary.shown(name)
@@ -44,20 +35,33 @@ extension UserSummary {
 
   /// A page of an application's users, after the one with this id.
   static func page(
-    of application: String, after id: Int64, matching text: String, in db: Database
+    of application: String, after id: Int64, matching text: String, in db: some StorageWork
   ) throws -> [UserSummary] {
-    let found = """
-       WHERE user.application = ?1 AND user.id > ?2 AND (?3 = '' OR instr(lower(coalesce(listed_user.name, user.name)
-        || ' ' || coalesce(phone.display_name, '') || coalesce(listed_user.groups, '')), lower(?3)) > 0)
-      ORDER BY user.id LIMIT ?4
+    try db.all(
       """
-    return try Row.fetchAll(db, sql: columns + found, arguments: [application, id, text, pageLength]).map(
-      UserSummary.init(row:))
+      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
+        listed_user.name AS listed_name, listed_user.groups FROM app_user
+      LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
+        AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
+      LEFT JOIN listed_user ON listed_user.user_id = app_user.id
+      WHERE app_user.application = $1 AND app_user.id > $2
+        AND ($3::text = '' OR strpos(lower(coalesce(listed_user.name, app_user.name) || ' '
+          || coalesce(phone.display_name, '') || coalesce(listed_user.groups, '')), lower($3::text)) > 0)
+      ORDER BY app_user.id LIMIT $4
+      """, application, id, text, pageLength
+    ).map(UserSummary.init(row:))
   }
 
-  static func find(_ id: Int64, of application: String, in db: Database) throws -> UserSummary? {
-    try Row.fetchOne(
-      db, sql: columns + " WHERE user.id = ? AND user.application = ?", arguments: [id, application]
+  static func find(_ id: Int64, of application: String, in db: some StorageWork) throws -> UserSummary? {
+    try db.first(
+      """
+      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
+        listed_user.name AS listed_name, listed_user.groups FROM app_user
+      LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
+        AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
+      LEFT JOIN listed_user ON listed_user.user_id = app_user.id
+      WHERE app_user.id = $1 AND app_user.application = $2
+      """, id, application
     ).map(UserSummary.init(row:))
   }
 }
@@ -65,25 +69,25 @@ extension UserSummary {
 extension SessionSummary {
   /// - Parameter user: nil for everybody's.
   static func live(
-    of user: Int64? = nil, matching filter: SessionFilter = SessionFilter(), in db: Database
+    of user: Int64? = nil, matching filter: SessionFilter = SessionFilter(), in db: some StorageWork
   ) throws -> [SessionSummary] {
-    let sql = """
+    let sql: StaticString = """
       SELECT session.*, application.name AS application_name, phone.display_name FROM session
       JOIN application ON application.id = session.application
       LEFT JOIN phone ON phone.id = coalesce(session.answered_by, (SELECT one.id FROM phone AS one
-        WHERE one.user = session.user AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.rowid LIMIT 1))
-      WHERE session.ended_at IS NULL AND session.approved_at IS NOT NULL AND (?1 IS NULL OR session.user = ?1)
-        AND (?3 = '' OR instr(lower(coalesce(phone.display_name, '') || ' '
-          || coalesce(json_extract(session.context, '$.user'), '')), lower(?3)) > 0)
-        AND (?4 = '' OR instr(lower(coalesce(json_extract(session.context, '$.host'), '')), lower(?4)) > 0)
-        AND session.approved_at >= ?5 AND session.approved_at < ?6
-      ORDER BY session.approved_at DESC LIMIT ?2
+        WHERE one.user_id = session.user_id AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1))
+      WHERE session.ended_at IS NULL AND session.approved_at IS NOT NULL
+        AND ($1::bigint IS NULL OR session.user_id = $1::bigint)
+        AND ($3::text = '' OR strpos(lower(coalesce(phone.display_name, '') || ' '
+          || coalesce(session.context::json ->> 'user', '')), lower($3::text)) > 0)
+        AND ($4::text = '' OR strpos(lower(coalesce(session.context::json ->> 'host', '')), lower($4::text)) > 0)
+        AND session.approved_at >= $5 AND session.approved_at < $6
+      ORDER BY session.approved_at DESC LIMIT $2
       """
-    let values: StatementArguments = [
-      user, greatestCount, filter.user, filter.computer, filter.from?.milliseconds ?? 0,
-      filter.until?.milliseconds ?? Int64.max,
-    ]
-    return try Row.fetchAll(db, sql: sql, arguments: values).map { row in
+    return try db.all(
+      sql, user, greatestCount, filter.user, filter.computer, filter.from?.milliseconds ?? 0,
+      filter.until?.milliseconds ?? Int64.max
+    ).map { row in
       try SessionSummary(
         session: Session(row: row), application: row.get("application_name"), phone: row.get("display_name"))
     }
@@ -91,33 +95,33 @@ extension SessionSummary {
 }
 
 extension ComputerSummary {
-  static func find(_ search: ComputerSearch, at now: UnixTime, in db: Database) throws -> [ComputerSummary] {
-    let sql = """
+  static func find(_ search: ComputerSearch, at now: UnixTime, in db: some StorageWork) throws -> [ComputerSummary] {
+    let sql: StaticString = """
       SELECT host_credential.*, application.name AS shown, host_report.software,
-        coalesce(host_report.list_version, 0) AS told_version, iif(host_report.list_epoch IS NULL,
-          coalesce(user_list.version, 0), coalesce((SELECT json_extract(head, '$.number') FROM signed_list
-            WHERE signed_list.application = host_credential.application ORDER BY serial DESC LIMIT 1), 0)) AS list_version,
+        coalesce(host_report.list_version, 0) AS told_version, CASE WHEN host_report.list_epoch IS NULL
+          THEN coalesce(user_list.version, 0) ELSE coalesce((SELECT (head::json ->> 'number')::bigint FROM signed_list
+            WHERE signed_list.application = host_credential.application ORDER BY serial DESC LIMIT 1), 0) END AS list_version,
         host_mark.address AS mark_address, other_address, forked_at, coalesce(are_both_used, 0) AS are_both_used,
         (SELECT count(*) FROM session WHERE session.credential = host_credential.id AND ended_at IS NULL
           AND approved_at IS NOT NULL) AS live_sessions,
-        (SELECT coalesce(sum(held_back), 0) FROM session WHERE session.credential = host_credential.id
-          AND started_at > ?1 AND held_back > 0) AS held_back
+        (SELECT coalesce(sum(held_back), 0)::bigint FROM session WHERE session.credential = host_credential.id
+          AND started_at > $1 AND held_back > 0) AS held_back
       FROM host_credential JOIN application ON application.id = host_credential.application
       LEFT JOIN host_report ON host_report.credential = host_credential.id
       LEFT JOIN host_mark ON host_mark.credential = host_credential.id
       LEFT JOIN user_list ON user_list.application = host_credential.application
       WHERE revoked_at IS NULL AND is_openid = 0
-        AND (?2 = '' OR instr(lower(host_credential.name || ' ' || host || ' ' || computer_group), lower(?2)) > 0)
-        AND (host_credential.name, host_credential.id) > (?3, ?4)
-        AND (?5 IS NULL OR coalesce(last_used_at, host_credential.created_at) < ?5)
-        AND (?7 = 0 OR forked_at IS NOT NULL)
-      ORDER BY host_credential.name, host_credential.id LIMIT ?6
+        AND ($2::text = '' OR strpos(lower(host_credential.name || ' ' || host || ' ' || computer_group),
+          lower($2::text)) > 0)
+        AND (host_credential.name, host_credential.id) > ($3::text, $4::text)
+        AND ($5::bigint IS NULL OR coalesce(last_used_at, host_credential.created_at) < $5::bigint)
+        AND ($7::bigint = 0 OR forked_at IS NOT NULL)
+      ORDER BY host_credential.name, host_credential.id LIMIT $6
       """
-    let values: StatementArguments = [
-      now.advanced(seconds: -86_400).milliseconds, search.text, search.after?.name ?? "", search.after?.id ?? "",
-      search.silentSince?.milliseconds, ComputerSearch.pageLength, search.isCopied,
-    ]
-    return try Row.fetchAll(db, sql: sql, arguments: values).map { row in
+    return try db.all(
+      sql, now.advanced(seconds: -86_400).milliseconds, search.text, search.after?.name ?? "", search.after?.id ?? "",
+      search.silentSince?.milliseconds, ComputerSearch.pageLength, search.isCopied
+    ).map { row in
       let credential = try HostCredential(row: row)
       return try ComputerSummary(
         credential: credential, application: row.get("shown"), liveSessions: row.get("live_sessions"),
@@ -131,7 +135,7 @@ extension ComputerSummary {
 }
 
 extension ComputerSummary.Copy {
-  fileprivate init?(row: Row) throws {
+  fileprivate init?(row: some StorageRow) throws {
     guard let firstAt = try row.time("forked_at") else { return nil }
     try self.init(
       address: row.get("mark_address"), otherAddress: row.get("other_address"), firstAt: firstAt,
@@ -140,35 +144,37 @@ extension ComputerSummary.Copy {
 }
 
 extension AuditEntry {
-  static func find(_ filter: AuditFilter, before id: Int64?, limit: Int, in db: Database) throws -> [AuditEntry] {
-    let sql = """
-      SELECT * FROM audit WHERE id < ?1
-        AND (?2 = '' OR instr(lower(coalesce(account, '') || ' ' || coalesce(phone, '') || ' '
-          || coalesce(administrator, '')), lower(?2)) > 0)
-        AND (?3 = '' OR instr(lower(coalesce(host, '') || ' ' || coalesce(credential, '')), lower(?3)) > 0)
-        AND (?4 = '' OR ?4 = event OR ?4 = 'not answered' AND event = 'ended' AND reason = 'NOT_ANSWERED'
-          OR ?4 = 'changes' AND administrator IS NOT NULL)
-        AND at >= ?5 AND at < ?6
-      ORDER BY id DESC LIMIT ?7
+  static func find(_ filter: AuditFilter, before id: Int64?, limit: Int, in db: some StorageWork) throws -> [AuditEntry]
+  {
+    try db.all(
       """
-    let values: StatementArguments = [
-      id ?? Int64.max, filter.user, filter.computer, filter.result?.rawValue ?? "", filter.from?.milliseconds ?? 0,
-      filter.until?.milliseconds ?? Int64.max, limit,
-    ]
-    return try Row.fetchAll(db, sql: sql, arguments: values).map(AuditEntry.init(row:))
+      SELECT * FROM audit WHERE id < $1
+        AND ($2::text = '' OR strpos(lower(coalesce(account, '') || ' ' || coalesce(phone, '') || ' '
+          || coalesce(administrator, '')), lower($2::text)) > 0)
+        AND ($3::text = '' OR strpos(lower(coalesce(host, '') || ' ' || coalesce(credential, '')), lower($3::text)) > 0)
+        AND ($4::text = '' OR $4::text = event
+          OR $4::text = 'not answered' AND event = 'ended' AND reason = 'NOT_ANSWERED'
+          OR $4::text = 'changes' AND administrator IS NOT NULL)
+        AND at >= $5 AND at < $6
+      ORDER BY id DESC LIMIT $7
+      """, id ?? Int64.max, filter.user, filter.computer, filter.result?.rawValue ?? "",
+      filter.from?.milliseconds ?? 0, filter.until?.milliseconds ?? Int64.max, limit
+    ).map(AuditEntry.init(row:))
   }
 }
 
 extension SignInCount {
-  static func all(since time: UnixTime, in db: Database) throws -> [SignInCount] {
-    let sql = """
-      SELECT at / 86400000 AS day, iif(event = 'ended', 'not answered', event) AS result, count(*) AS number FROM audit
-      WHERE at >= ? AND (event IN ('approved', 'denied') OR event = 'ended' AND reason = 'NOT_ANSWERED')
-      GROUP BY 1, 2 ORDER BY 1, 2
+  static func all(since time: UnixTime, in db: some StorageWork) throws -> [SignInCount] {
+    try db.all(
       """
-    return try Row.fetchAll(db, sql: sql, arguments: [time.milliseconds]).map { row in
+      SELECT at / 86400000 AS day, CASE WHEN event = 'ended' THEN 'not answered' ELSE event END AS result,
+        count(*) AS count FROM audit
+      WHERE at >= $1 AND (event IN ('approved', 'denied') OR event = 'ended' AND reason = 'NOT_ANSWERED')
+      GROUP BY 1, 2 ORDER BY 1, 2
+      """, time.milliseconds
+    ).map { row in
       guard let result = AuditFilter.Result(rawValue: try row.get("result")) else { throw DamagedRow(column: "event") }
-      return SignInCount(day: try row.get("day"), result: result, count: try row.get("number"))
+      return SignInCount(day: try row.get("day"), result: result, count: try row.get("count"))
     }
   }
 }

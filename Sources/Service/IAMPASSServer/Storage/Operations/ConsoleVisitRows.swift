@@ -1,20 +1,17 @@
-import GRDB
 import IAMPASSProtocol
 
 // Browsers that administrators sign in by their phones.
 
-extension SQLiteStorage {
+extension StorageEngine {
   func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool {
     try await write { db in
-      try db.execute(sql: "DELETE FROM console_ask WHERE expires_at <= ?", arguments: [now.milliseconds])
-      let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM console_ask") ?? 0
+      try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
+      let count: Int64 = try db.first("SELECT count(*) AS count FROM console_ask")?.get("count") ?? 0
       guard count < ConsoleAsk.greatestCount else { return false }
       try db.execute(
-        sql: "INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES (?, ?, ?, ?)",
-        arguments: [
-          ConsoleAccess.hash(ask.key), ask.session, ask.matchCode.exposedValue,
-          now.advanced(seconds: ConsoleAsk.lifetime).milliseconds,
-        ])
+        "INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES ($1, $2, $3, $4)",
+        ConsoleAccess.hash(ask.key), ask.session, ask.matchCode.exposedValue,
+        now.advanced(seconds: ConsoleAsk.lifetime).milliseconds)
       return true
     }
   }
@@ -37,26 +34,23 @@ extension SQLiteStorage {
       guard session.lifecycle.status == .active else { return nil }
       session.markDelivered(at: now)
       try session.update(in: db)
-      try db.execute(sql: "DELETE FROM console_ask WHERE key_hash = ?", arguments: [ConsoleAccess.hash(ask)])
+      try db.execute("DELETE FROM console_ask WHERE key_hash = $1", ConsoleAccess.hash(ask))
       try db.execute(
-        sql: """
-          INSERT INTO console_visit (key_hash, form_token, administrator, session, expires_at, used_at, address)
-          VALUES (?, ?, ?, ?, ?, ?, ?)
-          """,
-        arguments: [
-          ConsoleAccess.hash(key), try RandomValue.identifier(), name, id,
-          now.advanced(seconds: ConsoleAccess.visitLifetime).milliseconds, now.milliseconds, client.text,
-        ])
+        """
+        INSERT INTO console_visit (key_hash, form_token, administrator, session, expires_at, used_at, address)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """, ConsoleAccess.hash(key), try RandomValue.identifier(), name, id,
+        now.advanced(seconds: ConsoleAccess.visitLifetime).milliseconds, now.milliseconds, client.text)
       return session
     }
   }
 }
 
 extension ConsoleAsk {
-  fileprivate static func find(_ key: Secret, at now: UnixTime, in db: Database) throws -> ConsoleAsk? {
-    let row = try Row.fetchOne(
-      db, sql: "SELECT * FROM console_ask WHERE key_hash = ? AND expires_at > ?",
-      arguments: [ConsoleAccess.hash(key), now.milliseconds])
+  fileprivate static func find(_ key: Secret, at now: UnixTime, in db: some StorageWork) throws -> ConsoleAsk? {
+    let row = try db.first(
+      "SELECT * FROM console_ask WHERE key_hash = $1 AND expires_at > $2", ConsoleAccess.hash(key),
+      now.milliseconds)
     return try row.map { row in
       let end = try UnixTime(milliseconds: row.get("expires_at"))
       return ConsoleAsk(
@@ -68,19 +62,16 @@ extension ConsoleAsk {
 
 extension ConsoleVisit {
   /// Nil unless the session that a phone approved is active, and its user is an administrator.
-  static func ofAdministrator(_ key: Secret, at now: UnixTime, in db: Database) throws -> ConsoleVisit? {
-    let sql = """
+  static func ofAdministrator(_ key: Secret, at now: UnixTime, in db: some StorageWork) throws -> ConsoleVisit? {
+    let row = try db.first(
+      """
       SELECT console_visit.*, administrator.role FROM console_visit
       JOIN administrator ON administrator.name = console_visit.administrator
       JOIN session ON session.id = console_visit.session
-      WHERE key_hash = ? AND console_visit.expires_at > ? AND used_at > ? AND session.status = 'active'
+      WHERE key_hash = $1 AND console_visit.expires_at > $2 AND used_at > $3 AND session.status = 'active'
         AND session.ended_at IS NULL
-      """
-    let row = try Row.fetchOne(
-      db, sql: sql,
-      arguments: [
-        ConsoleAccess.hash(key), now.milliseconds, now.advanced(seconds: -ConsoleAccess.idleLifetime).milliseconds,
-      ])
+      """, ConsoleAccess.hash(key), now.milliseconds,
+      now.advanced(seconds: -ConsoleAccess.idleLifetime).milliseconds)
     return try row.map { row in
       let word: String = try row.get("role")
       return ConsoleVisit(

@@ -1,15 +1,14 @@
-import GRDB
 import IAMPASSProtocol
 
 extension Denials {
   /// The last first.
-  static func recent(of user: Int64, at now: UnixTime, in db: Database) throws -> [Denial] {
-    try db.allRows(
+  static func recent(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Denial] {
+    try db.all(
       """
       SELECT source, credential, context, ended_at FROM session
-      WHERE user = ? AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > ?
+      WHERE user_id = $1 AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > $2
       ORDER BY ended_at DESC
-      """, [user, start(at: now).milliseconds]
+      """, user, start(at: now).milliseconds
     ).map { row in
       try Denial(
         source: row.get("source"), credential: row.get("credential"),

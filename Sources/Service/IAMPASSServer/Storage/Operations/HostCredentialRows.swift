@@ -1,8 +1,7 @@
-import GRDB
 import IAMPASSProtocol
 
 extension HostCredential {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     try self.init(
       id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
       secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
@@ -10,61 +9,63 @@ extension HostCredential {
       group: row.get("computer_group"))
   }
 
-  static func find(_ id: String, in db: Database) throws -> HostCredential? {
-    try db.firstRow("SELECT * FROM host_credential WHERE id = ?", [id]).map(HostCredential.init(row:))
+  static func find(_ id: String, in db: some StorageWork) throws -> HostCredential? {
+    try db.first("SELECT * FROM host_credential WHERE id = $1", id).map(HostCredential.init(row:))
   }
 
   /// The usable one of this name.
-  static func usable(named name: String, of application: String, in db: Database) throws -> HostCredential? {
-    let sql = "SELECT * FROM host_credential WHERE application = ? AND name = ? AND revoked_at IS NULL"
-    return try Row.fetchOne(db, sql: sql, arguments: [application, name]).map(HostCredential.init(row:))
+  static func usable(named name: String, of application: String, in db: some StorageWork) throws -> HostCredential? {
+    let sql: StaticString = "SELECT * FROM host_credential WHERE application = $1 AND name = $2 AND revoked_at IS NULL"
+    return try db.first(sql, application, name).map(HostCredential.init(row:))
   }
 
   /// Whether a usable one has this name, or shows it on phones as its host, in capitals or not.
-  static func isTaken(_ name: String, of application: String, in db: Database) throws -> Bool {
-    let sql = """
-      SELECT 1 FROM host_credential
-      WHERE application = ?1 AND revoked_at IS NULL AND (lower(name) = lower(?2) OR lower(host) = lower(?2))
+  static func isTaken(_ name: String, of application: String, in db: some StorageWork) throws -> Bool {
+    // ASCII, whatever the database's language: host names have no dotless i.
+    try db.has(
       """
-    return try db.firstRow(sql, [application, name]) != nil
+      SELECT id FROM host_credential WHERE application = $1 AND revoked_at IS NULL
+        AND (lower(name COLLATE "C") = lower($2 COLLATE "C") OR lower(host COLLATE "C") = lower($2 COLLATE "C"))
+      """, application, name)
   }
 
-  static func all(of application: String, in db: Database) throws -> [HostCredential] {
-    let sql = "SELECT * FROM host_credential WHERE application = ? ORDER BY revoked_at IS NOT NULL, name, created_at"
-    return try Row.fetchAll(db, sql: sql, arguments: [application]).map(HostCredential.init(row:))
+  static func all(of application: String, in db: some StorageWork) throws -> [HostCredential] {
+    let sql: StaticString =
+      "SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at"
+    return try db.all(sql, application).map(HostCredential.init(row:))
   }
 
-  func insert(in db: Database) throws {
+  func insert(in db: some StorageWork) throws {
     try db.execute(
-      sql: """
-        INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid, computer_group)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID, group])
+      """
+      INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid, computer_group)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      """,
+      id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID, group)
   }
 
   /// Writes the use down, unless that was done just now.
-  static func use(_ id: String, at now: UnixTime, in db: Database) throws {
-    let statement = try db.cachedStatement(
-      sql: "UPDATE host_credential SET last_used_at = ?1 WHERE id = ?2 AND ifnull(last_used_at, 0) <= ?1 - ?3")
-    try statement.execute(arguments: [now.milliseconds, id, useInterval * 1_000])
+  static func use(_ id: String, at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute(
+      "UPDATE host_credential SET last_used_at = $1 WHERE id = $2 AND coalesce(last_used_at, 0) <= $3",
+      now.milliseconds, id, now.milliseconds - useInterval * 1_000)
   }
 
   /// False where another usable one has that name.
-  func rename(_ name: String, in db: Database) throws -> Bool {
+  func rename(_ name: String, in db: some StorageWork) throws -> Bool {
     if let other = try HostCredential.usable(named: name, of: application, in: db), other.id != id { return false }
-    try db.execute(sql: "UPDATE host_credential SET name = ? WHERE id = ?", arguments: [name, id])
+    try db.execute("UPDATE host_credential SET name = $1 WHERE id = $2", name, id)
     return true
   }
 
   /// From now on it is refused. What it asked and nobody answered yet is closed: it may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
-  func revoke(at now: UnixTime, in db: Database) throws -> [Session] {
+  func revoke(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
     try db.execute(
-      sql: "UPDATE host_credential SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
-      arguments: [now.milliseconds, id])
-    return try Session.closeUnanswered(where: "credential = ?", id, at: now, in: db)
+      "UPDATE host_credential SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now.milliseconds, id)
+    return try Session.closeUnanswered(
+      "SELECT * FROM session WHERE ended_at IS NULL AND credential = $1", id, at: now, in: db)
   }
 }
 
@@ -73,19 +74,19 @@ extension Application {
   /// closed: it may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
-  func renew(_ secret: Secret, at now: UnixTime, in db: Database) throws -> [Session] {
-    try db.execute(sql: "UPDATE application SET secret = ? WHERE id = ?", arguments: [secret.exposedValue, id])
-    return try Session.closeUnanswered(where: "credential IS NULL AND application = ?", id, at: now, in: db)
+  func renew(_ secret: Secret, at now: UnixTime, in db: some StorageWork) throws -> [Session] {
+    try db.execute("UPDATE application SET secret = $1 WHERE id = $2", secret.exposedValue, id)
+    return try Session.closeUnanswered(
+      "SELECT * FROM session WHERE ended_at IS NULL AND credential IS NULL AND application = $1", id, at: now, in: db)
   }
 }
 
 extension Session {
   fileprivate static func closeUnanswered(
-    where condition: String, _ id: String, at now: UnixTime, in db: Database
+    _ sql: StaticString, _ id: String, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {
-    let sql = "SELECT * FROM session WHERE ended_at IS NULL AND " + condition
     var closed: [Session] = []
-    for var session in try Row.fetchAll(db, sql: sql, arguments: [id]).map(Session.init(row:)) {
+    for var session in try db.all(sql, id).map(Session.init(row:)) {
       session.lifecycle.settle(at: now)
       if session.lifecycle.isUnanswered { session.lifecycle.close(.credentialRevoked, at: now) }
       guard session.lifecycle.endedAt != nil else { continue }
@@ -96,7 +97,7 @@ extension Session {
   }
 }
 
-extension SQLiteStorage {
+extension StorageEngine {
   /// A new OpenID client of the application with this name or id, with its secret, which is to be shown this one time.
   ///
   /// - Parameter shown: what phones call the program.

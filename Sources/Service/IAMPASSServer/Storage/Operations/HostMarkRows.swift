@@ -1,8 +1,7 @@
-import GRDB
 import IAMPASSProtocol
 
 extension HostMark {
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     var fork: Fork?
     if let otherMark = try row.get("other_mark") as String?, let firstAt = try row.time("forked_at"),
       let lastAt = try row.time("fork_seen_at")
@@ -16,34 +15,31 @@ extension HostMark {
       seenAt: UnixTime(milliseconds: row.get("seen_at")), fork: fork)
   }
 
-  fileprivate static func find(_ credential: String, in db: Database) throws -> HostMark? {
-    try db.firstRow("SELECT * FROM host_mark WHERE credential = ?", [credential]).map(HostMark.init(row:))
+  fileprivate static func find(_ credential: String, in db: some StorageWork) throws -> HostMark? {
+    try db.first("SELECT * FROM host_mark WHERE credential = $1", credential).map(HostMark.init(row:))
   }
 
   /// Whether the credential was used with two marks, and nobody has settled that.
-  static func isForked(_ credential: String, in db: Database) throws -> Bool {
-    try db.firstRow("SELECT 1 FROM host_mark WHERE credential = ? AND forked_at IS NOT NULL", [credential]) != nil
+  static func isForked(_ credential: String, in db: some StorageWork) throws -> Bool {
+    try db.first("SELECT 1 AS found FROM host_mark WHERE credential = $1 AND forked_at IS NOT NULL", credential) != nil
   }
 
-  fileprivate func store(for credential: String, in db: Database) throws {
-    try db.run(
+  fileprivate func store(for credential: String, in db: some StorageWork) throws {
+    try db.execute(
       """
       INSERT INTO host_mark (credential, mark, previous, address, seen_at, other_mark, other_address, forked_at,
         fork_seen_at, are_both_used)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
       ON CONFLICT (credential) DO UPDATE SET mark = excluded.mark, previous = excluded.previous,
         address = excluded.address, seen_at = excluded.seen_at, other_mark = excluded.other_mark,
         other_address = excluded.other_address, forked_at = excluded.forked_at, fork_seen_at = excluded.fork_seen_at,
         are_both_used = excluded.are_both_used
-      """,
-      [
-        credential, mark, previous, address, seenAt.milliseconds, fork?.otherMark, fork?.otherAddress,
-        fork?.firstAt.milliseconds, fork?.lastAt.milliseconds, fork?.areBothUsed ?? false,
-      ])
+      """, credential, mark, previous, address, seenAt.milliseconds, fork?.otherMark, fork?.otherAddress,
+      fork?.firstAt.milliseconds, fork?.lastAt.milliseconds, fork?.areBothUsed ?? false)
   }
 }
 
-extension SQLiteStorage: HostMarkStore {
+extension StorageEngine {
   func note(_ sighting: HostMarkSighting) async throws -> HostMark.Finding {
     // Nearly every request tells what is known: that needs no turn to write.
     let isKnown = try await read { db in
@@ -68,13 +64,14 @@ extension SQLiteStorage: HostMarkStore {
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication
       }
-      let sql = """
+      let rows = try db.all(
+        """
         SELECT host_mark.*, host_credential.name FROM host_mark
         JOIN host_credential ON host_credential.id = host_mark.credential
-        WHERE host_credential.application = ? AND host_credential.revoked_at IS NULL AND forked_at IS NOT NULL
+        WHERE host_credential.application = $1 AND host_credential.revoked_at IS NULL AND forked_at IS NOT NULL
         ORDER BY host_credential.name
-        """
-      return try Row.fetchAll(db, sql: sql, arguments: [application.id]).compactMap { row in
+        """, application.id)
+      return try rows.compactMap { row in
         let mark = try HostMark(row: row)
         return try mark.fork.map { fork in
           try ForkedComputer(mark, fork, credential: row.get("credential"), name: row.get("name"), clock: clock)
@@ -91,13 +88,13 @@ extension SQLiteStorage: HostMarkStore {
       guard let credential = try HostCredential.usable(named: name, of: application.id, in: db) else {
         throw HostCredentialRefusal.unknownCredential
       }
-      try db.execute(
-        sql: """
-          UPDATE host_mark SET other_mark = NULL, other_address = NULL, forked_at = NULL, fork_seen_at = NULL,
-            are_both_used = 0, settled_at = ?
-          WHERE credential = ? AND forked_at IS NOT NULL
-          """, arguments: [now.milliseconds, credential.id])
-      return db.changesCount == 1
+      let settled = try db.change(
+        """
+        UPDATE host_mark SET other_mark = NULL, other_address = NULL, forked_at = NULL, fork_seen_at = NULL,
+          are_both_used = 0, settled_at = $1
+        WHERE credential = $2 AND forked_at IS NOT NULL RETURNING credential
+        """, now.milliseconds, credential.id)
+      return settled.count == 1
     }
   }
 }

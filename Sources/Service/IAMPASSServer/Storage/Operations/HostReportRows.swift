@@ -1,18 +1,18 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: HostReportStore {
+extension StorageEngine {
   func note(_ reports: [HostReport]) async throws {
     try await note { db in
-      for report in reports {
+      // In one order, so that two servers that note the same computers do not wait for each other.
+      for report in reports.sorted(by: { $0.credential < $1.credential }) {
         // The credential may be gone by now.
-        try db.run(
+        try db.execute(
           """
           INSERT INTO host_report (credential, software, list_version, list_epoch)
-          SELECT id, ?2, ?3, ?4 FROM host_credential WHERE id = ?1
+          SELECT id, $2::text, $3::bigint, $4::bigint FROM host_credential WHERE id = $1
           ON CONFLICT (credential) DO UPDATE SET software = excluded.software, list_version = excluded.list_version,
             list_epoch = excluded.list_epoch
-          """, [report.credential, report.software, report.listVersion, report.listEpoch])
+          """, report.credential, report.software, report.listVersion, report.listEpoch)
       }
     }
   }

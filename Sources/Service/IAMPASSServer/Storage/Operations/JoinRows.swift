@@ -1,8 +1,7 @@
-import GRDB
 import IAMPASSProtocol
 
 extension StoredJoinCode {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     try self.init(
       id: row.get("id"), application: row.get("application"), uses: row.get("uses"),
       group: row.get("computer_group"), isUnattended: row.get("is_unattended"),
@@ -11,14 +10,18 @@ extension StoredJoinCode {
       setNumber: row.get("set_number"))
   }
 
-  fileprivate func used(in db: Database) throws -> Int64 {
-    try Int64.fetchOne(
-      db, sql: "SELECT count(*) FROM joining WHERE code = ?", arguments: [id]) ?? 0
+  /// No other server makes a code, or decides by one, until this transaction ends: uses and names are counted.
+  fileprivate static func lockAll(in db: some StorageWork) throws {
+    try db.lock("LOCK TABLE join_code IN SHARE ROW EXCLUSIVE MODE")
+  }
+
+  fileprivate func used(in db: some StorageWork) throws -> Int64 {
+    Int64(try db.all("SELECT id FROM joining WHERE code = $1", id).count)
   }
 }
 
 extension Joining {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     let state: String = try row.get("state")
     try self.init(
       id: row.get("id"), code: row.get("code"), name: row.get("name"), mark: row.get("mark"),
@@ -27,26 +30,28 @@ extension Joining {
   }
 
   fileprivate static func isNameWaiting(
-    _ name: String, of application: String, at now: UnixTime, in db: Database
+    _ name: String, of application: String, at now: UnixTime, in db: some StorageWork
   ) throws -> Bool {
-    try db.firstRow(
+    try db.has(
       """
-      SELECT 1 FROM joining JOIN join_code ON join_code.id = joining.code
-      WHERE join_code.application = ? AND lower(joining.name) = lower(?) AND joining.state = 'waiting'
-        AND join_code.revoked_at IS NULL AND join_code.expires_at > ?
-      """, [application, name, now.milliseconds]) != nil
+      SELECT joining.id FROM joining JOIN join_code ON join_code.id = joining.code
+      WHERE join_code.application = $1 AND lower(joining.name COLLATE "C") = lower($2 COLLATE "C")
+        AND joining.state = 'waiting' AND join_code.revoked_at IS NULL AND join_code.expires_at > $3
+      """, application, name, now.milliseconds)
   }
 
   /// Makes the credential, and forgets its secret here.
-  fileprivate func settle(_ credential: HostCredential, at now: UnixTime, in db: Database) throws {
+  fileprivate static func settle(
+    _ id: String, _ credential: HostCredential, at now: UnixTime, in db: some StorageWork
+  ) throws {
     try credential.insert(in: db)
     try db.execute(
-      sql: "UPDATE joining SET state = 'joined', secret = NULL, credential = ?, decided_at = ? WHERE id = ?",
-      arguments: [credential.id, now.milliseconds, id])
+      "UPDATE joining SET state = 'joined', secret = NULL, credential = $1, decided_at = $2 WHERE id = $3",
+      credential.id, now.milliseconds, id)
   }
 }
 
-extension SQLiteStorage: JoiningStore {
+extension StorageEngine {
   public func createJoinCode(_ order: JoinOrder, at now: UnixTime) async throws -> StoredJoinCode {
     if let refusal = order.refusal { throw refusal }
     let id = String(try RandomValue.identifier().prefix(12))
@@ -58,17 +63,14 @@ extension SQLiteStorage: JoiningStore {
         id: id, application: application.id, uses: Int64(order.uses), group: order.group,
         isUnattended: order.isUnattended,
         createdAt: now, expiresAt: now.advanced(seconds: order.lifetime), revokedAt: nil,
-        setNumber: try SQLiteSigningRows(db: db).lastSet()?.set.number)
+        setNumber: try StoredSigningRows(db: db).lastSet()?.set.number)
       try db.execute(
-        sql: """
-          INSERT INTO join_code (id, application, digest, uses, is_unattended, created_at, expires_at, computer_group,
-            set_number)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """,
-        arguments: [
-          id, application.id, order.secretDigest, code.uses, code.isUnattended, now.milliseconds,
-          code.expiresAt.milliseconds, code.group, code.setNumber,
-        ])
+        """
+        INSERT INTO join_code (id, application, digest, uses, is_unattended, created_at, expires_at, computer_group,
+          set_number)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """, id, application.id, order.secretDigest, code.uses, code.isUnattended, now.milliseconds,
+        code.expiresAt.milliseconds, code.group, code.setNumber)
       return code
     }
   }
@@ -76,13 +78,14 @@ extension SQLiteStorage: JoiningStore {
   public func joinCodes() async throws -> [ListedJoinCode] {
     let now = now()
     return try await read { [clock] db in
-      let joinings = try Row.fetchAll(db, sql: "SELECT * FROM joining ORDER BY asked_at, id").map(Joining.init(row:))
+      let joinings = try db.all("SELECT * FROM joining ORDER BY asked_at, id").map(Joining.init(row:))
       let byCode = Dictionary(grouping: joinings, by: \.code)
-      let sql = """
+      let rows = try db.all(
+        """
         SELECT join_code.*, application.name AS shown FROM join_code
         JOIN application ON application.id = join_code.application ORDER BY join_code.created_at DESC, join_code.id
-        """
-      return try Row.fetchAll(db, sql: sql).map { row in
+        """)
+      return try rows.map { row in
         let code = try StoredJoinCode(row: row)
         return ListedJoinCode(
           code, application: try row.get("shown"), joinings: byCode[code.id] ?? [], at: now, clock)
@@ -92,14 +95,13 @@ extension SQLiteStorage: JoiningStore {
 
   public func revokeJoinCode(_ id: String, at now: UnixTime) async throws -> Bool {
     try await write { db in
-      guard try db.firstRow("SELECT 1 FROM join_code WHERE id = ?", [id]) != nil else { return false }
+      try StoredJoinCode.lockAll(in: db)
+      guard try db.has("SELECT id FROM join_code WHERE id = $1", id) else { return false }
       try db.execute(
-        sql: "UPDATE join_code SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
-        arguments: [now.milliseconds, id])
+        "UPDATE join_code SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now.milliseconds, id)
       try db.execute(
-        sql: """
-          UPDATE joining SET state = 'refused', secret = NULL, decided_at = ? WHERE code = ? AND state = 'waiting'
-          """, arguments: [now.milliseconds, id])
+        "UPDATE joining SET state = 'refused', secret = NULL, decided_at = $1 WHERE code = $2 AND state = 'waiting'",
+        now.milliseconds, id)
       return true
     }
   }
@@ -107,18 +109,18 @@ extension SQLiteStorage: JoiningStore {
   public func decideJoin(_ id: String, isApproved: Bool, at now: UnixTime) async throws -> JoinDecision {
     let credential = try RandomValue.identifier()
     return try await write { db in
-      let rows = try Row.fetchAll(
-        db, sql: "SELECT * FROM joining WHERE state = 'waiting' AND (id = ?1 OR name = ?1)", arguments: [id])
+      try StoredJoinCode.lockAll(in: db)
+      let rows = try db.all("SELECT * FROM joining WHERE state = 'waiting' AND (id = $1 OR name = $1)", id)
       guard let row = rows.first else { return .unknown }
       guard rows.count == 1 else { return .several }
       let joining = try Joining(row: row)
-      guard let code = try db.firstRow("SELECT * FROM join_code WHERE id = ?", [joining.code]) else { return .unknown }
+      guard let code = try db.first("SELECT * FROM join_code WHERE id = $1", joining.code) else { return .unknown }
       let found = try StoredJoinCode(row: code)
       let application = found.application
       guard isApproved else {
         try db.execute(
-          sql: "UPDATE joining SET state = 'refused', secret = NULL, decided_at = ? WHERE id = ?",
-          arguments: [now.milliseconds, joining.id])
+          "UPDATE joining SET state = 'refused', secret = NULL, decided_at = $1 WHERE id = $2", now.milliseconds,
+          joining.id)
         return .done(joining)
       }
       guard now < found.expiresAt else { return .expired }
@@ -126,7 +128,7 @@ extension SQLiteStorage: JoiningStore {
       let made = HostCredential(
         joining: joining.name, id: credential, of: application, group: found.group,
         secret: Secret(try row.get("secret")), at: now)
-      try joining.settle(made, at: now, in: db)
+      try Joining.settle(joining.id, made, at: now, in: db)
       return .done(joining)
     }
   }
@@ -137,63 +139,60 @@ extension SQLiteStorage: JoiningStore {
     if let verdict = seen.verdict(at: now) { return verdict }
     let (id, credential) = (try RandomValue.identifier(), try RandomValue.identifier())
     return try await write { db in
+      try StoredJoinCode.lockAll(in: db)
       let facts = try JoinFacts(ask, at: now, in: db)
       if let verdict = facts.verdict(at: now) { return verdict }
       guard let code = facts.code else { return .refused(.unknownJoinCode) }
       try db.execute(
-        sql: """
-          INSERT INTO joining (id, code, name, mark, secret, secret_digest, state, address, asked_at)
-          VALUES (?, ?, ?, ?, ?, ?, 'waiting', ?, ?)
-          """,
-        arguments: [
-          id, code.id, ask.request.name, JoinCode.mark(of: ask.request.secret), ask.request.secret.exposedValue,
-          ask.secretDigest, ask.address, now.milliseconds,
-        ])
+        """
+        INSERT INTO joining (id, code, name, mark, secret, secret_digest, state, address, asked_at)
+        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, $8)
+        """, id, code.id, ask.request.name, JoinCode.mark(of: ask.request.secret), ask.request.secret.exposedValue,
+        ask.secretDigest, ask.address, now.milliseconds)
       guard code.isUnattended else { return .waiting(id) }
       let made = HostCredential(
         joining: ask.request.name, id: credential, of: code.application, group: code.group,
         secret: ask.request.secret, at: now)
-      try Joining(row: try db.firstRow("SELECT * FROM joining WHERE id = ?", [id]) ?? Row()).settle(
-        made, at: now, in: db)
+      try Joining.settle(id, made, at: now, in: db)
       return .joined(made, application: facts.application, code)
     }
   }
 }
 
-extension SQLiteStorage {
+extension StorageEngine {
   func waitingJoin(_ id: String) async throws -> WaitingJoin? {
     try await read { db in
-      let sql = """
+      let row = try db.first(
+        """
         SELECT joining.*, application.name AS shown FROM joining JOIN join_code ON join_code.id = joining.code
-        JOIN application ON application.id = join_code.application WHERE joining.id = ? AND joining.state = 'waiting'
+        JOIN application ON application.id = join_code.application WHERE joining.id = $1 AND joining.state = 'waiting'
+        """, id)
+      guard let row else { return nil }
+      let asks = try db.all(
         """
-      guard let row = try db.firstRow(sql, [id]) else { return nil }
-      let asks = try db.allRows(
-        """
-        SELECT session.* FROM session JOIN join_ask ON join_ask.session = session.id WHERE joining = ?
-        ORDER BY session.started_at, session.rowid
-        """, [id])
+        SELECT session.* FROM session JOIN join_ask ON join_ask.session = session.id WHERE joining = $1
+        ORDER BY session.started_at, session.number
+        """, id)
       return WaitingJoin(
         joining: try Joining(row: row), application: try row.get("shown"), asks: try asks.map(Session.init(row:)))
     }
   }
 
   func noteJoinAsk(_ session: String, about joining: String) async throws {
-    try await write { try $0.run("INSERT INTO join_ask (session, joining) VALUES (?, ?)", [session, joining]) }
+    try await write { try $0.execute("INSERT INTO join_ask (session, joining) VALUES ($1, $2)", session, joining) }
   }
 }
 
 extension JoinFacts {
-  fileprivate init(_ ask: JoinAsk, at now: UnixTime, in db: Database) throws {
-    let code = try db.firstRow("SELECT * FROM join_code WHERE digest = ?", [ask.codeDigest])
-      .map(StoredJoinCode.init(row:))
+  fileprivate init(_ ask: JoinAsk, at now: UnixTime, in db: some StorageWork) throws {
+    let code = try db.first("SELECT * FROM join_code WHERE digest = $1", ask.codeDigest).map(StoredJoinCode.init(row:))
     let row = try code.flatMap {
-      try db.firstRow(
-        "SELECT * FROM joining WHERE code = ? AND name = ? AND secret_digest = ?",
-        [$0.id, ask.request.name, ask.secretDigest])
+      try db.first(
+        "SELECT * FROM joining WHERE code = $1 AND name = $2 AND secret_digest = $3", $0.id, ask.request.name,
+        ask.secretDigest)
     }
     let known = try row.map { row in
-      let id: String? = row["credential"]
+      let id: String? = try row.get("credential")
       let own = try id.flatMap { try HostCredential.find($0, in: db) }.flatMap { $0.isRevoked ? nil : $0 }
       let joining = try Joining(row: row)
       return Known(id: joining.id, state: joining.state, credential: own)

@@ -1,10 +1,9 @@
-import GRDB
 import IAMPASSProtocol
 
 extension Link {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     codeHash = try row.get("code_hash")
-    user = try row.get("user")
+    user = try row.get("user_id")
     displayName = try row.get("display_name")
     replacesPhone = try row.get("replaces_phone")
     lostPhone = try row.get("lost_phone")
@@ -12,41 +11,38 @@ extension Link {
     isUsed = try (row.get("used_at") as Int64?) != nil
   }
 
-  static func find(code: Secret, in db: Database) throws -> Link? {
-    try Row.fetchOne(db, sql: "SELECT * FROM link WHERE code_hash = ?", arguments: [hash(of: code)])
+  static func find(code: Secret, in db: some StorageWork) throws -> Link? {
+    try db.first("SELECT * FROM link WHERE code_hash = $1", hash(of: code))
       .map(Link.init(row:))
   }
 
-  static func create(_ order: LinkOrder, user: Int64, displayName: String, at now: UnixTime, in db: Database) throws {
+  static func create(
+    _ order: LinkOrder, user: Int64, displayName: String, at now: UnixTime, in db: some StorageWork
+  ) throws {
     try db.execute(
-      sql: """
-        INSERT INTO link (code_hash, user, display_name, replaces_phone, expires_at, lost_phone)
-        VALUES (?, ?, ?, ?, ?, ?)
-        """,
-      arguments: [
-        hash(of: order.code), user, displayName, order.loss != nil, now.advanced(seconds: lifetime).milliseconds,
-        order.lostPhone,
-      ])
+      """
+      INSERT INTO link (code_hash, user_id, display_name, replaces_phone, expires_at, lost_phone)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      """, hash(of: order.code), user, displayName, order.loss != nil, now.advanced(seconds: lifetime).milliseconds,
+      order.lostPhone)
   }
 
   /// Whoever holds a link that was never used, a lost phone's finder say, can do nothing with it any more.
-  static func revokeAll(of user: Int64, in db: Database) throws {
-    try db.execute(sql: "DELETE FROM link WHERE user = ? AND used_at IS NULL", arguments: [user])
+  static func revokeAll(of user: Int64, in db: some StorageWork) throws {
+    try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL", user)
   }
 
   /// As ``revokeAll(of:in:)``, of those alone that take a phone's place. The others say that there is a phone.
-  static func revokeReplacing(of user: Int64, in db: Database) throws {
-    try db.execute(sql: "DELETE FROM link WHERE user = ? AND used_at IS NULL AND replaces_phone", arguments: [user])
+  static func revokeReplacing(of user: Int64, in db: some StorageWork) throws {
+    try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL AND replaces_phone <> 0", user)
   }
 
-  func markUsed(at now: UnixTime, in db: Database) throws {
-    try db.execute(
-      sql: "UPDATE link SET used_at = ? WHERE code_hash = ?", arguments: [now.milliseconds, codeHash])
+  func markUsed(at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute("UPDATE link SET used_at = $1 WHERE code_hash = $2", now.milliseconds, codeHash)
   }
 
   /// Forgets links a day after their time; until then their refusal says why.
-  static func prune(at now: UnixTime, in db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM link WHERE expires_at < ?", arguments: [now.advanced(seconds: -86_400).milliseconds])
+  static func prune(at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute("DELETE FROM link WHERE expires_at < $1", now.advanced(seconds: -86_400).milliseconds)
   }
 }

@@ -1,29 +1,29 @@
-import GRDB
 import IAMPASSProtocol
 
 extension User {
   /// Nobody may answer for the user from now on.
-  static func takeLocum(of user: Int64, in db: Database) throws {
-    try db.run("UPDATE user SET locum_phone = NULL WHERE id = ?", [user])
+  static func takeLocum(of user: Int64, in db: some StorageWork) throws {
+    try db.execute("UPDATE app_user SET locum_phone = NULL WHERE id = $1", user)
   }
 
   /// By the Unix name on the application's list, or by its own.
-  fileprivate static func named(_ name: String, application: String, in db: Database) throws -> User? {
-    let listed = try db.firstRow(
-      "SELECT user FROM listed_user WHERE application = ? AND name = ? AND user IS NOT NULL", [application, name])
-    if let listed { return try find(listed.get("user") as Int64, application: application, in: db) }
+  fileprivate static func named(_ name: String, application: String, in db: some StorageWork) throws -> User? {
+    let listed = try db.first(
+      "SELECT user_id FROM listed_user WHERE application = $1 AND name = $2 AND user_id IS NOT NULL", application, name)
+    if let listed { return try find(listed.get("user_id") as Int64, application: application, in: db) }
     return try find(name, application: application, in: db)
   }
 
   /// How often somebody was allowed to answer for the user lately.
-  fileprivate func helped(at now: UnixTime, in db: Database) throws -> Int {
-    try Int.fetchOne(
-      db, sql: "SELECT count(*) FROM audit WHERE user = ? AND event = 'locum allowed' AND noted_at > ?",
-      arguments: [id, now.advanced(seconds: -Locum.window).milliseconds]) ?? 0
+  fileprivate func helped(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    let row = try db.first(
+      "SELECT count(*) AS helped FROM audit WHERE user_id = $1 AND event = 'locum allowed' AND noted_at > $2", id,
+      now.advanced(seconds: -Locum.window).milliseconds)
+    return Int(try row?.get("helped") as Int64? ?? 0)
   }
 }
 
-extension SQLiteStorage {
+extension StorageEngine {
   public func allowLocum(_ order: LocumOrder, at now: UnixTime) async throws -> AllowedLocum {
     try await write { db in
       guard let application = try Application.find(nameOrID: order.application, in: db)?.id else {
@@ -38,9 +38,9 @@ extension SQLiteStorage {
       let locum = try Locum(
         for: user, phones: Phone.live(of: user.id, in: db), by: administrator,
         Phone.live(of: administrator.id, in: db), called: order.phone, helped: user.helped(at: now, in: db))
-      try db.run(
-        "UPDATE user SET locum_phone = ?, locum_user = ?, locum_name = ?, locum_until = ? WHERE id = ?",
-        [locum.phone, locum.user, locum.name, now.advanced(seconds: Locum.lifetime).milliseconds, user.id])
+      try db.execute(
+        "UPDATE app_user SET locum_phone = $1, locum_user = $2, locum_name = $3, locum_until = $4 WHERE id = $5",
+        locum.phone, locum.user, locum.name, now.advanced(seconds: Locum.lifetime).milliseconds, user.id)
       return AllowedLocum(administrator: locum.name, lifetime: Locum.lifetime)
     }
   }

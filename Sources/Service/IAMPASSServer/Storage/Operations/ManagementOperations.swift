@@ -1,16 +1,11 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: ManagementStore {
+extension StorageEngine {
   func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
     try await write { db in
-      var created: [String] = []
-      var existing: [String] = []
-      for name in names {
-        let isNew = try User.add(name, application: application, in: db)
-        if isNew { created.append(name) } else { existing.append(name) }
-      }
-      return AddedUsers(created: created, existing: existing)
+      let created = try User.add(names, application: application, in: db)
+      let isNew = Set(created)
+      return AddedUsers(created: created, existing: names.filter { !isNew.contains($0) })
     }
   }
 
@@ -83,7 +78,7 @@ extension SQLiteStorage: ManagementStore {
 }
 
 extension NewPhone {
-  fileprivate func register(by link: Link, at now: UnixTime, in db: Database) throws -> RegisteredPhone {
+  fileprivate func register(by link: Link, at now: UnixTime, in db: some StorageWork) throws -> RegisteredPhone {
     var replaced: [String] = []
     var closed: [Session] = []
     if link.replacesPhone {
@@ -104,7 +99,7 @@ extension NewPhone {
 }
 
 extension UserRecord {
-  fileprivate init(_ user: User, in db: Database) throws {
+  fileprivate init(_ user: User, in db: some StorageWork) throws {
     self.init(
       user: user,
       phones: try Phone.live(of: user.id, in: db).map { ($0, try VerifiedCredential.of(phone: $0.id, in: db)) })

@@ -1,14 +1,13 @@
-import GRDB
 import IAMPASSProtocol
 
 extension MatchCodesInUse {
   /// The first to end first.
-  static func ended(of user: Int64, at now: UnixTime, in db: Database) throws -> [Ended] {
-    let sql = """
+  static func ended(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Ended] {
+    let sql: StaticString = """
       SELECT match_code, source, context, approved_at, ending FROM session
-      WHERE user = ? AND match_code IS NOT NULL AND ended_at > ? ORDER BY ended_at, rowid
+      WHERE user_id = $1 AND match_code IS NOT NULL AND ended_at > $2 ORDER BY ended_at, number
       """
-    return try db.allRows(sql, [user, start(at: now).milliseconds]).map { row in
+    return try db.all(sql, user, start(at: now).milliseconds).map { row in
       try Ended(
         code: row.get("match_code"), source: row.get("source"),
         isRemote: try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,

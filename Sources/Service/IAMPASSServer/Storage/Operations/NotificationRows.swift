@@ -1,7 +1,6 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: NotificationStore {
+extension StorageEngine {
   public func setNotifications(
     _ settings: NotificationSettings, of application: String, at now: UnixTime
   ) async throws {
@@ -9,17 +8,14 @@ extension SQLiteStorage: NotificationStore {
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw ApplicationRefusal.nameUnknown
       }
-      try db.run(
+      try db.execute(
         """
         INSERT INTO notification_service (application, service, told, details, secret, set_at)
-        VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET told = excluded.told, details = excluded.details, secret = excluded.secret,
-          set_at = excluded.set_at
-        """,
-        [
-          application.id, settings.service.rawValue, settings.told, settings.details, settings.secret.exposedValue,
-          now.milliseconds,
-        ])
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (application, service) DO UPDATE SET told = excluded.told, details = excluded.details,
+          secret = excluded.secret, set_at = excluded.set_at
+        """, application.id, settings.service.rawValue, settings.told, settings.details, settings.secret.exposedValue,
+        now.milliseconds)
     }
   }
 
@@ -28,10 +24,10 @@ extension SQLiteStorage: NotificationStore {
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw ApplicationRefusal.nameUnknown
       }
-      try db.run(
-        "DELETE FROM notification_service WHERE application = ? AND service = ?",
-        [application.id, service.rawValue])
-      return db.changesCount > 0
+      return try !db.change(
+        "DELETE FROM notification_service WHERE application = $1 AND service = $2 RETURNING service", application.id,
+        service.rawValue
+      ).isEmpty
     }
   }
 
@@ -40,8 +36,10 @@ extension SQLiteStorage: NotificationStore {
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw ApplicationRefusal.nameUnknown
       }
-      let sql = "SELECT service, told, set_at FROM notification_service WHERE application = ? ORDER BY service"
-      return try db.allRows(sql, [application.id]).map { row in
+      return try db.all(
+        "SELECT service, told, set_at FROM notification_service WHERE application = $1 ORDER BY service",
+        application.id
+      ).map { row in
         guard let service = try NotificationService(rawValue: row.get("service")) else {
           throw DamagedRow(column: "service")
         }

@@ -1,9 +1,8 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: PhoneStore {
-  func phone(_ id: String) async throws -> Phone? { try await read { try Phone.find(id, in: $0) } }
+extension StorageEngine {
+  func phone(_ id: String) async throws -> Phone? { try await glance { try Phone.find(id, in: $0) } }
 
   func markPage(of phone: String) async throws { try await note { try Phone.markPage(phone, in: $0) } }
 
@@ -102,7 +101,7 @@ extension SQLiteStorage: PhoneStore {
 }
 
 // Push messages.
-extension SQLiteStorage {
+extension StorageEngine {
   func pushToken() async throws -> PushToken { try await read { try PushBook.token(in: $0) } }
 
   func bells(of user: Int64) async throws -> [PhoneBell] { try await read { try PushBook.bells(of: user, in: $0) } }
@@ -119,13 +118,13 @@ extension SQLiteStorage {
 }
 
 // Silence.
-extension SQLiteStorage {
+extension StorageEngine {
   func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
-    try await read { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
+    try await glance { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
   }
 
   func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
-    let hear = { @Sendable (db: Database) in try PresenceBySilence.hear(phone, at: now, in: db) }
+    let hear = { @Sendable (db: Work) in try PresenceBySilence.hear(phone, at: now, in: db) }
     return try await wasSilent ? write(hear) : note(hear)
   }
 
@@ -141,28 +140,28 @@ extension SQLiteStorage {
 }
 
 extension ActingPhone {
-  func isLive(in db: Database) throws -> Bool {
-    try db.firstRow("SELECT 1 FROM phone WHERE id = ? AND user = ? AND cut_off_at IS NULL", [id, user]) != nil
+  func isLive(in db: some StorageWork) throws -> Bool {
+    try db.has("SELECT 1 FROM phone WHERE id = $1 AND user_id = $2 AND cut_off_at IS NULL", id, user)
   }
 }
 
 extension AnswerElsewhere {
   static func found(
-    for phone: ActingPhone, among phones: [Phone], at now: UnixTime, in db: Database
+    for phone: ActingPhone, among phones: [Phone], at now: UnixTime, in db: some StorageWork
   ) throws -> [AnswerElsewhere] {
-    let sql = """
-      SELECT * FROM session WHERE user = ? AND asked IS NOT NULL AND started_at > ? AND answered_by IS NOT NULL
-      ORDER BY started_at, rowid
+    let rows = try db.all(
       """
-    return try db.allRows(sql, [phone.user, start(at: now).milliseconds]).map(Session.init(row:)).compactMap {
-      session in
+      SELECT * FROM session WHERE user_id = $1 AND asked IS NOT NULL AND started_at > $2 AND answered_by IS NOT NULL
+      ORDER BY started_at, number
+      """, phone.user, start(at: now).milliseconds)
+    return try rows.map(Session.init(row:)).compactMap { session in
       phones.first { $0.id == session.answeredBy }.flatMap { AnswerElsewhere(session, by: $0, than: phone, at: now) }
     }
   }
 }
 
 extension PhoneFacts {
-  init(_ phone: ActingPhone, in db: Database) throws {
+  init(_ phone: ActingPhone, in db: some StorageWork) throws {
     isLive = try phone.isLive(in: db)
     credential = try VerifiedCredential.of(phone: phone.id, in: db)
     mayVouchForFace = try Phone.mayVouchForFace(phone.id, in: db)

@@ -1,13 +1,16 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: RequestStore {
+extension StorageEngine {
   func starter(_ id: String) async throws -> Starter? { try await read { try Starter.find(id, in: $0) } }
 
   func settings(of application: String) async throws -> ApplicationSettings {
-    try await read { try ApplicationSettings.of(application, in: $0) }
+    try await glance { try ApplicationSettings.of(application, in: $0) }
   }
 
+  func mark() async throws -> ServiceMark { try await glance { try HistoryMark.current(in: $0) } }
+}
+
+extension ServiceEngine {
   func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
     try await spend(Spending(nonce: nonce, now: now)).isNew
   }
@@ -15,16 +18,10 @@ extension SQLiteStorage: RequestStore {
   func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
     try await spend(Spending(nonce: nonce, now: now, session: session)).moment
   }
-
-  func noteUse(of credential: String, at now: UnixTime) async throws {
-    try await note { try HostCredential.use(credential, at: now, in: $0) }
-  }
-
-  func mark() async throws -> ServiceMark { try await read(HistoryMark.current) }
 }
 
 extension Starter {
-  static func find(_ id: String, in db: Database) throws -> Starter? {
+  static func find(_ id: String, in db: some StorageWork) throws -> Starter? {
     if let application = try Application.find(id, in: db) { return Starter(application: application, credential: nil) }
     guard let credential = try HostCredential.find(id, in: db),
       let application = try Application.find(credential.application, in: db)
@@ -33,7 +30,7 @@ extension Starter {
   }
 
   /// As it stands now: hosts' credentials may be revoked at any time.
-  func isUsable(in db: Database) throws -> Bool {
+  func isUsable(in db: some StorageWork) throws -> Bool {
     guard let credential else { return true }
     return try HostCredential.find(credential.id, in: db).map { !$0.isRevoked } ?? false
   }

@@ -1,16 +1,8 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: SessionStore {
-  func session(_ id: String) async throws -> Session? { try await read { try Session.find(id: id, in: $0) } }
-
-  func keys(ofSession id: String) async throws -> SessionKeys? {
-    if let known = sessionKeys[id] { return known }
-    guard let keys = try await session(id).map(SessionKeys.init) else { return nil }
-    sessionKeys.keep(keys)
-    return keys
-  }
+extension StorageEngine {
+  func session(_ id: String) async throws -> Session? { try await glance { try Session.find(id: id, in: $0) } }
 
   func toldSession(_ id: String) async throws -> ToldSession? {
     try await read { db in try Session.find(id: id, in: db).map { try ToldSession($0, in: db) } }
@@ -68,8 +60,17 @@ extension SQLiteStorage: SessionStore {
   }
 }
 
+extension ServiceEngine {
+  func keys(ofSession id: String) async throws -> SessionKeys? {
+    if let known = sessionKeys[id] { return known }
+    guard let keys = try await session(id).map(SessionKeys.init) else { return nil }
+    sessionKeys.keep(keys)
+    return keys
+  }
+}
+
 extension ToldSession {
-  convenience init(_ session: Session, in db: Database) throws {
+  convenience init(_ session: Session, in db: some StorageWork) throws {
     let user = session.showsToken ? session.user : nil
     self.init(
       session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
@@ -78,7 +79,7 @@ extension ToldSession {
 }
 
 extension SessionSelection {
-  fileprivate func found(in db: Database) throws -> [Session] {
+  fileprivate func found(in db: some StorageWork) throws -> [Session] {
     switch self {
     case .unended: try Session.unended(in: db)
     case .unendedOf(let user): try Session.unended(of: user, in: db)
@@ -89,7 +90,7 @@ extension SessionSelection {
 extension Session {
   /// Stores those that `step` changes, and returns them.
   static func change(
-    _ sessions: [Session], by step: (inout Session) throws -> Bool, in db: Database
+    _ sessions: [Session], by step: (inout Session) throws -> Bool, in db: some StorageWork
   ) throws -> [Session] {
     var changed: [Session] = []
     for var session in sessions where try step(&session) {
@@ -100,7 +101,7 @@ extension Session {
   }
 
   fileprivate static func store(
-    _ decision: StartPolicy.Decision, _ ask: StartAsk, at now: UnixTime, in db: Database
+    _ decision: StartPolicy.Decision, _ ask: StartAsk, at now: UnixTime, in db: some StorageWork
   ) throws -> SessionStart.Outcome {
     switch decision {
     case .refuse(let obstacle):
@@ -120,7 +121,7 @@ extension Session {
 }
 
 extension TakenAnswer {
-  fileprivate func store(by phone: ActingPhone, at now: UnixTime, in db: Database) throws {
+  fileprivate func store(by phone: ActingPhone, at now: UnixTime, in db: some StorageWork) throws {
     if let counter { try VerifiedCredential.advance(phone: phone.id, to: counter, in: db) }
     try session.update(in: db)
     try kept.insert(at: now, in: db)
@@ -131,7 +132,7 @@ extension TakenAnswer {
 extension HostBoot {
   /// Ends what this computer opened before it was started again. Several computers may use an application's own
   /// credential: with that credential, each of them ends its own sessions.
-  fileprivate static func note(of ask: StartAsk, at now: UnixTime, in db: Database) throws -> Finding? {
+  fileprivate static func note(of ask: StartAsk, at now: UnixTime, in db: some StorageWork) throws -> Finding? {
     guard let boot = ask.boot, let credential = ask.starter.credential, try ask.starter.isUsable(in: db) else {
       return nil
     }
@@ -140,7 +141,7 @@ extension HostBoot {
 }
 
 extension StartRecord {
-  fileprivate init(of ask: StartAsk, at now: UnixTime, in db: Database) throws {
+  fileprivate init(of ask: StartAsk, at now: UnixTime, in db: some StorageWork) throws {
     // Read again: it may have been revoked since its signature was checked.
     let isStarterUsable = try ask.starter.isUsable(in: db)
     let settings = try ApplicationSettings.of(ask.starter.application.id, in: db)
@@ -159,7 +160,7 @@ extension StartRecord {
 }
 
 extension StartFacts.AskedPhone {
-  fileprivate init(_ phone: Phone, in db: Database) throws {
+  fileprivate init(_ phone: Phone, in db: some StorageWork) throws {
     self.init(
       id: phone.id, methods: try Phone.methods(of: phone.id, in: db),
       addable: Training.addable(mayVouchForFace: try Phone.mayVouchForFace(phone.id, in: db)),
@@ -168,7 +169,7 @@ extension StartFacts.AskedPhone {
 }
 
 extension StartRecord.AskedUser {
-  fileprivate init(_ user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: Database) throws {
+  fileprivate init(_ user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: some StorageWork) throws {
     let id = user.id
     self.id = id
     phones = try Phone.live(of: id, in: db).map { try StartFacts.AskedPhone($0, in: db) }

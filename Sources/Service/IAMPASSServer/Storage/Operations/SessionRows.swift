@@ -1,9 +1,8 @@
 import DeviceProtocol
-import GRDB
 import IAMPASSProtocol
 
 extension Session {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     id = try row.get("id")
     token = try Secret(row.get("token"))
     secret = try Secret(row.get("secret"))
@@ -12,7 +11,7 @@ extension Session {
     bootID = try row.get("boot_id")
     replySecret = try Secret(row.get("reply_secret"))
     address = try row.get("address")
-    user = try row.get("user")
+    user = try row.get("user_id")
     source = try row.get("source")
     context = try SignInContext(JSON(parsing: Array((row.get("context") as String).utf8)))
     guard let method = try AuthenticationMethod(rawValue: row.get("method")) else {
@@ -41,7 +40,7 @@ extension Session {
 }
 
 extension SessionLifecycle {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     try self.init(
       status: SessionStatus(word: row.get("status")),
       ending: (row.get("ending") as String?).flatMap(Ending.init(rawValue:)),
@@ -52,77 +51,67 @@ extension SessionLifecycle {
 }
 
 extension Session {
-  static func find(id: String, in db: Database) throws -> Session? {
-    try db.firstRow("SELECT * FROM session WHERE id = ?", [id]).map(Session.init(row:))
-  }
-
-  static func find(token: String, in db: Database) throws -> Session? {
-    try db.firstRow("SELECT * FROM session WHERE token = ?", [token]).map(Session.init(row:))
+  static func find(id: String, in db: some StorageWork) throws -> Session? {
+    try db.first("SELECT * FROM session WHERE id = $1", id).map(Session.init(row:))
   }
 
   /// The user's sessions that had not ended when last stored, the oldest first.
-  static func unended(of user: Int64, in db: Database) throws -> [Session] {
-    try db.allRows("SELECT * FROM session WHERE user = ? AND ended_at IS NULL ORDER BY started_at, rowid", [user])
+  static func unended(of user: Int64, in db: some StorageWork) throws -> [Session] {
+    try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
       .map(Session.init(row:))
   }
 
   /// Those of other users that a phone may answer as a locum, the oldest first.
-  static func unended(forLocum phone: String, in db: Database) throws -> [Session] {
-    try db.allRows(
-      "SELECT * FROM session WHERE locum_phone = ? AND ended_at IS NULL AND approved_at IS NULL ORDER BY started_at",
-      [phone]
+  static func unended(forLocum phone: String, in db: some StorageWork) throws -> [Session] {
+    try db.all(
+      "SELECT * FROM session WHERE locum_phone = $1 AND ended_at IS NULL AND approved_at IS NULL ORDER BY started_at",
+      phone
     ).map(Session.init(row:))
   }
 
   /// What locums approved for the user lately, the oldest first.
-  static func byLocums(of user: Int64, at now: UnixTime, in db: Database) throws -> [LocumApproval] {
+  static func byLocums(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [LocumApproval] {
     let start = now.advanced(seconds: -Locum.shownTime).milliseconds
-    return try db.allRows(
-      "SELECT * FROM session WHERE user = ? AND locum_phone IS NOT NULL AND started_at > ? ORDER BY started_at",
-      [user, start]
+    return try db.all(
+      "SELECT * FROM session WHERE user_id = $1 AND locum_phone IS NOT NULL AND started_at > $2 ORDER BY started_at",
+      user, start
     ).map(Session.init(row:)).compactMap(LocumApproval.init)
   }
 
   /// Every session whose time may have come.
-  static func unended(in db: Database) throws -> [Session] {
-    try Row.fetchAll(db, sql: "SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
+  static func unended(in db: some StorageWork) throws -> [Session] {
+    try db.all("SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
   }
 
-  func insert(in db: Database) throws {
-    try db.run(
+  func insert(in db: some StorageWork) throws {
+    try db.execute(
       """
-      INSERT INTO session (id, token, secret, application, user, source, context, answer_nonce, status, started_at,
+      INSERT INTO session (id, token, secret, application, user_id, source, context, answer_nonce, status, started_at,
         duration, delivered, delivered_at, credential, reply_secret, address, answer_time, match_code, method,
         boot_id, challenge, id_token_nonce, asked, locum_phone, locum_user, locum_name)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        id, token.exposedValue, secret.exposedValue, application, user, source,
-        String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
-        lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-        credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
-        bootID, challenge?.text, idTokenNonce, askedText, locum?.phone,
-        locum?.user, locum?.name,
-      ])
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+        $23, $24, $25, $26)
+      """, id, token.exposedValue, secret.exposedValue, application, user, source,
+      String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
+      lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
+      credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
+      bootID, challenge?.text, idTokenNonce, askedText, locum?.phone, locum?.user, locum?.name)
   }
 
   /// Another request of its source came while this one was open.
-  func countHeldBack(in db: Database) throws {
-    try db.execute(sql: "UPDATE session SET held_back = held_back + 1 WHERE id = ?", arguments: [id])
+  func countHeldBack(in db: some StorageWork) throws {
+    try db.execute("UPDATE session SET held_back = held_back + 1 WHERE id = $1", id)
   }
 
   /// Stores what changes in a session's life.
-  func update(in db: Database) throws {
-    try db.run(
+  func update(in db: some StorageWork) throws {
+    try db.execute(
       """
-      UPDATE session SET status = ?, ending = ?, approved_at = ?, collected_at = ?, ended_at = ?, delivered = ?,
-        delivered_at = ?, method = ?, answered_by = ? WHERE id = ?
-      """,
-      [
-        lifecycle.status.word, lifecycle.ending?.rawValue, lifecycle.approvedAt?.milliseconds,
-        lifecycle.collectedAt?.milliseconds, lifecycle.endedAt?.milliseconds, delivered.word,
-        deliveredAt.milliseconds, method.rawValue, answeredBy, id,
-      ])
+      UPDATE session SET status = $1, ending = $2, approved_at = $3, collected_at = $4, ended_at = $5, delivered = $6,
+        delivered_at = $7, method = $8, answered_by = $9 WHERE id = $10
+      """, lifecycle.status.word, lifecycle.ending?.rawValue, lifecycle.approvedAt?.milliseconds,
+      lifecycle.collectedAt?.milliseconds, lifecycle.endedAt?.milliseconds, delivered.word,
+      deliveredAt.milliseconds, method.rawValue, answeredBy, id)
   }
 
   /// Which of a user's sessions are meant.
@@ -130,7 +119,8 @@ extension Session {
 
   /// Closes a user's sessions and returns those that this closed.
   static func close(
-    all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: Database
+    all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime,
+    in db: some StorageWork
   ) throws -> [Session] {
     let meant = try unended(of: user, in: db).filter { selection == .live || $0.lifecycle.isUnanswered }
     return try close(meant, ending, at: now, in: db)
@@ -138,7 +128,7 @@ extension Session {
 
   /// Closes those that had not ended, and returns them.
   static func close(
-    _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: Database
+    _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {
     var closed: [Session] = []
     for var session in sessions where session.lifecycle.endedAt == nil {
@@ -151,7 +141,7 @@ extension Session {
 
   /// Has the sessions that follow the phone walk away with it, or come back with it, and returns those that this changed.
   static func move(
-    allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: Database
+    allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {
     let live = try Phone.live(of: user, in: db)
     let meant = try unended(of: user, in: db).filter { $0.follows(phone, among: live) }
@@ -161,9 +151,7 @@ extension Session {
   /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.
   static let keptAfterEnd: Int64 = 31 * 86_400
 
-  static func prune(at now: UnixTime, in db: Database) throws {
-    try db.execute(
-      sql: "DELETE FROM session WHERE ended_at < ?",
-      arguments: [now.advanced(seconds: -keptAfterEnd).milliseconds])
+  static func prune(at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute("DELETE FROM session WHERE ended_at < $1", now.advanced(seconds: -keptAfterEnd).milliseconds)
   }
 }

@@ -1,7 +1,6 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteStorage: SigningKeyStore {
+extension StorageEngine {
   func signingKeys(at now: UnixTime) async throws -> [SigningKey] {
     let known = try await read { try SigningKey.published(in: $0) }
     guard known.isEmpty else { return known }
@@ -15,9 +14,9 @@ extension SQLiteStorage: SigningKeyStore {
     try await write { db in
       try SigningKey.generate(at: now).insert(in: db)
       let kept = try SigningKey.published(in: db)
-      for id in try String.fetchAll(db, sql: "SELECT id FROM signing_key") where !kept.contains(where: { $0.id == id })
-      {
-        try db.run("DELETE FROM signing_key WHERE id = ?", [id])
+      for row in try db.all("SELECT id FROM signing_key") {
+        let id: String = try row.get("id")
+        if !kept.contains(where: { $0.id == id }) { try db.execute("DELETE FROM signing_key WHERE id = $1", id) }
       }
       return kept
     }
@@ -37,7 +36,7 @@ public struct PublishedKey: Sendable {
   }
 }
 
-extension SQLiteStorage {
+extension StorageEngine {
   /// The published keys, the newest first. The first of all is made here.
   public func publishedKeys(at now: UnixTime) async throws -> [PublishedKey] {
     try await signingKeys(at: now).map { PublishedKey($0, by: clock) }
@@ -50,16 +49,16 @@ extension SQLiteStorage {
 }
 
 extension SigningKey {
-  fileprivate static func published(in db: Database) throws -> [SigningKey] {
-    try db.allRows("SELECT * FROM signing_key ORDER BY made_at DESC, rowid DESC LIMIT ?", [publishedCount]).map {
+  fileprivate static func published(in db: some StorageWork) throws -> [SigningKey] {
+    try db.all("SELECT * FROM signing_key ORDER BY made_at DESC, number DESC LIMIT $1", publishedCount).map {
       try SigningKey(
         pem: Secret($0.get("private_key")), madeAt: UnixTime(milliseconds: $0.get("made_at")))
     }
   }
 
-  fileprivate func insert(in db: Database) throws {
-    try db.run(
-      "INSERT INTO signing_key (id, private_key, made_at) VALUES (?, ?, ?)",
-      [id, pem.exposedValue, madeAt.milliseconds])
+  fileprivate func insert(in db: some StorageWork) throws {
+    try db.execute(
+      "INSERT INTO signing_key (id, private_key, made_at) VALUES ($1, $2, $3)", id, pem.exposedValue,
+      madeAt.milliseconds)
   }
 }

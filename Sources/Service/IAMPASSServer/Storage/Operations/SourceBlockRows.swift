@@ -1,20 +1,19 @@
-import GRDB
-
 extension SourceBlock {
   /// An existing block begins again.
-  static func set(user: Int64, source: String, at now: UnixTime, in db: Database) throws {
+  static func set(user: Int64, source: String, at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
-      sql: "INSERT OR REPLACE INTO source_block (user, source, until) VALUES (?, ?, ?)",
-      arguments: [user, source, now.advanced(seconds: lifetime).milliseconds])
+      """
+      INSERT INTO source_block (user_id, source, until) VALUES ($1, $2, $3)
+      ON CONFLICT (user_id, source) DO UPDATE SET until = excluded.until
+      """, user, source, now.advanced(seconds: lifetime).milliseconds)
   }
 
-  static func isSet(user: Int64, source: String, at now: UnixTime, in db: Database) throws -> Bool {
-    try Bool.fetchOne(
-      db, sql: "SELECT 1 FROM source_block WHERE user = ? AND source = ? AND until > ?",
-      arguments: [user, source, now.milliseconds]) ?? false
+  static func isSet(user: Int64, source: String, at now: UnixTime, in db: some StorageWork) throws -> Bool {
+    try db.has(
+      "SELECT 1 FROM source_block WHERE user_id = $1 AND source = $2 AND until > $3", user, source, now.milliseconds)
   }
 
-  static func prune(at now: UnixTime, in db: Database) throws {
-    try db.execute(sql: "DELETE FROM source_block WHERE until <= ?", arguments: [now.milliseconds])
+  static func prune(at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute("DELETE FROM source_block WHERE until <= $1", now.milliseconds)
   }
 }

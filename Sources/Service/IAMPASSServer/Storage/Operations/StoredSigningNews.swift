@@ -1,24 +1,26 @@
-import GRDB
 import IAMPASSProtocol
 
-extension SQLiteSigningRows: SigningNews {
-  func lastAuditID() throws -> Int64 { try Int64.fetchOne(db, sql: "SELECT max(id) FROM audit") ?? 0 }
+extension StoredSigningRows: SigningNews {
+  func lastAuditID() throws -> Int64 {
+    guard let row = try db.first("SELECT coalesce(max(id), 0) AS id FROM audit") else { return 0 }
+    return try row.get("id")
+  }
 
   func hasEntry(of events: [SigningEvent], afterAudit id: Int64) throws -> Bool {
-    let sql = "SELECT 1 AS found FROM audit WHERE id > ? AND instr(?, ',' || event || ',') > 0 LIMIT 1"
-    return try db.firstRow(sql, [id, events.storedText]) != nil
+    try db.has(
+      "SELECT 1 FROM audit WHERE id > $1 AND strpos($2, ',' || event || ',') > 0 LIMIT 1", id, events.storedText)
   }
 
   func firstEntry(of events: [SigningEvent], in application: String?, after time: UnixTime) throws -> UnixTime? {
-    let sql = """
-      SELECT min(noted_at) FROM audit WHERE noted_at > ?1 AND instr(?2, ',' || event || ',') > 0
-        AND (?3 IS NULL OR application = (SELECT name FROM application WHERE id = ?3))
+    let row = try db.first(
       """
-    return try Int64.fetchOne(db, sql: sql, arguments: [time.milliseconds, events.storedText, application])
-      .map(UnixTime.init(milliseconds:))
+      SELECT min(noted_at) AS earliest FROM audit WHERE noted_at > $1 AND strpos($2, ',' || event || ',') > 0
+        AND ($3::text IS NULL OR application = (SELECT name FROM application WHERE id = $3))
+      """, time.milliseconds, events.storedText, application)
+    return try row?.time("earliest")
   }
 
   func administratorsApplication() throws -> String? {
-    try String.fetchOne(db, sql: "SELECT value FROM service_fact WHERE name = 'administrators'")
+    try db.text("SELECT value FROM service_fact WHERE name = 'administrators'")
   }
 }

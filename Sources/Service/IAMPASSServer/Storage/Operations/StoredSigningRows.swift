@@ -1,60 +1,59 @@
-import GRDB
 import IAMPASSProtocol
 
-/// ``SigningRows`` in one transaction of SQLite's.
-struct SQLiteSigningRows: SigningRows {
-  let db: Database
+/// ``SigningRows`` in one transaction.
+struct StoredSigningRows<Work: StorageWork>: SigningRows {
+  let db: Work
 
   func epoch() throws -> Int64 { try HistoryMark.current(in: db).epoch }
 
   func listedApplicationNames() throws -> [(id: String, name: String)] {
-    let sql = """
+    let sql: StaticString = """
       SELECT id, name FROM application WHERE id IN (SELECT application FROM user_list UNION SELECT application FROM signed_list)
       ORDER BY name
       """
-    return try db.allRows(sql, []).map { (try $0.get("id"), try $0.get("name")) }
+    return try db.all(sql).map { (try $0.get("id"), try $0.get("name")) }
   }
 }
 
 // What there is to sign.
-extension SQLiteSigningRows {
+extension StoredSigningRows {
   func administratorPhones() throws -> [PersonPhone] {
-    let sql = """
+    let sql: StaticString = """
       SELECT administrator.name AS owner, phone.*, phone_credential.credential AS credential,
         phone_credential.public_key AS credential_key
-      FROM administrator JOIN user ON user.name = administrator.name
-        AND user.application = (SELECT value FROM service_fact WHERE name = 'administrators')
-      JOIN phone ON phone.user = user.id AND phone.cut_off_at IS NULL
+      FROM administrator JOIN app_user ON app_user.name = administrator.name
+        AND app_user.application = (SELECT value FROM service_fact WHERE name = 'administrators')
+      JOIN phone ON phone.user_id = app_user.id AND phone.cut_off_at IS NULL
       LEFT JOIN phone_credential ON phone_credential.phone = phone.id
-      WHERE administrator.role = 'admin' ORDER BY phone.registered_at, phone.rowid
+      WHERE administrator.role = 'admin' ORDER BY phone.registered_at, phone.number
       """
-    return try db.allRows(sql, []).map(PersonPhone.init(row:))
+    return try db.all(sql).map(PersonPhone.init(row:))
   }
 
   func listedPeople(of application: String) throws -> [ListedPerson] {
-    let sql = """
-      SELECT listed_user.name AS name, listed_user.groups AS groups, user.name AS token
-      FROM listed_user JOIN user ON user.id = listed_user.user WHERE listed_user.application = ? ORDER BY listed_user.name
+    let sql: StaticString = """
+      SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
+      FROM listed_user JOIN app_user ON app_user.id = listed_user.user_id WHERE listed_user.application = $1 ORDER BY listed_user.name COLLATE "C"
       """
-    return try db.allRows(sql, [application]).map {
+    return try db.all(sql, application).map {
       ListedPerson(name: try $0.get("name"), groups: try $0.get("groups"), token: Secret(try $0.get("token")))
     }
   }
 
   func listedPhones(of application: String) throws -> [PersonPhone] {
-    let sql = """
+    let sql: StaticString = """
       SELECT listed_user.name AS owner, phone.*, phone_credential.credential AS credential,
         phone_credential.public_key AS credential_key
-      FROM listed_user JOIN phone ON phone.user = listed_user.user AND phone.cut_off_at IS NULL
+      FROM listed_user JOIN phone ON phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL
       LEFT JOIN phone_credential ON phone_credential.phone = phone.id
-      WHERE listed_user.application = ? ORDER BY phone.registered_at, phone.rowid
+      WHERE listed_user.application = $1 ORDER BY phone.registered_at, phone.number
       """
-    return try db.allRows(sql, [application]).map(PersonPhone.init(row:))
+    return try db.all(sql, application).map(PersonPhone.init(row:))
   }
 }
 
 extension PersonPhone {
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     let phone = try Phone(row: row)
     let (credential, key): (String?, String?) = (try row.get("credential"), try row.get("credential_key"))
     self.init(owner: try row.get("owner"), phone, credential: credential, key: key)
@@ -62,101 +61,100 @@ extension PersonPhone {
 }
 
 // Sets.
-extension SQLiteSigningRows {
+extension StoredSigningRows {
   func sets(after number: Int64) throws -> [StoredAdministratorSet] {
-    try db.allRows("SELECT * FROM administrator_set WHERE set_number > ? ORDER BY set_number", [number])
+    try db.all("SELECT * FROM administrator_set WHERE set_number > $1 ORDER BY set_number", number)
       .map(StoredAdministratorSet.init(row:))
   }
 
   func set(_ number: Int64) throws -> StoredAdministratorSet? {
-    try db.firstRow("SELECT * FROM administrator_set WHERE set_number = ?", [number])
+    try db.first("SELECT * FROM administrator_set WHERE set_number = $1", number)
       .map(StoredAdministratorSet.init(row:))
   }
 
   func lastSet() throws -> StoredAdministratorSet? {
-    try db.firstRow("SELECT * FROM administrator_set ORDER BY set_number DESC LIMIT 1", [])
+    try db.first("SELECT * FROM administrator_set ORDER BY set_number DESC LIMIT 1")
       .map(StoredAdministratorSet.init(row:))
   }
 
   func add(_ set: StoredAdministratorSet) throws {
-    try db.run(
-      "INSERT INTO administrator_set (set_number, document, proof, signer, made_at) VALUES (?, ?, ?, ?, ?)",
-      [set.set.number, set.document, set.proof?.json.storedText, set.signer, set.madeAt.milliseconds])
+    try db.execute(
+      "INSERT INTO administrator_set (set_number, document, proof, signer, made_at) VALUES ($1, $2, $3, $4, $5)",
+      set.set.number, set.document, set.proof?.json.storedText, set.signer, set.madeAt.milliseconds)
   }
 
   func forgetSigning() throws {
-    for table in ["administrator_set", "signed_list", "signed_line", "document_order"] {
-      try db.execute(sql: "DELETE FROM \(table)")
-    }
+    try db.execute("DELETE FROM administrator_set")
+    try db.execute("DELETE FROM signed_list")
+    try db.execute("DELETE FROM signed_line")
+    try db.execute("DELETE FROM document_order")
   }
 }
 
 extension StoredAdministratorSet {
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     try self.init(
       document: row.get("document"), proof: row.get("proof"), signer: row.get("signer"), madeAt: row.get("made_at"))
   }
 }
 
 // Signed lists.
-extension SQLiteSigningRows {
+extension StoredSigningRows {
   func takeListNumber(of application: String, in epoch: Int64) throws -> Int64 {
-    let sql = """
-      INSERT INTO list_number (application, epoch, last_number) VALUES (?, ?, 1)
-      ON CONFLICT (application, epoch) DO UPDATE SET last_number = last_number + 1 RETURNING last_number
+    let sql: StaticString = """
+      INSERT INTO list_number (application, epoch, last_number) VALUES ($1, $2, 1)
+      ON CONFLICT (application, epoch) DO UPDATE SET last_number = list_number.last_number + 1 RETURNING last_number
       """
-    guard let row = try db.firstRow(sql, [application, epoch]) else { throw DamagedRow(column: "last_number") }
+    guard let row = try db.change(sql, application, epoch).first else { throw DamagedRow(column: "last_number") }
     return try row.get("last_number")
   }
 
   func signedLists(of application: String) throws -> [SignedList] {
-    try db.allRows("SELECT * FROM signed_list WHERE application = ? ORDER BY serial DESC", [application])
+    try db.all("SELECT * FROM signed_list WHERE application = $1 ORDER BY serial DESC", application)
       .map(SignedList.init(row:))
   }
 
   func add(_ list: SignedList) throws {
-    try db.run(
+    try db.execute(
       """
       INSERT INTO signed_list (application, serial, head, proof, signer, signer_phone, set_number, signed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       """,
-      [
-        list.application, list.serial, list.head.json.storedText, list.proof.json.storedText, list.signer,
-        list.signerPhone, list.setNumber, list.signedAt.milliseconds,
-      ])
+      list.application, list.serial, list.head.json.storedText, list.proof.json.storedText, list.signer,
+      list.signerPhone, list.setNumber, list.signedAt.milliseconds)
   }
 
   func forgetLists(of application: String, before serial: Int64) throws {
-    try db.run("DELETE FROM signed_list WHERE application = ? AND serial < ?", [application, serial])
-    try db.run("DELETE FROM signed_line WHERE application = ? AND last_serial <= ?", [application, serial])
+    try db.execute("DELETE FROM signed_list WHERE application = $1 AND serial < $2", application, serial)
+    try db.execute("DELETE FROM signed_line WHERE application = $1 AND last_serial <= $2", application, serial)
   }
 
   func lines(
     of application: String, at serial: Int64, group: String, after name: String, limit: Int64
   ) throws -> [SignedLine] {
-    let sql = """
-      SELECT name, groups, line FROM signed_line WHERE application = ?1 AND name > ?3 AND first_serial <= ?2
-        AND (last_serial IS NULL OR last_serial > ?2) AND instr(groups, ?5) > 0 ORDER BY name LIMIT ?4
+    let sql: StaticString = """
+      SELECT name, groups, line FROM signed_line WHERE application = $1 AND name > $3 AND first_serial <= $2
+        AND (last_serial IS NULL OR last_serial > $2) AND strpos(groups, $5) > 0 ORDER BY name LIMIT $4
       """
     let marked = group.isEmpty ? " " : " \(group) "
-    return try db.allRows(sql, [application, serial, name, limit, marked]).map(SignedLine.init(row:))
+    return try db.all(sql, application, serial, name, limit, marked).map(SignedLine.init(row:))
   }
 
   func changes(
     of application: String, from older: Int64, to serial: Int64, after name: String, limit: Int64
   ) throws -> [ChangedLine] {
-    let sql = """
+    let sql: StaticString = """
       SELECT changed.name AS name, former.groups AS former_groups, line.groups AS groups, line.line AS line
-      FROM (SELECT DISTINCT name FROM signed_line WHERE application = ?1 AND name > ?4
-          AND (first_serial > ?2 AND first_serial <= ?3 OR last_serial > ?2 AND last_serial <= ?3)
-          ORDER BY name LIMIT ?5) AS changed
-        LEFT JOIN signed_line AS line ON line.application = ?1 AND line.name = changed.name AND line.first_serial <= ?3
-          AND (line.last_serial IS NULL OR line.last_serial > ?3)
-        LEFT JOIN signed_line AS former ON former.application = ?1 AND former.name = changed.name
-          AND former.first_serial <= ?2 AND (former.last_serial IS NULL OR former.last_serial > ?2)
+      FROM (SELECT DISTINCT name FROM signed_line WHERE application = $1 AND name > $4
+          AND (first_serial > $2 AND first_serial <= $3 OR last_serial > $2 AND last_serial <= $3)
+          ORDER BY name LIMIT $5) AS changed
+        LEFT JOIN signed_line AS line ON line.application = $1 AND line.name = changed.name AND line.first_serial <= $3
+          AND (line.last_serial IS NULL OR line.last_serial > $3)
+        LEFT JOIN signed_line AS former ON former.application = $1 AND former.name = changed.name
+          AND former.first_serial <= $2 AND (former.last_serial IS NULL OR former.last_serial > $2)
       ORDER BY changed.name
       """
-    return try db.allRows(sql, [application, older, serial, name, limit]).map { row in
+    return try db.all(sql, application, older, serial, name, limit).map { row in
       let (name, text): (String, String?) = (try row.get("name"), try row.get("line"))
       return ChangedLine(
         name: name, formerGroups: try row.get("former_groups"),
@@ -165,26 +163,26 @@ extension SQLiteSigningRows {
   }
 
   func endLine(_ name: String, of application: String, at serial: Int64) throws {
-    try db.run(
-      "UPDATE signed_line SET last_serial = ? WHERE application = ? AND name = ? AND last_serial IS NULL",
-      [serial, application, name])
+    try db.execute(
+      "UPDATE signed_line SET last_serial = $1 WHERE application = $2 AND name = $3 AND last_serial IS NULL",
+      serial, application, name)
   }
 
   func add(_ line: SignedLine, to application: String, at serial: Int64) throws {
-    try db.run(
-      "INSERT INTO signed_line (application, name, first_serial, groups, line) VALUES (?, ?, ?, ?, ?)",
-      [application, line.name, serial, line.groups, line.text])
+    try db.execute(
+      "INSERT INTO signed_line (application, name, first_serial, groups, line) VALUES ($1, $2, $3, $4, $5)",
+      application, line.name, serial, line.groups, line.text)
   }
 }
 
 extension SignedLine {
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     self.init(name: try row.get("name"), groups: try row.get("groups"), text: try row.get("line"))
   }
 }
 
 extension SignedList {
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     let (application, head, proof): (String, String, String) = (
       try row.get("application"), try row.get("head"), try row.get("proof")
     )
@@ -199,67 +197,63 @@ extension SignedList {
 }
 
 // Orders.
-extension SQLiteSigningRows {
+extension StoredSigningRows {
   func add(_ order: StoredOrder) throws {
-    try db.run(
+    try db.execute(
       """
       INSERT INTO document_order (id, kind, application, recovery_key, administrator, ordered_at)
-      VALUES (?, ?, ?, ?, ?, ?)
+      VALUES ($1, $2, $3, $4, $5, $6)
       """,
-      [
-        order.id, order.kind, order.application, order.recoveryKey, order.order.administrator,
-        order.orderedAt.milliseconds,
-      ])
+      order.id, order.kind, order.application, order.recoveryKey, order.order.administrator,
+      order.orderedAt.milliseconds)
   }
 
   func order(_ id: String) throws -> StoredOrder? {
-    try db.firstRow("SELECT * FROM document_order WHERE id = ?", [id]).map(StoredOrder.init(row:))
+    try db.first("SELECT * FROM document_order WHERE id = $1", id).map(StoredOrder.init(row:))
   }
 
   func order(ofSession session: String) throws -> StoredOrder? {
-    try db.firstRow("SELECT * FROM document_order WHERE session = ?", [session]).map(StoredOrder.init(row:))
+    try db.first("SELECT * FROM document_order WHERE session = $1", session).map(StoredOrder.init(row:))
   }
 
   func openOrders() throws -> [StoredOrder] {
-    try db.allRows("SELECT * FROM document_order WHERE outcome IS NULL ORDER BY ordered_at, id", [])
+    try db.all("SELECT * FROM document_order WHERE outcome IS NULL ORDER BY ordered_at, id")
       .map(StoredOrder.init(row:))
   }
 
   func change(_ order: StoredOrder) throws {
-    try db.run(
+    try db.execute(
       """
-      UPDATE document_order SET taken_at = ?, document = ?, session = ?, ended_at = ?, outcome = ? WHERE id = ?
+      UPDATE document_order SET taken_at = $1, document = $2, session = $3, ended_at = $4, outcome = $5 WHERE id = $6
       """,
-      [
-        order.takenAt?.milliseconds, order.document, order.session, order.endedAt?.milliseconds,
-        order.outcome?.rawValue, order.id,
-      ])
+      order.takenAt?.milliseconds, order.document, order.session, order.endedAt?.milliseconds,
+      order.outcome?.rawValue, order.id)
   }
 
   func forgetOrders(endedBefore time: UnixTime) throws {
-    try db.run("DELETE FROM document_order WHERE ended_at < ?", [time.milliseconds])
+    try db.execute("DELETE FROM document_order WHERE ended_at < $1", time.milliseconds)
   }
 
   func addDraft(_ line: SignedLine, to order: String) throws {
-    try db.run(
-      "INSERT INTO document_line (document, name, groups, line) VALUES (?, ?, ?, ?)",
-      [order, line.name, line.groups, line.text])
+    try db.execute(
+      "INSERT INTO document_line (document, name, groups, line) VALUES ($1, $2, $3, $4)",
+      order, line.name, line.groups, line.text)
   }
 
   func draft(of order: String, after name: String, limit: Int64) throws -> [SignedLine] {
-    try db.allRows(
-      "SELECT name, groups, line FROM document_line WHERE document = ? AND name > ? ORDER BY name LIMIT ?",
-      [order, name, limit]
+    try db.all(
+      "SELECT name, groups, line FROM document_line WHERE document = $1 AND name > $2 ORDER BY name LIMIT $3",
+      order, name, limit
     ).map(SignedLine.init(row:))
   }
 
-  func forgetDraft(of order: String) throws { try db.run("DELETE FROM document_line WHERE document = ?", [order]) }
+  func forgetDraft(of order: String) throws { try db.execute("DELETE FROM document_line WHERE document = $1", order) }
 
   func approval(ofSession session: String) throws -> JSON { try KeptAnswer.approval(of: session, in: db) }
 }
 
 extension StoredOrder {
-  fileprivate init(row: Row) throws {
+  fileprivate init(row: some StorageRow) throws {
     let (application, key): (String?, String?) = (try row.get("application"), try row.get("recovery_key"))
     let outcome: String? = try row.get("outcome")
     let subject = try Self.subject(kind: try row.get("kind"), application: application, recoveryKey: key)
@@ -272,44 +266,4 @@ extension StoredOrder {
       takenAt: try row.time("taken_at"), document: document, session: session, endedAt: try row.time("ended_at"),
       outcome: outcome.map { DocumentOutcome(rawValue: $0) ?? .unfit })
   }
-}
-
-extension SQLiteStorage: SigningRowsStore {
-  func seeSigning<Value: Sendable>(
-    _ work: @escaping @Sendable (any SigningRows) throws -> Value
-  ) async throws -> Value {
-    try await read { try work(SQLiteSigningRows(db: $0)) }
-  }
-
-  func changeSigning<Value: Sendable>(
-    _ work: @escaping @Sendable (any SigningRows) throws -> Value
-  ) async throws -> Value {
-    try await write { try work(SQLiteSigningRows(db: $0)) }
-  }
-}
-
-extension SQLiteStorage: SigningStore {
-  public func administratorSets() async throws -> [StoredAdministratorSet] { try await storedSets() }
-
-  public func createAdministratorSet(replacing: Bool, at now: UnixTime) async throws -> FirstSetOutcome {
-    try await makeFirstSet(replacing: replacing, at: now)
-  }
-
-  public func signingState() async throws -> SigningState { try await stateOfSigning() }
-
-  public func orderDocument(_ order: DocumentOrder, at now: UnixTime) async throws -> String {
-    try await self.order(order, at: now)
-  }
-
-  public func documentOrder(_ id: String) async throws -> DocumentProgress? { try await progress(of: id) }
-
-  public func withdrawDocument(_ id: String, at now: UnixTime) async throws {
-    if let session = try await withdraw(id, at: now) { _ = try await logOut(session, at: now) }
-  }
-
-  public func nextAdministratorSet(_ wish: RecoveryWish) async throws -> NextSet? { try await setThatFollows(wish) }
-
-  public func keepAdministratorSet(
-    _ set: AdministratorSet, _ proof: DocumentProof, at now: UnixTime
-  ) async throws -> DocumentOutcome? { try await keepSet(set, proof, at: now) }
 }

@@ -1,14 +1,7 @@
-import GRDB
 import IAMPASSProtocol
 
 extension ListedUser {
-  fileprivate static let query = """
-    SELECT listed_user.name AS name, listed_user.groups AS groups,
-      EXISTS (SELECT 1 FROM phone WHERE phone.user = listed_user.user AND phone.cut_off_at IS NULL) AS has_phone
-    FROM listed_user WHERE application = ? AND user IS NOT NULL
-    """
-
-  fileprivate init(row: Row, isNew: Bool = false) throws {
+  fileprivate init(row: some StorageRow, isNew: Bool = false) throws {
     let groups: String = try row.get("groups")
     try self.init(
       name: row.get("name"), groups: groups.split(separator: " ").map(String.init), hasPhone: row.get("has_phone"),
@@ -17,23 +10,28 @@ extension ListedUser {
 }
 
 extension UserListRow {
-  fileprivate init(row: Row) throws {
-    let token: String? = row["token"]
+  fileprivate init(row: some StorageRow) throws {
+    let token: String? = try row.get("token")
     try self.init(name: row.get("name"), token: token, groups: row.get("groups"))
   }
 }
 
-extension SQLiteStorage: UserListPages {
+extension StorageEngine {
   public func listUser(_ order: UserListOrder) async throws -> ListedUser {
     if let refusal = order.refusal { throw refusal }
     let fresh = try RandomValue.identifier()
     let now = now()
     return try await write { db in
       let application = try Self.application(order.application, in: db)
-      let known = try db.firstRow(
-        "SELECT * FROM listed_user WHERE application = ? AND name = ?", [application, order.name])
-      var user: Int64?
-      if let known { user = known["user"] }
+      // Two changes at once come one after the other, each with a version of its own.
+      _ = try db.change(
+        """
+        INSERT INTO user_list (application, version) VALUES ($1, 1)
+        ON CONFLICT (application) DO UPDATE SET version = user_list.version RETURNING version
+        """, application)
+      let known = try db.first(
+        "SELECT * FROM listed_user WHERE application = $1 AND name = $2", application, order.name)
+      let user: Int64? = try known?.get("user_id")
       let former: String? = try known?.get("groups")
       let isNew = user == nil
       let groups = order.groups(replacing: isNew ? nil : former)
@@ -42,29 +40,29 @@ extension SQLiteStorage: UserListPages {
         if let user {
           id = user
         } else {
-          _ = try User.add(fresh, application: application, in: db)
+          _ = try User.add([fresh], application: application, in: db)
           guard let made = try User.find(fresh, application: application, in: db) else {
             throw UserListRefusal.unknownUser
           }
           id = made.id
         }
+        try db.execute("UPDATE user_list SET version = version + 1 WHERE application = $1", application)
         try db.execute(
-          sql: """
-            INSERT INTO user_list (application, version) VALUES (?, 2)
-            ON CONFLICT (application) DO UPDATE SET version = version + 1
-            """, arguments: [application])
-        try db.execute(
-          sql: """
-            INSERT INTO listed_user (application, name, user, groups, version, changed_at)
-            VALUES (?1, ?2, ?3, ?4, (SELECT version FROM user_list WHERE application = ?1), ?5)
-            ON CONFLICT (application, name)
-            DO UPDATE SET user = excluded.user, groups = excluded.groups, version = excluded.version,
-              changed_at = excluded.changed_at
-            """, arguments: [application, order.name, id, groups, now.milliseconds])
+          """
+          INSERT INTO listed_user (application, name, user_id, groups, version, changed_at)
+          VALUES ($1, $2, $3, $4, (SELECT version FROM user_list WHERE application = $1), $5)
+          ON CONFLICT (application, name)
+          DO UPDATE SET user_id = excluded.user_id, groups = excluded.groups, version = excluded.version,
+            changed_at = excluded.changed_at
+          """, application, order.name, id, groups, now.milliseconds)
       }
-      guard let row = try db.firstRow(ListedUser.query + " AND name = ?", [application, order.name]) else {
-        throw UserListRefusal.unknownUser
-      }
+      let row = try db.first(
+        """
+        SELECT listed_user.name AS name, listed_user.groups AS groups,
+          (SELECT count(*) FROM phone WHERE phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL) AS has_phone
+        FROM listed_user WHERE application = $1 AND user_id IS NOT NULL AND name = $2
+        """, application, order.name)
+      guard let row else { throw UserListRefusal.unknownUser }
       return try ListedUser(row: row, isNew: isNew)
     }
   }
@@ -77,9 +75,13 @@ extension SQLiteStorage: UserListPages {
   public func listedUsers(of application: String) async throws -> [ListedUser] {
     try await read { db in
       let application = try Self.application(application, in: db)
-      return try Row.fetchAll(db, sql: ListedUser.query + " ORDER BY name", arguments: [application]).map {
-        try ListedUser(row: $0)
-      }
+      return try db.all(
+        """
+        SELECT listed_user.name AS name, listed_user.groups AS groups,
+          (SELECT count(*) FROM phone WHERE phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL) AS has_phone
+        FROM listed_user WHERE application = $1 AND user_id IS NOT NULL ORDER BY name COLLATE "C"
+        """, application
+      ).map { try ListedUser(row: $0) }
     }
   }
 
@@ -98,41 +100,48 @@ extension SQLiteStorage: UserListPages {
 
   func userListPage(_ ask: UserListAsk) async throws -> UserListReply {
     try await read { db in
-      let version =
-        try Int64.fetchOne(
-          db, sql: "SELECT version FROM user_list WHERE application = ?", arguments: [ask.application]) ?? 1
+      let version: Int64 =
+        try db.first("SELECT version FROM user_list WHERE application = $1", ask.application)?.get("version") ?? 1
       let group = ask.group.isEmpty ? " " : " \(ask.group) "
-      let count =
-        try Int64.fetchOne(
-          db,
-          sql: "SELECT count(*) FROM listed_user WHERE application = ? AND user IS NOT NULL AND instr(groups, ?) > 0",
-          arguments: [ask.application, group]) ?? 0
-      let sql = """
-        SELECT listed_user.name AS name, listed_user.groups AS groups, user.name AS token
-        FROM listed_user LEFT JOIN user ON user.id = listed_user.user
-        WHERE listed_user.application = ?1 AND listed_user.name > ?2 AND (
-          ?3 > 0 AND listed_user.version > ?3 AND instr(listed_user.told_groups, ?4) > 0
-          OR ?3 = 0 AND listed_user.user IS NOT NULL AND instr(listed_user.groups, ?4) > 0)
-        ORDER BY listed_user.name LIMIT ?5
-        """
-      let rows = try Row.fetchAll(
-        db, sql: sql,
-        arguments: [ask.application, ask.after, ask.since, group, UserListAsk.greatestRows]
-      ).map(UserListRow.init(row:))
-      return ask.page(of: rows, version: version, count: count)
+      let count: Int64 =
+        try db.first(
+          """
+          SELECT count(*) AS listed FROM listed_user
+          WHERE application = $1 AND user_id IS NOT NULL AND strpos(groups, $2) > 0
+          """, ask.application, group)?.get("listed") ?? 0
+      // Names have ASCII letters alone; by their bytes, as SQLite sorts them.
+      let rows =
+        ask.since > 0
+        ? try db.all(
+          """
+          SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
+          FROM listed_user LEFT JOIN app_user ON app_user.id = listed_user.user_id
+          WHERE listed_user.application = $1 AND listed_user.name COLLATE "C" > $2 AND listed_user.version > $3
+            AND strpos(listed_user.told_groups, $4) > 0
+          ORDER BY listed_user.name COLLATE "C" LIMIT $5
+          """, ask.application, ask.after, ask.since, group, UserListAsk.greatestRows)
+        : try db.all(
+          """
+          SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
+          FROM listed_user JOIN app_user ON app_user.id = listed_user.user_id
+          WHERE listed_user.application = $1 AND listed_user.name COLLATE "C" > $2
+            AND strpos(listed_user.groups, $3) > 0
+          ORDER BY listed_user.name COLLATE "C" LIMIT $4
+          """, ask.application, ask.after, group, UserListAsk.greatestRows)
+      return ask.page(of: try rows.map(UserListRow.init(row:)), version: version, count: count)
     }
   }
 
   func userListVersions() async throws -> [String: Int64] {
     try await read { db in
       // A signature changes what computers are told, too, and so does a set of administrators.
-      let sql = """
+      let rows = try db.all(
+        """
         SELECT application, version + coalesce((SELECT max(serial) FROM signed_list
             WHERE signed_list.application = user_list.application), 0)
           + coalesce((SELECT max(set_number) FROM administrator_set), 0) AS version
         FROM user_list
-        """
-      let rows = try Row.fetchAll(db, sql: sql)
+        """)
       return Dictionary(
         uniqueKeysWithValues: try rows.map { (try $0.get("application") as String, try $0.get("version") as Int64) })
     }
@@ -141,16 +150,17 @@ extension SQLiteStorage: UserListPages {
   private func tokenOfListed(_ name: String, of application: String) async throws -> (String, String) {
     try await read { db in
       let application = try Self.application(application, in: db)
-      let sql = """
-        SELECT user.name AS token FROM listed_user JOIN user ON user.id = listed_user.user
-        WHERE listed_user.application = ? AND listed_user.name = ?
+      let row = try db.first(
         """
-      guard let row = try db.firstRow(sql, [application, name]) else { throw UserListRefusal.unknownUser }
+        SELECT app_user.name AS token FROM listed_user JOIN app_user ON app_user.id = listed_user.user_id
+        WHERE listed_user.application = $1 AND listed_user.name = $2
+        """, application, name)
+      guard let row else { throw UserListRefusal.unknownUser }
       return (try row.get("token"), application)
     }
   }
 
-  private static func application(_ nameOrID: String, in db: Database) throws -> String {
+  private static func application(_ nameOrID: String, in db: some StorageWork) throws -> String {
     guard let found = try Application.find(nameOrID: nameOrID, in: db) else { throw UserListRefusal.unknownApplication }
     return found.id
   }

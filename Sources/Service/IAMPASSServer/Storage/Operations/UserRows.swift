@@ -1,8 +1,7 @@
-import GRDB
 import IAMPASSProtocol
 
 extension User {
-  init(row: Row) throws {
+  init(row: some StorageRow) throws {
     id = try row.get("id")
     application = try row.get("application")
     name = try row.get("name")
@@ -13,29 +12,33 @@ extension User {
   }
 
   /// The application's user with this number; nil if the number is another application's user.
-  static func find(_ id: Int64, application: String, in db: Database) throws -> User? {
-    try db.firstRow("SELECT * FROM user WHERE id = ? AND application = ?", [id, application]).map(User.init(row:))
+  static func find(_ id: Int64, application: String, in db: some StorageWork) throws -> User? {
+    try db.first("SELECT * FROM app_user WHERE id = $1 AND application = $2", id, application).map(User.init(row:))
   }
 
-  static func find(_ name: String, application: String, in db: Database) throws -> User? {
-    try db.firstRow("SELECT * FROM user WHERE application = ? AND name = ?", [application, name]).map(User.init(row:))
+  static func find(_ name: String, application: String, in db: some StorageWork) throws -> User? {
+    try db.first("SELECT * FROM app_user WHERE application = $1 AND name = $2", application, name).map(User.init(row:))
   }
 
-  /// Whether the user is new.
-  static func add(_ name: String, application: String, in db: Database) throws -> Bool {
-    try db.execute(
-      sql: "INSERT OR IGNORE INTO user (id, application, name) SELECT id + 1, ?, ? FROM greatest_user",
-      arguments: [application, name])
-    return db.changesCount == 1
+  /// Those of these names that are new, in their order.
+  static func add(_ names: [String], application: String, in db: some StorageWork) throws -> [String] {
+    try names.filter { name in
+      let added = try db.change(
+        """
+        INSERT INTO app_user (id, application, name) SELECT id + 1, $1, $2 FROM greatest_user WHERE true
+        ON CONFLICT (application, name) DO NOTHING RETURNING id
+        """, application, name)
+      return !added.isEmpty
+    }
   }
 
   /// Removes the user with phone and links, and closes the sessions.
   ///
   /// - Returns: the sessions that were live.
-  func delete(at now: UnixTime, in db: Database) throws -> [Session] {
+  func delete(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
     let closed = try Session.close(all: .live, of: id, .userDeleted, at: now, in: db)
     try Phone.cutOff(user: id, at: now, in: db)
-    try db.execute(sql: "DELETE FROM user WHERE id = ?", arguments: [id])
+    try db.execute("DELETE FROM app_user WHERE id = $1", id)
     return closed
   }
 }

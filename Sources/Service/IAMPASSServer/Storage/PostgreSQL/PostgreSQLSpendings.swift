@@ -5,7 +5,7 @@ extension PostgreSQLStorage {
   /// Spends the nonce together with all others that wait by then, and reads afterwards.
   ///
   /// What is spent is spent for every server. A power cut of the database's machine may undo it, until the next
-  /// ``write(locking:_:)``.
+  /// ``write(_:)``.
   func spend(_ spending: Spending) async throws -> Spending.Outcome {
     try await withCheckedThrowingContinuation { continuation in
       if spendings.add(spending, continuation) { askForTurn() }

@@ -18,7 +18,7 @@ public struct PostgreSQLStorage: Sendable {
   let pool: PostgreSQLPool
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
-  let clock: StorageClock
+  public let clock: StorageClock
   let spendings = WaitingSpendings(greatestTurns: 2)
   let sessionKeys = KnownSessionKeys()
   /// What the other servers do.
@@ -63,17 +63,24 @@ public struct PostgreSQLStorage: Sendable {
     }
   }
 
-  /// One transaction, on the disk when this returns.
+  public func write<Value: Sendable>(
+    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  ) async throws -> Value {
+    try await write(waitsForDisk: true, nil, work)
+  }
+
+  /// A ``write(_:)`` that locks a table further.
   ///
-  /// - Parameter lock: locks a table further, before the first look at anything.
+  /// - Parameter lock: comes before the first look at anything.
   func write<Value: Sendable>(
-    locking lock: StaticString? = nil, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+    locking lock: StaticString, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
     try await write(waitsForDisk: true, lock, work)
   }
 
-  /// One transaction that a power cut of the database's machine may undo, until the next ``write(locking:_:)``.
-  func note<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLWork) throws -> Value) async throws -> Value {
+  public func note<Value: Sendable>(
+    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  ) async throws -> Value {
     try await write(waitsForDisk: false, nil, work)
   }
 
@@ -106,8 +113,9 @@ public struct PostgreSQLStorage: Sendable {
     }.value
   }
 
-  /// One consistent view.
-  func read<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLWork) throws -> Value) async throws -> Value {
+  public func read<Value: Sendable>(
+    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  ) async throws -> Value {
     try await pool.inThread { pool in
       try pool.again { connection in
         let db = PostgreSQLWork(
@@ -119,10 +127,14 @@ public struct PostgreSQLStorage: Sendable {
     }
   }
 
-  /// One question: it needs no transaction for a consistent view.
-  func glance<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLWork) throws -> Value) async throws -> Value {
+  public func glance<Value: Sendable>(
+    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  ) async throws -> Value {
     try await pool.inThread { pool in try pool.again { try work(PostgreSQLWork($0)) } }
   }
+
+  /// Service time: see ``StorageClock``.
+  public func now() -> UnixTime { clock.now() }
 
   /// Closes all connections.
   public func close() { pool.closeAll() }

@@ -26,16 +26,6 @@ extension PostgreSQLError {
   }
 }
 
-extension PostgreSQLStorage: ServiceStorage {
-  func trouble(behind error: any Error) -> StorageTrouble {
-    switch error {
-    case let error as PostgreSQLError: StorageTrouble(error)
-    case is DamagedRow: .damaged
-    default: .other
-    }
-  }
-}
-
 extension StorageError {
   init(_ error: PostgreSQLError, _ url: String) {
     switch error.code {

@@ -4,7 +4,7 @@ import PostgreSQLLink
 ///
 /// A change that returns nothing is sent with the next question, or with the commit: most operations take two round
 /// trips. What the server then refuses fails the whole transaction.
-final class PostgreSQLWork {
+public final class PostgreSQLWork: StorageWork {
   private let connection: PostgreSQLConnection
   private var unsent: [PostgreSQLCall]
   /// Whether there is something to commit.
@@ -16,14 +16,12 @@ final class PostgreSQLWork {
     unsent = opening
   }
 
-  /// The rows of a question.
-  func all(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws -> [PostgreSQLRow] {
-    try ask(sql, values.map(\.value))
+  public func all(_ sql: StaticString, _ values: any StorableValue...) throws -> [PostgreSQLRow] {
+    try ask(sql, values.map(PostgreSQLValue.init))
   }
 
-  /// The first row of a question; nil if there is none.
-  func first(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws -> PostgreSQLRow? {
-    try ask(sql, values.map(\.value)).first
+  public func first(_ sql: StaticString, _ values: any StorableValue...) throws -> PostgreSQLRow? {
+    try ask(sql, values.map(PostgreSQLValue.init)).first
   }
 
   /// The first row of the same question for each of these values, in one round trip; nil where there is none.
@@ -34,29 +32,32 @@ final class PostgreSQLWork {
     return try connection.ask(calls).suffix(values.count).map(\.first)
   }
 
-  /// Whether there is such a row.
-  func has(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws -> Bool {
-    try !ask(sql, values.map(\.value)).isEmpty
+  public func has(_ sql: StaticString, _ values: any StorableValue...) throws -> Bool {
+    try !ask(sql, values.map(PostgreSQLValue.init)).isEmpty
   }
 
-  /// The only column of the first row; nil if there is no row.
-  func text(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws -> String? {
-    try ask(sql, values.map(\.value)).first?.text(0)
+  public func text(_ sql: StaticString, _ values: any StorableValue...) throws -> String? {
+    try ask(sql, values.map(PostgreSQLValue.init)).first?.text(0)
   }
 
-  /// Changes rows. What is refused is found out later.
-  func execute(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws {
+  public func execute(_ sql: StaticString, _ values: any StorableValue...) throws {
     hasChanged = true
-    unsent.append(PostgreSQLCall(sql, values.map(\.value)))
+    unsent.append(PostgreSQLCall(sql, values.map(PostgreSQLValue.init)))
   }
 
-  /// Changes rows by a statement that ends in `RETURNING`.
-  ///
-  /// - Returns: a row for each row that was changed.
-  func change(_ sql: StaticString, _ values: any PostgreSQLStorable...) throws -> [PostgreSQLRow] {
-    let rows = try send(PostgreSQLCall(sql, values.map(\.value)))
+  public func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [PostgreSQLRow] {
+    let rows = try send(PostgreSQLCall(sql, values.map(PostgreSQLValue.init)))
     if !rows.isEmpty { hasChanged = true }
     return rows
+  }
+
+  public func lock(_ sql: StaticString) throws { try execute(sql) }
+
+  public func size() throws -> Int64 {
+    guard let row = try first("SELECT pg_database_size(current_database()) AS size") else {
+      throw DamagedRow(column: "size")
+    }
+    return try row.get("size")
   }
 
   /// Ends the transaction, which changed something, by these last calls and the commit.

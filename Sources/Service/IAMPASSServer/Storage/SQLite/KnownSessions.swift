@@ -28,7 +28,7 @@ final class KnownSessions: Sendable {
 
   /// Forgets all if another process has committed anything. To be called in each transaction, after its first write.
   func follow(_ db: Database) throws {
-    let version = try db.firstRow("PRAGMA data_version", []).map { try $0.get("data_version") as Int64 }
+    let version = try db.first("PRAGMA data_version").map { try $0.get("data_version") as Int64 }
     state.withLock { state in
       if version == nil || state.version != version { state.sessions.removeAll(keepingCapacity: true) }
       state.version = version

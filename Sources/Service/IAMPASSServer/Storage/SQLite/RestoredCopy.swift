@@ -1,4 +1,5 @@
 import GRDB
+import IAMPASSProtocol
 
 /// Marks that the database is a copy which was put back.
 ///
@@ -35,6 +36,27 @@ enum RestoredCopy {
     try HistoryMark.beginEpoch(at: now, in: db)
     try db.execute(sql: "DELETE FROM link WHERE used_at IS NULL")
     try ConsoleAccess.forgetAll(in: db)
+  }
+}
+
+extension HistoryMark {
+  /// Begins a higher epoch: what is known from here on may lack what was known before.
+  ///
+  /// One copy may be put back twice, and each time is an epoch of its own: the wall clock's time. If an earlier epoch came
+  /// from a clock that was ahead, a random number keeps the two apart.
+  static func beginEpoch(at now: UnixTime, in db: Database) throws {
+    let step = Int64(try RandomValue.number(below: 256) * 256 + RandomValue.number(below: 256)) + 1
+    try db.execute(
+      sql: "UPDATE service_mark SET epoch = iif(epoch < ?1, ?1, epoch + ?2)", arguments: [now.seconds, step])
+  }
+}
+
+extension ConsoleAccess {
+  fileprivate static func forgetAll(in db: Database) throws {
+    try db.execute(sql: "DELETE FROM console_link")
+    try db.execute(sql: "DELETE FROM console_session")
+    try db.execute(sql: "DELETE FROM console_visit")
+    try db.execute(sql: "DELETE FROM console_ask")
   }
 }
 

@@ -46,6 +46,26 @@ extension SQLiteStorage {
   }
 }
 
+extension SpentNonces {
+  /// Whether this nonce is now spent for the first time.
+  ///
+  /// - Parameters:
+  ///   - client: whose signature it was; nonces of different clients do not meet.
+  ///   - forgetAt: when the request's time stamp alone refuses it.
+  ///   - now: service time.
+  static func spend(
+    _ nonce: String, client: String, forgetAt: UnixTime, at now: UnixTime, in db: Database
+  ) throws -> Bool {
+    try db.execute(
+      """
+      INSERT OR IGNORE INTO spent_nonce (client, nonce, forget_at, spent_at) SELECT $1, $2, $3, $4
+      WHERE NOT EXISTS (SELECT 1 FROM restored_copy WHERE nonces_spent_until > $3)
+        AND NOT EXISTS (SELECT 1 FROM forgotten_nonces WHERE $3 BETWEEN first AND last)
+      """, client, nonce, forgetAt.milliseconds, now.milliseconds)
+    return db.changesCount == 1
+  }
+}
+
 extension [Spending] {
   /// Spends one after the other: of two with one nonce, the first wins. What is read is read afterwards.
   fileprivate func perform(in db: Database, _ sessions: KnownSessions) throws -> [Spending.Outcome] {

@@ -19,7 +19,7 @@ public struct SQLiteStorage: Sendable {
   let sessions = KnownSessions()
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
-  let clock: StorageClock
+  public let clock: StorageClock
 
   /// Opens the database that a service already has in `folder`.
   public init(existing folder: String, clocks: MachineClocks = .system) throws {
@@ -91,14 +91,12 @@ public struct SQLiteStorage: Sendable {
     }
   }
 
-  /// One transaction, on the disk when this returns.
-  func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+  public func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await write(.full, work)
   }
 
-  /// One transaction that `kill -9` does not undo, but a power cut may: until the next ``write(_:)``, which brings the
-  /// whole log to the disk. For what means nothing without a change that follows it.
-  func note<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+  /// `kill -9` does not undo it. The next ``write(_:)`` brings the whole log to the disk.
+  public func note<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await write(.normal, work)
   }
 
@@ -140,10 +138,16 @@ public struct SQLiteStorage: Sendable {
     try await pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
   }
 
-  /// One consistent view.
-  func read<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+  public func read<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await pool.read(work)
   }
+
+  public func glance<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await pool.read(work)
+  }
+
+  /// Service time: see ``StorageClock``.
+  public func now() -> UnixTime { clock.now() }
 
   /// Closes the files; nothing works afterwards.
   public func close() throws { try pool.close() }

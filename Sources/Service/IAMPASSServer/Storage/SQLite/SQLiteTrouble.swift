@@ -17,7 +17,3 @@ extension StorageTrouble {
     }
   }
 }
-
-extension SQLiteStorage: ServiceStorage {
-  func trouble(behind error: any Error) -> StorageTrouble { StorageTrouble(error) }
-}

@@ -1,0 +1,75 @@
+import IAMPASSProtocol
+
+/// One transaction, as the operations see it: they are written once, for every engine.
+///
+/// Statements are PostgreSQL's, with parameters `$1`, `$2`, and so on. SQLite gets them by ``SQLiteDialect``, which says
+/// what a statement may contain. A statement is written in the source, so that no value can become SQL.
+public protocol StorageWork: SendableMetatype {
+  associatedtype Row: StorageRow
+
+  /// The rows of a question.
+  func all(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row]
+
+  /// The first row of a question; nil if there is none.
+  func first(_ sql: StaticString, _ values: any StorableValue...) throws -> Row?
+
+  /// Whether there is such a row.
+  func has(_ sql: StaticString, _ values: any StorableValue...) throws -> Bool
+
+  /// The only column of the first row; nil if there is no row.
+  func text(_ sql: StaticString, _ values: any StorableValue...) throws -> String?
+
+  /// Changes rows. An engine may say only later, at the commit, that this was refused.
+  func execute(_ sql: StaticString, _ values: any StorableValue...) throws
+
+  /// Changes rows by a statement that ends in `RETURNING`.
+  ///
+  /// - Returns: a row for each row that was changed.
+  func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row]
+
+  /// Keeps other writers from what this transaction counts, by PostgreSQL's `LOCK TABLE`. Does nothing in an engine whose
+  /// writers wait for each other anyway.
+  func lock(_ sql: StaticString) throws
+
+  /// How large the database is, in bytes.
+  func size() throws -> Int64
+}
+
+/// A row of an answer. Numbers and truth values are `bigint`, everything else is `text`.
+///
+/// Each throws ``DamagedRow`` if the table does not allow the value, or none.
+public protocol StorageRow: SendableMetatype {
+  func get(_ column: String) throws -> String?
+  func get(_ column: String) throws -> Int64?
+  func get(_ column: String) throws -> String
+  func get(_ column: String) throws -> Int64
+  func get(_ column: String) throws -> Bool
+  func get(_ column: String) throws -> UInt32
+}
+
+extension StorageRow {
+  func time(_ column: String) throws -> UnixTime? {
+    try (get(column) as Int64?).map(UnixTime.init(milliseconds:))
+  }
+}
+
+/// A value of a statement's parameter.
+public enum StoredValue: Sendable {
+  case null
+  case integer(Int64)
+  case text(String)
+}
+
+/// What can be stored. Numbers and truth values are `bigint`, everything else is `text`.
+public protocol StorableValue {
+  var storedValue: StoredValue { get }
+}
+
+extension Int64: StorableValue { public var storedValue: StoredValue { .integer(self) } }
+extension Int: StorableValue { public var storedValue: StoredValue { .integer(Int64(self)) } }
+extension UInt32: StorableValue { public var storedValue: StoredValue { .integer(Int64(self)) } }
+extension Bool: StorableValue { public var storedValue: StoredValue { .integer(self ? 1 : 0) } }
+extension String: StorableValue { public var storedValue: StoredValue { .text(self) } }
+extension Optional: StorableValue where Wrapped: StorableValue {
+  public var storedValue: StoredValue { map(\.storedValue) ?? .null }
+}

@@ -1,0 +1,39 @@
+import GRDB
+import IAMPASSProtocol
+
+/// What one file has of its own, or does in another way than a database of several servers.
+extension SQLiteStorage: StorageEngine, ServiceEngine {
+  func trouble(behind error: any Error) -> StorageTrouble { StorageTrouble(error) }
+
+  func noteUse(of credential: String, at now: UnixTime) async throws {
+    try await note { try HostCredential.use(credential, at: now, in: $0) }
+  }
+
+  func forgetOld(at now: UnixTime, wall: UnixTime) async throws {
+    try await write { try $0.forgetOld(at: now, wall: wall) }
+  }
+
+  /// See ``checkWhole()``.
+  public func problems() async throws -> [String] {
+    try checkWhole()
+    return []
+  }
+}
+
+extension StorageClock {
+  /// Goes on from what the database knows, and tells it which boot this is.
+  convenience init(_ clocks: MachineClocks, keptIn pool: DatabasePool) throws {
+    let stored = try pool.read(Self.stored)
+    self.init(clocks, stored: stored)
+    guard isNews(to: stored) else { return }
+    do {
+      try pool.write { db in
+        // Another process may have done it meanwhile: then this one is of the same boot, and nothing is lost.
+        guard try Self.stored(in: db) == stored else { return }
+        try anchor.store(in: db)
+      }
+    } catch  where [.full, .locked].contains(StorageTrouble(error)) {
+      // It is kept with the next look.
+    }
+  }
+}
