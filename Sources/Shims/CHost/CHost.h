@@ -186,6 +186,18 @@ static inline size_t iampass_shadow_field(const char *name, char *field, size_t 
   explicit_bzero(buffer, sizeof buffer);
   return length;
 }
+/// What shadow(5) says of a password's age, in days: last change, greatest age, days of grace after that, the account's end.
+/// -1 for an empty field. Returns 0 without an entry, and if nobody can tell.
+static inline int iampass_shadow_days(const char *name, long days[4]) {
+  char buffer[4096];
+  struct spwd entry, *found = NULL;
+  int is_there = getspnam_r(name, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL;
+  if (is_there) {
+    days[0] = found->sp_lstchg, days[1] = found->sp_max, days[2] = found->sp_inact, days[3] = found->sp_expire;
+  }
+  explicit_bzero(buffer, sizeof buffer);
+  return is_there;
+}
 /// accept4 is a GNU extension.
 static inline int iampass_accept(int socket) {
   int descriptor = accept(socket, NULL, NULL);

@@ -50,6 +50,11 @@ REPEAT = 3
 ASKED = 10
 
 
+def expired(shadow):
+    """The text of /etc/shadow with alice's password as `chage -d 0` leaves it."""
+    return re.sub(r"(?m)^(alice:[^:]*):\d*:", r"\1:0:", shadow)
+
+
 class HostTestCase(unittest.TestCase):
     """Each test starts with no unanswered requests remembered."""
 

@@ -1,13 +1,15 @@
 """Real sudo at a terminal."""
 
+import re
 import time
 import unittest
 
 import pexpect
 
 from never import assert_refused
-from support import PUSH_LINE, PUSH_LINE_WITH_CODE, HostTestCase, password_of
+from support import PUSH_LINE, PUSH_LINE_WITH_CODE, HostTestCase, expired, password_of
 
+EXPIRED = "IAMPASS: your password has expired; if you are asked for it now, type the old one, then a new one"
 PASSWORD = r"\[sudo\] password for alice: |Password: "
 
 
@@ -49,6 +51,25 @@ class Approved(HostTestCase):
         with self.phone("approve"):
             self.sudo().finish()
         self.assert_eventually("the session is still live", lambda: not self.live_sessions())
+
+
+class Expired(HostTestCase):
+    def test_the_user_reads_why_the_old_password_is_asked_for(self):
+        with self.host.changed("/etc/shadow", expired), self.phone("approve"):
+            child = self.sudo()
+            child.expect_exact(EXPIRED)
+            child.expect("Current password: ")
+            child.sendline("not-" + password_of("alice"))
+            assert_refused(child.finish())
+
+    def test_an_account_line_may_leave_it_alone(self):
+        without = re.compile(r"(?m)^(account\s.*pam_unix\.so.*)$")
+        with (
+            self.host.changed("/etc/shadow", expired),
+            self.host.changed("/etc/pam.d/common-account", lambda text: without.sub(r"\1 no_pass_expiry", text)),
+            self.phone("approve"),
+        ):
+            self.assertEqual(self.sudo().finish(), 0)
 
 
 class Denied(HostTestCase):

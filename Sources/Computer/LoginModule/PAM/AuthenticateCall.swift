@@ -141,7 +141,8 @@ struct AuthenticateCall {
       }
       KeptApproval.keep(login.user.givenBytes, with: host)
     }
-    if let line = passed.line { iampass_pam_say(host.handle, PAM_TEXT_INFO, line) }
+    let notice = login.user.known.flatMap { PasswordNotice.line(PasswordAge.of($0.name), today: PasswordAge.today) }
+    for line in [passed.line, notice].compactMap(\.self) { iampass_pam_say(host.handle, PAM_TEXT_INFO, line) }
     log(LOG_NOTICE, "approved", user: login.user.logged, "session=\(passed.name ?? "none")\(passed.detail)")
     return PAM_SUCCESS
   }
