@@ -52,6 +52,8 @@ public struct Doctor {
     let configuration = plannedConfiguration(setup)
     let pam = pamChecks(configuration)
     report.add(pam.findings())
+    let accounts = pam.accountFindings()
+    report.add(accounts.findings)
     let reader = PAMReader(folder: pamFolder)
     // What `enable` is about to list has its socket started by it.
     if change == nil {
@@ -65,7 +67,8 @@ public struct Doctor {
         services: (DesktopServices.all + DesktopServices.untriedLockers).filter { reader.has($0) }
       ).findings)
     report.add(
-      UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service).findings())
+      UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service, accounts: accounts)
+        .findings())
     if let setup, source == .service {
       report.add(ServiceUserFindings.findings(setup))
       report.add(SignedListFindings.findings(setup, service))

@@ -76,6 +76,18 @@ struct PAMChecks {
     }
   }
 
+  /// The account lines of each listed service with the module.
+  func accountFindings() -> AccountFindings {
+    AccountFindings(
+      stacks: configuration.services.compactMap { service in
+        guard let auth = try? reader.stack("auth", of: service),
+          StackJudgement(service: service, auth: auth, session: []).hasModule,
+          let account = try? reader.stack("account", of: service)
+        else { return nil }
+        return (service: service, account: account)
+      })
+  }
+
   /// Listed services that a security key opens by itself.
   var servicesTakingKeys: [String] {
     configuration.services.filter { service in

@@ -69,6 +69,7 @@ struct UserChecks {
   let usersPath: String
   let sharing: SharedTokens
   let service: ServiceChecks?
+  let accounts: AccountFindings
 
   func findings() -> [Finding] {
     let tokens: UserTokens
@@ -96,7 +97,14 @@ struct UserChecks {
         withToken: names, people: Self.people(), unknown: unknown,
         withoutPhone: service?.usersWithoutPhone(names.filter { !unknown.contains($0) }, tokens)
       ).findings
-    return findings
+    return findings + passwords(of: names.prefix(Self.greatestLookedUp))
+  }
+
+  private func passwords(of names: some Sequence<String>) -> [Finding] {
+    let ages = names.compactMap { name in
+      UnixUsername(validating: name).flatMap { PasswordAge.of($0) }.map { (name: name, age: $0) }
+    }
+    return PasswordFindings(ages, today: PasswordAge.today, stacks: accounts).findings
   }
 
   private static func unknown(among names: some Sequence<String>) throws(UserLookupError) -> [String] {

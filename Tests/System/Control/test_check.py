@@ -247,6 +247,11 @@ class Check(unittest.TestCase):
         world.pam("su", lines=SHIPPED)
         self.assert_problem("stands aside in su: not in services", level="ok")
 
+    def test_an_account_line_that_may_refuse_is_named(self):
+        world.pam("sudo", lines=SHIPPED + "account required pam_access.so\n")
+        self.assert_problem(
+            "pam.d/sudo:5: pam_access may refuse, by /etc/security/access.conf, whom the phone approved in sudo$", level="ok")
+
     def test_a_bad_module_argument_is_a_problem(self):
         world.pam("sudo", arguments="timeout=500s", lines=SHIPPED)
         self.assert_problem("bad module argument timeout=500s")

@@ -6,7 +6,7 @@ import re
 import shlex
 import unittest
 
-from support import PUSH_LINE, HostTestCase, password_of
+from support import PUSH_LINE, HostTestCase, expired, password_of
 
 SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
 DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"
@@ -79,6 +79,10 @@ class Check(ControlTestCase):
     def test_a_short_grace_time_is_a_warning(self):
         with self.host.changed(SSHD_CONFIG, lambda text: text + "LoginGraceTime 20\n"):
             self.assert_found("warning", "LoginGraceTime of 20 s")
+
+    def test_a_password_that_has_expired_is_a_warning(self):
+        with self.host.changed("/etc/shadow", expired):
+            self.assert_found("warning", "^password has expired, asked for and changed after the phone has approved: alice$")
 
     def test_a_short_login_timeout_is_a_warning(self):
         with self.host.changed("/etc/login.defs", lambda text: re.sub(r"(?m)^LOGIN_TIMEOUT.*", "LOGIN_TIMEOUT 20", text)):

@@ -1,0 +1,92 @@
+import HostState
+import HostSystem
+import IAMPASSProtocol
+
+/// What the account lines of the services that ask the phone make of its approval.
+public struct AccountFindings {
+  /// Modules that refuse users by rules of an administrator's, and what has the rules.
+  private static let refusing = [
+    "pam_access": "/etc/security/access.conf", "pam_time": "/etc/security/time.conf", "pam_listfile": "its file",
+    "pam_succeed_if": "its condition", "pam_faillock": "failed passwords", "pam_tally2": "failed passwords",
+    "pam_localuser": "/etc/passwd", "pam_exec": "its program", "pam_script": "its program",
+    "pam_sss": "the directory", "pam_ldap": "the directory", "pam_winbind": "the directory",
+    "pam_krb5": "the directory",
+  ]
+
+  private let stacks: [(service: String, lines: [PAMLine])]
+
+  public init(stacks: [(service: String, account: [PAMEntry])]) {
+    self.stacks = stacks.map { (service: $0.service, lines: $0.account.flatMap(\.lines)) }
+  }
+
+  /// Services that refuse a user whose account is over.
+  public var mindingAccounts: [String] {
+    stacks.filter { $0.lines.contains { $0.moduleName == "pam_unix" } }.map(\.service)
+  }
+
+  /// Services that ask for an expired password though the phone has approved.
+  public var mindingPasswords: [String] {
+    stacks.filter { stack in
+      stack.lines.contains { $0.moduleName == "pam_unix" && !$0.arguments.contains("no_pass_expiry") }
+    }.map(\.service)
+  }
+
+  /// Each line that may refuse, once for all its services.
+  public var findings: [Finding] {
+    var services: [String: [String]] = [:]
+    var lines: [PAMLine] = []
+    for stack in stacks {
+      for line in stack.lines where Self.refusing[line.moduleName] != nil && line.control.lowercased() != "optional" {
+        if services[line.place] == nil { lines.append(line) }
+        services[line.place, default: []].append(stack.service)
+      }
+    }
+    return lines.map { line in
+      let asking = Set(services[line.place] ?? []).sorted().map { DisplayText.sanitized($0, limit: 64) }
+      let rules = Self.refusing[line.moduleName] ?? ""
+      return Finding(
+        .ok, .pam,
+        "\(line.place): \(line.moduleName) may refuse, by \(rules), whom the phone approved in "
+          + asking.joined(separator: ", "))
+    }
+  }
+}
+
+/// Users with a token whom the system's own account check stops after the phone has approved.
+public struct PasswordFindings {
+  /// Users with an entry in shadow(5) only.
+  private let verdicts: [(name: String, verdict: PasswordAge.Verdict)]
+  private let mindsPasswords: Bool
+  private let mindsAccounts: Bool
+
+  /// - Parameters:
+  ///   - today: in days since 1970.
+  ///   - stacks: of the services that ask the phone.
+  public init(_ ages: [(name: String, age: PasswordAge)], today: Int, stacks: AccountFindings) {
+    verdicts = ages.map { (name: $0.name, verdict: $0.age.verdict(today: today)) }
+    mindsPasswords = !stacks.mindingPasswords.isEmpty
+    mindsAccounts = !stacks.mindingAccounts.isEmpty
+  }
+
+  public var findings: [Finding] {
+    var findings: [Finding] = []
+    func warn(_ verdict: PasswordAge.Verdict, _ text: String, _ hint: (String) -> String) {
+      let names = verdicts.filter { $0.verdict == verdict }.map(\.name)
+      guard let first = names.first else { return }
+      findings.append(
+        Finding(
+          .warning, .users, "\(text): \(UserFindings.list(names))", hint: hint(DisplayText.sanitized(first, limit: 64)))
+      )
+    }
+    if mindsPasswords {
+      warn(.mustChange, "password has expired, asked for and changed after the phone has approved") {
+        "passwd \($0); for users without a password, no_pass_expiry on the account line of pam_unix.so"
+      }
+      warn(.tooOld, "password has expired too long ago, refused after the phone has approved") { "passwd \($0)" }
+    }
+    if mindsAccounts {
+      warn(.accountOver, "account has expired, refused after the phone has approved") { "chage --expiredate -1 \($0)" }
+    }
+    return findings
+  }
+}
