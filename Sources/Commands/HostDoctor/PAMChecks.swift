@@ -201,17 +201,20 @@ struct PAMChecks {
   }
 
   private func sshd(_ stacks: [StackJudgement], _ longest: (StackJudgement) -> Int64) -> [Finding] {
+    let hasDropIn = change?.hasSSHDropIn ?? false
+    let asking = stacks.map(\.service)
     let settings: SSHDSettings
     switch SSHDaemon.settings() {
-    case .settings(let found): settings = found
+    case .settings(let found): settings = hasDropIn ? found.withDropIn : found
     case .notInstalled: return []
-    case .failed(let output):
-      guard stacks.contains(where: { $0.service == SSHServer.usualService }) else { return [] }
-      return [SSHDSettings.unreadable(output)]
+    case .failed(let output): return asking.contains(SSHServer.usualService) ? [SSHDSettings.unreadable(output)] : []
     }
-    guard let asked = stacks.first(where: { $0.service == settings.service }) else {
-      return settings.findings(asking: stacks.map(\.service))
+    let asked = stacks.first { $0.service == settings.service }
+    guard asked != nil || asking.contains(SSHServer.usualService) else { return [] }
+    let blocks = SSHDMatchFindings(general: settings, asking: asking, members: GroupMembers.known) {
+      SSHDaemon.settings(connection: $0, withDropIn: hasDropIn)
     }
-    return (change?.hasSSHDropIn ?? false ? settings.withDropIn : settings).findings(timeout: longest(asked))
+    return (asked.map { settings.findings(timeout: longest($0)) } ?? settings.findings(asking: asking))
+      + blocks.findings(SSHDMatchReader().look())
   }
 }

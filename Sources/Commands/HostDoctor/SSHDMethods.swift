@@ -16,14 +16,15 @@ struct SSHDMethods {
     lists = text.split(separator: " ").map(String.init).filter { $0 != "any" }
   }
 
-  func findings(_ settings: SSHDSettings) -> [Finding] {
+  /// - Parameter withoutPhone: how much it matters that no list asks the phone.
+  func findings(_ settings: SSHDSettings, withoutPhone: Finding.Level) -> [Finding] {
     guard !lists.isEmpty else { return [] }
     let asking = lists.filter { Self.methods($0).contains(Self.phone) }
     let text = "AuthenticationMethods \(lists.joined(separator: " "))"
     guard !asking.isEmpty else {
       return [
         Finding(
-          .problem, .sshd, "sshd: \(text) leaves keyboard-interactive out: the phone is never asked",
+          withoutPhone, .sshd, "sshd: \(text) leaves keyboard-interactive out: the phone is never asked",
           hint: "set AuthenticationMethods any, or name keyboard-interactive in it")
       ]
     }

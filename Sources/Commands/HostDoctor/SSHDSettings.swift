@@ -1,6 +1,6 @@
 import HostSystem
 
-/// What `sshd -T` prints: the settings in force outside of `Match` blocks.
+/// What `sshd -T` prints: the settings in force for one connection.
 public struct SSHDSettings: Sendable, Equatable {
   private var values: [String: String]
 
@@ -44,33 +44,39 @@ public struct SSHDSettings: Sendable, Equatable {
   /// - Parameter output: what it printed.
   static func unreadable(_ output: String) -> Finding {
     let reason = output.split(whereSeparator: \.isNewline).last.map { ": \($0)" } ?? ""
-    return Finding(.warning, .sshd, "sshd -T failed, so its settings were not looked at\(reason)", hint: "sshd -t")
+    let hint = SSHDaemon.missesFolder(output) ? "systemctl start ssh, which makes the folder" : "sshd -t"
+    return Finding(.warning, .sshd, "sshd -T failed, so its settings were not looked at\(reason)", hint: hint)
   }
 
   /// As they are with the file that `iampassctl enable --sshd` writes.
   public var withDropIn: SSHDSettings {
     var settings = self
-    settings.values["usepam"] = "yes"
-    settings.values["kbdinteractiveauthentication"] = "yes"
+    for line in SSHDaemon.dropIn {
+      let words = line.split(separator: " ")
+      settings.values[words[0].lowercased()] = String(words[1])
+    }
     return settings
   }
 
+  /// What keeps sshd from asking PAM.
+  private var switches: [Finding] {
+    [("UsePAM", "usepam"), ("KbdInteractiveAuthentication", "kbdinteractiveauthentication")].compactMap { word, key in
+      guard self[key] != "yes" else { return nil }
+      return Finding(
+        .problem, .sshd, "sshd: \(word) is off: the phone is never asked",
+        hint: "iampassctl enable --sshd, or \(word) yes in a file of /etc/ssh/sshd_config.d that sorts first")
+    }
+  }
+
+  /// What a `Match` block can change of whether the phone is asked. The block of a rescue account leaves it out on
+  /// purpose (pam_iampass(8), Break-glass).
+  var signInFindings: [Finding] { switches + methodFindings(withoutPhone: .warning) }
+
   /// - Parameter timeout: the module's longest wait, in seconds.
   public func findings(timeout: Int64) -> [Finding] {
-    var findings: [Finding] = []
+    var findings = switches
     func add(_ level: Finding.Level, _ text: String, _ hint: String? = nil) {
       findings.append(Finding(level, .sshd, "sshd: \(text)", hint: hint))
-    }
-    if self["usepam"] != "yes" {
-      add(
-        .problem, "UsePAM is off: the phone is never asked",
-        "iampassctl enable --sshd, or UsePAM yes in a file of /etc/ssh/sshd_config.d that sorts first")
-    }
-    if self["kbdinteractiveauthentication"] != "yes" {
-      add(
-        .problem, "KbdInteractiveAuthentication is off: the phone is never asked",
-        "iampassctl enable --sshd, or KbdInteractiveAuthentication yes in a file of /etc/ssh/sshd_config.d that sorts first"
-      )
     }
     if let grace = loginGraceTime, grace > 0, grace <= timeout {
       add(
@@ -82,7 +88,7 @@ public struct SSHDSettings: Sendable, Equatable {
         .warning, "UseDNS is on: requests are counted by host name, and whoever runs a DNS zone has any number of them",
         "set UseDNS no in a file of /etc/ssh/sshd_config.d that sorts first")
     }
-    findings += methodFindings()
+    findings += methodFindings(withoutPhone: .problem)
     if findings.isEmpty { add(.ok, "UsePAM and KbdInteractiveAuthentication are on") }
     if let limit = StartupLimit(self["maxstartups"] ?? "") {
       findings.append(limit.finding(isPerSource: limitsEachSource, timeout: timeout))
@@ -104,9 +110,9 @@ public struct SSHDSettings: Sendable, Equatable {
       hint: "PerSourcePenaltyExemptList names addresses that many people share")
   }
 
-  private func methodFindings() -> [Finding] {
+  private func methodFindings(withoutPhone: Finding.Level) -> [Finding] {
     let methods = self["authenticationmethods"] ?? "any"
-    guard methods == "any" else { return SSHDMethods(methods).findings(self) }
+    guard methods == "any" else { return SSHDMethods(methods).findings(self, withoutPhone: withoutPhone) }
     guard self["pubkeyauthentication"] == "yes" else { return [] }
     return [Finding(.ok, .sshd, "sshd: public keys go past PAM: who has one is not asked on the phone")]
   }

@@ -99,12 +99,9 @@ enum PAMProfiles {
 enum SSHDropIn {
   /// The first value counts in sshd_config(5), so that it must sort before the others.
   private static let path = "/etc/ssh/sshd_config.d/00-iampass.conf"
-  private static let text = """
-    # Written by iampassctl enable, removed by iampassctl disable: the phone is asked through PAM.
-    UsePAM yes
-    KbdInteractiveAuthentication yes
-
-    """
+  private static let text =
+    "# Written by iampassctl enable, removed by iampassctl disable: the phone is asked through PAM.\n"
+    + SSHDaemon.dropIn.map { $0 + "\n" }.joined()
 
   enum Plan {
     /// sshd asks PAM, or is not there.
@@ -138,7 +135,7 @@ enum SSHDropIn {
 
   static func write() throws(Failure) {
     do { try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
-    let test = SSHDaemon.run("-t")
+    let test = SSHDaemon.run(["-t"])
     guard test?.status == 0, case .settings(let settings) = SSHDaemon.settings(), settings.asksPAM else {
       unlink(path)
       throw .sshdRefuses(test?.output ?? "")
