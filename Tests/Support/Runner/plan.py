@@ -130,6 +130,7 @@ class Plan:
         self.add("words", [TESTS / "check-words"], 300, "light")
         self.add("links", [TESTS / "check-links"], 300, "light")
         self.add("model", [TESTS / "check-model"], 1200, "light")
+        self.add("model-computers", [TESTS / "check-model", "computers"], 1800, "light")
         self.add("build", [PACKAGING / "build-product"], 1800, "build")
         for release in ("12", "13", "13-desktop", "13-greeters", "12-gdm", "13-gdm"):
             self.add(f"root-{release}", [TESTS / "Support/Hosts/make-root", release], 1200, "light")

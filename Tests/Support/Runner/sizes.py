@@ -13,7 +13,7 @@ MACHINE = ("Tests/Support/Machine/emulator", "Tests/Support/Machine/make-machine
 KEYS = (*MACHINE, "Tests/Support/Machine/machine", "Tests/Support/Machine/guest_terminal", "Tests/System/Machine/key_case")
 #: Which jobs, by pattern, and the beginnings of the paths that are their own code.
 RARE = {
-    "model": ("Tests/Model", "Tests/check-model", "Sources/Computer/LoginModule"),
+    "model*": ("Tests/Model", "Tests/check-model", "Sources/Computer/LoginModule"),
     "packages-again": PACKED,
     "same-packages": PACKED,
     "debian-12": (*PACKED, "packaging/pam-configs", "packaging/systemd", "Tests/Support/Hosts/package-suite"),
