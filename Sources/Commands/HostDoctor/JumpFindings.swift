@@ -52,15 +52,38 @@ extension StackJudgement {
 
   /// Jumps that will no longer skip the same lines.
   func movedJumps(_ planned: PlannedLines) -> [JumpFinding] {
-    let after = StackJudgement(service: service, auth: planned.inserted(into: auth), session: [])
-    let later = after.auth.jumps.filter { !PlannedLines.isUnwritten($0.line) }
-    return zip(auth.jumps, later).compactMap { now, then -> JumpFinding? in
+    moved(auth, planned) { StackJudgement(service: service, auth: $0, session: []).outcome(of: $1).text }
+  }
+
+  /// The same of the session's lines.
+  func movedSessionJumps(_ planned: PlannedLines) -> [JumpFinding] {
+    moved(session, planned) { $1.skips(Self.module) ? Self.unwatched : "" }
+  }
+
+  /// Jumps past the line that has the session watched.
+  func crossingSessionJumps() -> [JumpFinding] {
+    session.jumps.filter { $0.skips(Self.module) }.map { jump in
+      JumpFinding(
+        service: service, text: "\(named(jump)) leads past pam_iampass.so to \(place(jump))\(Self.unwatched)",
+        hint: "count again: the line of pam_iampass.so must not be skipped")
+    }
+  }
+
+  private static let unwatched = ": nobody watches the session of whoever it applies to"
+
+  /// - Parameter effect: what comes of a jump in the stack as it will be.
+  private func moved(
+    _ stack: [PAMEntry], _ planned: PlannedLines, effect: ([PAMEntry], PAMJump) -> String
+  ) -> [JumpFinding] {
+    let after = planned.inserted(into: stack)
+    let later = after.jumps.filter { !PlannedLines.isUnwritten($0.line) }
+    return zip(stack.jumps, later).compactMap { now, then -> JumpFinding? in
       guard !planned.blocks.manages(now.line), skips(now) != skips(then) || now.isPastEnd != then.isPastEnd else {
         return nil
       }
       return JumpFinding(
         service: service,
-        text: "\(named(now)) leads to \(place(now)), and will lead to \(place(then))\(after.outcome(of: then).text)",
+        text: "\(named(now)) leads to \(place(now)), and will lead to \(place(then))\(effect(after, then))",
         hint: "take the line out, and put it back with the number for the lines that are there then")
     }
   }

@@ -52,8 +52,17 @@ public struct PlannedLines: Sendable {
     let keyring = hasKeyring && !own.contains(where: \.servesKeyring) ? "\toptional\tpam_iampass.so keyring\n" : ""
     let key = securityKey.map { ($0.place, $0.text.replacing("success=end", with: "success=done")) }
     self.blocks = blocks
-    primary = Self.lines((key?.0 == .instead ? key?.1 ?? "" : "") + phone, path: blocks.path)
-    additional = Self.lines((key?.0 == .second ? key?.1 ?? "" : "") + keyring, path: blocks.path)
+    primary = Self.lines("auth", (key?.0 == .instead ? key?.1 ?? "" : "") + phone, path: blocks.path)
+    additional = Self.lines("auth", (key?.0 == .second ? key?.1 ?? "" : "") + keyring, path: blocks.path)
+  }
+
+  /// - Parameter session: the session lines of the blocks' file as they are.
+  public init(_ blocks: ManagedBlocks, session: [PAMEntry]) {
+    let isOn = session.flatMap(\.lines).contains { $0.moduleName == StackJudgement.module }
+    self.blocks = blocks
+    primary = []
+    additional =
+      isOn ? [] : Self.lines("session", ProfileLines.session.replacing("session ", with: "\t"), path: blocks.path)
   }
 
   var isEmpty: Bool { primary.isEmpty && additional.isEmpty }
@@ -61,10 +70,11 @@ public struct PlannedLines: Sendable {
   static func isUnwritten(_ line: PAMLine) -> Bool { line.line == unwritten }
 
   /// - Parameter profile: lines as in `/usr/share/pam-configs`, indented by a tab.
-  private static func lines(_ profile: String, path: String) -> [PAMLine] {
-    let text = profile.split(separator: "\n").filter { $0.hasPrefix("\t") }.map { "auth " + $0 }.joined(separator: "\n")
+  private static func lines(_ kind: String, _ profile: String, path: String) -> [PAMLine] {
+    let written = profile.split(separator: "\n").filter { $0.hasPrefix("\t") }
+    let text = written.map { kind + $0 }.joined(separator: "\n")
     let reader = PAMReader(folder: "") { _ in Array(text.utf8) }
-    return ((try? reader.stack("auth", of: "profile")) ?? []).flatMap(\.lines).map {
+    return ((try? reader.stack(kind, of: "profile")) ?? []).flatMap(\.lines).map {
       PAMLine(
         kind: $0.kind, control: $0.control, module: $0.module, arguments: $0.arguments, file: path, line: unwritten)
     }

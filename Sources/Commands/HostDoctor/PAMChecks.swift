@@ -46,25 +46,37 @@ struct PAMChecks {
     return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) } + jumpFindings()
   }
 
-  /// Jumps of an administrator's own lines past the phone, or past what `enable` is about to have written; each once, in
-  /// whichever services.
+  /// Jumps of an administrator's own lines past the phone, past the line that has a session watched, or past what `enable`
+  /// is about to have written; each once, in whichever services. It writes nothing for account and password.
   func jumpFindings() -> [Finding] {
-    let common = reader.path(of: "common-auth")
-    let blocks = PAMReader.readFile(common).flatMap { ManagedBlocks(path: common, text: $0) }
-    let planned = blocks.flatMap { blocks in
+    let auth = blocks("common-auth")
+    let session = blocks("common-session")
+    let planned = auth.flatMap { blocks in
       change.map {
         PlannedLines(
-          blocks, stack: (try? reader.stack("auth", of: common)) ?? [], hasKeyring: configuration.keyring == .sealed,
+          blocks, stack: stack("auth", of: blocks.path), hasKeyring: configuration.keyring == .sealed,
           securityKey: $0.securityKey)
       }
     }
+    let plannedSession =
+      change == nil ? nil : session.map { PlannedLines($0, session: stack("session", of: $0.path)) }
     var known: Set<String> = []
     let services = Self.usual + configuration.services + reader.services(among: PAMFiles.names(in: folder))
     return services.filter { ServiceTable.row($0)?.asksNobody != true }.flatMap { service -> [JumpFinding] in
-      guard let auth = try? reader.stack("auth", of: service) else { return [] }
-      let stack = StackJudgement(service: service, auth: auth, session: [])
-      return stack.crossingJumps(blocks) + (planned.map { stack.movedJumps($0) } ?? [])
+      let stack = StackJudgement(
+        service: service, auth: stack("auth", of: service), session: stack("session", of: service))
+      let isWatched = configuration.services.contains(service) && configuration.opensSession(service)
+      return stack.crossingJumps(auth) + (isWatched ? stack.crossingSessionJumps() : [])
+        + (planned.map { stack.movedJumps($0) } ?? []) + (plannedSession.map { stack.movedSessionJumps($0) } ?? [])
     }.filter { known.insert($0.text).inserted }.map(\.finding)
+  }
+
+  /// Empty if it cannot be read, which is said elsewhere.
+  private func stack(_ kind: String, of name: String) -> [PAMEntry] { (try? reader.stack(kind, of: name)) ?? [] }
+
+  private func blocks(_ name: String) -> ManagedBlocks? {
+    let path = reader.path(of: name)
+    return PAMReader.readFile(path).flatMap { ManagedBlocks(path: path, text: $0) }
   }
 
   /// The methods that each listed service with the module asks for; an empty list leaves the choice to the phones.

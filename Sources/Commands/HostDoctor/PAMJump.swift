@@ -9,6 +9,9 @@ struct PAMJump {
   let landing: PAMLine?
   /// libpam refuses there.
   let isPastEnd: Bool
+
+  /// - Parameter module: such as `pam_iampass`.
+  func skips(_ module: String) -> Bool { skipped.flatMap(\.lines).contains { $0.moduleName == module } }
 }
 
 extension [PAMEntry] {

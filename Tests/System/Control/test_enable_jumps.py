@@ -86,6 +86,29 @@ class Jumps(unittest.TestCase):
         self.assertNotIn("leads past", self.ctl("check").out)
         self.assertEqual(self.ctl("enable").code, 0)
 
+    def test_a_session_that_nobody_would_watch_is_refused_forced_and_told(self):
+        world.configure(services="login")
+        kept = {kind: read(f"{self.root}/etc/pam.d/common-{kind}") for kind in ("account", "password")}
+        lines = sum(line.startswith("session") for line in read(self.root + "/etc/pam.d/common-session").splitlines())
+        with open(self.root + "/etc/pam.d/login", "w") as file:
+            file.write(
+                f"@include common-auth\nsession [success={lines + 1} default=ignore] pam_succeed_if.so user ingroup nophone\n"
+                "@include common-session\nsession optional pam_mail.so\nsession optional pam_motd.so\n")
+        before = self.common()
+        answer = self.ctl("enable")
+        self.assertEqual((answer.code, self.common()), (CONFIG, before), answer.text)
+        said = (rf"login: success={lines + 1} at /etc/pam.d/login:2 leads to pam_motd.so \(/etc/pam.d/login:5\), and will "
+                r"lead to pam_mail.so \(/etc/pam.d/login:4\): nobody watches the session of whoever it applies to")  # fmt: skip
+        self.assertRegex(answer.out, said)
+        answer = self.ctl("enable", "--force")
+        self.assertEqual(answer.code, 0, answer.text)
+        self.assertRegex(answer.err, "(?m)^warning: " + said)
+        self.assertRegex(
+            self.ctl("check").out, rf"problem +login: success={lines + 1} at /etc/pam.d/login:2 leads past pam_iampass.so to "
+            r"pam_mail.so \(/etc/pam.d/login:4\): nobody watches")
+        # Nothing is written into the other stacks, so that no number of theirs moves.
+        self.assertEqual(kept, {kind: read(f"{self.root}/etc/pam.d/common-{kind}") for kind in kept})
+
     def test_a_number_that_counts_none_of_these_lines_is_well(self):
         self.sudo("success=1 default=ignore] pam_echo.so\nauth [default=ignore")
         answer = self.ctl("enable")

@@ -119,6 +119,64 @@ private func exempting(_ control: String) -> String { "auth \(control) pam_succe
   }
 }
 
+/// A service's session lines around `@include common-session`, as pam-auth-update writes that file.
+@Suite struct SessionJumpTests {
+  private static let off = """
+    # here are the per-package modules (the "Primary" block)
+    session [default=1] pam_permit.so
+    # here's the fallback if no module succeeds
+    session requisite pam_deny.so
+    session required pam_permit.so
+    # and here are more per-package modules (the "Additional" block)
+    session required pam_unix.so
+    session optional pam_systemd.so
+    # end of pam-auth-update config
+    """
+  private static let on = off.replacing(
+    "# end of", with: "session [session_err=die default=ignore] pam_iampass.so\n# end of")
+
+  private func reader(_ count: Int, _ common: String) -> PAMReader {
+    let jump = "session [success=\(count) default=ignore] pam_succeed_if.so user ingroup nophone\n"
+    let own = jump + "@include common-session\nsession optional pam_mail.so\nsession optional pam_motd.so\n"
+    let files = ["/p/login": own, "/p/common-session": common]
+    return PAMReader(folder: "/p") { files[$0].map { Array($0.utf8) } }
+  }
+
+  private func stack(_ count: Int, _ common: String) throws -> StackJudgement {
+    StackJudgement(service: "login", auth: [], session: try reader(count, common).stack("session", of: "login"))
+  }
+
+  private func moved(_ count: Int, _ common: String) throws -> [String] {
+    let blocks = try #require(ManagedBlocks(path: "/p/common-session", text: Array(common.utf8)))
+    let planned = PlannedLines(blocks, session: try reader(count, common).stack("session", of: "common-session"))
+    return try stack(count, common).movedSessionJumps(planned).map(\.text)
+  }
+
+  @Test func aJumpPastOurLineLeavesTheSessionUnwatched() throws {
+    let found = try stack(6, Self.on).crossingSessionJumps().map(\.text)
+    #expect(
+      found == [
+        "success=6 at /p/login:1 leads past pam_iampass.so to pam_mail.so (/p/login:3): nobody watches the session of "
+          + "whoever it applies to"
+      ])
+    #expect(try stack(5, Self.on).crossingSessionJumps().isEmpty)
+  }
+
+  @Test func aJumpThatEnableWouldMoveIsNamed() throws {
+    let found = try moved(6, Self.off)
+    #expect(found.count == 1)
+    #expect(
+      found.first?.hasPrefix(
+        "success=6 at /p/login:1 leads to pam_motd.so (/p/login:4), and will lead to pam_mail.so (/p/login:3): nobody "
+          + "watches") == true)
+  }
+
+  @Test func whatIsOnOrAboveMovesNothing() throws {
+    #expect(try moved(6, Self.on).isEmpty)
+    #expect(try moved(1, Self.off).isEmpty)
+  }
+}
+
 @Suite struct MovedJumpTests {
   @Test func eachJumpThatEnableWouldMoveIsNamedWithWhatComesOfIt() throws {
     let two = try Files(lines: exempting("[success=2 default=ignore]"), common: off).moved()
