@@ -37,7 +37,7 @@ struct PAMChecks {
       do throws(PAMFileError) {
         let stack = StackJudgement(
           service: service, auth: try reader.stack("auth", of: service),
-          session: try reader.stack("session", of: service), opensSession: configuration.opensSession(service))
+          session: try reader.stack("session", of: service))
         if stack.hasModule { having.append(stack) } else { without.append(service) }
       } catch {
         findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))
@@ -143,7 +143,8 @@ struct PAMChecks {
     var findings: [Finding] = []
     let listed = Set(configuration.services)
     for stack in having where listed.contains(stack.service) {
-      findings += stack.findings() + stack.keyFindings() + arguments(stack)
+      findings +=
+        stack.findings(opensSession: configuration.opensSession(stack.service)) + stack.keyFindings() + arguments(stack)
     }
     var aside: [String] = []
     for stack in having where !listed.contains(stack.service) {

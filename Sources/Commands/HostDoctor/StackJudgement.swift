@@ -7,12 +7,8 @@ public struct StackJudgement {
   public let service: String
   public let auth: [PAMEntry]
   public let session: [PAMEntry]
-  /// Whether the service opens a session, which the helper watches.
-  public let opensSession: Bool
 
-  /// - Parameter opensSession: nil: as ``ServiceTable`` says of the service.
-  public init(service: String, auth: [PAMEntry], session: [PAMEntry], opensSession: Bool? = nil) {
-    self.opensSession = opensSession ?? !UnwatchedServices.contains(service)
+  public init(service: String, auth: [PAMEntry], session: [PAMEntry]) {
     self.service = service
     self.auth = auth
     self.session = session
@@ -25,9 +21,11 @@ public struct StackJudgement {
   /// The waits in seconds that the lines ask for themselves; a line without `timeout` waits as the configuration says.
   public var timeouts: [Int64] { ownLines.compactMap(\.moduleArguments.timeout) }
 
-  public func findings() -> [Finding] {
+  /// - Parameter opensSession: whether the service opens a session, which the helper watches.
+  public func findings(opensSession: Bool) -> [Finding] {
     guard let line = ownLines.first else { return [] }
-    let dangers = openDoors() + skippedPhone() + endings(line) + lockOuts(line) + order(line) + sessions()
+    let dangers =
+      openDoors() + skippedPhone() + endings(line) + lockOuts(line) + order(line) + (opensSession ? sessions() : [])
     let twice =
       ownLines.count > 1
       ? [finding(.warning, "asks the phone \(ownLines.count) times", "remove all but one line of pam_iampass.so")] : []
@@ -186,7 +184,6 @@ extension StackJudgement {
   }
 
   private func sessions() -> [Finding] {
-    guard opensSession else { return [] }
     let lines = session.flatMap(\.lines)
     guard let own = lines.firstIndex(where: { $0.moduleName == Self.module }) else {
       return [

@@ -1,17 +1,20 @@
 import HostDoctor
+import HostState
 import Testing
 
 /// A PAM service whose files are given as text.
-private func stack(_ service: String, auth: String, session: String = "", opensSession: Bool? = nil) throws
-  -> StackJudgement
-{
+private func stack(_ service: String, auth: String, session: String = "") throws -> StackJudgement {
   let kinds = [("auth", auth), ("session", session)]
   let text = kinds.flatMap { kind, lines in lines.split(separator: "\n").map { "\(kind) \($0)" } }.joined(
     separator: "\n")
   let reader = PAMReader(folder: "/p") { path in path == "/p/\(service)" ? Array(text.utf8) : nil }
   return StackJudgement(
-    service: service, auth: try reader.stack("auth", of: service), session: try reader.stack("session", of: service),
-    opensSession: opensSession)
+    service: service, auth: try reader.stack("auth", of: service), session: try reader.stack("session", of: service))
+}
+
+extension StackJudgement {
+  /// As without a file in services.d.
+  func findings() -> [Finding] { findings(opensSession: ServiceTable.opensSession(service)) }
 }
 
 private func said(_ judgement: StackJudgement, _ level: Finding.Level) -> [String] {
@@ -32,7 +35,7 @@ private let shipped = """
 
   @Test func aServiceThatOpensNoSessionNeedsNoSessionLine() throws {
     #expect(try stack("doas", auth: shipped).findings().map(\.level) == [.ok])
-    #expect(try stack("sudo-phone", auth: shipped, opensSession: false).findings().map(\.level) == [.ok])
+    #expect(try stack("sudo-phone", auth: shipped).findings(opensSession: false).map(\.level) == [.ok])
     let common = "optional pam_systemd.so\noptional pam_iampass.so"
     #expect(try stack("doas", auth: shipped, session: common).findings().map(\.level) == [.ok])
   }

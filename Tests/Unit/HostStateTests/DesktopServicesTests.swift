@@ -15,8 +15,8 @@ import Testing
   }
 
   @Test func whatOpensNoSessionIsNotWatched() {
-    #expect(UnwatchedServices.contains("polkit-1"))
-    #expect(UnwatchedServices.contains("swaylock"))
-    #expect(!UnwatchedServices.contains("gdm-password"))
+    #expect(!ServiceTable.opensSession("polkit-1"))
+    #expect(!ServiceTable.opensSession("swaylock"))
+    #expect(ServiceTable.opensSession("gdm-password"))
   }
 }

@@ -22,7 +22,7 @@ import Testing
     let record = SessionRecord(
       id: try #require(Digest.randomIdentifier()), user: alice, uid: 1_000, service: "login", remoteHost: nil, tty: nil,
       session: remote, process: try #require(ProcessIdentity.current()), parent: try #require(ProcessIdentity.parent()),
-      created: 1, duration: 60)
+      created: 1, duration: 60, opensSession: true)
     try AtomicFile.write(record.encoded(), to: ledger.folder() + "/" + record.id, mode: 0o600)
     return record
   }

@@ -161,7 +161,8 @@ import Testing
       statusURL: "/s", logoutURL: "/l", token: Secret("t"), secret: Secret("s"), name: "n", settings: settings)
     let record = SessionRecord(
       id: id, user: alice, uid: 1_000, service: service, remoteHost: "192.0.2.1",
-      tty: nil, session: remote, process: try #require(process), parent: try #require(parent), created: 1, duration: 60)
+      tty: nil, session: remote, process: try #require(process), parent: try #require(parent), created: 1, duration: 60,
+      opensSession: ServiceTable.opensSession(service))
     let run = RunFolder(path: folder.path + "/run")
     let path = try run.folder("sessions") + "/" + record.id
     try AtomicFile.write(record.encoded(), to: path, mode: 0o600)

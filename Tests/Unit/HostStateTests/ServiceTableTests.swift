@@ -9,8 +9,8 @@ import Testing
 
   @Test func aServiceWithoutARowIsWatched() {
     #expect(ServiceTable.row("ftp") == nil)
-    #expect(!UnwatchedServices.contains("ftp"))
-    #expect(!UnwatchedServices.contains(""))
+    #expect(ServiceTable.opensSession("ftp"))
+    #expect(ServiceTable.opensSession(""))
   }
 
   @Test func onlyWhatSignsSomebodyInIsWatched() {

@@ -238,7 +238,7 @@ struct ScriptedRecorder: SessionRecorder {
     let process = ProcessIdentity(pid: 1, startTime: 1)
     return SessionRecord(
       id: "record", user: user, uid: 1_000, service: "sudo", remoteHost: nil, tty: nil, session: session.remote,
-      process: process, parent: process, created: 0, duration: 60)
+      process: process, parent: process, created: 0, duration: 60, opensSession: false)
   }
 
   func record(_ proof: OfflineProof) throws(LedgerError) -> SessionRecord {
@@ -246,6 +246,6 @@ struct ScriptedRecorder: SessionRecorder {
     let process = ProcessIdentity(pid: 1, startTime: 1)
     return SessionRecord(
       id: "record", user: proof.user, uid: 1_000, service: "login", remoteHost: nil, tty: nil, session: nil,
-      process: process, parent: process, created: 0, duration: 60)
+      process: process, parent: process, created: 0, duration: 60, opensSession: true)
   }
 }

@@ -52,7 +52,7 @@ struct CodeReportsTests {
       var offline = SessionRecord(
         id: record.id, user: record.user, uid: record.uid, service: "login", remoteHost: nil, tty: "tty1", session: nil,
         process: record.process, parent: record.parent, created: record.created, duration: 7_200,
-        offlineUse: .init(id: use, way: .phone, time: 1_700_000_000))
+        offlineUse: .init(id: use, way: .phone, time: 1_700_000_000), opensSession: true)
       offline.isClaimed = record.isClaimed
       offline.binding = record.binding
       record = offline

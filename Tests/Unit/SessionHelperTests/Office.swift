@@ -102,7 +102,7 @@ final class Office {
     var record = SessionRecord(
       id: id, user: try #require(UnixUsername(validating: user)), uid: uid, service: service, remoteHost: "192.0.2.7",
       tty: nil, session: remote, mark: mark, process: me, parent: me, created: now / 1_000, duration: 43_200,
-      phone: phone)
+      phone: phone, opensSession: ServiceTable.opensSession(service))
     if service != "sudo" {
       record.isClaimed = true
       record.binding = SessionRecord.Binding(logindSession: session, leader: me)

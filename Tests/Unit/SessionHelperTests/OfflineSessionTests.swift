@@ -15,7 +15,7 @@ import Testing
       var offline = SessionRecord(
         id: record.id, user: record.user, uid: record.uid, service: record.service, remoteHost: record.remoteHost,
         tty: nil, session: nil, process: record.process, parent: record.parent, created: record.created,
-        duration: duration)
+        duration: duration, opensSession: record.opensSession)
       offline.isClaimed = record.isClaimed
       offline.binding = record.binding
       record = offline

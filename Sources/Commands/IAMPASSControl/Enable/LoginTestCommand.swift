@@ -52,7 +52,7 @@ enum OwnUnit {
 
   static func isNeeded(for service: String) -> Bool {
     let configuration = try? Configuration(path: Configuration.path)
-    guard configuration?.opensSession(service) ?? !UnwatchedServices.contains(service),
+    guard configuration?.opensSession(service) ?? ServiceTable.opensSession(service),
       access("/run/systemd/system", F_OK) == 0, Program.exists(systemdRun)
     else { return false }
     let group = String(decoding: ProcessFile.read("/proc/self/cgroup", limit: 4_096) ?? [], as: UTF8.self)

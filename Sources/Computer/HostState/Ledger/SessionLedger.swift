@@ -53,10 +53,10 @@ public struct SessionLedger: Sendable {
 
   /// Writes a new record. Only a confirmed session can be recorded.
   ///
-  /// - Parameter opensSession: nil: as ``ServiceTable`` says of the service.
+  /// - Parameter opensSession: whether the service opens a session that the helper watches.
   public func record(
     _ session: ActiveSession, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64,
-    opensSession: Bool? = nil
+    opensSession: Bool
   ) throws(LedgerError) -> SessionRecord {
     try record(
       session.remote, session.mark, user: user, service: service, remoteHost: remoteHost, tty: tty, duration: duration,
@@ -67,10 +67,10 @@ public struct SessionLedger: Sendable {
   ///
   /// - Parameters:
   ///   - duration: seconds after which the session ends.
-  ///   - opensSession: nil: as ``ServiceTable`` says of the service.
+  ///   - opensSession: whether the service opens a session that the helper watches.
   public func record(
     _ proof: OfflineProof, user: SystemUser, service: String, remoteHost: String?, tty: String?, duration: Int64,
-    opensSession: Bool? = nil
+    opensSession: Bool
   ) throws(LedgerError) -> SessionRecord {
     guard proof.user == user.name else { throw .notYours }
     return try record(
@@ -81,7 +81,7 @@ public struct SessionLedger: Sendable {
   private func record(
     _ session: RemoteSession?, _ mark: ServiceMark?, user: SystemUser, service: String, remoteHost: String?,
     tty: String?, duration: Int64, offlineUse: SessionRecord.OfflineUse? = nil, phone: ApprovingPhone?,
-    opensSession: Bool?
+    opensSession: Bool
   ) throws(LedgerError) -> SessionRecord {
     guard let id = Digest.randomIdentifier() else { throw .badID }
     let (process, parent) = try openers()
@@ -190,7 +190,8 @@ public struct SessionLedger: Sendable {
     var renewed = SessionRecord(
       id: id, user: record.user, uid: record.uid, service: record.service, remoteHost: record.remoteHost,
       tty: record.tty, session: session.remote, mark: session.mark, process: record.process, parent: record.parent,
-      created: BootTime.seconds(), duration: duration, phone: ApprovingPhone(session.approval))
+      created: BootTime.seconds(), duration: duration, phone: ApprovingPhone(session.approval),
+      opensSession: record.opensSession)
     renewed.isClaimed = true
     renewed.binding = record.binding
     try write(renewed)

@@ -83,14 +83,14 @@ public struct SessionRecord: Sendable, Equatable {
 
   /// - Parameters:
   ///   - session: nil for a sign-in by a recovery code.
-  ///   - opensSession: nil: as ``ServiceTable`` says of the service.
+  ///   - opensSession: whether the service opens a session that the helper watches.
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
     session: RemoteSession?, mark: ServiceMark? = nil, process: ProcessIdentity, parent: ProcessIdentity,
     created: Int64, duration: Int64, offlineUse: OfflineUse? = nil, phone: ApprovingPhone? = nil,
-    opensSession: Bool? = nil
+    opensSession: Bool
   ) {
-    self.opensSession = opensSession ?? !UnwatchedServices.contains(service)
+    self.opensSession = opensSession
     self.offlineUse = offlineUse
     self.phone = phone
     self.id = id
@@ -162,7 +162,7 @@ extension SessionRecord {
     self.uid = uid
     self.service = service
     // A version before knew the table's services alone.
-    opensSession = json["opens_session"]?.bool ?? !UnwatchedServices.contains(service)
+    opensSession = json["opens_session"]?.bool ?? ServiceTable.opensSession(service)
     remoteHost = json["remote_host"]?.string
     tty = json["tty"]?.string
     self.statusURL = statusURL

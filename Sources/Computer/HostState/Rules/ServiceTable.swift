@@ -47,6 +47,12 @@ public enum ServiceTable {
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func row(_ service: String) -> ServiceRow? { rows.first { $0.name == service } }
 
+  /// Whether the service opens a session that the helper watches; so it is held of one that is not known.
+  ///
+  /// The module, the helper and `iampassctl check` all ask here: a service that one of them watched and another did not
+  /// would have a session that nobody ends.
+  public static func opensSession(_ service: String) -> Bool { row(service)?.opensSession ?? true }
+
   /// Names of the rows for which something holds, in the table's order.
   public static func names(where holds: (ServiceRow) -> Bool) -> [String] { rows.filter(holds).map(\.name) }
 }

@@ -22,7 +22,7 @@ struct SessionCall {
   /// PAM_SUCCESS if nobody signed in by phone, or the session needs no watching.
   func open() -> Int32 {
     let service = host.service
-    guard !UnwatchedServices.contains(service) else { return PAM_SUCCESS }
+    guard ServiceTable.opensSession(service) else { return PAM_SUCCESS }
     let code = bound(service)
     if code == PAM_SUCCESS { sealKeyring() }
     return code
@@ -60,7 +60,7 @@ struct SessionCall {
 
   /// Never fails: the session is over, whatever the service says.
   func close() -> Int32 {
-    guard !UnwatchedServices.contains(host.service),
+    guard ServiceTable.opensSession(host.service),
       let kept = host.kept(KeptSession.name, as: KeptSession.self)
     else { return PAM_SUCCESS }
     // The helper ends what has no session, as sudo's, once its process is over.
