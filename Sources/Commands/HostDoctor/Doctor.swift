@@ -104,7 +104,9 @@ public struct Doctor {
   }
 
   private func pamChecks(_ configuration: Configuration) -> PAMChecks {
-    PAMChecks(folder: pamFolder, configuration: configuration, path: place.configuration, change: change)
+    PAMChecks(
+      folder: pamFolder, configuration: configuration, path: place.configuration, change: change,
+      sudoers: Sudoers.settings())
   }
 
   private func pageFindings(_ setup: HostSetup) -> [Finding] {

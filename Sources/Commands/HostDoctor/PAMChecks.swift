@@ -15,6 +15,8 @@ struct PAMChecks {
   let path: String
   /// What `enable` is about to do. sshd is judged as it will be with the file that is written.
   var change: PlannedChange?
+  /// The policy of sudo, which can ask other services.
+  var sudoers = Sudoers.Answer.notInstalled
 
   private var reader: PAMReader { PAMReader(folder: folder) }
 
@@ -23,10 +25,10 @@ struct PAMChecks {
     var having: [StackJudgement] = []
     var without: [String] = []
     let listed = configuration.services
-    for service in Self.usual + listed.filter({ !Self.usual.contains($0) }) {
+    for service in lookedAt {
       guard reader.has(service) else {
         // @desktop lists programs that few computers have all of.
-        if !Self.usual.contains(service), !DesktopServices.contains(service) {
+        if listed.contains(service), !Self.usual.contains(service), !DesktopServices.contains(service) {
           findings.append(
             Finding(
               .warning, .pam, "\(service) is in services, but there is no \(folder)/\(service)",
@@ -43,7 +45,35 @@ struct PAMChecks {
         findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))
       }
     }
-    return findings + judge(having, without) + others().flatMap { unlisted($0, refusing: .warning) } + jumpFindings()
+    return findings + judge(having, without) + sudoFindings()
+      + others().flatMap { unlisted($0, refusing: .warning) } + jumpFindings()
+  }
+
+  /// Services that sudo asks by its policy, besides its usual ones.
+  private var sudos: [String] {
+    if case .settings(let settings) = sudoers { settings.services.map(\.name) } else { [] }
+  }
+
+  /// As it is, and not as it counts: what counts wrongly is said of sudo's policy.
+  private func opensSession(_ service: String) -> Bool {
+    configuration.opensSession(service) && (configuration.knows(service) || !sudos.contains(service))
+  }
+
+  /// Services that people sign in through here, by the table, by sudo's policy or by the list; each once.
+  private var lookedAt: [String] {
+    var names = Self.usual
+    for name in sudos + configuration.services where !names.contains(name) { names.append(name) }
+    return names
+  }
+
+  private func sudoFindings() -> [Finding] {
+    switch sudoers {
+    case .notInstalled: []
+    case .failed(let output): configuration.services.contains("sudo") ? [Sudoers.unreadable(output)] : []
+    case .settings(let settings):
+      settings.findings(
+        listed: configuration.services, opensSession: configuration.opensSession, isThere: reader.has)
+    }
   }
 
   /// Jumps of an administrator's own lines past the phone, past the line that has a session watched, or past what `enable`
@@ -61,7 +91,7 @@ struct PAMChecks {
     let plannedSession =
       change == nil ? nil : session.map { PlannedLines($0, session: stack("session", of: $0.path)) }
     var known: Set<String> = []
-    let services = Self.usual + configuration.services + reader.services(among: PAMFiles.names(in: folder))
+    let services = lookedAt + reader.services(among: PAMFiles.names(in: folder))
     return services.filter { ServiceTable.row($0)?.asksNobody != true }.flatMap { service -> [JumpFinding] in
       let stack = StackJudgement(
         service: service, auth: stack("auth", of: service), session: stack("session", of: service))
@@ -120,7 +150,7 @@ struct PAMChecks {
 
   /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
   private func others() -> [StackJudgement] {
-    let known = Set(Self.usual + ServiceTable.names(where: \.asksNobody) + configuration.services)
+    let known = Set(lookedAt + ServiceTable.names(where: \.asksNobody))
     let names = reader.services(among: PAMFiles.names(in: folder)).filter { !known.contains($0) }
     return names.compactMap { name -> StackJudgement? in
       guard let auth = try? reader.stack("auth", of: name) else { return nil }
@@ -144,7 +174,7 @@ struct PAMChecks {
     let listed = Set(configuration.services)
     for stack in having where listed.contains(stack.service) {
       findings +=
-        stack.findings(opensSession: configuration.opensSession(stack.service)) + stack.keyFindings() + arguments(stack)
+        stack.findings(opensSession: opensSession(stack.service)) + stack.keyFindings() + arguments(stack)
     }
     var aside: [String] = []
     for stack in having where !listed.contains(stack.service) {

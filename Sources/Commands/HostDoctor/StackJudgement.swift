@@ -179,8 +179,7 @@ extension StackJudgement {
 
   /// For a service that is not known.
   private var sudoLikeHint: String {
-    "; if it opens no login session, as sudo, write kind = sudo-like to "
-      + "/etc/iampass/\(OwnServices.folder)/\(service).conf"
+    "; if it opens no login session, as sudo, \(ServiceProposal.row(for: service))"
   }
 
   private func sessions() -> [Finding] {

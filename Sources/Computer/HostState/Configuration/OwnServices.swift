@@ -33,7 +33,7 @@ public struct OwnServices: Sendable, Equatable {
   /// Files in the folder. Each sign-in reads them all.
   static let most = 64
   /// The one kind that a file can name: no mistake in one makes a greeter or a locker of a service.
-  static let kind = "sudo-like"
+  public static let kind = "sudo-like"
   private static let suffix = ".conf"
 
   public private(set) var rows: [ServiceRow] = []
@@ -101,6 +101,11 @@ public struct OwnServices: Sendable, Equatable {
 }
 
 extension Configuration {
+  /// Whether a row says what the service does: ``ServiceTable``'s, or an administrator's.
+  public func knows(_ service: String) -> Bool {
+    ServiceTable.row(service) != nil || DesktopServices.isGDM(service) || ownServices.row(service) != nil
+  }
+
   /// Whether the service runs a command for users who show who they are, with the options of sudo(8).
   public func isSudoLike(_ service: String) -> Bool {
     (ServiceTable.row(service) ?? ownServices.row(service))?.kind == .sudoLike
