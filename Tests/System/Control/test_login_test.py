@@ -114,6 +114,22 @@ class LoginTest(unittest.TestCase):
         self.assertEqual(code, 66)
         self.assertIn("pam.d/nonsense is missing", screen)
 
+    def test_of_an_unknown_service_it_says_what_it_saw(self):
+        row = "install -D -m 644 /dev/stdin /etc/iampass/services.d/home-grown.conf"
+        for session, has_row in (("", True), ("session optional pam_systemd.so\n", False)):
+            with self.subTest(session=session):
+                world.pam("home-grown", lines="auth required pam_permit.so\n" + STACK.split("\n", 1)[1] + session)
+                code, screen = self.finish(self.start("--service", "home-grown"))
+                self.assertEqual(code, 0, screen)
+                self.assertIn("\nnothing is known of home-grown\n", screen)
+                self.assertIn("  program  there is none of this name\n", screen)
+                self.assertEqual("pam_systemd.so opens a login session" in screen, not has_row, screen)
+                self.assertEqual(row in screen, has_row, screen)
+
+    def test_a_known_service_has_no_proposal(self):
+        self.phone("approve")
+        self.assertNotIn("nothing is known", self.finish(self.start())[1])
+
     def test_a_service_that_is_a_path_is_a_usage_error(self):
         for name in ("../sudo", "/etc/passwd", "", ".x"):
             self.assertEqual(self.finish(self.start(f"--service={name}"))[0], USAGE)

@@ -14,7 +14,8 @@ struct LoginTestCommand: ParsableCommand {
     commandName: "login-test", abstract: "Signs a user in through PAM, as a service would, and shows each step.",
     discussion: """
       Runs the service's own stacks: authenticate, account, open and close the session. The phone rings; passwords \
-      typed here are real. Nothing is started for the user, and the session is closed at once.
+      typed here are real. Nothing is started for the user, and the session is closed at once. If the service is \
+      not known, the command says what it saw, and how to make the service known.
       """)
 
   @Option(help: "The PAM service whose stacks are run.") var service = "sudo"
@@ -38,10 +39,22 @@ struct LoginTestCommand: ParsableCommand {
         throw Failure.file(FileError(.missing, path: "\(folder)/\(service)"))
       }
       if OwnUnit.isNeeded(for: service), !inOwnUnit { OwnUnit.enter(service: service, user: user) }
-      let transaction = try PAMTransaction(service: service, user: name, folder: pamFolder)
+      let configuration = (try? Configuration(path: Configuration.path)) ?? Configuration()
+      let program = configuration.knows(service) ? nil : ServiceProgram.find(service)
+      let transaction = try PAMTransaction(
+        service: service, user: name, folder: pamFolder,
+        asSudo: configuration.isSudoLike(service) || program?.isSudo == true)
       let code = transaction.run()
+      if let program, !transaction.wasInterrupted { propose(program, in: folder) }
       guard code == PAM_SUCCESS else { throw ExitCode(transaction.wasInterrupted ? Interrupt.exitCode : EX_NOPERM) }
     }
+  }
+
+  /// A stack that cannot be read was said by libpam.
+  private func propose(_ program: ServiceProgram, in folder: String) {
+    guard let session = try? PAMReader(folder: folder).stack("session", of: service) else { return }
+    let proposal = ServiceProposal(service: service, session: session, program: program)
+    for line in proposal.lines { Terminal.say(line.onOneLine) }
   }
 }
 

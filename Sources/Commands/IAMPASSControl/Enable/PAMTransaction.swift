@@ -13,14 +13,18 @@ final class PAMTransaction {
 
   private let service: String
   private let user: UnixUsername
+  private let asSudo: Bool
   private let conversation: TerminalConversation
   private let handle: OpaquePointer
   private var last = PAM_SUCCESS
 
-  /// - Parameter folder: nil for libpam's own, which are several.
-  init(service: String, user: UnixUsername, folder: String?) throws(Failure) {
+  /// - Parameters:
+  ///   - folder: nil for libpam's own, which are several.
+  ///   - asSudo: the caller is described as sudo does.
+  init(service: String, user: UnixUsername, folder: String?, asSudo: Bool) throws(Failure) {
     self.service = service
     self.user = user
+    self.asSudo = asSudo
     conversation = TerminalConversation(interrupt: Interrupt())
     var callbacks = pam_conv(conv: TerminalConversation.callback, appdata_ptr: nil)
     // SAFETY: the transaction holds the conversation until pam_end, after which libpam calls no more.
@@ -67,11 +71,8 @@ final class PAMTransaction {
   /// What the service would say of its caller; sudo's is the user himself, at his terminal.
   private func describeCaller() {
     if let name = ttyname(STDIN_FILENO) { pam_set_item(handle, PAM_TTY, name) }
-    switch service {
-    case "sshd": pam_set_item(handle, PAM_RHOST, "localhost")
-    case "sudo", "sudo-i": pam_set_item(handle, PAM_RUSER, user.text)
-    default: break
-    }
+    if service == "sshd" { pam_set_item(handle, PAM_RHOST, "localhost") }
+    if asSudo { pam_set_item(handle, PAM_RUSER, user.text) }
   }
 
   private static func duration(_ milliseconds: Int64) -> String {
