@@ -63,6 +63,16 @@ class Check(ControlTestCase):
         with self.host.changed(SSHD_CONFIG, lambda text: text.replace("KbdInteractiveAuthentication yes", "KbdInteractiveAuthentication no")):
             self.assert_found("problem", "KbdInteractiveAuthentication is off")
 
+    def test_a_sudo_that_asks_another_service_is_a_problem(self):
+        with self.host.changed("/etc/sudoers", lambda text: text + "Defaults pam_service=sudo-phone\n"):
+            self.assert_found("problem", "^sudo: pam_service is sudo-phone, which is not in services")
+        with self.host.changed("/etc/sudoers", lambda text: text + "Defaults:alice pam_service=sudo-i\n"):
+            self.assertEqual(self.findings("problem"), [])
+
+    def test_a_policy_of_sudo_with_errors_is_a_warning(self):
+        with self.host.changed("/etc/sudoers", lambda text: text + "Defaults : :\n"):
+            self.assert_found("warning", "^/etc/sudoers was not understood, .*syntax error")
+
     def test_usepam_off_is_a_problem(self):
         with self.host.changed(SSHD_CONFIG, lambda text: text.replace("UsePAM yes", "UsePAM no")):
             self.assert_found("problem", "UsePAM is off")
