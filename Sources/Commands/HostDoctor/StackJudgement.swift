@@ -7,8 +7,11 @@ public struct StackJudgement {
   public let service: String
   public let auth: [PAMEntry]
   public let session: [PAMEntry]
+  /// What people see there of the phone's digits.
+  public let shows: ServiceRow.Shows
 
-  public init(service: String, auth: [PAMEntry], session: [PAMEntry]) {
+  public init(service: String, auth: [PAMEntry], session: [PAMEntry], shows: ServiceRow.Shows = .text) {
+    self.shows = shows
     self.service = service
     self.auth = auth
     self.session = session
@@ -30,7 +33,8 @@ public struct StackJudgement {
       ownLines.count > 1
       ? [finding(.warning, "asks the phone \(ownLines.count) times", "remove all but one line of pam_iampass.so")] : []
     let all = dangers + twice
-    return all.isEmpty ? [finding(.ok, "asks the phone (\(line.place))", nil)] : all
+    let without = shows == .nothing ? " without digits, since it shows none" : ""
+    return all.isEmpty ? [finding(.ok, "asks the phone\(without) (\(line.place))", nil)] : all
   }
 
   /// For an unlisted service, in which the module answers authinfo_unavail without asking the phone. Empty if the stack

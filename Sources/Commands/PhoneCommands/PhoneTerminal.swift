@@ -65,6 +65,7 @@ extension SignInContext {
     pairs.map { name, value in
       switch name {
       case "asked_by": ("asked by", value)
+      case "match_code" where isWithoutCode: ("code", value)
       case "tty": ("terminal", value)
       case "remote_host": ("from", value)
       case "command" where longCommand != nil: ("command’s beginning", value)

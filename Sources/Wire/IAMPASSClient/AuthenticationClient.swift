@@ -49,6 +49,10 @@ public final class AuthenticationClient {
     case .service: return try start(token: token, question, nil, durationSeconds: durationSeconds, deadline: deadline)
     case .phone(let demand, let context):
       let origin = channel.seal.settings.server.origin
+      guard !context.isWithoutCode else {
+        let asked = try AskedApproval(demand, code: Secret(""), context: context, origin: origin)
+        return try start(token: token, question, asked, durationSeconds: durationSeconds, deadline: deadline)
+      }
       while let code = try nextCode() {
         let asked = try AskedApproval(demand, code: code, context: context, origin: origin)
         let answer = try start(token: token, question, asked, durationSeconds: durationSeconds, deadline: deadline)
@@ -57,7 +61,7 @@ public final class AuthenticationClient {
         case .notStarted(ReasonWord.codeInUse): self.code = nil
         // The same code is asked for again: otherwise the service could have it drawn until the code suits it.
         case .notStarted: return answer
-        case .pending, .notVerifiable:
+        case .pending, .notVerifiable, .wantsCode:
           self.code = nil
           codeCount = 0
           return answer
@@ -90,8 +94,8 @@ public final class AuthenticationClient {
     let isOurs = question.context != nil || settings.signedReplies
     let name = isOurs ? StartName.draw() : nil
     let body = StartRequest(
-      context: question.context, bootID: isOurs ? bootID : nil, challenge: asked?.challenge, matchCode: asked?.code,
-      start: name
+      context: question.context, bootID: isOurs ? bootID : nil, challenge: asked?.challenge,
+      matchCode: asked?.shownCode, start: name
     ).encoded()
     // The digest of what the phone will show: the signature covers the address alone.
     if isOurs {
@@ -103,7 +107,7 @@ public final class AuthenticationClient {
     let reply = try sendStart(url, body, mayRepeat: name != nil, deadline: deadline)
     switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
     case .notStarted(let reason): return .notStarted(reason: reason)
-    case .started(let started): return try answer(started, asked)
+    case .started(let started): return try answer(started, question, asked)
     }
   }
 
@@ -139,11 +143,14 @@ public final class AuthenticationClient {
     return false
   }
 
-  private func answer(_ started: StartedSession, _ asked: AskedApproval?) throws(ServiceError) -> StartAnswer {
+  private func answer(
+    _ started: StartedSession, _ question: ApprovalQuestion, _ asked: AskedApproval?
+  ) throws(ServiceError) -> StartAnswer {
     let settings = channel.seal.settings
     let remote = try RemoteSession(
       statusURL: started.statusURL, logoutURL: started.logoutURL, token: started.token, secret: started.secret,
       name: started.name, settings: settings)
+    if question.context?.isWithoutCode == true, started.matchCode != nil { return .wantsCode(remote) }
     guard let asked else {
       return .pending(PendingSession(remote: remote, started: started, server: settings.server, evidence: .service))
     }

@@ -105,6 +105,9 @@ public enum StartAnswer: Sendable {
   /// Started, but the service did not repeat what was asked: it knows no verified approvals. Whoever gets this cancels
   /// the request.
   case notVerifiable(RemoteSession)
+  /// Started with digits, although this computer can show none: the service knows no requests without. Whoever gets this
+  /// cancels the request.
+  case wantsCode(RemoteSession)
   /// Not started, with the service's reason as received, e.g. `NO_MOBILE_DEVICE`.
   case notStarted(reason: String?)
 }

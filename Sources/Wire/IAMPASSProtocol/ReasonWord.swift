@@ -4,6 +4,7 @@
 public enum ReasonWord {
   public static let requestPending = "REQUEST_PENDING"
   public static let codeInUse = "CODE_IN_USE"
+  public static let codeRequired = "CODE_REQUIRED"
   public static let noMobileDevice = "NO_MOBILE_DEVICE"
 
   /// The text to show for a reason: a known word's meaning, or the service's prose made safe to show. Nil without a
@@ -32,6 +33,7 @@ public enum ReasonWord {
     "RESERVED_SERVICE": "the service name stands for documents that administrators sign, choose another",
     "WRONG_HOST": "this computer's credential is for another host, see host in the credentials",
     codeInUse: "the code is still in use, try again",
+    codeRequired: "the server requires digits, which this program cannot show",
     "BAD_DURATION": "the server does not accept this session_duration",
     "UNKNOWN_APPLICATION": "the server does not know this application",
     "UNKNOWN_USER": "the server does not know this user",

@@ -4,7 +4,9 @@
 public struct SignInContext: Sendable, Equatable {
   /// The names of a sign-in's own pairs, in the order of display.
   public static let names =
-    ["host", "service", "user", "asked_by", "tty", "remote_host", "command"] + LongCommand.names
+    ["host", "service", "user", "asked_by", withoutCode.name, "tty", "remote_host", "command"] + LongCommand.names
+  /// The pair of a request without digits, for people to read. With another value it is an application's own.
+  static let withoutCode = (name: "match_code", value: "none: the program shows no text")
   /// The greatest number of pairs. The three parts of a long command count as one.
   public static let greatestCount = 10
   /// The greatest length in characters. A longer command is shown in parts. Any other longer value is refused.
@@ -40,6 +42,9 @@ public struct SignInContext: Sendable, Equatable {
   /// The user of the computer who asks, if that is not ``user``. Before there was this name, phones and services took it
   /// for an application's own pair, and showed it too.
   public var askedBy: String?
+  /// The program that asks can show no digits, so that the phone asks for none. The phone shows that, and signs it with
+  /// the rest. Before there was this name, phones showed it as an application's own pair.
+  public var isWithoutCode: Bool
   public var tty: String?
   public var remoteHost: String?
   /// The whole command, or the beginning of a long one.
@@ -51,22 +56,24 @@ public struct SignInContext: Sendable, Equatable {
 
   /// - Parameter command: the whole command, of any length.
   public init(
-    host: String? = nil, service: String? = nil, user: String? = nil, askedBy: String? = nil, tty: String? = nil,
-    remoteHost: String? = nil, command: String? = nil, further: [Pair] = []
+    host: String? = nil, service: String? = nil, user: String? = nil, askedBy: String? = nil,
+    isWithoutCode: Bool = false, tty: String? = nil, remoteHost: String? = nil, command: String? = nil,
+    further: [Pair] = []
   ) {
     self.init(
-      host: host, service: service, user: user, askedBy: askedBy, tty: tty, remoteHost: remoteHost,
-      command: command.map { LongCommand.split($0) ?? ($0, nil) }, further: further)
+      host: host, service: service, user: user, askedBy: askedBy, isWithoutCode: isWithoutCode, tty: tty,
+      remoteHost: remoteHost, command: command.map { LongCommand.split($0) ?? ($0, nil) }, further: further)
   }
 
   private init(
-    host: String?, service: String?, user: String?, askedBy: String?, tty: String?, remoteHost: String?,
-    command: (shown: String, rest: LongCommand?)?, further: [Pair]
+    host: String?, service: String?, user: String?, askedBy: String?, isWithoutCode: Bool, tty: String?,
+    remoteHost: String?, command: (shown: String, rest: LongCommand?)?, further: [Pair]
   ) {
     self.host = host
     self.service = service
     self.user = user
     self.askedBy = askedBy
+    self.isWithoutCode = isWithoutCode
     self.tty = tty
     self.remoteHost = remoteHost
     self.command = command?.shown
@@ -79,7 +86,8 @@ public struct SignInContext: Sendable, Equatable {
 
   /// The values in the order of ``names``, then the others.
   public var pairs: [(name: String, value: String)] {
-    let own = [host, service, user, askedBy, tty, remoteHost, command] + LongCommand.values(of: longCommand)
+    let code = isWithoutCode ? Self.withoutCode.value : nil
+    let own = [host, service, user, askedBy, code, tty, remoteHost, command] + LongCommand.values(of: longCommand)
     return zip(Self.names, own).compactMap { name, value in value.map { (name, $0) } }
       + further.map { ($0.name, $0.value) }
   }
@@ -102,7 +110,8 @@ public struct SignInContext: Sendable, Equatable {
     var further: [Pair] = []
     for member in members where member.value != .null {
       guard let value = member.value.string else { throw .member("context.\(member.name)") }
-      if Self.names.contains(member.name) {
+      let isOwn = member.name != Self.withoutCode.name || value == Self.withoutCode.value
+      if isOwn, Self.names.contains(member.name) {
         known[member.name] = value
       } else {
         guard Pair.isFit(member.name) else { throw .member("context") }
@@ -113,7 +122,8 @@ public struct SignInContext: Sendable, Equatable {
     let command = known["command"].map { rest == nil ? LongCommand.split($0) ?? ($0, nil) : ($0, rest) }
     self.init(
       host: known["host"], service: known["service"], user: known["user"], askedBy: known["asked_by"],
-      tty: known["tty"], remoteHost: known["remote_host"], command: command, further: further)
+      isWithoutCode: known[Self.withoutCode.name] != nil, tty: known["tty"], remoteHost: known["remote_host"],
+      command: command, further: further)
     guard isWithinBounds else { throw .member("context") }
   }
 }

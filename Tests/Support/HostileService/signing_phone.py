@@ -54,7 +54,7 @@ class SigningPhone:
         made = {
             "purpose": "answer", "origin": of, "device": self.name, "session": named, "answer": "approve",
             "context_hash": approvals.digest(start["context"]), "nonce": "n", "expires": 1, "method": "device",
-            "code": start.get("match_code"), "challenge": start.get("challenge"), **changed,
+            "code": start.get("match_code", ""), "challenge": start.get("challenge"), **changed,
         }  # fmt: skip
         return {name: value for name, value in made.items() if value is not None}
 

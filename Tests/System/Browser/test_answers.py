@@ -24,6 +24,12 @@ class Answers(PhonePageTest):
         self.browser.says(".request", "sudo on desk", "“constructor”", "1000 EUR", "“Computer”", "elsewhere")
         self.browser.tap(".request .deny")
 
+    def test_says_why_a_request_has_no_digits(self):
+        self.register()
+        sign_in = self.office.sign_in(self.user, shows_code=False)
+        self.browser.says(".request", "sudo on desk", "Digits", "none: the program shows no text")
+        self.assertEqual(self.approve(sign_in), "active")
+
     def test_denies(self):
         self.register()
         sign_in = self.office.sign_in(self.user)

@@ -15,6 +15,8 @@ class Lockers:
     command = ""
     #: The name of its process, and its PAM service.
     name = ""
+    #: As a new application has them, where the locker shows none; at the others nobody reads them from the screen here.
+    match_codes = "off"
     #: Where the password is taken after the phone was asked in vain: in the same conversation or in the next.
     after_denial = "next"
     after_silence = "next"
@@ -27,6 +29,8 @@ class Lockers:
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        cls.host.set_match_codes(cls.match_codes)
+        cls.addClassCleanup(cls.host.set_match_codes, "off")
         cls.desktop()
 
     def setUp(self):
@@ -70,6 +74,8 @@ class Lockers:
             self.press_enter()
             self.assert_unlocked()
             self.assertEqual(len(phone.requests()), 1)
+            if self.match_codes == "on":
+                self.assertIn("none: the program shows no text", phone.printed)
         self.assertEqual(len(self.broker_lines(f"approved user=alice service={self.name} ")), 1)
         self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
         self.assertEqual(self.host.run("ls", "/run/iampass/sessions"), "")
@@ -166,6 +172,7 @@ class X11:
 
 class Swaylock(Wayland, Lockers, DesktopTestCase):
     name = "swaylock"
+    match_codes = "on"
     command = "swaylock -f -c 000000"
 
     def test_after_the_broker_was_restarted_the_password_unlocks_and_the_phone_the_next_time(self):
@@ -202,6 +209,7 @@ class Gtklock(Wayland, Lockers, DesktopTestCase):
 
 class I3lock(X11, Lockers, DesktopTestCase):
     name = "i3lock"
+    match_codes = "on"
     command = "i3lock"
 
 

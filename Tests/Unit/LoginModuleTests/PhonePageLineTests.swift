@@ -48,6 +48,14 @@ import Testing
       scene.terminal.asked == ["Code 47: approve on your phone (https://iam.example/phone/), then press Enter: "])
   }
 
+  @Test func aProgramThatShowsPromptsAloneHasItInOne() throws {
+    var scene = try scene(page: #""/phone/""#, code: "47", answers: [""])
+    scene.request.hostShows = .prompts
+    #expect(try scene.isApproved())
+    #expect(
+      scene.terminal.asked == ["Code 47: approve on your phone (https://iam.example/phone/), then press Enter: "])
+  }
+
   /// The sign-in goes on without showing it.
   @Test(arguments: [
     #""https://elsewhere.example/phone/""#, #""http://iam.example/phone/""#, #""https://iam.example:8443/phone/""#,

@@ -112,7 +112,7 @@ private final class ServiceWithPhone: HTTPTransport {
     let statement = AnswerStatement(
       origin: "https://iam.example", device: "phone-1", session: session, answer: .approve,
       contextHash: ShownContext.hash(try #require(start.context)), nonce: "n", expires: 1, method: .acceptance,
-      code: try #require(start.matchCode).exposedValue, challenge: start.challenge
+      code: start.matchCode?.exposedValue ?? "", challenge: start.challenge
     ).json
     let signature = try key.signature(over: statement.canonicallyEncoded())
     return .object([
@@ -138,12 +138,14 @@ private final class OneCode: MatchCodes {
 
   private func outcome(
     _ service: ServiceWithPhone, trust: (any ApprovalTrust)? = nil, ssh: Bool = false,
-    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true, codes: (any MatchCodes)? = nil
+    terminal: ScriptedTerminal? = nil, sendsContext: Bool = true, codes: (any MatchCodes)? = nil,
+    isWithoutCode: Bool = false
   ) throws -> LoginOutcome {
     var request = LoginRequest(
       user: try #require(UnixUsername(validating: "alice")), service: ssh ? "sshd" : "sudo", tty: "/dev/pts/1",
       remoteUser: "alice", callingUID: 1_000, hostName: "desk-7")
     if ssh { request.remoteHost = "192.0.2.1" }
+    request.isWithoutCode = isWithoutCode
     let policy = LoginPolicy(
       prompt: .auto, methods: [], timeout: 30, sessionDuration: 43_200, sendsContext: sendsContext, mustWatch: false)
     let settings = ServiceSettings(
@@ -192,6 +194,33 @@ private final class OneCode: MatchCodes {
     #expect(terminal.shown.first == "Approve the sign-in on your phone: code \(start.matchCode?.exposedValue ?? "")")
     #expect(service.queries.first?.contains("methods=acceptance") == true)
     #expect(!service.hasEnded)
+  }
+
+  @Test func aProgramThatShowsNothingAsksWithoutACode() throws {
+    let service = try ServiceWithPhone(.good)
+    let terminal = ScriptedTerminal(clock: clock)
+    guard case .approved = try outcome(service, terminal: terminal, isWithoutCode: true) else {
+      Issue.record("not approved")
+      return
+    }
+    let start = try #require(service.starts.first)
+    #expect(start.matchCode == nil && start.context?.isWithoutCode == true && start.challenge != nil)
+    #expect(terminal.shown == ["Approve the sign-in on your phone"])
+  }
+
+  @Test func aServiceThatDrawsACodeThatNothingShowsIsCancelled() throws {
+    for manner in [.knowsNoChallenges, .drawsAnotherCode] as [ServiceWithPhone.Manner] {
+      let service = try ServiceWithPhone(manner)
+      guard case .refused(let refusal) = try outcome(service, isWithoutCode: true) else {
+        Issue.record("not refused")
+        return
+      }
+      #expect(refusal == .notStarted(reason: "CODE_REQUIRED"))
+      #expect(refusal.message(passwordFollows: true)?.contains("digits, which this program cannot show") == true)
+      #expect(service.hasEnded)
+    }
+    // It may have rung, and counts.
+    #expect(limit.count == 2)
   }
 
   @Test func refusesAndEndsWhatNobodySigned() throws {

@@ -14,9 +14,9 @@ enum DesktopPlan {
   private static func act(_ service: String, _ keyring: KeyringPolicy) -> String {
     if service == DesktopServices.polkit { return "the administrator's dialog asks the phone, through iampass-broker" }
     if DesktopServices.isLocker(service) {
-      let code = "; it shows no match code, so codes must be off at the service"
+      let code = "; it shows no digits, so the phone asks for none"
       return "an approval unlocks the screen; without root's rights through iampass-broker"
-        + (ServiceTable.row(service)?.showsText == false ? code : "")
+        + (ServiceTable.row(service)?.shows == .nothing ? code : "")
     }
     return "an approval signs in at the greeter; the keyring "
       + (keyring == .sealed ? "gets the sealed password" : "stays locked")

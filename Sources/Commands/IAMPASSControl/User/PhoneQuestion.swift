@@ -32,6 +32,9 @@ struct PhoneQuestion {
     case .notVerifiable(let session):
       end(session)
       throw .notVerifiable
+    case .wantsCode(let session):
+      end(session)
+      throw .service(.badReply(.refused(reason: ReasonWord.codeRequired)))
     case .notStarted(let reason): throw .service(.badReply(.refused(reason: reason)))
     case .pending(let session):
       // First, since a narrow terminal cuts the line.

@@ -11,6 +11,9 @@ public enum OwnServicesError: Error, Sendable, Equatable {
   case unknownKey(String, line: Int)
   case badKind(line: Int)
   case noKind
+  case badShows(line: Int)
+  /// A program that is not a locker never asks without digits.
+  case showsNothing
   case tooMany
 
   public func explanation(path: String) -> String {
@@ -18,8 +21,11 @@ public enum OwnServicesError: Error, Sendable, Equatable {
     case .keyValue(let error): error.explanation(path: path)
     case .badName: "\(path): its name is not a PAM service's with .conf"
     case .known: "\(path): this service is known; remove the file"
-    case .unknownKey(let key, let line): "\(path):\(line): unknown key \(key): takes kind"
-    case .badKind(let line): "\(path):\(line): bad kind: takes \(OwnServices.kind)"
+    case .unknownKey(let key, let line): "\(path):\(line): unknown key \(key): takes kind, shows"
+    case .badKind(let line): "\(path):\(line): bad kind: takes \(OwnServices.kinds.map(\.word).joined(separator: ", "))"
+    case .badShows(let line):
+      "\(path):\(line): bad shows: takes \(ServiceRow.Shows.allCases.map(\.rawValue).joined(separator: ", "))"
+    case .showsNothing: "\(path): shows = nothing is for kind = locker alone: nobody could read a match code"
     case .noKind: "\(path): kind is not set"
     case .tooMany: "\(path) has more than \(OwnServices.most) files"
     }
@@ -32,8 +38,10 @@ public struct OwnServices: Sendable, Equatable {
   public static let folder = "services.d"
   /// Files in the folder. Each sign-in reads them all.
   static let most = 64
-  /// The one kind that a file can name: no mistake in one makes a greeter or a locker of a service.
+  /// The kind that `iampassctl login-test` may propose.
   public static let kind = "sudo-like"
+  /// The kinds that a file can name, neither of which opens a session: no mistake in one makes a greeter of a service.
+  static let kinds: [(word: String, kind: ServiceRow.Kind)] = [(kind, .sudoLike), ("locker", .locker)]
   private static let suffix = ".conf"
 
   public private(set) var rows: [ServiceRow] = []
@@ -63,12 +71,22 @@ public struct OwnServices: Sendable, Equatable {
     // `@` would begin a group.
     guard !service.isEmpty, !service.hasPrefix("@"), ServiceNames.read(service) == [service] else { throw .badName }
     guard ServiceTable.row(service) == nil, !DesktopServices.isGDM(service) else { throw .known }
+    var kind: ServiceRow.Kind?
+    var shows = ServiceRow.Shows.text
     for entry in file.entries {
-      guard entry.key == "kind" else { throw .unknownKey(entry.key, line: entry.line) }
-      guard entry.value == kind else { throw .badKind(line: entry.line) }
+      switch entry.key {
+      case "kind":
+        guard let known = kinds.first(where: { $0.word == entry.value }) else { throw .badKind(line: entry.line) }
+        kind = known.kind
+      case "shows":
+        guard let known = ServiceRow.Shows(rawValue: entry.value) else { throw .badShows(line: entry.line) }
+        shows = known
+      default: throw .unknownKey(entry.key, line: entry.line)
+      }
     }
-    guard !file.entries.isEmpty else { throw .noKind }
-    return ServiceRow(service, .sudoLike)
+    guard let kind else { throw .noKind }
+    guard shows != .nothing || kind == .locker else { throw .showsNothing }
+    return ServiceRow(service, kind, by: kind == .locker ? .user : .root, shows: shows)
   }
 
   /// Sorted. Hidden files and those without `.conf` are an editor's or a package's.
@@ -106,9 +124,12 @@ extension Configuration {
     ServiceTable.row(service) != nil || DesktopServices.isGDM(service) || ownServices.row(service) != nil
   }
 
+  /// What is known of the service, by ``ServiceTable``, or by ``ownServices``; nil: nothing.
+  public func row(_ service: String) -> ServiceRow? { ServiceTable.row(service) ?? ownServices.row(service) }
+
   /// Whether the service runs a command for users who show who they are, with the options of sudo(8).
   public func isSudoLike(_ service: String) -> Bool {
-    (ServiceTable.row(service) ?? ownServices.row(service))?.kind == .sudoLike
+    row(service)?.kind == .sudoLike
   }
 
   /// Whether the service opens a session that the helper watches: by ``ServiceTable``, and by ``ownServices`` for what

@@ -28,6 +28,16 @@ public struct ServiceRow: Sendable, Equatable {
     case user
   }
 
+  /// What people see of PAM's conversation while they wait for the phone.
+  public enum Shows: String, Sendable, CaseIterable {
+    /// Lines of text, match codes included.
+    case text
+    /// Prompts alone. Lines of text wait for the next one, or are never seen.
+    case prompts
+    /// Neither: nobody could read a match code there.
+    case nothing
+  }
+
   /// How the helper sees that a locker has locked.
   public enum LockSign: Sendable, Equatable {
     /// Not looked for: the locker sets logind's LockedHint, or the service locks no session's screen.
@@ -45,8 +55,7 @@ public struct ServiceRow: Sendable, Equatable {
   public let name: String
   public let kind: Kind
   public let caller: Caller
-  /// Whether people see PAM's lines of text, match codes included.
-  public let showsText: Bool
+  public let shows: Shows
   public let lockSign: LockSign
   /// Whether the program begins with limits of its own, whatever the caller's are.
   public let hasOwnLimits: Bool
@@ -54,13 +63,13 @@ public struct ServiceRow: Sendable, Equatable {
   public let isUsual: Bool
 
   init(
-    _ name: String, _ kind: Kind, by caller: Caller = .root, showsText: Bool = true, lockSign: LockSign = .usual,
+    _ name: String, _ kind: Kind, by caller: Caller = .root, shows: Shows = .text, lockSign: LockSign = .usual,
     hasOwnLimits: Bool = false, isUsual: Bool = false
   ) {
     self.name = name
     self.kind = kind
     self.caller = caller
-    self.showsText = showsText
+    self.shows = shows
     self.lockSign = lockSign
     self.hasOwnLimits = hasOwnLimits
     self.isUsual = isUsual
@@ -73,6 +82,18 @@ public struct ServiceRow: Sendable, Equatable {
     case .locker: lockSign == .untried
     case .dialog, .sudoLike, .suLike, .rootsOwn: false
     }
+  }
+
+  /// Whether the phone is asked without a match code: a program that can show none, of the very user who is asked for.
+  ///
+  /// Others could begin a request without that user's knowledge: from the network, by sudo, or as another user. There the
+  /// digits show that the phone's user looks at the program that asks.
+  ///
+  /// - Parameters:
+  ///   - callerUID: of the program, as the kernel says. 0 is root, which asks for anybody.
+  ///   - uid: the user who is asked for.
+  public func asksWithoutCode(callerUID: UInt32, for uid: UInt32) -> Bool {
+    kind == .locker && shows == .nothing && callerUID != 0 && callerUID == uid
   }
 
   /// Whether the service never asks who somebody is.

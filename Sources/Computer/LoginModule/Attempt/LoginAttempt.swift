@@ -227,6 +227,9 @@ extension LoginAttempt {
       case .notVerifiable(let session):
         cancel(session)
         throw Refusal.notVerifiable
+      case .wantsCode(let session):
+        cancel(session)
+        throw Refusal.notStarted(reason: ReasonWord.codeRequired)
       case .notStarted(ReasonWord.noMobileDevice): throw Refusal.noPhone
       case .notStarted(let reason): throw Refusal.notStarted(reason: reason)
       }
@@ -282,11 +285,10 @@ extension LoginAttempt {
         try conversation.say("Approve the sign-in \(phone)")
         return
       }
-      guard request.isSSH else {
+      guard request.shows == .prompts else {
         try conversation.say("Approve the sign-in \(phone): code \(code)")
         return
       }
-      // OpenSSH up to 10.2 holds information back until the next prompt.
       guard try conversation.ask("Code \(code): approve \(phone), then press Enter: ") != nil else {
         throw Refusal.abandoned
       }

@@ -21,6 +21,10 @@ public struct LoginRequest: Sendable, Equatable {
   public var hostName: String?
   /// The program was called so that it asks its user nothing: then no phone rings.
   public var asksNothing: Bool
+  /// What people see of the program that asks, as its row says; see ``shows``.
+  public var hostShows: ServiceRow.Shows
+  /// The program can show no code, and may ask without: see ``ServiceRow/asksWithoutCode(callerUID:for:)``.
+  public var isWithoutCode: Bool
   /// The host is sshd's own program, whatever `service` it names.
   public var isSSHServer: Bool
   /// sudo was told to read the password from its standard input, as Ansible does: nobody waits for a phone there.
@@ -29,7 +33,8 @@ public struct LoginRequest: Sendable, Equatable {
   public init(
     user: UnixUsername, service: String, tty: String? = nil, remoteHost: String? = nil, remoteUser: String? = nil,
     askedBy: String? = nil, callingUID: UInt32, hasPassword: Bool = false, command: String? = nil,
-    hostName: String? = nil, isSSHServer: Bool = false, asksNothing: Bool = false, isAnsweredByProgram: Bool = false
+    hostName: String? = nil, hostShows: ServiceRow.Shows = .text, isWithoutCode: Bool = false,
+    isSSHServer: Bool = false, asksNothing: Bool = false, isAnsweredByProgram: Bool = false
   ) {
     self.user = user
     self.service = service
@@ -41,12 +46,17 @@ public struct LoginRequest: Sendable, Equatable {
     self.hasPassword = hasPassword
     self.command = command
     self.hostName = hostName
+    self.hostShows = hostShows
+    self.isWithoutCode = isWithoutCode
     self.isSSHServer = isSSHServer
     self.asksNothing = asksNothing
     self.isAnsweredByProgram = isAnsweredByProgram
   }
 
   public var isSSH: Bool { isSSHServer || service == SSHServer.usualService }
+
+  /// Whether a code stands in a line or in a prompt. sshd's own program is sshd under every name.
+  var shows: ServiceRow.Shows { isSSH ? .prompts : hostShows }
 
   /// Whether users ask for themselves at a terminal, as in sudo.
   var isOwnTerminal: Bool {
@@ -71,7 +81,7 @@ public struct LoginRequest: Sendable, Equatable {
 
   var context: SignInContext {
     SignInContext(
-      host: hostName, service: service, user: user.text, askedBy: askedBy, tty: tty, remoteHost: remoteHost,
-      command: command)
+      host: hostName, service: service, user: user.text, askedBy: askedBy, isWithoutCode: isWithoutCode, tty: tty,
+      remoteHost: remoteHost, command: command)
   }
 }

@@ -138,7 +138,9 @@ extension Refusal {
         "IAMPASS: not asked: "
           + (ReasonWord.text(of: reason) ?? "the server gives no reason that this computer understands"),
         log: "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100),
-        asked: reason == ReasonWord.codeInUse, mayHaveRung: reason == ReasonWord.codeInUse)
+        asked: reason == ReasonWord.codeInUse,
+        // A service that knows no requests without digits has rung.
+        mayHaveRung: [ReasonWord.codeInUse, ReasonWord.codeRequired].contains(reason))
     case .commandNotRead:
       row(
         .unavailable, "IAMPASS: not asked: your command cannot be read, so it cannot be shown",

@@ -54,7 +54,7 @@ final class ServiceConnection: AuthenticationService {
     let answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
     switch answer {
     case .pending(let session): begun = session.remote.label
-    case .notVerifiable(let session): begun = session.label
+    case .notVerifiable(let session), .wantsCode(let session): begun = session.label
     case .notStarted(let reason): saidNoPhone = reason == ReasonWord.noMobileDevice
     }
     return answer

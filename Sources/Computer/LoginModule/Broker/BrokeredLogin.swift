@@ -64,10 +64,13 @@ public struct BrokeredLogin {
     let service = callerUID == 0 ? request.service : "\(request.service) (says the user's own program)"
     var asked = LoginRequest(
       user: user.name, service: service, callingUID: request.askerUID(of: callerUID),
-      hasPassword: request.hasPassword, hostName: host)
+      hasPassword: request.hasPassword, hostName: host,
+      isWithoutCode: row?.asksWithoutCode(callerUID: callerUID, for: user.uid) == true)
     asked.askedBy = AskingUser.name(of: asked, knownAs: user)
     return asked
   }
+
+  private var row: ServiceRow? { setup.configuration.row(request.service) }
 
   private var policy: LoginPolicy {
     let configuration = setup.configuration

@@ -113,7 +113,7 @@ struct LoginComposition {
       user: name, service: service, tty: host.item(PAM_TTY), remoteHost: host.item(PAM_RHOST),
       remoteUser: host.item(PAM_RUSER), callingUID: getuid(), hasPassword: host.hasPassword,
       command: setup.configuration.sendsCommand ? CommandLineText.ofThisProcess() : nil, hostName: hostName,
-      isSSHServer: SSHServer.isThisProgram,
+      hostShows: setup.configuration.row(service)?.shows ?? .text, isSSHServer: SSHServer.isThisProgram,
       asksNothing: options?.asksNothing == true, isAnsweredByProgram: options?.readsStandardInput == true)
     request.askedBy = AskingUser.name(of: request, knownAs: user.known)
     return request

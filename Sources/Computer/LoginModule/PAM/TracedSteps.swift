@@ -128,6 +128,7 @@ final class TracedService: AuthenticationService {
     case .pending(let session):
       trace.note(3, "the service asks the phone, \(session.matchCode == nil ? "without" : "with") a code")
     case .notVerifiable: trace.note(3, "the service asks the phone, and knows no verified approvals")
+    case .wantsCode: trace.note(3, "the service asks the phone, with a code that nothing shows")
     case .notStarted(let reason):
       noteChange(
         "the service does not ask the phone: \(DisplayText.sanitized(reason ?? "no reason", limit: 100))", at: 3)

@@ -70,6 +70,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case computerHeld = "COMPUTER_HELD"
   /// The application requires codes, and a client that sends no context would not show one.
   case contextRequired = "CONTEXT_REQUIRED"
+  /// The application requires codes, and the computer's program can show none.
+  case codeRequired = "CODE_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"
   /// All codes that this request could have are shown, or were just now.

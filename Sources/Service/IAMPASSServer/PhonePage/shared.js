@@ -230,7 +230,8 @@ globalThis.iampass = (() => {
   // --- Words for requests, on cards and notifications ---
 
   const contextNames = {
-    host: "Computer", service: "Service", user: "User", asked_by: "Asked by", tty: "Terminal", remote_host: "From",
+    host: "Computer", service: "Service", user: "User", asked_by: "Asked by", match_code: "Digits",
+    tty: "Terminal", remote_host: "From",
     command: "Command", command_end: "Command’s end", command_length: "Command’s length", command_sha256: "Command’s SHA-256",
   };
 

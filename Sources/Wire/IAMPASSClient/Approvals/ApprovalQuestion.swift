@@ -21,7 +21,7 @@ public enum ApprovalQuestion: Sendable {
   public var carriesCode: Bool {
     switch self {
     case .service: false
-    case .phone: true
+    case .phone(_, let context): !context.isWithoutCode
     }
   }
 

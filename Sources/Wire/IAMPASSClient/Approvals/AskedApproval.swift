@@ -6,7 +6,7 @@ extension AskedApproval {
 
   /// With a new challenge, drawn here, so that nobody on the way can choose it.
   ///
-  /// - Parameter code: from ``drawCode()``; nil: a new one.
+  /// - Parameter code: from ``drawCode()``; nil: a new one. Not used if the context says that none is shown.
   /// - Throws: ``ServiceError/noRandomness``.
   init(_ demand: ApprovalDemand, code: Secret? = nil, context: SignInContext, origin: String) throws(ServiceError) {
     guard let challenge = ApprovalChallenge.draw(), let code = code ?? Self.drawCode() else { throw .noRandomness }
@@ -25,9 +25,12 @@ extension AskedApproval {
     return nil
   }
 
-  /// Whether the service understood: it repeats the challenge, asks for this code, and names the session that the phone
-  /// will sign for.
+  /// The code for the service; nil if none is shown.
+  var shownCode: Secret? { code.isEmpty ? nil : code }
+
+  /// Whether the service understood: it repeats the challenge, asks for this code, or for none, and names the session that
+  /// the phone will sign for.
   func isRepeated(in started: StartedSession) -> Bool {
-    started.challenge == challenge && started.matchCode.map { Secret($0) } == code && started.name != nil
+    started.challenge == challenge && started.matchCode.map { Secret($0) } == shownCode && started.name != nil
   }
 }

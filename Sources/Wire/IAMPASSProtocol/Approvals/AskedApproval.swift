@@ -2,7 +2,8 @@
 package struct AskedApproval: Sendable {
   package let demand: ApprovalDemand
   package let challenge: ApprovalChallenge
-  /// Two digits, shown at the terminal. Not judged for a document, whose digest says more.
+  /// Two digits, shown at the terminal. Empty if the context says that none are shown: the phone then must sign none. Not
+  /// judged for a document, whose digest says more.
   package let code: Secret
   /// ``ShownContext/hash(_:)`` of the context that is sent.
   package let contextHash: String
@@ -17,7 +18,8 @@ package struct AskedApproval: Sendable {
   ) {
     self.demand = demand
     self.challenge = challenge
-    self.code = code
+    // The phone signs an empty code with such a context, and only with one.
+    self.code = context.isWithoutCode ? Secret("") : code
     contextHash = ShownContext.hash(context)
     self.origin = origin
     self.document = document

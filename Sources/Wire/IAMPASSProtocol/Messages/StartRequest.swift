@@ -6,7 +6,8 @@ public struct StartRequest: Sendable, Equatable {
   public var bootID: String?
   /// What the phone is to sign together with the context. The service then changes nothing of the context.
   public var challenge: ApprovalChallenge?
-  /// Two digits that the computer drew and shows; only with ``challenge``. Nil: the service may draw them.
+  /// Two digits that the computer drew and shows; only with ``challenge``, and not if the context is
+  /// ``SignInContext/isWithoutCode``. Nil: the service may draw them.
   public var matchCode: Secret?
   /// The computer's own name for this start; nil: it has none, and is never sent again.
   public var start: StartName?
@@ -45,6 +46,7 @@ public struct StartRequest: Sendable, Equatable {
       context: try Self.context(in: json), bootID: try Self.bootID(in: json),
       challenge: try ApprovalChallenge.member(of: json), matchCode: try Self.matchCode(in: json),
       start: try StartName(in: json))
+    guard matchCode == nil || context?.isWithoutCode != true else { throw .member("match_code") }
     guard challenge != nil else {
       // The service would draw other digits than the computer shows.
       guard matchCode == nil else { throw .member("match_code") }
@@ -59,8 +61,10 @@ public struct StartRequest: Sendable, Equatable {
   private static func context(in json: JSON) throws(MessageError) -> SignInContext? {
     guard let value = json["context"] else { return nil }
     let context = try SignInContext(value)
-    // A trailing space in a name is invisible. Only new requests are refused for it: stored contexts stay readable.
-    guard !context.further.contains(where: { $0.name.hasSuffix(" ") }) else { throw .member("context") }
+    // A trailing space in a name is invisible, and only one value says that there are no digits. Only new requests are
+    // refused for these: stored contexts stay readable.
+    guard !context.further.contains(where: { $0.name.hasSuffix(" ") || $0.name == SignInContext.withoutCode.name })
+    else { throw .member("context") }
     return context
   }
 

@@ -23,4 +23,10 @@ extension RequestSource {
 
 extension SignInContext {
   var isRemote: Bool { remoteHost?.isEmpty == false }
+
+  /// Whether a user of the computer asks for themselves, and the phone shows who and by what. Nobody else's request goes
+  /// without digits: strangers could begin it.
+  var isOfUserAtComputer: Bool {
+    !isRemote && askedBy == nil && [host, service, user].allSatisfy { $0?.isEmpty == false }
+  }
 }

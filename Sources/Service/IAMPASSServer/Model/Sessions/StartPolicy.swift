@@ -40,6 +40,9 @@ enum StartPolicy {
       return .refuse(trainings.isEmpty ? .reason(.methodNotAvailable) : .untrained(trainings, user: user.id))
     }
     guard facts.settings.matchCodes != .required || ask.hasContext else { return .refuse(.reason(.contextRequired)) }
+    guard facts.settings.matchCodes != .required || !ask.context.isWithoutCode else {
+      return .refuse(.reason(.codeRequired))
+    }
     guard !user.isSourceBlocked else { return .refuse(.reason(.sourceBlocked)) }
     guard !user.hasTooManyDenials else { return .refuse(.reason(.tooManyDenials)) }
     let unanswered = user.unended.filter { $0.isUnanswered(at: now) }

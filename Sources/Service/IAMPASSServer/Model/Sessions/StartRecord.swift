@@ -67,6 +67,7 @@ extension StartAsk {
   func showsCode(under settings: ApplicationSettings) -> Bool {
     // A document's digest says more than digits, and nobody may be at a terminal.
     guard !SignedDocument.isAsked(by: context) else { return false }
+    guard !context.isWithoutCode else { return false }
     return matchCode != nil || settings.matchCodes != .off && hasContext
   }
 }

@@ -26,6 +26,9 @@ extension StartAsk {
     }
     let context = starter.context(start.context ?? SignInContext())
     guard context.isWithinBounds else { return .failure(Refusal(.badRequest)) }
+    guard !context.isWithoutCode || context.isOfUserAtComputer else {
+      return .failure(Refusal(.badRequest))
+    }
     // Only the service itself asks for documents.
     guard !SignedDocument.isAsked(by: context) else { return .failure(Refusal(.reservedService)) }
     return .success(
