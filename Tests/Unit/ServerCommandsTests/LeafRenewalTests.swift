@@ -1,5 +1,6 @@
-@testable import ServerCommands
 import Testing
+
+@testable import ServerCommands
 
 @Suite struct LeafRenewalTests {
   private let day: Int64 = 86_400

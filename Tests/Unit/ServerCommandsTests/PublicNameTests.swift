@@ -1,5 +1,6 @@
-@testable import ServerCommands
 import Testing
+
+@testable import ServerCommands
 
 @Suite struct PublicNameTests {
   @Test(arguments: ["iampass.example.org", "localhost", "xn--bcher-kva.example", "a-1.b2"])

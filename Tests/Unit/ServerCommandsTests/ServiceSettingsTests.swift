@@ -1,6 +1,7 @@
 import CommandSupport
-@testable import ServerCommands
 import Testing
+
+@testable import ServerCommands
 
 @Suite struct ServiceSettingsTests {
   @Test func theLastValueHolds() throws {

@@ -5,7 +5,8 @@ extension Reason {
     switch self {
     case .badUserID, .noUsers, .noTextMessages, .badPhoneNumber, .messageNotSent, .noAdministrator,
       .administratorBusy, .changeDenied, .changeCodeWrong, .changeNotAnswered, .changeUsed, .userNameNotFit,
-      .groupNameNotFit, .noMobileDevice, .requestPending, .computerHeld, .contextRequired, .sourceBlocked,
+      .groupNameNotFit, .noMobileDevice, .requestPending, .computerHeld, .contextRequired, .codeRequired,
+      .sourceBlocked,
       .tooManyDenials, .codeInUse:
       200
     case .badRequest, .wrongBody, .unknownMethod, .badDuration, .wrongHost, .reservedService, .badPublicKey,
