@@ -11,7 +11,7 @@ extension SignInService {
       } catch {
         core.tell(storageFailure: error)
       }
-      try? await Task.sleep(for: .seconds(Housekeeping.interval))
+      try? await Task.sleep(for: .seconds(HousekeepingPace.interval))
     }
   }
 

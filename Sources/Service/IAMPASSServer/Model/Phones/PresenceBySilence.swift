@@ -37,7 +37,7 @@ enum PresenceBySilence {
     private func unheard(since last: Look?) -> Int64 {
       guard let last else { return 0 }
       let gap = time.milliseconds(since: last.time)
-      return gap > longestGap * 1_000 ? gap - Housekeeping.interval * 1_000 : 0
+      return gap > longestGap * 1_000 ? gap - HousekeepingPace.interval * 1_000 : 0
     }
   }
 
