@@ -78,8 +78,8 @@ extension Refusal {
   fileprivate init?(_ prospect: SessionLifecycle.AnswerOutcome) {
     switch prospect {
     case .taken: return nil
-    case .alreadyAnswered: self.init(.alreadyAnswered)
-    case .tooLate: self.init(.tooLate)
+    case .alreadyAnswered: self.init(Reason.alreadyAnswered)
+    case .tooLate: self.init(Reason.tooLate)
     }
   }
 }

@@ -1,3 +1,4 @@
+import IAMPASSProtocol
 import Synchronization
 
 /// The one place where the service's time comes from.
