@@ -1,0 +1,6 @@
+import ServerCommands
+
+@main
+enum Program {
+  static func main() async { await ServerCommand.main() }
+}

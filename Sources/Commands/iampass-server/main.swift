@@ -1,3 +1,0 @@
-import ServerCommands
-
-await ServerCommand.main()
