@@ -19,10 +19,14 @@ public struct ServerCommand: AsyncParsableCommand {
 
   public init() {}
 
-  /// Runs the command that the arguments name, and ends the process.
-  public static func main() async {
+  /// To be called before ``main()``, while there is one thread.
+  public static func prepare() {
     // libdispatch asks for threads of other priorities, which a confined service may not have, and logs each refusal.
     setenv("LIBDISPATCH_LOG", "NO", 0)
+  }
+
+  /// Runs the command that the arguments name, and ends the process.
+  public static func main() async {
     do { try await runCommand() } catch let problem as CommandProblem {
       problem.report(by: "iampass-server")
       Self.exit(withError: ExitCode(problem.exitCode))

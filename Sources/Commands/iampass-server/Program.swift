@@ -2,5 +2,8 @@ import ServerCommands
 
 @main
 enum Program {
-  static func main() async { await ServerCommand.main() }
+  static func main() async {
+    ServerCommand.prepare()
+    await ServerCommand.main()
+  }
 }
