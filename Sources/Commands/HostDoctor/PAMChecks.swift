@@ -39,7 +39,7 @@ struct PAMChecks {
       do throws(PAMFileError) {
         let stack = StackJudgement(
           service: service, auth: try reader.stack("auth", of: service),
-          session: try reader.stack("session", of: service), shows: configuration.row(service)?.shows ?? .text)
+          session: try reader.stack("session", of: service), shows: configuration.row(service)?.shows)
         if stack.hasModule { having.append(stack) } else { without.append(service) }
       } catch {
         findings.append(Finding(.problem, .pam, "\(service): \(error.explanation)"))

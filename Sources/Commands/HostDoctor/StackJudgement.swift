@@ -10,8 +10,9 @@ public struct StackJudgement {
   /// What people see there of the phone's digits.
   public let shows: ServiceRow.Shows
 
-  public init(service: String, auth: [PAMEntry], session: [PAMEntry], shows: ServiceRow.Shows = .text) {
-    self.shows = shows
+  /// - Parameter shows: nil: as ``ServiceTable`` says of the service.
+  public init(service: String, auth: [PAMEntry], session: [PAMEntry], shows: ServiceRow.Shows? = nil) {
+    self.shows = shows ?? ServiceTable.row(service)?.shows ?? .text
     self.service = service
     self.auth = auth
     self.session = session
