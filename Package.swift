@@ -81,7 +81,7 @@ let keptInputs = Target.testTarget(
   exclude: ["CFuzzer", "Kit", "Login/Main.swift", "Server/Main.swift", "README.md", "corpora", "dictionaries", "run"],
   swiftSettings: strict)
 
-/// Why is said there.
+/// Works around an interceptor that ThreadSanitizer lacks; Tests/Sanitizers/ThreadSanitizer/mutex.c explains it.
 let mutexForThreadSanitizer = Target.target(
   name: "MutexForThreadSanitizer", path: "Tests/Sanitizers/ThreadSanitizer",
   linkerSettings: [

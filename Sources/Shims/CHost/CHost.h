@@ -248,7 +248,8 @@ static inline int iampass_is_kernels(const siginfo_t *info) { return info->si_co
 static inline int iampass_put_back_signal(int signal, siginfo_t *info) {
   return (int)syscall(SYS_rt_sigqueueinfo, getpid(), signal, info);
 }
-/// Swift hides fork. Tests need a process of their own to change what belongs to a whole process.
+/// Swift hides fork. The broker and the standby worker fork a process for each sign-in; so do tests that change what
+/// belongs to a whole process.
 static inline pid_t iampass_fork(void) { return fork(); }
 static inline void iampass_wipe(void *bytes, size_t count) { explicit_bzero(bytes, count); }
 #endif
