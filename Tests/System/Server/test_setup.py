@@ -165,6 +165,13 @@ class BrokenOff(SetupCase):
         self.assertEqual(set(applications), {"office"})
         self.assertIn(applications["office"]["id"].encode(), self.world.read("office"))
 
+    def test_a_data_folder_that_was_not_given_to_the_service_is_made_again(self):
+        # A setup was killed after it had made the folder as root.
+        os.mkdir(self.world.path("data.new"))
+        self.set_up()
+        self.assertFalse(os.path.exists(self.world.path("data.new")))
+        self.world.serve()
+
     def test_without_what_comes_later_it_goes_on(self):
         self.set_up()
         before, applications = self.world.files(), self.world.applications()

@@ -18,6 +18,13 @@ import Testing
     #expect(try await storage.write(synchronous) == Self.full)
   }
 
+  /// Housekeeping may wait for its turn while the service stops.
+  @Test func whatIsToBeWrittenAfterClosingIsRefused() async throws {
+    let storage = try await Fixture().service.storage
+    try storage.close()
+    await #expect(throws: DatabaseError.self) { try await storage.write { _ in } }
+  }
+
   /// A command makes the database while the service begins, or a setup that was killed still has a command at work.
   @Test func twoProcessesMakeOneDatabase() async throws {
     for _ in 0..<10 {

@@ -53,10 +53,14 @@ struct SetupPlaces: ParsableArguments {
   /// The data directory, made for the service if it is missing: the unit makes it only at its first start.
   func makeData() throws(CommandProblem) {
     let (user, group) = try account()
-    if mkdir(data, 0o700) != 0 {
-      guard errno == EEXIST else { throw CommandProblem(FileError(.system(errno), path: data)) }
-      return
+    var found = stat()
+    guard lstat(data, &found) != 0 else { return }
+    // It has its name once it is the service's: a setup that is killed must not leave root's folder there, in which all
+    // that follows would be root's.
+    let new = data + ".new"
+    rmdir(new)
+    guard mkdir(new, 0o700) == 0, chown(new, user, group) == 0, rename(new, data) == 0 else {
+      throw CommandProblem(FileError(.system(errno), path: data))
     }
-    guard chown(data, user, group) == 0 else { throw CommandProblem(FileError(.system(errno), path: data)) }
   }
 }

@@ -126,6 +126,8 @@ public struct SQLiteStorage: Sendable {
   func transact<Value>(
     _ mode: Syncing.Mode, in db: Database, _ work: (Database) throws -> Value
   ) throws -> Value {
+    // What waited while the storage was closed: SQLite itself would read through a null pointer.
+    guard db.sqliteConnection != nil else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
     try syncing.become(mode, of: db)
     let changes = db.totalChangesCount
     let value = try lock.watching { try db.transaction(work) }
