@@ -213,27 +213,6 @@ final class ChangingTrust: ApprovalTrust {
   ) throws(PhoneTrustError) -> ApprovalDemand { try current.demand(of: user, asked: asked) }
 }
 
-/// Keeps a request as a file would: what is taken is made again of what was left.
-final class ScriptedShelf: RequestShelf {
-  private(set) var left: PendingSession?
-  /// A folder that is full, or broken.
-  var isBroken = false
-
-  func take(_ question: ApprovalQuestion) -> PendingSession? {
-    defer { left = nil }
-    return left.flatMap {
-      PendingSession(
-        resuming: $0.remote, name: $0.name, question, challenge: $0.challenge, origin: "https://iam.example")
-    }
-  }
-
-  func leave(_ pending: PendingSession) -> Bool {
-    guard !isBroken else { return false }
-    left = pending
-    return true
-  }
-}
-
 final class ScriptedLimit: RequestLimit {
   var refusal: AttemptRefusal?
   private(set) var count = 0
