@@ -77,6 +77,8 @@ final class WorkerConversation {
       pollfd(fd: interruption, events: Int16(POLLIN), revents: 0),
     ]
     var slice = timespec(tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
+    // A dump of a host that waits would have what was copied last: the request, and in it the session's token.
+    iampass_clear_vector_registers()
     guard ppoll(&entries, 2, &slice, nil) >= 0 || errno == EINTR else {
       throw TransportError(.workerDied, detail: "ppoll failed")
     }

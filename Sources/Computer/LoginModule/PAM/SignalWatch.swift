@@ -96,6 +96,7 @@ struct HostClock: LoginClock {
       let left = end.milliseconds(since: now())
       guard left > 0 else { return false }
       var watched = pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)
+      iampass_clear_vector_registers()
       _ = poll(&watched, 1, Int32(min(left, Self.slice)))
     }
   }
