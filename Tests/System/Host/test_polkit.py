@@ -142,7 +142,7 @@ class Switch(DesktopTestCase):
         self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su")
         self.assertEqual(self.socket_state(), "disabled inactive")
         said = self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--desktop")
-        self.assertRegex(said, "(?m)^swaylock: .*; it shows no match code, so codes must be off at the service$")
+        self.assertRegex(said, "(?m)^swaylock: .*; it shows no digits, so the phone asks for none$")
         self.assertNotRegex(said, "(?m)^(gtklock|polkit-1): .*code")
         self.assertEqual(self.socket_state(), "enabled active")
         with self.broker_down():
