@@ -217,7 +217,7 @@ let package = Package(
     .target(
       name: "SignInBroker",
       dependencies: [
-        "HostSystem", "WorkerLink", "IAMPASSProtocol", "IAMPASSClient", "HostState", "LoginModule", "CHost",
+        "HostSystem", "IAMPASSProtocol", "HostState", "LoginModule", "CHost",
       ],
       swiftSettings: lean),
     .target(
@@ -251,7 +251,8 @@ let package = Package(
       dependencies: [
         "HostSystem", "WorkerLink", "IAMPASSProtocol",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: strict),
     .target(
       name: "IAMPASSPhone", dependencies: ["IAMPASSProtocol", "DeviceProtocol", "HostSystem", "WorkerLink"],
@@ -265,8 +266,15 @@ let package = Package(
         "IAMPASSProtocol", "DeviceProtocol", "CLibcrypto", "CFido2", "CQRCode", "CHost", "PostgreSQLLink",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
-        // For the codec of HTTP/2's streams that it brings.
-        .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+        // The event loops under it, and its forms of requests.
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "GRDB", package: "GRDB.swift"),
@@ -297,11 +305,15 @@ let package = Package(
 
     .executableTarget(
       name: "iampass-https",
-      dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "WorkerLink", "WholeStreams"],
+      dependencies: [
+        "CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "IAMPASSProtocol", "WorkerLink", "WholeStreams",
+      ],
       swiftSettings: lean, linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-helper",
-      dependencies: ["SessionHelper", "PresenceProbe", "SignInBroker", "KeyringSeal", "CHost"] + clearingFree,
+      dependencies: [
+        "IAMPASSProtocol", "HostState", "SessionHelper", "PresenceProbe", "SignInBroker", "KeyringSeal", "CHost",
+      ] + clearingFree,
       swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
@@ -313,15 +325,23 @@ let package = Package(
       name: "IAMPASSProtocolTests", dependencies: ["IAMPASSProtocol"], path: "Tests/Unit/IAMPASSProtocolTests",
       resources: [.copy("signing-vectors.json"), .copy("signed-lists.json")], swiftSettings: strict),
     .testTarget(
-      name: "IAMPASSClientTests", dependencies: ["IAMPASSClient", "HostState", "DeviceProtocol"],
+      name: "IAMPASSClientTests",
+      dependencies: [
+        "IAMPASSClient", "HostState", "HostSystem", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol", "CHost",
+      ],
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
-      name: "IAMPASSPhoneTests", dependencies: ["IAMPASSPhone", "DeviceProtocol", "WorkerLink"],
+      name: "IAMPASSPhoneTests",
+      dependencies: ["IAMPASSPhone", "DeviceProtocol", "HostSystem", "IAMPASSProtocol", "WorkerLink"],
       path: "Tests/Unit/IAMPASSPhoneTests",
       swiftSettings: strict),
     .testTarget(
-      name: "HostStateTests", dependencies: ["PresenceLink", "HostState", "DeviceProtocol"],
+      name: "HostStateTests",
+      dependencies: [
+        "PresenceLink", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol",
+        "CHost",
+      ],
       path: "Tests/Unit/HostStateTests",
       swiftSettings: strict),
     .testTarget(
@@ -333,23 +353,34 @@ let package = Package(
     .testTarget(
       name: "HostDoctorTests",
       dependencies: [
-        "HostDoctor", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "PresenceLink", "QRCodes",
+        "HostDoctor", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "PresenceLink",
+        "QRCodes",
       ],
       path: "Tests/Unit/HostDoctorTests", swiftSettings: strict),
     .testTarget(
-      name: "LoginModuleTests", dependencies: ["LoginModule", "DeviceProtocol"], path: "Tests/Unit/LoginModuleTests",
+      name: "LoginModuleTests",
+      dependencies: [
+        "LoginModule", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol",
+        "CPAM", "CHost",
+      ], path: "Tests/Unit/LoginModuleTests",
       swiftSettings: strict),
     .testTarget(
       name: "PresenceLinkTests", dependencies: ["PresenceLink", "PresenceProbe"], path: "Tests/Unit/PresenceLinkTests",
       swiftSettings: strict),
     .testTarget(
-      name: "SignInBrokerTests", dependencies: ["SignInBroker", "LoginModule", "HostState"],
+      name: "SignInBrokerTests",
+      dependencies: ["SignInBroker", "LoginModule", "HostState", "HostSystem", "IAMPASSProtocol"],
       path: "Tests/Unit/SignInBrokerTests", swiftSettings: strict),
     .testTarget(
-      name: "KeyringSealTests", dependencies: ["KeyringSeal", "HostState"], path: "Tests/Unit/KeyringSealTests",
+      name: "KeyringSealTests", dependencies: ["KeyringSeal", "HostState", "HostSystem", "IAMPASSProtocol"],
+      path: "Tests/Unit/KeyringSealTests",
       swiftSettings: strict),
     .testTarget(
-      name: "SessionHelperTests", dependencies: ["SessionHelper", "PresenceLink"],
+      name: "SessionHelperTests",
+      dependencies: [
+        "SessionHelper", "PresenceLink", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink",
+        "CSystemd", "CHost",
+      ],
       path: "Tests/Unit/SessionHelperTests",
       swiftSettings: strict),
     .testTarget(
@@ -366,7 +397,10 @@ let package = Package(
     .testTarget(
       name: "IAMPASSServerTests",
       dependencies: [
-        "IAMPASSServer", "DeviceProtocol", "PostgreSQLLink", "LocalPostgreSQL",
+        "IAMPASSServer", "IAMPASSProtocol", "DeviceProtocol", "PostgreSQLLink", "LocalPostgreSQL",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),

@@ -14,7 +14,7 @@ import tempfile
 #: Seconds for all of it.
 LONGEST = 10 * 60
 #: What is tried whatever has changed.
-ALWAYS = ("format", "layers", "words", "links", "unit-build", "runner/*")
+ALWAYS = ("format", "layers", "imports", "words", "links", "unit-build", "runner/*")
 #: The suites that try a program, a library or a file, by the beginnings of paths.
 SUITES = {
     "pam": ("module/*", "caller/*"),

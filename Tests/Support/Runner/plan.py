@@ -127,6 +127,7 @@ class Plan:
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 600, "light")
         self.add("layers", [TESTS / "check-layers"], 300, "light")
+        self.add("imports", [TESTS / "check-imports"], 300, "light")
         self.add("words", [TESTS / "check-words"], 300, "light")
         self.add("links", [TESTS / "check-links"], 300, "light")
         self.add("model", [TESTS / "check-model"], 1200, "light")
