@@ -88,6 +88,7 @@ public final class BrokerChannel: Interruption {
       pollfd(fd: descriptor, events: events, revents: 0),
       pollfd(fd: interruption?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
     ]
+    iampass_clear_vector_registers()
     _ = poll(&entries, 2, Int32(min(left, interruption == nil ? left : Self.slice)))
   }
 }

@@ -37,6 +37,7 @@ struct KeyringLink {
       guard errno == EAGAIN || errno == EINTR else { return nil }
       let left = end.milliseconds(since: .now())
       var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+      iampass_clear_vector_registers()
       guard left > 0, poll(&entry, 1, Int32(clamping: left)) >= 0 || errno == EINTR else { return nil }
     }
     return nil

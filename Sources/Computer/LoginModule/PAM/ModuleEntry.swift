@@ -1,3 +1,4 @@
+import CHost
 import CPAM
 import HostState
 import IAMPASSProtocol
@@ -11,9 +12,9 @@ public func iampassAuthenticate(
   Secret.staysOutOfDumps = true
   let host = PAMHost(handle: handle)
   let words = moduleWords(count, words)
-  if ModuleArguments(reading: words).servesKeyring { return KeyringCall(host: host, words: words).run() }
+  if ModuleArguments(reading: words).servesKeyring { return cleared(KeyringCall(host: host, words: words).run()) }
   KeptApproval.reset(host)
-  return AuthenticateCall(host: host, words: words).run()
+  return cleared(AuthenticateCall(host: host, words: words).run())
 }
 
 @c(iampass_open_session)
@@ -21,21 +22,27 @@ public func iampassOpenSession(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> Int32 {
   Secret.staysOutOfDumps = true
-  return SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).open()
+  return cleared(SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).open())
 }
 
 @c(iampass_renew_credentials)
 public func iampassRenewCredentials(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> Int32 {
-  SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).unlock()
+  return cleared(SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).unlock())
 }
 
 @c(iampass_close_session)
 public func iampassCloseSession(
   _ handle: OpaquePointer, _ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> Int32 {
-  SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).close()
+  return cleared(SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).close())
+}
+
+/// The host goes on, for hours if it runs a command or waits for its user: nothing of ours stays in its registers.
+private func cleared(_ answer: Int32) -> Int32 {
+  iampass_clear_vector_registers()
+  return answer
 }
 
 private func moduleWords(_ count: Int32, _ words: UnsafePointer<UnsafePointer<CChar>?>?) -> [String] {
