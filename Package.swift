@@ -26,7 +26,7 @@ let strict: [SwiftSetting] =
   [.treatAllWarnings(as: .error), .unsafeFlags(["-Xcc", relativePaths], .when(configuration: .release))]
   + (fuzzing ? [.unsafeFlags(fuzzed)] : [])
 
-/// Without regular expressions, which the compiler links into everything unasked: a megabyte in each program.
+/// Without regular expressions, which the compiler links into everything by itself: a megabyte in each program.
 let lean: [SwiftSetting] =
   strict + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
 

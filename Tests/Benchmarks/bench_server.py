@@ -146,7 +146,7 @@ class Bench:
         return held
 
     async def _until_held(self, count):
-        """Waits until the service says that so many requests are held, streams included."""
+        """Waits until the service says that this number of requests is held, streams included."""
         end = time.monotonic() + PATIENCE
         while (found := self._held_count()) != count:
             if refused := [status for streams in self.holders + self.pages for status in streams.refused]:

@@ -173,7 +173,7 @@ struct KeyChecks {
   func findings() -> [Finding] {
     guard !lines.isEmpty else { return [] }
     let mappings = Set(lines.flatMap(\.arguments).filter { $0.hasPrefix("authfile=/") }.map { String($0.dropFirst(9)) })
-    return modules() + mappings.sorted().flatMap(mapping) + unasked() + keyless()
+    return modules() + mappings.sorted().flatMap(mapping) + unlisted() + keyless()
   }
 
   /// Ids that the lines have, and whose users have no key: nobody signs these in.
@@ -190,7 +190,7 @@ struct KeyChecks {
   }
 
   /// Users who have a key, and whose ids the lines do not have: they got another id, or the lines were copied by hand.
-  private func unasked() -> [Finding] {
+  private func unlisted() -> [Finding] {
     guard let holders = try? files.holders() else { return [] }
     return asking.compactMap { service, uids in
       let missing = holders.uids.filter { !uids.contains($0) }.map(String.init)

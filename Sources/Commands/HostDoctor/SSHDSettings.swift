@@ -123,9 +123,9 @@ struct StartupLimit: Equatable {
   /// sshd's own value: fewer are soon taken by people whose phones ring.
   private static let usualBegin = 10
 
-  /// From so many on, some further connections are dropped.
+  /// If this many connections wait, some further ones are dropped.
   let begin: Int
-  /// From so many on, all are.
+  /// If this many wait, all further ones are dropped.
   let full: Int
 
   /// - Parameter text: `begin:percentage:full`, or one number for both; nil for anything else.

@@ -44,7 +44,7 @@ public struct AbsentCallers: Sendable {
     guard !contains(uid, now: now) else { return }
     if refused.count >= Self.greatestCount {
       refused = refused.filter { now.milliseconds(since: $0.value) < Self.memory }
-      // So many within a second: they are looked up again.
+      // This many came within a second: they are looked up again.
       if refused.count >= Self.greatestCount { refused = [:] }
     }
     refused[uid] = now

@@ -1,7 +1,7 @@
 import CPostgreSQL
 import Glibc
 
-// The connection's socket, and what comes over it unasked.
+// The connection's socket, and what comes over it without a question.
 extension PostgreSQLConnection {
   /// Begins to connect, without a wait.
   static func start(_ parameters: [String: String]) -> OpaquePointer? {

@@ -4,7 +4,7 @@ import WorkerLink
 
 /// The service's `authentication/*` routes, for one credential.
 public final class AuthenticationClient {
-  /// So many codes are drawn at most until one is free: a user has few requests at once, and there are a hundred codes.
+  /// The codes that are drawn at most until one is free: a user has few requests at once, and there are a hundred codes.
   /// Each refused code brings a broken service nearer to the one that it wants, which another terminal shows.
   private static let greatestCodeCount = 3
   /// How often a start is sent at most, each time over another connection.
@@ -71,7 +71,7 @@ public final class AuthenticationClient {
     }
   }
 
-  /// The code that the sign-in has, or another one; nil if so many were refused that no further one is drawn.
+  /// The code that the sign-in has, or another one; nil if ``greatestCodeCount`` codes were refused.
   private func nextCode() throws(ServiceError) -> Secret? {
     if let code { return code }
     guard codeCount < Self.greatestCodeCount else { return nil }

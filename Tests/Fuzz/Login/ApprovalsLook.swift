@@ -31,7 +31,7 @@ private let asked: AskedApproval = {
   return asked
 }()
 
-/// An approval that is taken says all that was asked, in so many words. `$challenge`, `$code` and `$hash` in the input stand
+/// An approval that is taken says all that was asked, word for word. `$challenge`, `$code` and `$hash` in the input stand
 /// for what this process asks.
 func lookAtApprovals(_ input: [UInt8]) {
   var text = input.text

@@ -25,7 +25,7 @@ def screen():
 
 
 def wait_for(pattern, times=1):
-    """The last match, once there are so many."""
+    """The last match, once there are `times`."""
     end = time.monotonic() + PATIENCE
     while len(found := list(re.finditer(pattern, screen()))) < times:
         if time.monotonic() > end:

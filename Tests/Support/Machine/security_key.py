@@ -100,7 +100,7 @@ class Cable:
         self.channels = 0
 
     def report(self, seconds=None):
-        """The next report that somebody sent; None after so many seconds."""
+        """The next report that somebody sent; None after `seconds`."""
         while True:
             if not select.select([self.device], [], [], seconds)[0]:
                 return None

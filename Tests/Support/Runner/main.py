@@ -83,7 +83,7 @@ def choose_changed(base, logs):
 
 
 def repeated(jobs, chosen, count):
-    """The jobs, with each chosen one so many times; it has passed if each of them has, at the first try."""
+    """The jobs, with each chosen one `count` times; it has passed if each of them has, at the first try."""
     if count == 1:
         return jobs
     names = {job.name for job in chosen}

@@ -11,7 +11,7 @@ import re
 
 from results import Result
 
-#: So many tests, in so many jobs, may pass at the second try.
+#: The tests that may pass at the second try, and the jobs that they may be in.
 TESTS, JOBS = 3, 2
 #: More failures than this have a cause that no second try takes away.
 MANY = 12

@@ -29,7 +29,7 @@ def note(missed):
 
 
 def assert_ended(told, given_up=0, asked=1):
-    """The service was told of this many ends, of each once, or of fewer if the module gave so many up.
+    """The service was told of this many ends, of each once, or of fewer by `given_up`.
 
     `told()`: how often it has been told by now."""
     end = time.monotonic() + ARRIVAL

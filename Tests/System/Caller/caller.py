@@ -75,7 +75,7 @@ def given_up(service, report, since=None):
 
 
 def assert_ended(service, report, asked_for=1, since=None):
-    """The service was told of so many ends, except for one that the module gave up."""
+    """The service was told of `asked_for` ends, except for one that the module gave up."""
     ends.assert_ended(lambda: asked(service, LOGOUT), given_up(service, report, since), asked_for)
 
 

@@ -44,7 +44,7 @@ static void tell_what_is_missing(char *from, const char *other, const char *sign
   free(copy);
 }
 
-// What memory there is after so many: the kernel's view of it, and malloc's.
+// The process's memory, in KiB: the kernel's view of it, and malloc's.
 static long kibibytes_of(const char *format) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "re");

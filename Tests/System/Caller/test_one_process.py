@@ -47,7 +47,7 @@ class ManyLogins(Case):
         service = self.serve()
         report = self.log_in(f"count={MANY}", f"measure-after={FIRST}", environment=EXACT)
         self.assertEqual(len(report.codes), MANY)
-        # On a busy machine a few of so many may miss their 2 s.
+        # On a busy machine a few of them may miss their 2 s.
         ends.assert_ended(lambda: asked(service, LOGOUT), MANY * 3 // 100, MANY)
         first, last = report.memory[FIRST], report.memory[MANY]
         self.assertLess(last["heap"] - first["heap"], GREATEST_GROWTH, report.memory)

@@ -46,7 +46,7 @@ class SignInCase(unittest.TestCase):
         return [one for one in self.world.phone_status()["sessions"] if one["session"] not in known]
 
     def assert_no_session_is_left(self, result, asked=1, waited=0):
-        """What the scene asked of the service so many times has ended there and here, except for what the module gave up;
+        """What the scene asked of the service `asked` times has ended there and here, except for what the module gave up;
         `waited`: as for `given_up`."""
         missed = given_up(result, waited)
         assert_ended(lambda: asked - len(self.sessions_left()), missed, asked)

@@ -75,7 +75,7 @@ class Offline(SignInCase):
         self.assertEqual(results[0]["codes"], [SUCCESS], results[0])
 
     def link(self, count=1):
-        """The link that the prompt shows, once there are so many."""
+        """The last link that the prompt shows, once there are `count`."""
         end = time.monotonic() + PATIENCE
         while len(found := links(read(world.path("screen")))) < count:
             self.assertLess(time.monotonic(), end, read(world.path("screen")))

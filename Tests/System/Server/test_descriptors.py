@@ -26,7 +26,7 @@ def setUpModule():
 
 class Descriptors(unittest.TestCase):
     def allow(self, more):
-        """Gives the service so many descriptors beside those that it has; returns these, and all that it may have."""
+        """Gives the service `more` descriptors beside those that it has; returns these, and all that it may have."""
         world.add_users("before")
         pid, open_now = world.server.process.pid, world.settled_descriptors()
         usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -35,7 +35,7 @@ class Descriptors(unittest.TestCase):
         return open_now, open_now + more
 
     def keep_busy(self, number):
-        """So many connections with a request on each, again and again; whose is closed comes again."""
+        """Keeps `number` connections with a request on each, again and again. One that is closed is made again."""
         crowd = [None] * number
         while not self.over.wait(0.5):
             for place, connection in enumerate(crowd):

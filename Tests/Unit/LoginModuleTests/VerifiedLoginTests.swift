@@ -28,7 +28,7 @@ private final class ServiceWithPhone: HTTPTransport {
     case refuses(reason: String)
     /// It reads the code, and answers with this status.
     case answers(status: Int)
-    /// It reads so many codes, which it refuses, and takes no connection any more.
+    /// It reads and refuses this number of codes, and then takes no connection any more.
     case goes(after: Int, reason: String)
   }
 

@@ -136,7 +136,7 @@ struct EnableCommand: ParsableCommand {
   /// Nil: those in force stay.
   private func wantedServices() throws(Failure) -> [String]? {
     guard let wanted = try withDesktop(services.flatMap(Self.names)) else { return nil }
-    // sudo-i comes with sudo unasked; what was asked for must be there.
+    // sudo-i comes with sudo. What was asked for must be there.
     let files = PAMReader(folder: PAMProfiles.folder)
     for name in wanted where name != "sudo-i" && name != DesktopServices.group && !files.has(name) {
       throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
@@ -155,7 +155,7 @@ struct EnableCommand: ParsableCommand {
   /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.
   private func planForSSHD(_ wanted: [String]?) throws(Failure) -> SSHDropIn.Plan {
     let names = wanted ?? (try? configured()) ?? []
-    return names.contains("sshd") ? try SSHDropIn.plan(unasked: sshd) : .notNeeded
+    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: sshd) : .notNeeded
   }
 
   /// - Returns: the old text; nil where nothing was written.

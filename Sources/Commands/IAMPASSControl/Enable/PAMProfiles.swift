@@ -113,15 +113,15 @@ enum SSHDropIn {
 
   /// Whether the file is needed, and the admin wants it.
   ///
-  /// - Parameter unasked: it was given as an option.
+  /// - Parameter isRequested: `--sshd` was given: the file is written without a question.
   /// - Throws: ``Failure/sshdUnreadable(_:)``.
-  static func plan(unasked: Bool) throws(Failure) -> Plan {
+  static func plan(isRequested: Bool) throws(Failure) -> Plan {
     switch SSHDaemon.settings() {
     case .notInstalled: return .notNeeded
     case .settings(let settings): if settings.asksPAM { return .notNeeded }
     case .failed(let output): throw .sshdUnreadable(output)
     }
-    if unasked { return .write }
+    if isRequested { return .write }
     guard Terminal.isInteractive else { return .leave }
     let question = "sshd does not ask PAM. Write \(path), which lets it?"
     return try Prompt(interrupt: Interrupt()).agrees(question) ? .write : .leave

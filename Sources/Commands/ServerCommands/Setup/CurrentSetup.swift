@@ -11,7 +11,7 @@ enum CertificateChoice: Sendable, Equatable {
   case certbot(folder: String)
 }
 
-/// What the settings say now. A setup changes nothing of it unasked.
+/// What the settings say now. A setup changes only what it is asked to change.
 struct CurrentSetup: Sendable, Equatable {
   let publicURL: String?
   let pushContact: String?

@@ -62,7 +62,7 @@ struct SetupFolder: Sendable {
 
   /// The authority that is there; nil if there is none yet.
   ///
-  /// - Throws: if it is damaged. Computers trust it, so that none takes its place unasked.
+  /// - Throws: if it is damaged. Computers trust it, so that another one takes its place only if somebody asks for that.
   func ownAuthority() throws(CommandProblem) -> OwnAuthority? {
     guard let keyBytes = try present(authorityKey, .secret) else {
       guard try present(authority, .readableByAll) == nil else { throw .authorityWithoutKey(authorityKey) }

@@ -11,7 +11,7 @@ import IAMPASSProtocol
 /// A file stays until that record is bound, its sign-in has failed, or the process has ended. So it may outlive the
 /// record: a process that an approval came to opens no session that nobody watches.
 struct WaitingRecords {
-  /// Nobody but the processes of approved sign-ins has files here, which go once there are so many.
+  /// If there are more files, those of ended processes go. Only processes of approved sign-ins have files here.
   private static let greatestFileCount = 4_096
   private static let greatestSize = 64
 

@@ -29,9 +29,9 @@ public enum PresenceEvent: Sendable, Equatable {
   case found
   /// It was missed; nobody counts as gone yet.
   case doubted
-  /// The user counts as gone in so many milliseconds, unless their phone answers.
+  /// The user counts as gone after this time, unless their phone answers.
   case warned(milliseconds: Int64)
-  /// The user counts as out of sight in so many milliseconds, unless something is known of their phone.
+  /// The user counts as out of sight after this time, unless something is known of their phone.
   case warnedOfBlindness(milliseconds: Int64)
   /// The user has left.
   case left

@@ -2,9 +2,9 @@
 ///
 /// Times are milliseconds after boot.
 struct ForgottenAnswers: Sendable, Equatable {
-  /// They count as an end when there are this many …
+  /// The answers that count as an end, if they came over ``leastTime``.
   static let leastCount = 3
-  /// … over this time.
+  /// The time between the first and the last of them, in milliseconds.
   static let leastTime: Int64 = 60_000
 
   private(set) var since: Int64?

@@ -4,11 +4,12 @@
 /// that time, if it were never set back. What is forgotten all the same is remembered by the span of its stamps, and
 /// nothing that was signed within is taken again.
 enum SpentNonces {
-  /// Nonces are kept at least so long, in seconds, …
+  /// How long nonces are kept at least, in seconds.
   static let leastTime = SignedNonce.lifetime
-  /// … and so long as long as there are no more than … So a clock that is set back by hours keeps nobody out.
+  /// How long nonces are kept unless there are more than ``usualCount``, in seconds. So a clock that is set back by hours
+  /// keeps nobody out.
   static let usualTime: Int64 = 86_400
-  /// … so many, of which each takes some hundred bytes.
+  /// The nonces that are kept for ``usualTime``. Each takes some hundred bytes.
   static let usualCount = 100_000
 
   /// What is further apart than this, in milliseconds, stays apart: the time between may be one that a wrong clock left

@@ -34,7 +34,7 @@ public enum HostCredentialRefusal: Error, Equatable, Sendable {
 
 extension HostCredential {
   private static let greatestLength = 100
-  /// A last use is written down once in so many seconds, with a write that is made anyway.
+  /// The time between two notes of the last use, in seconds. Each is part of a write that is made anyway.
   static let useInterval: Int64 = 60
 
   static func isFit(_ text: String) -> Bool {

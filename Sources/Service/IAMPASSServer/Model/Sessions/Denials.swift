@@ -2,15 +2,15 @@
 ///
 /// The user's other sources go on, and so do other users of that source.
 enum Denials {
-  /// So many denials …
+  /// The denials from one source that block it.
   static let greatestCount = 3
-  /// … of all sources together that one host's credential names, since whoever holds it may name any. Those over the
-  /// network and those at the host itself are counted apart: strangers who knock at its sshd do not take away the own
-  /// way in of the user at the keyboard, …
+  /// The denials that block all sources which one host's credential names, since whoever holds it may name any. Sources
+  /// over the network and those at the host itself are counted apart: strangers who knock at its sshd do not take away
+  /// the own way in of the user at the keyboard.
   static let greatestCountOfHost = 9
-  /// … within so many seconds …
+  /// The time in which denials count together, in seconds.
   static let window: Int64 = 600
-  /// … and the source is not heard for so many seconds after the last of them.
+  /// How long a source stays blocked after the last denial, in seconds.
   static let pause: Int64 = 900
 
   /// Denials that ended until then count no more.

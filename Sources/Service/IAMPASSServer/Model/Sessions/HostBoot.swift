@@ -8,7 +8,7 @@ struct SignedBoot: Sendable {
 /// Which start of its computer each host credential was last used in. What it opened before that start is over: nobody
 /// could say so when the computer went down.
 enum HostBoot {
-  /// A boot that comes back after so many others of its computer is taken for a new one.
+  /// The boots of a computer that are remembered. One that comes back after as many others is taken for a new one.
   static let keptCount = 100
 
   enum Finding: Sendable {

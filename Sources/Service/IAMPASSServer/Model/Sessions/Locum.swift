@@ -5,9 +5,9 @@ import IAMPASSProtocol
 struct Locum: Sendable, Equatable {
   /// How long it is good for, in seconds.
   static let lifetime: Int64 = 120
-  /// How often a user may be helped …
+  /// How often a user may be helped within ``window``.
   static let greatestCount = 3
-  /// … within so many seconds.
+  /// The time in which helps count together, in seconds.
   static let window: Int64 = 86_400
   /// How long the user's phones show what was approved for them, in seconds.
   static let shownTime: Int64 = 30 * 86_400

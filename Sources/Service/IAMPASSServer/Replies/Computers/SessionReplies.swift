@@ -171,9 +171,9 @@ struct SessionReplies: Sendable {
 }
 
 extension Session {
-  /// A reply may be lost on the way: for this long after a change, in milliseconds, …
+  /// How long a change is new, in milliseconds: the reply that told it may have been lost on the way.
   private static let freshTime: Int64 = 5_000
-  /// … a client that asks again is held no longer than this, in milliseconds.
+  /// How long a client that asks again meanwhile is held at most, in milliseconds.
   private static let freshHold: Int64 = 1_000
 
   /// Whether the client has not been told yet.

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// What the service does unasked, and what its operator looks at.
+/// What the service does by itself, and what its operator looks at.
 protocol HousekeepingStore: Sendable {
   /// Keeps how far time has come, for the next boot. A power cut may undo the last of it.
   func keepTime() async throws

@@ -39,7 +39,7 @@ final class WaitingSpendings: Sendable {
   private let greatestTurns: Int
   private let state = Mutex(State())
 
-  /// - Parameter greatestTurns: so many may go on at the same time.
+  /// - Parameter greatestTurns: the greatest number of turns that go on at the same time.
   init(greatestTurns: Int) { self.greatestTurns = greatestTurns }
 
   /// How many wait.

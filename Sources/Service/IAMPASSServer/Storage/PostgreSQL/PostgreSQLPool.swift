@@ -4,7 +4,8 @@ import Synchronization
 
 /// Connections to one database, each lent to one operation at a time.
 final class PostgreSQLPool: Sendable {
-  /// At most so many operations of this process ask a database at the same time; further ones wait for their turn.
+  /// The greatest number of this process's operations that ask a database at the same time. Further ones wait for their
+  /// turn.
   static let width = 8
 
   /// libpq waits in the thread that asks. Swift's own threads must not be kept waiting: these are the service's.
