@@ -163,7 +163,7 @@ class Users(Case):
         added, deleted = (json.loads(self.asked(path)[0].body)["users"] for path in (ADD, DELETE))
         self.assertEqual(added, deleted)
 
-    def test_a_token_that_others_may_have_is_not(self):
+    def test_a_token_that_others_may_have_is_not_deleted(self):
         self.serve()
         self.service.behaviour = {ADD: "close", DELETE: reply(200, b'{"status":true}')}
         self.assert_refused(("user", "add", "bin", "--token", "shared"), UNAVAILABLE, "connection lost")

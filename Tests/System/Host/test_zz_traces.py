@@ -87,7 +87,7 @@ class Traces(HostTestCase):
         if count := sum(secret in text for secret in self.secrets):
             raise MustNeverHappen(f"{count} secrets were found")
 
-    def test_enough_is_looked_for(self):
+    def test_every_secret_is_looked_for(self):
         # From application, users, this class's two sign-ins (token and secret each), link, host credential, passwords.
         self.assertGreaterEqual(len(self.secrets), 10)
         self.assertTrue(self.made and self.codes)

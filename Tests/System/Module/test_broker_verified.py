@@ -50,7 +50,7 @@ class BrokenIntoService(ThroughTheBroker):
         self.attempts(lambda start: self.phone.approval(self.honest(start)), SUCCESS)
         self.broker.wait_for("approved user=daemon service=polkit-1")
 
-    def test_active_without_a_signature_is_none(self):
+    def test_active_without_a_signature_does_not_count(self):
         self.assert_refused(None, "no signature of your phone")
 
     def test_another_phone_or_screen_lock_is_refused(self):

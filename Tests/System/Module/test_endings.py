@@ -88,7 +88,7 @@ class Endings(SignInCase):
         self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
         self.assertIn("reason=no-such-user has a token, and the system does not know the name", result["log"][-1])
 
-    def test_names_that_are_no_names_are_unknown(self):
+    def test_unfit_names_are_unknown(self):
         for name in ["../../etc/passwd", "-rf", "a b", "root\n", "%s%n", "x" * 4096, "é", "1000", "DAEMON"]:
             with self.subTest(name=name[:20]):
                 self.assertEqual(world.play(user=name)["codes"], [USER_UNKNOWN])

@@ -68,7 +68,7 @@ class Kinds(Case):
                         os.unlink(world.path(name))
                         world.write(name, "")
 
-    def test_users_that_are_no_file_are_refused_at_once(self):
+    def test_users_that_are_not_a_file_are_refused_at_once(self):
         for kind, (made, told) in self.KINDS.items():
             with self.subTest(kind=kind):
                 self.setUp()

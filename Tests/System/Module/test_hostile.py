@@ -165,7 +165,7 @@ class Replies(Case):
         self.serve(start=session(session_status="active"), status=status('{"session_status":"cancelled"}'))
         self.play(MAXTRIES)
 
-    def test_other_codes_than_200_are_no_approval(self):
+    def test_other_codes_than_200_approve_nothing(self):
         body = '{"session_status":"active","authenticated":true}'
         for code in (201, 202, 203, 206, 300, 304, 400, 401, 402, 403, 404, 410, 418):
             with self.subTest(code=code):

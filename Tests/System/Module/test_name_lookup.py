@@ -102,7 +102,7 @@ class NameLookup(NameServiceCase):
             with self.subTest(status=status, number=number):
                 self.assertEqual(self.play(failing(status, number))["codes"], [AUTHINFO_UNAVAIL])
 
-    def test_it_is_no_outage_that_opens(self):
+    def test_it_is_not_an_outage_that_opens(self):
         world.pam("sudo", "prompt=push timeout=5s fail=open")
         world.configure(server="https://127.0.0.1:1")
         for status, number in FAILURES:

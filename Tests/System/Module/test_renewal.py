@@ -62,7 +62,7 @@ class RenewedCertificate(unittest.TestCase):
         self.world.server.wait_for("the renewed certificate is not taken")
         self.assertEqual(self.shown(), self.first)
 
-    def test_is_no_condition_for_living_on(self):
+    def test_does_not_decide_about_living_on(self):
         self.world.server.process.send_signal(signal.SIGHUP)
         self.world.server.wait_for("the certificate has not changed")
         self.assertEqual(self.shown(), self.first)

@@ -46,7 +46,7 @@ class Sessionless(Case):
         self.name("# as sudo\nkind = sudo-like\n")
         self.assert_opens("sudo-phone")
 
-    def test_a_logind_session_of_the_program_is_none_of_the_sign_in(self):
+    def test_a_logind_session_of_the_program_is_not_of_the_sign_in(self):
         # pam_systemd may have opened one, by common-session in the service's file.
         self.name("kind = sudo-like\n")
         os.makedirs(world.path("logind"), exist_ok=True)

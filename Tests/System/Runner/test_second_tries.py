@@ -144,7 +144,7 @@ class KnownFlakes(RunnerCase):
         self.assertEqual(failed, 1, said)
         self.assertIn("known for more than 14 days: test_a.Small.test_that_fails_once", said)
 
-    def test_a_line_that_is_no_row_fails_the_run(self):
+    def test_a_line_that_is_not_a_row_fails_the_run(self):
         failed, said = self.play(self.job("a", ""), flakes="test_a.Small sometimes\n")
         self.assertEqual(failed, 1)
         self.assertIn("flakes.txt: line 1 is not DATE SUITE TEST: CAUSE", said)
@@ -218,7 +218,7 @@ class Faults(unittest.TestCase):
         failed, said = self.check(lambda result, name: result.passed.remove(name))
         self.assertEqual(failed, {"faults"}, said)
 
-    def test_a_file_that_a_run_of_this_size_leaves_out_is_no_complaint(self):
+    def test_a_file_that_a_run_of_this_size_leaves_out_is_not_complained_of(self):
         def without_a_file(result, name):
             result.passed = {one for one in result.passed if not one.startswith("test_races.")}
 

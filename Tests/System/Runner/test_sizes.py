@@ -62,7 +62,7 @@ class Changes(unittest.TestCase):
         (self.project / "c").write_text("new")
         self.assertEqual(sorted(sizes.changed_since(self.project, self.first)), ["a", "b", "c"])
 
-    def test_a_commit_that_is_not_before_this_one_is_none(self):
+    def test_a_commit_that_is_not_before_this_one_does_not_count(self):
         second = self.commit("b")
         self.git("checkout", "--quiet", self.first)
         for base in (None, second, "no-such-commit"):

@@ -74,7 +74,7 @@ class Tokens(unittest.TestCase):
         with self.assertRaises(jwt.InvalidTokenError):
             judged_by_pyjwt(changed, keys())
 
-    def test_nobody_gets_one_unasked(self):
+    def test_only_who_asks_gets_one(self):
         self.assertNotIn("id_token", self.approved(""))
 
     def test_a_new_key_signs_and_the_old_one_still_verifies(self):

@@ -78,7 +78,7 @@ class Metrics(unittest.TestCase):
         self.assertGreater(self.value("iampass_certificate_end_timestamp_seconds", text), time.time())
         self.assertGreater(self.value("process_resident_memory_bytes", text), 1_000_000)
 
-    def test_they_name_nobody(self):
+    def test_they_contain_no_names(self):
         world.started("named-host")
         text = self.metrics()
         for word in ("alice", "Alice", "named-host", "office", *world.application.values()):

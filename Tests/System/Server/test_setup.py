@@ -184,7 +184,7 @@ class BrokenOff(SetupCase):
         self.world.serve()
         self.assertEqual(self.world.get("/healthz"), 200)
 
-    def test_an_authority_whose_key_is_gone_is_not_replaced_unasked(self):
+    def test_an_authority_whose_key_is_gone_is_replaced_only_if_asked(self):
         self.set_up()
         os.unlink(self.world.path("etc/own/authority.key"))
         before = self.world.files()

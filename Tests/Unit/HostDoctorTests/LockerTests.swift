@@ -54,7 +54,7 @@ import Testing
     #expect(found.last?.text.hasPrefix("hyprlock, waylock was not tried: if it does not set logind's Locked") == true)
   }
 
-  @Test func otherLockersAndOtherSettingsAreNone() {
+  @Test func otherLockersAndOtherSettingsAreNotFindings() {
     #expect(lock(["swaylock", "gtklock", "i3lock", "xsecurelock", "kde", "polkit-1", "gdm-password"]).isEmpty)
     #expect(lock { $0.onLockFailure = .ignore }.isEmpty)
     #expect(

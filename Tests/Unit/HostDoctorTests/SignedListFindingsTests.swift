@@ -27,7 +27,7 @@ import Testing
     #expect(findings(UnsignedChanges(count: 1, age: nil)).last?.level == .warning)
   }
 
-  @Test func changesOfAMomentAgoAreNone() throws {
+  @Test func changesOfAMomentAgoAreNotFindings() throws {
     let found = try #require(findings(UnsignedChanges(count: 1, age: 30)).last)
     #expect(found.level == .ok)
     #expect(found.text.contains("the service has 1 change of users") && found.text.contains("the first is 1 min old"))

@@ -56,7 +56,7 @@ import Testing
     #expect(try kept(of: "own") == nil)
   }
 
-  @Test func aDamagedFileOfAdministratorsIsNoneOfAnotherCredential() throws {
+  @Test func aDamagedOrMovedFileOfAdministratorsIsRefused() throws {
     _ = try office.fleet.write(in: state)
     let path = Fleet.path(in: folder + "/service", credential: "own")
     try AtomicFile.write(Array("{}".utf8), to: path, mode: 0o644)

@@ -56,7 +56,7 @@ import Testing
     try isBegunAgain(7)
   }
 
-  @Test(arguments: ["users", "phones"]) func filesOfTwoVersionsAreNoList(_ old: String) throws {
+  @Test(arguments: ["users", "phones"]) func filesOfTwoVersionsAreNotAList(_ old: String) throws {
     #expect(try list(7, [phone]).write(in: office.state))
     let former = try text(old)
     #expect(try list(9).write(in: office.state))
@@ -64,13 +64,13 @@ import Testing
     try isBegunAgain(9)
   }
 
-  @Test(arguments: ["users", "phones"]) func oneFileIsNoList(_ lost: String) throws {
+  @Test(arguments: ["users", "phones"]) func oneFileIsNotAList(_ lost: String) throws {
     #expect(try list(7, [phone]).write(in: office.state))
     #expect(unlink(path(lost)) == 0)
     try isBegunAgain(7)
   }
 
-  @Test(arguments: ["users", "phones"]) func aFileWithoutItsFirstLineIsNoList(_ headless: String) throws {
+  @Test(arguments: ["users", "phones"]) func aFileWithoutItsFirstLineIsNotAList(_ headless: String) throws {
     #expect(try list(7, [phone]).write(in: office.state))
     let lines = try text(headless).drop { $0 != UInt8(ascii: "\n") }.dropFirst()
     try AtomicFile.write(Array(lines), to: path(headless), mode: 0o600)
@@ -79,7 +79,7 @@ import Testing
 
   /// A computer that joins again begins with the list of its new credential, however new the former one was.
   @Test(arguments: [["users"], ["phones"], ["users", "phones"]])
-  func filesOfAnotherCredentialAreNoList(_ others: [String]) throws {
+  func filesOfAnotherCredentialAreNotAList(_ others: [String]) throws {
     #expect(try list(7, [phone]).write(in: office.state))
     for name in others {
       let text = String(decoding: try text(name), as: UTF8.self).replacing(" for=own ", with: " for=other ")

@@ -67,7 +67,7 @@ import Testing
     #expect(presence.isThere)
   }
 
-  @Test func aSecondHelperIsNoneAndIsToldAtOnce() throws {
+  @Test func aSecondHelperIsRefusedAndIsToldAtOnce() throws {
     let folder = try TemporaryFolder()
     let presence = HelperPresence(run: RunFolder(path: folder.path + "/run"))
     #expect(try presence.claim())

@@ -70,7 +70,7 @@ import Testing
     #expect(throws: AttemptRefusal.self) { try limiter(folder).admit(alice, from: .own) }
   }
 
-  @Test func aDamagedFileIsBegunAnewAsUsedUp() throws {
+  @Test func aDamagedFileBeginsAgainAsUsedUp() throws {
     let folder = try TemporaryFolder()
     try limiter(folder).admit(alice, from: .own)
     let name = try #require(try BoundedFolder.names(in: folder.path + "/run/attempts/own").first)

@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: ["LEADER=0", "LEADER=-1", "LEADER=99999999999", "LEADER=", "LEADER=\"223\""])
-  func refusesALeaderThatIsNoProcess(_ line: String) {
+  func refusesALeaderThatIsNotAProcess(_ line: String) {
     #expect(parsed(written.replacing("LEADER=223", with: line)) == nil)
   }
 

@@ -34,7 +34,7 @@ import Testing
 
   /// Only systemd's own hierarchies count.
   @Test(arguments: ["5:cpu:\(session)\n", "5:name=other:\(session)\n", "\(session)\n", "0:\(session)\n"])
-  func aScopeInAnotherHierarchyIsNoSession(_ groups: String) { #expect(units(groups).session == nil) }
+  func aScopeInAnotherHierarchyIsNotASession(_ groups: String) { #expect(units(groups).session == nil) }
 
   @Test(arguments: [
     ("/user.slice/user-1000.slice/user@1000.service", 1_000),
@@ -57,7 +57,7 @@ import Testing
     #expect(units("0::\(Self.session)\n", ofPID1: "").session?.id == "3")
   }
 
-  @Test func unitsThatMayBeCutAreNone() {
+  @Test func unitsThatMayBeCutDoNotCount() {
     let long = "0::\(Self.session)/" + String(repeating: "x", count: 4_096)
     #expect(units(String(long.utf8.prefix(4_095))!).session?.id == "3")
     #expect(units(String(long.utf8.prefix(4_096))!).session == nil)

@@ -73,7 +73,7 @@ struct SealedCodesTests {
   }
 
   @Test(arguments: ["", "B", "no key", String(repeating: "A", count: 87), String(repeating: "B", count: 1_000_000)])
-  func whatIsNoKeyIsRefused(text: String) {
+  func whatIsNotAKeyIsRefused(text: String) {
     #expect(SealedCodes.Receiver(text) == nil)
   }
 

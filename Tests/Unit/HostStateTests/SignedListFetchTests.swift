@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func nothingNewIsNoChange() throws {
+  @Test func nothingNewIsNotAChange() throws {
     try keep([try SigningOffice.line("bob")])
     var fetch = office.fetch()
     let page = SignedListPage(

@@ -75,7 +75,7 @@ import Testing
     #expect(!asks(.approved, in: [], away: [locked()]))
   }
 
-  @Test func rootsOtherProgramsAreNoLockers() {
+  @Test func rootsOtherProgramsAreNotLockers() {
     for service in ["sudo", "login", "sshd", "lightdm", "polkit-1", "kde", "swaylock"] {
       #expect(!asks(.approved, service, by: .root(seat: nil), away: [locked()]), "\(service)")
     }

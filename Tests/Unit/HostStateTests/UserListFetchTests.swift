@@ -103,13 +103,13 @@ import Testing
   }
 
   @Test(arguments: ["", "-rf", "a b", "a:b", "../../etc", "a\nroot", "#alice", "\u{1B}[31m"])
-  func aNameThatIsNoNameIsRefused(_ name: String) throws {
+  func anUnfitNameIsRefused(_ name: String) throws {
     var fetch = UserListFetch(known: nil, credential: "own")
     #expect(refusal(fetch.took(page([Self.listed(name)]))) == .badEntry)
   }
 
   @Test(arguments: ["", "a b", "a:b", "a\nroot:x", String(repeating: "a", count: 513)])
-  func aTokenThatIsNoTokenIsRefused(_ token: String) {
+  func anUnfitTokenIsRefused(_ token: String) {
     var fetch = UserListFetch(known: nil, credential: "own")
     #expect(refusal(fetch.took(page([Self.listed("alice", token)]))) == .badEntry)
   }

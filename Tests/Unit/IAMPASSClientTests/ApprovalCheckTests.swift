@@ -65,7 +65,7 @@ private struct Request {
       } == nil)
   }
 
-  @Test func nothingIsNoApproval() throws { #expect(try Request().refusal(of: nil) == .missing) }
+  @Test func nothingApprovesNothing() throws { #expect(try Request().refusal(of: nil) == .missing) }
 
   @Test func everyWrongPartOfTheStatementIsRefused() throws {
     let request = try Request()

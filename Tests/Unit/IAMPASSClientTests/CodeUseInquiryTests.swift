@@ -48,7 +48,7 @@ import WorkerLink
     }
   }
 
-  @Test(arguments: [#"{"status":false}"#, "{}", ""]) func anythingElseIsNoAnswer(_ body: String) {
+  @Test(arguments: [#"{"status":false}"#, "{}", ""]) func anythingElseIsNotAnAnswer(_ body: String) {
     #expect(throws: ServiceError.self) { try answer(200, body) }
   }
 }

@@ -125,7 +125,7 @@ import Testing
     #expect(refusal(document, proof) == nil)
   }
 
-  @Test func aSignInIsNoDocument() throws {
+  @Test func aSignInIsNotADocument() throws {
     let verifier = LibcryptoVerifier()
     try verifier.prepare()
     let demand = try ApprovalDemand(phones: [try alice.pin()], asked: [], verifier: verifier)

@@ -67,7 +67,7 @@ private final class SigningService: HTTPTransport {
   }
 
   @Test(arguments: ["theirs", nil])
-  func aSignedReplyAboutAnotherSessionIsNoApprovalAndNoEnd(_ told: String?) throws {
+  func aSignedReplyAboutAnotherSessionNeitherApprovesNorEnds(_ told: String?) throws {
     let service = SigningService(started: "mine", told: told)
     let session = try pending(service)
     #expect(throws: ServiceError.replyForAnother) {

@@ -64,7 +64,7 @@ extension WorkerTests {
     }
 
     @Test(arguments: [SIGKILL, SIGSTOP, SIGSEGV])
-    func thatDieAreNoReportOfTheNetwork(signal: Int32) throws {
+    func thatDieReportNothingOfTheNetwork(signal: Int32) throws {
       let transport = services.transport()
       _ = try get(transport, services.url("good") + "/fault/ok")
       let worker = try #require(workers().first)

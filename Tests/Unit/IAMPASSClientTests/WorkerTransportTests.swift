@@ -122,7 +122,7 @@ struct WorkerTests {
       #expect(reply.status == 502 && reply.body.isEmpty)
     }
 
-    @Test func ofStreamsThatAreCutShortAreNoReplies() {
+    @Test func ofStreamsThatAreCutShortAreNotReplies() {
       let url = services.url("cut_stream") + "/"
       let found = failure { () throws(TransportError) in try get(services.transport("cut_stream"), url) }
       #expect(found == .connectionLost)

@@ -57,7 +57,7 @@ import WorkerLink
     #expect(service.asked.count == 2)
   }
 
-  @Test func anOutageIsNoMisfit() throws {
+  @Test func anOutageIsNotAMisfit() throws {
     let one = try DocumentVectors.named("the first list")
     #expect(throws: PhoneError.transport(TransportError(.connectionLost))) {
       try review(one, ScriptedService([.reply(200, one.pages[0]), .failure(.connectionLost)]))

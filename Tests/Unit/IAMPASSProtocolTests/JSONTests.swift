@@ -23,12 +23,12 @@ import Testing
     #expect(throws: JSONError.self) { try JSON(parsing: deep) }
   }
 
-  @Test func colonsAndQuotesInStringsAreNoMembers() throws {
+  @Test func colonsAndQuotesInStringsAreNotMembers() throws {
     let json = try JSON(parsing: Array(#"{"a:\"b\":":"c:\\"}"#.utf8))
     #expect(json["a:\"b\":"]?.string == "c:\\")
   }
 
-  @Test func anEscapedBackslashBeforeU0000IsNoNUL() throws {
+  @Test func anEscapedBackslashBeforeU0000IsNotNUL() throws {
     #expect(try JSON(parsing: Array(#"["\\u0000"]"#.utf8)) == .array([.string("\\u0000")]))
   }
 

@@ -11,7 +11,7 @@ import Testing
     #expect(JoinCode(other.exposedText) == other)
   }
 
-  @Test func aMistypedCodeIsNoCode() {
+  @Test func aMistypedCodeIsRefused() {
     let text = code.exposedText
     for place in text.indices.dropFirst(3) {
       var wrong = text

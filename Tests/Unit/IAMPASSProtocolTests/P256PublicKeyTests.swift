@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func anotherLengthOrFormIsNoKey() {
+  @Test func anotherLengthOrFormIsRefused() {
     let right = bytes(Self.generator.joined())
     #expect(P256PublicKey(point: right) == nil)
     #expect(P256PublicKey(point: [2] + right) == nil)

@@ -49,7 +49,7 @@ struct SigningVector: Decodable, Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: ["", "18446744073709551616", "-1", "1 ", "٣", "000000000000000000001"])
-  func refusesWhatIsNoNonce(_ text: String) {
+  func refusesWhatIsNotANonce(_ text: String) {
     #expect(RequestSigner.nonceValue(text) == nil)
   }
 

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: ["ftp://x", "x", "https://", "https://a b", "https://u@h", "https://h?x"])
-  func refusesWhatIsNoServer(_ address: String) {
+  func refusesWhatIsNotAServer(_ address: String) {
     #expect(throws: AddressError.self) { try ServerURL(address) }
   }
 

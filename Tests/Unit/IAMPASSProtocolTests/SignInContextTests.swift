@@ -90,7 +90,7 @@ import Testing
     #expect(try context("{\"a\":\"\(long)\"}").pairs.count == 1)
   }
 
-  @Test func aNullIsNoPair() throws { #expect(try context(#"{"a":null,"host":null}"#).pairs.isEmpty) }
+  @Test func aNullIsNotAPair() throws { #expect(try context(#"{"a":null,"host":null}"#).pairs.isEmpty) }
 }
 
 /// A command that is too long to be shown.

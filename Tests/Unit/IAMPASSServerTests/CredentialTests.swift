@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: ["", "{}", "[]", "{\"type\":\"webauthn.create\",\"type\":\"webauthn.create\"}", "\u{0}"])
-  func refusesClientDataThatIsNone(_ text: String) async throws {
+  func refusesWhatIsNotClientData(_ text: String) async throws {
     let (fixture, code) = try await fixtureWithCode()
     let reply = try await register(fixture, code) {
       UnverifiedCredential(

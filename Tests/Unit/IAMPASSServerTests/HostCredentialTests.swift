@@ -50,7 +50,7 @@ import Testing
   }
 
   /// A source may have one unanswered request. Another host name does not make another source.
-  @Test func anotherHostsNameIsNoOtherSource() async throws {
+  @Test func anotherHostsNameIsTheSameSource() async throws {
     let (fixture, _, credential) = try await office()
     _ = try await started(fixture, credential)
     let reply = try await start(fixture, credential, context: SignInContext(host: "web-2"))

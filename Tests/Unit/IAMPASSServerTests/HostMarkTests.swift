@@ -32,7 +32,7 @@ import Testing
     #expect(mark.fork == nil)
   }
 
-  @Test func anotherAddressIsNoOtherComputer() {
+  @Test func anotherAddressIsTheSameComputer() {
     var mark = mark()
     #expect(mark.take(Self.sighting("a1", at: "198.51.100.7")) == .renewed)
     #expect((mark.address, mark.fork) == ("198.51.100.7", nil))

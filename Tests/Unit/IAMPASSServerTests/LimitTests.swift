@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func ofAnInventedNameLittleIsKept() {
+  @Test func anUnknownNameTakesLittleMemory() {
     let long = String(repeating: "a" + String(repeating: "\u{301}", count: 500), count: 64)
     #expect(FailureLimits.Kind.cut(long).utf8.count <= 66)
     #expect(FailureLimits.Kind.cut("0123") == "0123")
@@ -305,7 +305,7 @@ import Testing
     _ = try await fixture.started("alice")
   }
 
-  @Test func denialsFarApartAreNoHammering() async throws {
+  @Test func denialsFarApartAreNotHammering() async throws {
     let (fixture, phone) = try await office()
     for _ in 0..<4 {
       try await denied(fixture, phone, times: 1)

@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: ["4", "470", "x", "４７", "4 7", "\t\t"])
-  func whatIsNoCodeIsAWrongOne(_ text: String) async throws {
+  func whatIsNotACodeCountsAsAWrongOne(_ text: String) async throws {
     let (fixture, phone, session, _) = try await waiting()
     #expect(try await approve(phone, code: text).reason == "WRONG_CODE")
     #expect(try await fixture.status(of: session).status == .cancelled)

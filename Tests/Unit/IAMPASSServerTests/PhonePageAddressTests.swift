@@ -26,7 +26,7 @@ import Testing
     #expect(try await fixture.started("alice").phonePage == nil)
   }
 
-  @Test func aPageThatIsRungIsNotAndAgainWhenItIsRungNoMore() async throws {
+  @Test func aPhoneWithPushGetsNoPageAddressAndOneWithoutGetsItAgain() async throws {
     let (fixture, phone) = try await office()
     try await open(phone)
     #expect(try await phone.subscribe(PushTests.subscription).status == 200)

@@ -50,7 +50,7 @@ import Testing
     try await expectToCount(session, in: fixture)
   }
 
-  @Test func theServicesOwnAbsenceIsNoSilence() async throws {
+  @Test func theServicesOwnAbsenceIsNotSilence() async throws {
     let (fixture, _, session) = try await signedIn()
     fixture.clock.advance(seconds: 160)
     let restarted = try fixture.restarted()
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [200, -200])
-  func aStepOfTheClockIsNoSilenceAndNoCredit(_ step: Int64) async throws {
+  func aStepOfTheClockIsNeitherSilenceNorCredit(_ step: Int64) async throws {
     let (fixture, _, session) = try await signedIn()
     try await pass(100, in: fixture)
     fixture.clock.step(seconds: step)
@@ -67,7 +67,7 @@ import Testing
     try await expectToCount(session, in: fixture, counted: 100)
   }
 
-  @Test func aSleepOfTheComputerIsNoSilence() async throws {
+  @Test func aSleepOfTheComputerIsNotSilence() async throws {
     let (fixture, _, session) = try await signedIn()
     fixture.clock.advance(seconds: 200)
     try await fixture.service.tidy()
@@ -83,7 +83,7 @@ import Testing
     #expect(try await fixture.status(of: session).status == .walkaway)
   }
 
-  @Test func theTimeWhileTheSettingWasOffIsNoSilence() async throws {
+  @Test func theTimeWhileTheSettingWasOffIsNotSilence() async throws {
     let (fixture, _, session) = try await signedIn()
     try await set(silenceLeaves: false, in: fixture)
     try await pass(1_000, in: fixture)

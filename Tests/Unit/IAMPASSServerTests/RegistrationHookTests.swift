@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: ["-x", "+1", "+49 151 1", "+49151;rm", "00491511234567"])
-  func whatIsNoNumberIsRefused(_ number: String) async throws {
+  func whatIsNotANumberIsRefused(_ number: String) async throws {
     #expect(try await send(try await office("exit 0"), number: number).reason == "BAD_PHONE_NUMBER")
   }
 

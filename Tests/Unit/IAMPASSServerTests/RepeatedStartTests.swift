@@ -81,7 +81,7 @@ import Testing
     #expect(rings == [true, false, false])
   }
 
-  @Test func anUnsignedNameIsNone() async throws {
+  @Test func anUnsignedNameDoesNotCount() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     guard case .started(let unsigned) = try await start(fixture, isSigned: false) else { throw Fixture.NotStarted() }

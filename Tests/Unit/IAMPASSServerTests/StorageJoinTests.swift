@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func aHostThatPhonesAreShownIsNoOthersName(_ engine: StorageEngine) async throws {
+  func aHostThatPhonesAreShownDoesNotTakeAnotherName(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     _ = try await make(uses: 9, in: room)
     _ = try await make(Secret("asking"), uses: 9, isUnattended: false, in: room)

@@ -139,7 +139,7 @@ import Testing
   }
 
   /// A client of the administrators' application names a challenge, too, and shows other words.
-  @Test func anApprovalOfOtherWordsIsNone() async throws {
+  @Test func anApprovalOfOtherWordsDoesNotCount() async throws {
     let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
     let forged = change()
     let own = try #require(try await storage.administratorsApplication())

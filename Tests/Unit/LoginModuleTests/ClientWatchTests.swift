@@ -75,7 +75,7 @@ import Testing
     #expect(eventually { watch.hasLeft })
   }
 
-  @Test func whatAClientSendsIsNoEnd() throws {
+  @Test func whatAClientSendsDoesNotEndIt() throws {
     let holder = try Holder(connections: 1)
     guard let watch = watch(holder) else { return }
     #expect(write(holder.clients[0], "x", 1) == 1)
@@ -86,7 +86,7 @@ import Testing
 
   @Test func withoutAConnectionNobodyIsWatched() throws { #expect(watch(try Holder(connections: 0)) == nil) }
 
-  @Test func aProcessThatHasEndedIsNoClientThatLeft() throws {
+  @Test func aProcessThatHasEndedDoesNotCountAsAClientThatLeft() throws {
     let holder = try Holder(connections: 1)
     guard let watch = watch(holder) else { return }
     kill(holder.process, SIGKILL)

@@ -50,7 +50,7 @@ private final class Crowd {
     #expect(!massEnd.allows(ending: 1, doubted: 0, sound: 4, at: 59_000))
   }
 
-  @Test func manySessionsOfOneUserAreNoCrowd() {
+  @Test func manySessionsOfOneUserAreNotACrowd() {
     let massEnd = MassEndGuard()
     #expect(massEnd.allows(ending: [7], doubted: [7], sound: [], at: 0))
     #expect(massEnd.allows(ending: [1, 2, 3, 4], doubted: [1, 2], sound: [], at: 0))

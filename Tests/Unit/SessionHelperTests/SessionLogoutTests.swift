@@ -83,7 +83,7 @@ import Testing
     #expect(try LeavingSessions(run: office.run).ids() == [])
   }
 
-  @Test func aLogoutThatWasOnlyNotedIsDecidedAnew() throws {
+  @Test func aLogoutThatWasOnlyNotedIsDecidedAgain() throws {
     let office = try Office()
     let id = try office.signIn()
     office.pass()

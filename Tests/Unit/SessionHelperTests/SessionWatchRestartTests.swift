@@ -25,7 +25,7 @@ extension SessionWatchTests {
     #expect(watch.next(.nothing, at: Self.start + Self.hour + Self.grace) == .leaveOpen(.unreachable))
   }
 
-  @Test func aSleepIsNoOutage() {
+  @Test func aSleepIsNotAnOutage() {
     let watch = watch { $0.onUnreachable = .logout }
     _ = watch.next(.unanswered, at: Self.start)
     _ = watch.next(.resumed, at: Self.start + 8 * Self.hour)
@@ -62,7 +62,7 @@ extension SessionWatchTests {
     #expect(after.next(says("walkaway"), at: Self.start + 1_000) == .logout(.walkaway))
   }
 
-  @Test func oneForgottenAnswerAfterASleepIsNoReasonToActOnAnOldWalkaway() {
+  @Test func oneForgottenAnswerAfterASleepDoesNotActOnAnOldWalkaway() {
     let watch = watch { $0.walkawayGrace = 60 }
     _ = watch.next(says("walkaway"), at: Self.start)
     _ = watch.next(.resumed, at: Self.start + Self.hour)
@@ -113,7 +113,7 @@ extension SessionWatchTests {
     #expect(after.next(says("walkaway"), at: Self.start + 20_000) == .logout(.walkaway))
   }
 
-  @Test func theTimeWithoutAHelperIsNoOutage() {
+  @Test func theTimeWithoutAHelperIsNotAnOutage() {
     let note = WatchNote(status: .active, since: 1, unansweredSince: 1)
     let after = watch(note: note) { $0.onUnreachable = .logout }
     #expect(after.next(.unanswered, at: Self.start + Self.grace - 1) == .nothing)

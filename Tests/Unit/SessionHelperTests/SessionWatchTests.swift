@@ -138,7 +138,7 @@ import Testing
     #expect(watch.next(.answer(.unknownSession), at: Self.start + Self.hour) == .nothing)
   }
 
-  @Test func beginsToCountAnewAfterTheServiceKnewIt() {
+  @Test func beginsToCountAgainAfterTheServiceKnewIt() {
     let watch = watch()
     _ = watch.next(.answer(.unknownSession), at: Self.start)
     _ = watch.next(.answer(.unknownSession), at: Self.start + 30_000)
