@@ -3,26 +3,23 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Watches all records: ⑧ asks the service, has ``SessionWatch`` decide, and ⑨ acts through logind.
+/// Watches all records: ⑧ asks the service, has ``SessionWatch`` and ``EndJudge`` decide, and ``SessionActs`` ⑨ act
+/// through logind.
 ///
 /// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot.
 public final class Supervisor {
   var setup: SupervisorSetup
   let records: WatchedRecords
   let inquiries: SessionInquiries
-  let logouts: SessionLogouts
+  let judge: EndJudge
+  let acts: SessionActs
   let earlier: EarlierSessions
   /// Nil: no sign-in without the service is reported.
   let reports: CodeReports?
-  let away: AwayLocks
   let users: UserListKeeper
   let logind: any Logind
   let seat: any Seat
   let log: any HelperLog
-  var massEnd = MassEndGuard()
-  /// Ends that wait for each other's verdict; nil while none does.
-  var gathering: VerdictGathering?
-  var shouts: MassEndShouts
   /// A list was kept, or a session came that was not compared with it.
   var mustCompare = true
   /// What was left while no helper ran is looked at once.
@@ -36,15 +33,15 @@ public final class Supervisor {
     self.setup = setup
     records = WatchedRecords(ledger: ledger, notes: notes, log: log)
     inquiries = SessionInquiries(service, log: log)
-    logouts = SessionLogouts(kept: leaving, logind: logind, seat: seat, log: log)
+    judge = EndJudge(records: records, inquiries: inquiries, log: log)
+    acts = SessionActs(
+      setup: setup, records: records, leaving: leaving, away: away, logind: logind, seat: seat, log: log)
     self.earlier = earlier
     self.reports = reports
-    self.away = away
     users = UserListKeeper(log: log)
     self.logind = logind
     self.seat = seat
     self.log = log
-    shouts = MassEndShouts(log: log)
   }
 
   /// Does what is due.
@@ -53,9 +50,8 @@ public final class Supervisor {
   public func turn(at now: Int64) -> Int64? {
     takeOutcomes(now)
     for watched in records.takeDue(at: now) { attend(watched, now) }
-    if let gathering, gathering.due <= now { judgeEnds(now) }
-    if let due = shouts.due, due <= now { shoutAgain(now) }
-    logouts.turn(now)
+    judge.turn(now) { action, watched in acts.carryOut(action, watched, now) }
+    acts.turn(now)
     earlier.turn(inquiries.service, log, now)
     users.turn(inquiries.service, now)
     if mustCompare {
@@ -63,7 +59,7 @@ public final class Supervisor {
       endWithdrawn(now)
     }
     turnReports(now)
-    return [records.due, gathering?.due, shouts.due, earlier.due, logouts.due, users.due, reports?.due]
+    return [records.due, judge.due, earlier.due, acts.due, users.due, reports?.due]
       .compactMap { $0 }.min()
   }
 
@@ -88,7 +84,7 @@ public final class Supervisor {
       place(watched, now)
       if watched.closing != nil { return tellEnd(watched, now) }
     }
-    if let lock = watched.lock, lock.due <= now { look(at: lock, watched, now) }
+    if let lock = watched.lock, lock.due <= now { acts.look(at: lock, watched, now) }
     if let deadline = watched.watch?.deadline, deadline <= now {
       take(watched.watch?.next(.nothing, at: now) ?? .nothing, watched, now)
     }
@@ -131,7 +127,7 @@ public final class Supervisor {
     inquiries.tookAnswer(watched, now)
     watched.nextAsk = now + inquiries.pace.afterUnknown()
     let action = watched.watch?.next(.mark(mark), at: now) ?? .nothing
-    lookForPutBack(watched, now)
+    judge.lookForPutBack(watched, now)
     take(action, watched, now)
   }
 
@@ -142,9 +138,9 @@ public final class Supervisor {
     let action = watched.watch?.next(.answer(answer, mark: mark), at: now) ?? .nothing
     if case .status(let word, _, _) = answer, watched.watch?.isPutBack != true {
       if watched.watch?.isLeftAside == false { watched.remark = "" }
-      callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
+      acts.callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
     }
-    lookForPutBack(watched, now)
+    judge.lookForPutBack(watched, now)
     inquiries.schedule(
       after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
     take(action, watched, now, isVouchedFor: answer.isVouchedFor)
@@ -172,34 +168,19 @@ public final class Supervisor {
   private func take(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64, isVouchedFor: Bool = false) {
     switch action {
     case .nothing: break
-    case .warn(let milliseconds): warn(watched, milliseconds)
-    case .warnOfExpiry(let milliseconds): warnOfExpiry(watched, milliseconds)
+    case .warn(let milliseconds): acts.warn(watched, milliseconds)
+    case .warnOfExpiry(let milliseconds): acts.warnOfExpiry(watched, milliseconds)
     case .askMark: inquiries.askMark(for: watched, now)
     case .logout(let cause), .lock(let cause), .leaveOpen(let cause):
-      guard cause == .ended || cause == .forgotten, !isVouchedFor, mustBeJudged(watched) else {
+      guard cause == .ended || cause == .forgotten, !isVouchedFor, judge.mustJudge(watched) else {
         // An outage resolves nothing.
         if cause != .unreachable { watched.watch?.takeUpAgain() }
-        carryOut(action, watched, now)
+        acts.carryOut(action, watched, now)
         break
       }
       watched.pendingEnd = action
-      beginVerdict(now)
+      judge.begin(now) { other in ask(other, now) }
     }
     records.writeNote(watched)
-  }
-
-  func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
-    switch action {
-    case .nothing, .warn, .warnOfExpiry, .askMark: break
-    case .logout(let cause): logouts.begin(watched, cause, setup, now)
-    case .lock(let cause):
-      guard let binding = watched.record.binding else { return }
-      watched.lock = ScreenLock(binding, uid: watched.record.uid, cause, now: now)
-      away.note(binding, of: watched.record.uid, cause, log)
-      dropTickets(watched)
-    case .leaveOpen(let cause):
-      watched.remark = cause.remark
-      log.write(LOG_NOTICE, "left alone \(watched.record.logName) cause=\(cause.rawValue)")
-    }
   }
 }

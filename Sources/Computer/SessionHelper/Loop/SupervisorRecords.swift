@@ -50,13 +50,14 @@ extension Supervisor {
     hasTakenUp = true
     records.removeLeftovers(except: ids)
     earlier.takeUp(present: ids, setup.settings, log, now)
-    logouts.resume(setup.onLinger, now)
+    acts.resume(now)
   }
 
   /// Goes on with a changed configuration: every session is asked about again, and decided about by the new rules.
   /// Logouts that were begun go on.
   public func adopt(_ setup: SupervisorSetup, _ service: any SessionService, at now: Int64) {
     self.setup = setup
+    acts.adopt(setup)
     inquiries.adopt(service)
     earlier.startOver(now)
     users.adopt(setup.userList, at: now)
@@ -70,7 +71,7 @@ extension Supervisor {
     for event in events {
       switch event {
       case .sessionRemoved(let session):
-        logouts.sessionRemoved(session, now)
+        acts.sessionRemoved(session, now)
         lookAgain(now) { $0.record.binding?.logindSession == session }
       case .preparesForSleep(true): break
       case .preparesForSleep(false): wokeUp(now)
@@ -135,7 +136,7 @@ extension Supervisor {
     case .watched:
       if facts.runsOn { runOn(watched, rest, now) }
       startWatch(watched, sight, now)
-      if record.isLogoutRequested { logouts.begin(watched, .administrator, setup, now) }
+      if record.isLogoutRequested { acts.signOut(watched, .administrator, now) }
       if watched.watch == nil || record.isLogoutRequested { lookLater(watched, now) }
     case .closing(let reason): close(watched, reason, now)
     }
@@ -187,7 +188,7 @@ extension Supervisor {
     mustCompare = true
     watched.remark = note?.remark ?? (record.isOffline ? "opened without the service" : "")
     watched.nextAsk = record.isOffline ? nil : now
-    if watched.watch?.isLeftAside == true { shouts.lookLater(now) }
+    if watched.watch?.isLeftAside == true { judge.watchesLeftAside(now) }
     // Once a sign-in: a note says that it was written before a restart or a reload.
     if note == nil { log.write(LOG_DEBUG, "watching \(record.logName) logind_session=\(session.id)") }
     records.writeNote(watched)

@@ -22,7 +22,7 @@ extension Supervisor {
     for use in reports.takeDisowned() {
       guard let watched = open[use] else { continue }
       log.write(LOG_NOTICE, "disowned on the phone: \(watched.record.logName)")
-      logouts.begin(watched, .ended, setup, now)
+      acts.signOut(watched, .ended, now)
     }
     reports.turn(open: Set(open.keys), inquiries.service, log, now)
   }

@@ -1,9 +1,64 @@
 import Glibc
 import HostState
 
-// What is done to sessions, and what their users are told.
+/// ⑨ What is done to sessions, and what their users are told.
+///
+/// Waits for nothing; ``turn(_:)`` does what is due. Times are milliseconds after boot.
+final class SessionActs {
+  private var setup: SupervisorSetup
+  private let records: WatchedRecords
+  private let logouts: SessionLogouts
+  private let away: AwayLocks
+  private let logind: any Logind
+  private let seat: any Seat
+  private let log: any HelperLog
 
-extension Supervisor {
+  init(
+    setup: SupervisorSetup, records: WatchedRecords, leaving: LeavingSessions, away: AwayLocks, logind: any Logind,
+    seat: any Seat, log: any HelperLog
+  ) {
+    self.setup = setup
+    self.records = records
+    logouts = SessionLogouts(kept: leaving, logind: logind, seat: seat, log: log)
+    self.away = away
+    self.logind = logind
+    self.seat = seat
+    self.log = log
+  }
+
+  /// When the next step of a logout is due; nil if none is under way.
+  var due: Int64? { logouts.due }
+
+  /// Goes on with the logouts that were begun.
+  func turn(_ now: Int64) { logouts.turn(now) }
+
+  /// Goes on by a changed configuration. Logouts that were begun go on by the former one.
+  func adopt(_ setup: SupervisorSetup) { self.setup = setup }
+
+  /// Goes on with the logouts that a helper before this one had begun.
+  func resume(_ now: Int64) { logouts.resume(setup.onLinger, now) }
+
+  func sessionRemoved(_ session: String, _ now: Int64) { logouts.sessionRemoved(session, now) }
+
+  /// Begins to end a session.
+  func signOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) { logouts.begin(watched, cause, setup, now) }
+
+  /// Does what was decided of a session.
+  func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
+    switch action {
+    case .nothing, .warn, .warnOfExpiry, .askMark: break
+    case .logout(let cause): logouts.begin(watched, cause, setup, now)
+    case .lock(let cause):
+      guard let binding = watched.record.binding else { return }
+      watched.lock = ScreenLock(binding, uid: watched.record.uid, cause, now: now)
+      away.note(binding, of: watched.record.uid, cause, log)
+      dropTickets(watched)
+    case .leaveOpen(let cause):
+      watched.remark = cause.remark
+      log.write(LOG_NOTICE, "left alone \(watched.record.logName) cause=\(cause.rawValue)")
+    }
+  }
+
   func warn(_ watched: WatchedRecord, _ milliseconds: Int64) {
     guard let session = ownSession(of: watched.record) else { return }
     let does = setup.policy.onWalkaway == .lock && session.canLock ? "this screen locks" : "you are signed out"
@@ -49,7 +104,7 @@ extension Supervisor {
     records.writeNote(watched)
   }
 
-  func dropTickets(_ watched: WatchedRecord) {
+  private func dropTickets(_ watched: WatchedRecord) {
     for error in seat.dropTickets(of: watched.record.systemUser) {
       log.write(LOG_WARNING, "sudo ticket of \(watched.record.user) not removed: \(error.explanation)")
     }

@@ -1,32 +1,75 @@
 import HostState
 import IAMPASSClient
 
-// The guard against mass ends: what it is told, and what follows from its verdict.
-
-extension Supervisor {
+/// Judges ends together, so that a service which has lost its memory does not empty an office: what the guard against
+/// mass ends is told, and what follows from its verdict.
+///
+/// Times are milliseconds after boot.
+final class EndJudge {
   /// Sessions that are looked at for a comparison at most.
   private static let mostProbes = 64
   private static let putBackRemark = "the service went back to an earlier state; left alone"
 
+  private let records: WatchedRecords
+  private let inquiries: SessionInquiries
+  private var massEnd = MassEndGuard()
+  /// Ends that wait for each other's verdict; nil while none does.
+  private var gathering: VerdictGathering?
+  private var shouts: MassEndShouts
+
+  init(records: WatchedRecords, inquiries: SessionInquiries, log: any HelperLog) {
+    self.records = records
+    self.inquiries = inquiries
+    shouts = MassEndShouts(log: log)
+  }
+
+  /// When a verdict or the next look at what was left alone is due; nil if neither is.
+  var due: Int64? { [gathering?.due, shouts.due].compactMap { $0 }.min() }
+
   /// Whether the guard against mass ends has something to guard, or has guarded this session before.
-  func mustBeJudged(_ watched: WatchedRecord) -> Bool {
+  func mustJudge(_ watched: WatchedRecord) -> Bool {
     if gathering != nil || watched.watch?.isLeftAside == true { return true }
     let users = Set(records.all.lazy.filter { $0.closing == nil && $0.watch != nil }.map(\.record.uid))
     return users.count >= MassEndGuard.leastUsers
   }
 
-  /// Asks some others too: what the service says of them tells one that has lost its memory from one that ended a
-  /// session.
-  func beginVerdict(_ now: Int64) {
+  /// Gathers ends for a verdict.
+  ///
+  /// - Parameter ask: asks the service about one of the others. What it says of them tells one that has lost its memory
+  ///   from one that ended a session.
+  func begin(_ now: Int64, _ ask: (WatchedRecord) -> Void) {
     guard gathering == nil else { return }
     gathering = VerdictGathering(at: now)
     for other in records.all.filter({ $0.isWatchedSoundly && $0.question == nil }).shuffled().prefix(Self.mostProbes) {
-      ask(other, now)
+      ask(other)
       if let probe = other.question { gathering?.probes.insert(probe) }
     }
   }
 
-  func judgeEnds(_ now: Int64) {
+  /// Does what is due.
+  ///
+  /// - Parameter carryOut: does what was decided of a session that may end.
+  func turn(_ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void) {
+    if let gathering, gathering.due <= now { judge(now, carryOut) }
+    if let due = shouts.due, due <= now { shoutAgain(now) }
+  }
+
+  /// A session is watched that was left alone before.
+  func watchesLeftAside(_ now: Int64) { shouts.lookLater(now) }
+
+  /// What a service says that was put back to an earlier state does not end any session, however few there are. New
+  /// sign-ins are watched as ever.
+  func lookForPutBack(_ watched: WatchedRecord, _ now: Int64) {
+    guard watched.watch?.isPutBack == true else {
+      if watched.remark == Self.putBackRemark { watched.remark = "" }
+      return
+    }
+    watched.remark = Self.putBackRemark
+    shouts.lookLater(now)
+    shouts.putBack(now)
+  }
+
+  private func judge(_ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void) {
     let ending = records.all.filter { $0.pendingEnd != nil && $0.closing == nil }
     // They may be over, or asked about again, by now.
     guard !ending.isEmpty, let began = gathering?.began, let probes = gathering?.probes else {
@@ -51,16 +94,18 @@ extension Supervisor {
     }
     for watched in ending {
       let since = watched.watch?.leftAsideSince
-      settle(watched, since.map { verdict.allowsEnding(leftAsideSince: $0) } ?? verdict.allowsEnding, now)
+      settle(watched, since.map { verdict.allowsEnding(leftAsideSince: $0) } ?? verdict.allowsEnding, now, carryOut)
     }
   }
 
-  private func settle(_ watched: WatchedRecord, _ mayEnd: Bool, _ now: Int64) {
+  private func settle(
+    _ watched: WatchedRecord, _ mayEnd: Bool, _ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void
+  ) {
     guard let action = watched.pendingEnd else { return }
     watched.pendingEnd = nil
     if mayEnd {
       watched.watch?.takeUpAgain()
-      carryOut(action, watched, now)
+      carryOut(action, watched)
     } else {
       watched.watch?.leaveAside(at: now)
       watched.nextAsk = AskingPace.afterLeavingAside(now)
@@ -70,24 +115,12 @@ extension Supervisor {
     records.writeNote(watched)
   }
 
-  func shoutAgain(_ now: Int64) {
+  private func shoutAgain(_ now: Int64) {
     let open = records.all.filter { $0.closing == nil }
     let left = open.filter { $0.watch?.isLeftAside == true }
     shouts.again(
       sessions: left.count, users: Set(left.map(\.record.uid)).count,
       isPutBack: open.contains { $0.watch?.isPutBack == true }, now)
-  }
-
-  /// What a service says that was put back to an earlier state does not end any session, however few there are. New
-  /// sign-ins are watched as ever.
-  func lookForPutBack(_ watched: WatchedRecord, _ now: Int64) {
-    guard watched.watch?.isPutBack == true else {
-      if watched.remark == Self.putBackRemark { watched.remark = "" }
-      return
-    }
-    watched.remark = Self.putBackRemark
-    shouts.lookLater(now)
-    shouts.putBack(now)
   }
 }
 
