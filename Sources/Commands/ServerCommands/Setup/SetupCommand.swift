@@ -80,7 +80,9 @@ struct SetupCommand: AsyncParsableCommand {
       try work.writeFiles()
       try work.start()
       try work.makeApplication()
-      try await work.tell()
+      let change = try await work.tell()
+      // After every other step.
+      try change?.empty()
     }
   }
 }

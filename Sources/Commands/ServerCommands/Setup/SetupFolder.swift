@@ -11,7 +11,7 @@ struct SetupFolder: Sendable {
 
   let path: String
   /// The group that may read keys.
-  private let group: gid_t
+  let group: gid_t
 
   init(path: String, group: gid_t) {
     self.path = path
@@ -25,7 +25,7 @@ struct SetupFolder: Sendable {
   var authorityKey: String { ownFolder + "/authority.key" }
   /// The authority that is to follow, and its key.
   var nextAuthorityFile: String { ownFolder + "/next-authority.pem" }
-  private var nextAuthorityKey: String { ownFolder + "/next-authority.key" }
+  var nextAuthorityKey: String { ownFolder + "/next-authority.key" }
   /// The service's key, and its certificate by the own authority. In one file, so that they change together.
   var ownPair: String { ownFolder + "/service.pem" }
   /// The same, of certbot.
@@ -75,23 +75,10 @@ struct SetupFolder: Sendable {
     return OwnAuthority(certificate: certificate, key: key)
   }
 
-  /// Makes the authority, or takes the next one into use. The key comes first: a setup that was broken off goes on with
-  /// the same key.
-  ///
-  /// - Parameter isAnother: the one that is there gives way.
-  func makeAuthority(
-    for name: PublicName, at now: Int64, isAnother: Bool
-  ) throws(CommandProblem) -> OwnAuthority {
-    // Otherwise a break between the two files would leave a certificate of another key.
-    if isAnother { unlink(authority) }
-    if isAnother, let next = try nextAuthority() {
-      for (from, to) in [(nextAuthorityKey, authorityKey), (nextAuthorityFile, authority)] {
-        guard rename(from, to) == 0 else { throw CommandProblem(FileError(.system(errno), path: to)) }
-      }
-      return next
-    }
+  /// Makes the first authority. The key comes first: a setup that was broken off goes on with the same key.
+  func makeAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) -> OwnAuthority {
     var key: TLSKey?
-    if !isAnother, let bytes = try present(authorityKey, .secret) {
+    if let bytes = try present(authorityKey, .secret) {
       key = try Self.read(authorityKey) { () throws(CertificateError) in try TLSKey(pem: bytes) }
     }
     return try make(for: name, by: key, at: now, certificate: authority, keyFile: authorityKey)
@@ -99,12 +86,13 @@ struct SetupFolder: Sendable {
 
   /// The authority that is to follow: made once, so that computers can be told before the service uses it.
   func makeNextAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) {
+    guard !isChangingAuthority else { throw .changeBrokenOff }
     guard try nextAuthority() == nil else { return }
     _ = try make(for: name, by: nil, at: now, certificate: nextAuthorityFile, keyFile: nextAuthorityKey)
   }
 
   /// Nil unless both of its files are there and fit.
-  private func nextAuthority() throws(CommandProblem) -> OwnAuthority? {
+  func nextAuthority() throws(CommandProblem) -> OwnAuthority? {
     guard let certificate = try present(nextAuthorityFile, .readableByAll),
       let key = try present(nextAuthorityKey, .secret)
     else { return nil }
@@ -182,7 +170,7 @@ struct SetupFolder: Sendable {
   }
 
   /// Nil if it is missing.
-  private func present(_ path: String, _ privacy: SecureFile.Privacy) throws(CommandProblem) -> [UInt8]? {
+  func present(_ path: String, _ privacy: SecureFile.Privacy) throws(CommandProblem) -> [UInt8]? {
     do { return try SecureFile.read(path, privacy: privacy, limit: Self.greatestFile) } catch {
       guard error.code == .missing else { throw CommandProblem(error) }
       return nil
@@ -195,7 +183,7 @@ struct SetupFolder: Sendable {
     do { return try parse() } catch { throw .notReadable(path, error) }
   }
 
-  private static func write(
+  static func write(
     _ bytes: [UInt8], to path: String, mode: UInt32, group: gid_t? = nil
   ) throws(CommandProblem) {
     do throws(FileError) {

@@ -96,6 +96,30 @@ extension CommandProblem {
       hint: "give its file with --secret-file, or another name with --application", exitCode: EX_DATAERR)
   }
 
+  static let changeBrokenOff = CommandProblem(
+    message: "a change to another authority was begun, and did not come to its end",
+    hint: "complete it first: iampass-server setup --new-authority", exitCode: EX_CONFIG)
+
+  static func changeLost(_ path: String) -> CommandProblem {
+    CommandProblem(
+      message: "the authority of the change that was begun is missing, or is not the one in \(path)",
+      hint: "put its files back; or remove \(path), and run this again for another authority", exitCode: EX_NOINPUT)
+  }
+
+  static func changeForOther(_ name: String, _ reason: String, _ path: String) -> CommandProblem {
+    CommandProblem(
+      message: "the authority of the change that was begun cannot sign for \(name): \(reason)",
+      hint: "give the name of before; or remove \(path), and run this again for another authority",
+      exitCode: EX_DATAERR)
+  }
+
+  static func nextRefuses(_ name: String, _ reason: String, _ path: String) -> CommandProblem {
+    CommandProblem(
+      message: "the next authority cannot sign for \(name): \(reason)",
+      hint: "give the name that it was made for; or remove \(path), and run this again for another authority",
+      exitCode: EX_DATAERR)
+  }
+
   static func noAuthority(_ path: String) -> CommandProblem {
     CommandProblem(
       message: "the authority of this service is missing: \(path)", hint: "run iampass-server setup again",

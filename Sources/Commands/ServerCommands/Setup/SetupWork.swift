@@ -25,7 +25,7 @@ struct SetupWork {
     places = command.places
     folder = try places.setupFolder()
     before = try places.readSettings()
-    makesAnotherAuthority = command.newAuthority
+    makesAnotherAuthority = command.newAuthority || folder.isChangingAuthority
     unit = command.noStart || !ServiceUnit.isThere ? nil : ServiceUnit(name: places.unit)
     if let unit, unit.hasOtherDatabase { throw .otherDatabase }
     let questions = SetupQuestions(isAsked: !command.yes)
@@ -87,8 +87,11 @@ struct SetupWork {
     if let known {
       authority = known
     } else {
-      authority = try folder.makeAuthority(for: answers.name, at: now, isAnother: makesAnotherAuthority)
-      Terminal.say("made an authority: \(folder.authority)")
+      authority =
+        makesAnotherAuthority
+        ? try folder.changeAuthority(for: answers.name, at: now)
+        : try folder.makeAuthority(for: answers.name, at: now)
+      Terminal.say("\(makesAnotherAuthority ? "changed to another" : "made an") authority: \(folder.authority)")
     }
     try SetupInterruption.check()
     let facts = folder.leafFacts(for: answers.name, by: authority, at: now)
@@ -154,10 +157,13 @@ struct SetupWork {
   }
 
   /// Links, and what to do next. Nothing here needs root.
-  func tell() async throws {
+  ///
+  /// - Returns: the note of the change of authority that this setup has made; nil without one.
+  func tell() async throws -> AuthorityChangeNote? {
     let authority = clientAuthority
-    // Both as root, who may read the certificate.
+    // All as root, who may read the certificate.
     let anchor = joinAnchor
+    let change = try folder.openedChange()
     try ActingUser.become(ownerOf: places.data)
     let url = try ServerURL(ofOption: answers.publicURL)
     // The commands that make links know the address before the first start.
@@ -182,6 +188,7 @@ struct SetupWork {
       Terminal.say("  iampass-server setup --push-contact mailto:ADDRESS")
     }
     if let failure = Terminal.outputError { throw CommandProblem.notPrinted(failure) }
+    return change
   }
 
   /// Nil if the certificate's authority is not in the file that the service shows.
