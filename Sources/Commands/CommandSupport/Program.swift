@@ -13,6 +13,8 @@ public enum Program {
   public static let usualOutput = 1024 * 1024
   /// What a pipe takes before anyone reads (pipe(7)).
   private static let greatestInput = 65_536
+  /// Milliseconds between two questions whether a program may go on.
+  private static let askedEvery: Int64 = 100
   private static let environment = [
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive",
   ]
@@ -22,9 +24,10 @@ public enum Program {
   /// - Parameters:
   ///   - atTerminal: it has this process's terminal, and its complaints go there and not into the result.
   ///   - greatestOutput: bytes that are kept.
+  ///   - goesOn: asked several times a second; once it says no, the program is killed.
   public static func run(
     _ words: [String], input: [UInt8] = [], seconds: Int64 = 10, atTerminal: Bool = false,
-    greatestOutput: Int = usualOutput
+    greatestOutput: Int = usualOutput, whileTrue goesOn: () -> Bool = { true }
   ) -> Result? {
     var toChild: [Int32] = [-1, -1]
     var fromChild: [Int32] = [-1, -1]
@@ -41,7 +44,7 @@ public enum Program {
     close(fromChild[1])
     guard let child else { return nil }
     let deadline = MonotonicInstant.now().advanced(milliseconds: seconds * 1_000)
-    let output = readAll(fromChild[0], deadline, greatestOutput)
+    let output = readAll(fromChild[0], deadline, greatestOutput, goesOn)
     let status = wait(for: child, output == nil ? .now() : deadline)
     guard let output, status & 0x7F == 0 else { return nil }
     return Result(status: status >> 8 & 0xFF, output: String(decoding: output, as: UTF8.self))
@@ -98,14 +101,16 @@ public enum Program {
     return status
   }
 
-  private static func readAll(_ descriptor: Int32, _ deadline: MonotonicInstant, _ greatestOutput: Int) -> [UInt8]? {
+  private static func readAll(
+    _ descriptor: Int32, _ deadline: MonotonicInstant, _ greatestOutput: Int, _ goesOn: () -> Bool
+  ) -> [UInt8]? {
     var output: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
       let left = deadline.milliseconds(since: .now())
-      guard left > 0 else { return nil }
+      guard left > 0, goesOn() else { return nil }
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&entry, 1, Int32(left)) > 0 else { continue }
+      guard poll(&entry, 1, Int32(min(left, askedEvery))) > 0 else { continue }
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0 {
         guard errno == EINTR else { return nil }

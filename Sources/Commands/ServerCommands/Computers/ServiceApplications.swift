@@ -27,9 +27,12 @@ struct ServiceApplications {
   }
 
   /// Makes the application with this id and secret; done again, it changes nothing.
-  static func take(_ name: String, id: String, secret: String, data: String) throws(CommandProblem) {
+  ///
+  /// - Returns: why the service did not take it; nil if it did.
+  /// - Throws: if that is not known. The service may have it.
+  static func take(_ name: String, id: String, secret: String, data: String) throws(CommandProblem) -> CommandProblem? {
     let done = try run(["application", "take", "--data", data, "--", name], input: "\(id)\n\(secret)\n")
-    guard done.status == 0 else { throw CommandProblem(ofCommand: done) }
+    return done.status == 0 ? nil : CommandProblem(ofCommand: done)
   }
 
   /// This program again, which becomes the data directory's owner.
@@ -37,7 +40,10 @@ struct ServiceApplications {
     guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
     defer { free(program) }
     let command = [String(cString: program)] + words
-    guard let done = Program.run(command, input: Array(input.utf8), seconds: patience) else {
+    let wait = SetupWait("until the service's database has answered", seconds: patience)
+    let done = Program.run(command, input: Array(input.utf8), seconds: patience, whileTrue: wait.goesOn)
+    try wait.check()
+    guard let done else {
       throw .commandFails(words.joined(separator: " "))
     }
     return done

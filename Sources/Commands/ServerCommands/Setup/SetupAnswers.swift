@@ -24,14 +24,15 @@ struct SetupAnswers {
 
   init(_ command: SetupCommand, _ current: CurrentSetup, _ questions: SetupQuestions?) throws(CommandProblem) {
     let places = command.places
-    name = try Self.name(command, current, questions)
     listen = try ListenAddress(command.listen ?? current.listen ?? Self.usualListen)
+    // An image may be made for another computer, once it was tried.
+    if command.starts || listen.text != current.listen { try Self.check(listen, places) }
+    name = try Self.name(command, current, questions)
     // What is there stays, unless it was asked to be another.
     let isSame = command.name == nil && command.listen == nil
     publicURL = isSame ? current.publicURL ?? Self.url(name, listen) : Self.url(name, listen)
     pushContact = try PushContact(ofOption: command.pushContact ?? current.pushContact)
     certificate = try Self.certificate(command, current, name, questions)
-    try Self.check(listen, current: current.listen)
     given = try Self.given(certificate, name, places)
     let known = try ServiceApplications(data: places.data)
     application = try Self.application(command, known, questions)
@@ -83,17 +84,18 @@ struct SetupAnswers {
   private static func resolved(_ text: String) throws(CommandProblem) -> PublicName {
     guard let name = PublicName(text) else { throw .badName(text) }
     guard !name.isAddress else { return name }
-    let found = Program.run(["/usr/bin/getent", "ahosts", name.text], seconds: 15)
+    let patience: Int64 = 15
+    let wait = SetupWait("until the name \(name.text) is found", seconds: patience)
+    let found = Program.run(["/usr/bin/getent", "ahosts", name.text], seconds: patience, whileTrue: wait.goesOn)
     guard found?.status == 0 else { throw .nameNotFound(name.text) }
     return name
   }
 
-  /// The port, unless the service itself has it.
-  private static func check(_ listen: ListenAddress, current: String?) throws(CommandProblem) {
+  /// Tries to listen there. The service itself may do so already.
+  private static func check(_ listen: ListenAddress, _ places: SetupPlaces) throws(CommandProblem) {
     guard listen.port != 0 else { throw .badListen(listen.text) }
-    let known = try ListenAddress(current ?? "127.0.0.1:8443")
-    guard known.port != listen.port, let obstacle = ListenProbe.obstacle(listen) else { return }
-    throw .notListening(on: listen.text, option: "--listen", detail: String(cString: strerror(obstacle)))
+    guard let obstacle = ListenProbe.obstacle(listen, forServiceOf: try places.account().user) else { return }
+    throw .cannotListen(listen, obstacle)
   }
 
   private static func application(

@@ -69,6 +69,9 @@ struct SetupCommand: AsyncParsableCommand {
     if let secretFile, !secretFile.hasPrefix("/") { throw ValidationError("--secret-file takes a path from /") }
   }
 
+  /// Whether systemd is to start the service. It does not run while an image is built.
+  var starts: Bool { !noStart && ServiceUnit.isThere }
+
   func run() async throws {
     try await explaining {
       guard geteuid() == 0 else { throw CommandProblem.notRoot }
@@ -80,6 +83,8 @@ struct SetupCommand: AsyncParsableCommand {
       try work.writeFiles()
       try work.start()
       try work.makeApplication()
+      try SetupInterruption.check()
+      SetupInterruption.endsTelling()
       let change = try await work.tell()
       // After every other step.
       try change?.empty()

@@ -1,7 +1,8 @@
 import CommandSupport
 import Glibc
 
-/// What Ctrl-C and its kind do to a setup: while it asks, they end it; while it writes, it stops after the step at work.
+/// What Ctrl-C and its kind do to a setup: while it asks, they end it; while it writes, it stops after the step at work, and
+/// ends each wait; while it tells, they end it.
 enum SetupInterruption {
   private static let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
@@ -10,6 +11,11 @@ enum SetupInterruption {
 
   /// From now on ``check()`` tells.
   static func waitsForSteps() { for number in numbers { signal(number, note) } }
+
+  /// All that is left is to be told.
+  static func endsTelling() { for number in numbers { signal(number, leaveTelling) } }
+
+  static var isNoted: Bool { noted != 0 }
 
   /// - Throws: if a signal came.
   static func check() throws(CommandProblem) {
@@ -27,6 +33,13 @@ private let note: @convention(c) (Int32) -> Void = { noted = $0 }
 /// What a handler may call is listed in signal-safety(7).
 private let leave: @convention(c) (Int32) -> Void = { number in
   let text: StaticString = "\niampass-server: interrupted; nothing was changed\n"
+  _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+  _exit(128 + number)
+}
+
+/// As ``CommandProblem/setupInterrupted(_:hasBegun:)`` says it.
+private let leaveTelling: @convention(c) (Int32) -> Void = { number in
+  let text: StaticString = "\niampass-server: interrupted\nhint: run this again: it goes on where it stopped\n"
   _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
   _exit(128 + number)
 }

@@ -37,13 +37,26 @@ struct SetupPlaces: ParsableArguments {
 
   /// Empty settings if there is no file: the unit has its own.
   func readSettings() throws(CommandProblem) -> ServiceSettings {
-    do {
-      let bytes = try SecureFile.read(settings, privacy: .readableByAll, limit: Self.greatestSettings)
-      return ServiceSettings(String(decoding: bytes, as: UTF8.self))
-    } catch {
+    ServiceSettings(String(decoding: try settingsBytes() ?? [], as: UTF8.self))
+  }
+
+  /// The settings' file; nil if there is no file.
+  func settingsBytes() throws(CommandProblem) -> [UInt8]? {
+    do { return try SecureFile.read(settings, privacy: .readableByAll, limit: Self.greatestSettings) } catch {
       guard error.code == .missing else { throw CommandProblem(error) }
-      return ServiceSettings("")
+      return nil
     }
+  }
+
+  /// - Parameter bytes: of ``settingsBytes()``.
+  func restore(_ bytes: [UInt8]?) throws(CommandProblem) {
+    guard let bytes else {
+      guard unlink(settings) == 0 || errno == ENOENT else {
+        throw CommandProblem(FileError(.system(errno), path: settings))
+      }
+      return
+    }
+    do { try AtomicFile.write(bytes, to: settings, mode: 0o644) } catch { throw CommandProblem(error) }
   }
 
   func write(_ new: ServiceSettings) throws(CommandProblem) {

@@ -96,6 +96,20 @@ extension CommandProblem {
       hint: "give its file with --secret-file, or another name with --application", exitCode: EX_DATAERR)
   }
 
+  static func cannotListen(_ address: ListenAddress, _ code: Int32) -> CommandProblem {
+    let hint =
+      switch code {
+      case EADDRNOTAVAIL:
+        "ip -brief address shows what it has; give one of these, or --listen [::]:\(address.port) for all of them"
+      case EADDRINUSE:
+        "ss -Hltnp sport = :\(address.port) names the program; stop it, or choose another port with --listen"
+      default: "choose another address and port with --listen"
+      }
+    let what = code == EADDRNOTAVAIL ? "this computer does not have the address" : String(cString: strerror(code))
+    return CommandProblem(
+      message: "cannot listen on \(address.text): \(what); nothing was changed", hint: hint, exitCode: EX_UNAVAILABLE)
+  }
+
   static let changeBrokenOff = CommandProblem(
     message: "a change to another authority was begun, and did not come to its end",
     hint: "complete it first: iampass-server setup --new-authority", exitCode: EX_CONFIG)

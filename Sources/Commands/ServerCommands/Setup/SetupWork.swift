@@ -16,17 +16,24 @@ struct SetupWork {
   private let answers: SetupAnswers
   private let makesAnotherAuthority: Bool
   private let unit: ServiceUnit?
+  /// Whether the service ran before, or was to run.
+  private let wasWanted: Bool
   /// As they were before.
   private let before: ServiceSettings
   private let after: ServiceSettings
+  private let kept: KeptFiles
+  private let keptSettings: [UInt8]?
 
   /// Gathers and judges what is to be set up; writes nothing.
   init(_ command: SetupCommand) throws(CommandProblem) {
     places = command.places
     folder = try places.setupFolder()
     before = try places.readSettings()
+    keptSettings = try places.settingsBytes()
+    kept = try folder.keep()
     makesAnotherAuthority = command.newAuthority || folder.isChangingAuthority
-    unit = command.noStart || !ServiceUnit.isThere ? nil : ServiceUnit(name: places.unit)
+    unit = command.starts ? ServiceUnit(name: places.unit) : nil
+    wasWanted = unit?.isWanted ?? false
     if let unit, unit.hasOtherDatabase { throw .otherDatabase }
     let questions = SetupQuestions(isAsked: !command.yes)
     answers = try SetupAnswers(command, try CurrentSetup(before, folder: folder), questions)
@@ -77,7 +84,6 @@ struct SetupWork {
     try folder.noteRestart()
     try places.write(after)
     Terminal.say("wrote \(places.settings)")
-    try SetupInterruption.check()
   }
 
   private func makeOwn() throws(CommandProblem) {
@@ -100,12 +106,13 @@ struct SetupWork {
     Terminal.say("made a certificate for \(answers.name.text), good until \(UnixTime(seconds: leaf.ends).text)")
   }
 
-  /// Starts the service. If it does not listen, the settings of before are put back.
+  /// Starts the service. If it does not listen, or a signal ends the wait, all is put back as it was.
   func start() throws(CommandProblem) {
-    guard let unit else {
-      return Terminal.say("the service is not started: systemctl restart \(places.unit)")
-    }
     do {
+      try SetupInterruption.check()
+      guard let unit else {
+        return Terminal.say("the service is not started: systemctl restart \(places.unit)")
+      }
       // Renewed files alone need no restart: connections go on.
       if !folder.needsRestart, try unit.reload() { return }
       try unit.restart(listeningOn: answers.listen)
@@ -113,18 +120,26 @@ struct SetupWork {
       Terminal.say("the service listens on \(answers.listen.text)")
     } catch {
       guard after != before else { throw error }
-      try places.write(before)
-      if let old = try? CurrentSetup(before, folder: folder).listen ?? "127.0.0.1:8443",
-        let address = try? ListenAddress(old)
-      {
-        // If this fails too, the next setup starts it.
-        do throws(CommandProblem) {
-          try unit.restart(listeningOn: address)
-          try folder.forgetRestart()
-        } catch { error.report(by: "iampass-server") }
-      }
+      try putBack()
       throw .settingsPutBack(error)
     }
+  }
+
+  /// A signal does not end this.
+  private func putBack() throws(CommandProblem) {
+    Terminal.say("putting the settings of before back")
+    try folder.restore(kept)
+    try places.restore(keptSettings)
+    guard let unit, let old = try? CurrentSetup(before, folder: folder).listen ?? "127.0.0.1:8443",
+      let address = try? ListenAddress(old)
+    else { return }
+    // If this fails too, the next setup starts it.
+    do throws(CommandProblem) {
+      guard wasWanted else { return try unit.stop() }
+      try unit.restart(listeningOn: address, heedsSignals: false)
+      try folder.forgetRestart()
+      Terminal.say("the service listens on \(old) again")
+    } catch { error.report(by: "iampass-server") }
   }
 
   /// The administrator's file comes first: if this is broken off, the next setup goes on with the file's secret.
@@ -144,13 +159,12 @@ struct SetupWork {
     do { try AtomicFile.write(Array((lines.text + "\n").utf8), to: path, mode: 0o600) } catch {
       throw CommandProblem(error)
     }
-    do {
-      try ServiceApplications.take(
-        name, id: application.id, secret: application.secret.exposedValue, data: places.data)
-    } catch {
+    let refusal = try ServiceApplications.take(
+      name, id: application.id, secret: application.secret.exposedValue, data: places.data)
+    if let refusal {
       // The service does not know its secret.
       if known == nil { unlink(path) }
-      throw error
+      throw refusal
     }
     Terminal.say("application \(name): its credential is in \(path), which manages users and phones: root's alone")
     try SetupInterruption.check()
