@@ -174,21 +174,21 @@ extension Joining {
 extension CommandProblem {
   static func unknownJoinCode(_ id: String) -> CommandProblem {
     CommandProblem(
-      message: "there is no join code \(DisplayText.sanitized(id))", hint: "iampass-server join-code list --data DIR",
+      message: "there is no join code \(DisplayText.sanitized(id))", hint: "iampass-server join-code list",
       exitCode: 65)
   }
 
   static func notWaiting(_ name: String) -> CommandProblem {
     CommandProblem(
       message: "no computer \(name) waits, or several of that name do",
-      hint: "iampass-server join-code list --data DIR",
+      hint: "iampass-server join-code list",
       exitCode: 65)
   }
 
   static func otherDigits(_ name: String) -> CommandProblem {
     CommandProblem(
       message: "no computer \(name) with these digits waits",
-      hint: "iampass-server join-code list --data DIR; refuse a computer that shows others", exitCode: 65)
+      hint: "iampass-server join-code list; refuse a computer that shows others", exitCode: 65)
   }
 
   static func joinCodeExpired(_ name: String) -> CommandProblem {

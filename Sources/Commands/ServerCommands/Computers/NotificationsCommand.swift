@@ -109,6 +109,6 @@ extension CommandProblem {
   fileprivate static func notificationsNotSet(_ application: String, _ service: NotificationService) -> CommandProblem {
     CommandProblem(
       message: "\(application) rings no app through \(service.name)",
-      hint: "iampass-server application notifications show \(application) --data DIR", exitCode: EX_DATAERR)
+      hint: "iampass-server application notifications show \(application)", exitCode: EX_DATAERR)
   }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommandSupport
+import Glibc
 import IAMPASSServer
 
 struct BackupCommand: AsyncParsableCommand {
@@ -9,10 +11,27 @@ struct BackupCommand: AsyncParsableCommand {
   @Argument(help: "The new file; nothing is overwritten.", completion: .file())
   var file: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
-  var data: String
+  @Option(
+    help: ArgumentHelp("The service's data directory (default for root: the packaged service's).", valueName: "dir"),
+    completion: .directory)
+  var data: String?
+
+  func validate() throws {
+    guard data != nil || PackagedDatabase.isHere else { throw ValidationError("--data is missing") }
+  }
 
   func run() async throws {
-    try await explaining { try await SQLiteStorage(existing: data).backUp(to: file) }
+    try await explaining {
+      guard case .folder(let folder) = try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find() else {
+        throw CommandProblem.backedUpElsewhere
+      }
+      try await SQLiteStorage(existing: folder).backUp(to: file)
+    }
   }
+}
+
+extension CommandProblem {
+  fileprivate static let backedUpElsewhere = CommandProblem(
+    message: "the packaged service keeps its data in PostgreSQL, and this command copies a data directory",
+    hint: "use PostgreSQL's own tools, such as pg_dump", exitCode: EX_CONFIG)
 }

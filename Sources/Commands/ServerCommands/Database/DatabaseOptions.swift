@@ -3,26 +3,41 @@ import CommandSupport
 import Glibc
 import IAMPASSServer
 
-/// Which database a command works on: a directory's, or PostgreSQL's.
+/// Which database a command works on: a directory's, or PostgreSQL's; for root, the packaged service's if neither is
+/// given.
 struct DatabaseOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "dir"), completion: .directory)
+  @Option(
+    help: ArgumentHelp("The service's data directory (default for root: the packaged service's).", valueName: "dir"),
+    completion: .directory)
   var data: String?
 
   @Option(help: ArgumentHelp("A PostgreSQL database instead: postgresql://…, without a password.", valueName: "url"))
   var database: String?
 
   func validate() throws {
-    guard (data == nil) != (database == nil) else { throw ValidationError("give one of --data and --database") }
+    let given = [data, database].compactMap(\.self).count
+    guard given == 1 || given == 0 && PackagedDatabase.isHere else {
+      throw ValidationError("give one of --data and --database")
+    }
   }
 
   /// The database of a service.
   func existing() throws -> any OperatorStore {
     if let database { return try PostgreSQLStorage(url: database) }
-    try ActingUser.become(ownerOf: data ?? "")
-    return try SQLiteStorage(existing: data ?? "")
+    let folder: String
+    switch try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find() {
+    case .folder(let path): folder = path
+    case .postgreSQL(let url, let passwordFile):
+      // As the service: its database and the file with the password may know that user alone.
+      try ActingUser.become(ownerOf: PackagedDatabase.usualFolder)
+      if let passwordFile { setenv("PGPASSFILE", passwordFile, 0) }
+      return try PostgreSQLStorage(url: url)
+    }
+    try ActingUser.become(ownerOf: folder)
+    return try SQLiteStorage(existing: folder)
   }
 
-  /// The same, or a new one in a directory that has none; the operator is told so.
+  /// The same, or a new one in a directory that was given and has none; the operator is told so.
   func openedOrMade() throws -> any OperatorStore {
     guard let data else { return try existing() }
     try ActingUser.become(ownerOf: data)

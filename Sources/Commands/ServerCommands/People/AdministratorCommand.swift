@@ -139,7 +139,7 @@ extension CommandProblem {
     switch change {
     case .done, .unknown, .lastAdmin:
       self.init(
-        message: "there is no administrator \(name)", hint: "iampass-server administrator list --data DIR",
+        message: "there is no administrator \(name)", hint: "iampass-server administrator list",
         exitCode: EX_NOUSER)
     case .nameTaken:
       self.init(

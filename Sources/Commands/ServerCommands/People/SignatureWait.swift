@@ -53,7 +53,7 @@ struct SignatureWait {
 
 extension CommandProblem {
   static let noAdministratorSet = CommandProblem(
-    message: "no administrators sign here yet", hint: "iampass-server administrator start-signing --data DIR",
+    message: "no administrators sign here yet", hint: "iampass-server administrator start-signing",
     exitCode: EX_CONFIG)
 
   fileprivate static func severalSigners(_ names: [String]) -> CommandProblem {

@@ -144,7 +144,7 @@ extension CommandProblem {
     case .unknownUser, .badToken:
       self.init(
         message: "\(application) has no such user on its list",
-        hint: "iampass-server user list \(application) --data DIR", exitCode: EX_NOUSER)
+        hint: "iampass-server user list \(application)", exitCode: EX_NOUSER)
     }
   }
 }

@@ -118,7 +118,8 @@ extension CommandProblem {
         exitCode: EX_DATAERR)
     case .noDatabase:
       self.init(
-        message: "there is no database \(error.path)", hint: "give the data directory of the service with --data",
+        message: "there is no database \(error.path)",
+        hint: "give the data directory of the service with --data, or set the service up: iampass-server setup",
         exitCode: EX_NOINPUT)
     case .noRandomBytes:
       self.init(
@@ -220,7 +221,7 @@ extension CommandProblem {
     case .unknownCredential:
       self.init(
         message: "\(application) has no \(kind) \(name) that could be revoked",
-        hint: "iampass-server \(command) list \(application) --data DIR", exitCode: EX_DATAERR)
+        hint: "iampass-server \(command) list \(application)", exitCode: EX_DATAERR)
     }
   }
 

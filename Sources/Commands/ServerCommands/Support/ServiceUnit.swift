@@ -31,6 +31,13 @@ struct ServiceUnit {
     return Program.run(words, seconds: Self.patience)?.output.contains("--database") ?? false
   }
 
+  /// What systemd shows of the service's command and environment; nil if it does not answer.
+  var command: String? {
+    let words = [Self.systemctl, "show", "--property=ExecStart", "--property=Environment", name]
+    let done = Program.run(words, seconds: Self.patience)
+    return done?.status == 0 ? done?.output : nil
+  }
+
   /// Has the running service take renewed files; connections go on.
   ///
   /// - Returns: false if it does not run.

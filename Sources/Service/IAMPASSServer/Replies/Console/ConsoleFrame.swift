@@ -201,9 +201,10 @@ extension Reason {
       "<p>Somebody changed the same thing after this page was opened. Nothing was stored. Go back and load it again.</p>"
     case .notSignedIn, .unknownLink:
       """
-      <p>A link into the console works once, for ten minutes. To get a new link, run this as the service's user on the
-      service's computer:</p>
-      <pre>iampass-server console-link --data DIR</pre>
+      <p>A link into the console works once, for ten minutes. To get a new link, run this as root on the service's
+      computer. A service that is not the packaged one also needs <code>--data DIR</code> or
+      <code>--database URL</code>.</p>
+      <pre>iampass-server console-link</pre>
       """
     default: "<p>Nothing was changed. (\(rawValue))</p>"
     }

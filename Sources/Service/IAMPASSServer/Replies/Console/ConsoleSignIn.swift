@@ -23,9 +23,10 @@ extension Console {
       </section>
       <details>
       <summary>Without a phone</summary>
-      <p>A link into the console works once, for ten minutes. To get a new link, run this as the service's user on the
-      service's computer:</p>
-      <pre>iampass-server console-link --data DIR</pre>
+      <p>A link into the console works once, for ten minutes. To get a new link, run this as root on the service's
+      computer. A service that is not the packaged one also needs <code>--data DIR</code> or
+      <code>--database URL</code>.</p>
+      <pre>iampass-server console-link</pre>
       </details>
       """
     return show("Sign in", content, visitor: nil, status: status, problem: problem, reason: reason)

@@ -64,7 +64,7 @@ extension Console {
         <section aria-labelledby="signing">
         <h2 id="signing">Signatures</h2>
         <p>No lists of users are signed here. On the service's computer:</p>
-        <pre>iampass-server administrator start-signing --data DIR</pre>
+        <pre>iampass-server administrator start-signing</pre>
         </section>
         """
     }
