@@ -181,7 +181,8 @@ struct FileChecks {
           ? Finding(.ok, .files, "\(configuration.runFolder) is root's alone")
           : Finding(
             .problem, .files, "\(configuration.runFolder) is not root's alone: nobody can sign in by phone",
-            hint: "chown root:root \(configuration.runFolder); chmod 700 \(configuration.runFolder)"))
+            hint: ownedByRoot(configuration.runFolder, mode: "700")
+              ?? "set run_dir to a folder of its own, which only root can look into"))
     }
     return findings
   }
@@ -214,6 +215,16 @@ struct FileChecks {
     }
   }
 
+  /// Nil for a file or folder that is not ours.
+  private static func ownedByRoot(_ path: String, mode: String) -> String? {
+    guard let owner = MendingCommand.text("chown root:root", path),
+      let mode = MendingCommand.text("chmod \(mode)", path)
+    else { return nil }
+    return "\(owner); \(mode)"
+  }
+
+  private static let ownWorker = "set worker to \(Configuration().worker)"
+
   /// What WorkerProcess refuses, it refuses at each sign-in.
   private static func worker(_ path: String) -> Finding {
     var found = stat()
@@ -225,13 +236,13 @@ struct FileChecks {
     guard found.st_uid == 0, found.st_mode & 0o022 == 0, found.st_mode & 0o111 != 0 else {
       return Finding(
         .problem, .files, "\(path) must be root's alone to write, and executable",
-        hint: "chown root:root \(path); chmod 711 \(path)")
+        hint: ownedByRoot(path, mode: "711") ?? ownWorker)
     }
     // Whoever can read a program can look into its process as it starts.
     guard found.st_mode & 0o044 == 0 else {
       return Finding(
         .warning, .files, "\(path) is readable by others: no worker waits with it, and each sign-in starts its own",
-        hint: "chmod 711 \(path)")
+        hint: MendingCommand.text("chmod 711", path) ?? ownWorker)
     }
     return Finding(.ok, .files, "\(path): owner and mode are right")
   }

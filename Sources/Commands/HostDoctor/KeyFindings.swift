@@ -199,7 +199,8 @@ struct KeyChecks {
       let what = missing.isEmpty ? "users whom the system does not know" : "users with a key and these ids"
       return Finding(
         .problem, .pam, "\(service): does not ask \(what) for it: \(who.joined(separator: ", "))",
-        hint: "iampassctl enable --security-key-second, or lost-device --security-key USER")
+        hint: missing.isEmpty
+          ? "iampassctl lost-device --security-key \(who[0])" : "iampassctl enable --security-key-second")
     }
   }
 
@@ -207,7 +208,7 @@ struct KeyChecks {
     Set(lines.map(\.module)).sorted().filter { ModuleFile.find($0) == nil }.map {
       Finding(
         .problem, .pam, "\($0) is not in the folder of PAM modules: no security key signs anybody in",
-        hint: "apt install libpam-u2f, or iampassctl enable --no-security-key")
+        hint: "apt install libpam-u2f")
     }
   }
 

@@ -225,7 +225,7 @@ struct PAMChecks {
       var found = stat()
       guard stat(file, &found) == 0, found.st_uid == 0, found.st_mode & 0o022 == 0 else {
         return Finding(
-          .problem, .pam, "\(file) must be root's alone to write", hint: "chown root:root \(file); chmod 644 \(file)")
+          .problem, .pam, "\(file) must be root's alone to write", hint: "apt install --reinstall libpam-iampass")
       }
       return Finding(.ok, .pam, "\(file): owner and mode are right")
     }

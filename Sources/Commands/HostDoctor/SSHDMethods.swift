@@ -25,7 +25,7 @@ struct SSHDMethods {
       return [
         Finding(
           withoutPhone, .sshd, "sshd: \(text) leaves keyboard-interactive out: the phone is never asked",
-          hint: "set AuthenticationMethods any, or name keyboard-interactive in it")
+          hint: "AuthenticationMethods \(lists.map { "\($0),\(Self.phone)" }.joined(separator: " "))")
       ]
     }
     return lists.filter { Self.goesPastPAM($0, settings) }.map { list in

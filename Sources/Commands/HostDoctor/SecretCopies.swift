@@ -1,4 +1,5 @@
 import Glibc
+import HostSystem
 
 /// Copies of the files with secrets, which outlive a change: what `setup` once kept, and what editors leave.
 public enum SecretCopies {
@@ -9,7 +10,8 @@ public enum SecretCopies {
     PAMFiles.entries(of: folder).filter(isCopy).sorted().map { folder + "/" + $0 }.filter(isFile).map { path in
       Finding(
         .warning, .files, "\(path) is a copy of a file with secrets, and nothing reads it",
-        hint: "rm \(quoted(path)); where the application's own secret is in it, renew that at the service")
+        hint: (MendingCommand.text("rm", path) ?? "look at it, and remove it if it is a copy")
+          + "; if the application's own secret is in it, renew that at the service")
     }
   }
 
@@ -23,12 +25,5 @@ public enum SecretCopies {
   private static func isFile(_ path: String) -> Bool {
     var found = stat()
     return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
-  }
-
-  /// For a shell, which takes `#` and `~` for its own.
-  private static func quoted(_ path: String) -> String {
-    let plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-".utf8
-    if path.utf8.allSatisfy(plain.contains) { return path }
-    return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
   }
 }

@@ -73,6 +73,6 @@ enum ServiceUserFindings {
     guard let out else { return Finding(.ok, .users, text) }
     return Finding(
       .warning, .users, "\(text); \(out) may not (users_from_service)",
-      hint: "name \(out) in \(setup.usersPath), or take \(out) off the service's list")
+      hint: "if \(out) is to sign in here, name \(out) in \(setup.usersPath)")
   }
 }

@@ -52,7 +52,7 @@ public struct SharedTokenFindings {
     guard isAllowed else {
       return Finding(
         .problem, .users, "these have the same token, none can sign in by phone: \(names)",
-        hint: "\(own); or set shared_tokens = allowed")
+        hint: "\(own); or, if they are one person, set shared_tokens = allowed")
     }
     return Finding(
       .warning, .users, "these have the same token, one phone signs in as each of them: \(names)", hint: own)

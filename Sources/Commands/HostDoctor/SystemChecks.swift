@@ -181,11 +181,11 @@ struct SessionChecks {
     guard let names = Self.names(in: folder) else { return [] }
     let run = RunFolder(path: configuration.runFolder)
     let ledger = SessionLedger(run: run)
-    var damaged = 0
+    var damaged: [String] = []
     var leftOver = 0
     for name in names where !name.hasSuffix(".new") {
       guard let record = try? ledger.read(name) else {
-        damaged += 1
+        damaged.append(name)
         continue
       }
       guard record.isReleased || Self.isGone(record) else { continue }
@@ -194,11 +194,12 @@ struct SessionChecks {
       if note?.isRunningOn != true { leftOver += 1 }
     }
     var findings: [Finding] = []
-    if damaged > 0 {
+    if let first = damaged.min() {
+      // Not the folder: what else is in it keeps sessions watched.
       findings.append(
         Finding(
-          .warning, .sessions, "\(Words.counted(damaged, "damaged session record")) in \(folder)",
-          hint: "rm them: ls \(folder)"))
+          .warning, .sessions, "\(Words.counted(damaged.count, "damaged session record")) in \(folder)",
+          hint: MendingCommand.text("rm", "\(folder)/\(first)") ?? "remove \(first) there"))
     }
     if leftOver > 0 {
       findings.append(

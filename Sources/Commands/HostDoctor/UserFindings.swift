@@ -39,7 +39,8 @@ public struct UserFindings {
       findings.append(
         Finding(
           .warning, .users, "with a token, but not known to this system: \(Self.list(unknown))",
-          hint: "iampassctl user remove \(DisplayText.sanitized(unknown[0]))"))
+          // Other computers may know the user, and go on using the token.
+          hint: "iampassctl user remove --local \(DisplayText.sanitized(unknown[0]))"))
     }
     if let withoutPhone, !withoutPhone.isEmpty {
       findings.append(

@@ -95,7 +95,7 @@ extension Failure {
     case .notVerifiable:
       row(
         "the service knows no approvals that this computer could verify (approvals = verified)",
-        "update iampass-server, or set approvals = service", EX_PROTOCOL)
+        "update iampass-server", EX_PROTOCOL)
 
     // MARK: The configuration
 

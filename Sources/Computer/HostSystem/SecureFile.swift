@@ -48,15 +48,19 @@ public struct FileError: Error, Sendable, Equatable {
     }
   }
 
-  /// The command that mends it, where there is one.
+  /// The command that mends it, or what to do in words if the file is not this product's own; nil if nothing mends it.
   public var hint: String? {
     switch code {
-    case .writableByOthers: "chmod go-w \(path)"
-    case .readableByOthers: "chmod 600 \(path)"
-    case .notOwnedByRoot: "chown root:root \(path)"
-    // Another owner is named so too.
-    case .folderWritableByOthers where (mode ?? 0) & 0o022 == 0: "chown root:root \(SecureFile.folder(of: path))"
-    case .folderWritableByOthers: "chmod go-w \(SecureFile.folder(of: path))"
+    case .writableByOthers:
+      MendingCommand.text("chmod go-w", path) ?? "copy it to a file that only root can write, and name that one"
+    case .readableByOthers:
+      MendingCommand.text("chmod 600", path) ?? "copy it to a file that only root can read, and name that one"
+    case .notOwnedByRoot:
+      MendingCommand.text("chown root:root", path) ?? "copy it to a file that belongs to root, and name that one"
+    case .folderWritableByOthers:
+      // Another owner is named so too.
+      MendingCommand.text((mode ?? 0) & 0o022 == 0 ? "chown root:root" : "chmod go-w", SecureFile.folder(of: path))
+        ?? "copy the file to a folder that only root can write, such as /root, and name it there"
     case .missing, .notRegular, .symbolicLink, .tooLarge, .empty, .noCertificate, .system: nil
     }
   }

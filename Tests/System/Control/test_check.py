@@ -146,6 +146,19 @@ class Check(unittest.TestCase):
         mends = {f.get("hint") for f in self.findings("problem") if re.search("the folder of .* is not root's alone", f["text"])}
         self.assertEqual(mends, {f"chmod go-w {world.folder}"})
 
+    def test_a_configuration_in_everybodys_folder_gets_no_command_that_would_change_that_folder(self):
+        folder = tempfile.mkdtemp(prefix="shared-")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o1777)
+        for name in ("iampass.conf", "credentials", "users"):
+            shutil.copy(world.path(name), os.path.join(folder, name))
+        os.rename(os.path.join(folder, "credentials"), os.path.join(folder, "credentials.bak"))
+        report = json.loads(world.ctl("check", "--json", "--config", os.path.join(folder, "iampass.conf"), configured=False).out)
+        hints = [finding["hint"] for finding in report["findings"] if folder in finding["text"] and "hint" in finding]
+        self.assertTrue(any("copy the file to a folder that only root can write" in hint for hint in hints), hints)
+        self.assertTrue(any(hint.startswith("look at it, and remove it if it is a copy") for hint in hints), hints)
+        self.assertEqual([hint for hint in hints if re.search(r"\b(chmod|chown|rm)\b", hint)], [])
+
     def test_another_owner_is_a_problem(self):
         os.chown(world.path("users"), 65534, 65534)
         self.assert_problem("users is not owned by root", "^chown root:root ")
@@ -262,7 +275,7 @@ class Check(unittest.TestCase):
 
     def test_a_token_without_user_is_a_warning(self):
         world.write("users", read(world.path("users")) + "nosuchuser:sometoken\n")
-        self.assert_problem("not known to this system: nosuchuser", "^iampassctl user remove nosuchuser$", level="warning")
+        self.assert_problem("not known to this system: nosuchuser", "^iampassctl user remove --local nosuchuser$", level="warning")
 
     def test_a_token_without_phone_is_a_warning(self):
         world.ctl("user", "add", WITHOUT_TOKEN)

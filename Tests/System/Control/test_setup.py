@@ -38,6 +38,15 @@ class ByOptions(SetupCase):
         self.assertIn("hint: chmod 600", done.err)
         self.assert_nothing_changed()
 
+    def test_a_file_of_the_systems_gets_no_command_that_would_break_it(self):
+        for path in ("/etc/hosts", "/etc/ssl/certs/../../hosts"):
+            self.assertTrue(os.stat(path).st_mode & 0o004, "the system's own file is readable by all")
+            done = self.setup("--server", world.address, "--application-id", self.id, "--secret-file", path)
+            self.assertEqual(done.code, CONFIG)
+            self.assertIn("hint: copy it to a file that only root can read, and name that one\n", done.err)
+            self.assertNotIn("chmod", done.text)
+        self.assert_nothing_changed()
+
     def test_a_secret_file_named_alone_is_in_the_folder_where_one_is(self):
         folder = world.path("answers")
         os.mkdir(folder)

@@ -229,10 +229,10 @@ import Testing
     #expect(findings.map(\.level) == [.ok, .ok, .warning, .warning])
   }
 
-  /// `--force` would forget the token here and leave it valid at the service.
-  @Test func aTokenWithoutUserIsRemovedWithoutForce() {
+  /// The user may have an account on other computers, and sign in there with the same token.
+  @Test func aTokenWithoutUserIsRemovedHereAlone() {
     let findings = UserFindings(withToken: ["b"], people: [], unknown: ["b"], withoutPhone: nil).findings
-    #expect(findings.last?.hint == "iampassctl user remove b")
+    #expect(findings.last?.hint == "iampassctl user remove --local b")
   }
 
   /// Equal as Strings, but two users to the kernel.
