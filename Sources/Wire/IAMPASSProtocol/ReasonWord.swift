@@ -5,6 +5,7 @@ public enum ReasonWord {
   public static let requestPending = "REQUEST_PENDING"
   public static let codeInUse = "CODE_IN_USE"
   public static let codeRequired = "CODE_REQUIRED"
+  public static let wrongCode = "WRONG_CODE"
   public static let noMobileDevice = "NO_MOBILE_DEVICE"
 
   /// The text to show for a reason: a known word's meaning, or the service's prose made safe to show. Nil without a
@@ -65,7 +66,7 @@ public enum ReasonWord {
     // Why a request or session ended.
     "DENIED": "denied on your phone",
     "NOT_ME": "you reported on your phone that this was not you",
-    "WRONG_CODE": "the wrong code was typed on your phone",
+    wrongCode: "wrong digits were typed on your phone; try again",
     "NOT_ANSWERED": "not answered in time",
     "NOT_COLLECTED": "the approval came too late",
     "LOGGED_OUT": "the request was cancelled",

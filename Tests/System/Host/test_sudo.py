@@ -108,7 +108,7 @@ class MatchCode(HostTestCase):
             child.expect(PUSH_LINE_WITH_CODE)
             phone.type("00" if child.match[1] != "00" else "01")
             assert_refused(child.finish())
-        self.assertIn("denied on your phone", child.screen)
+        self.assertIn("wrong digits were typed on your phone; try again", child.screen)
         self.assertEqual(self.requests_at_the_service(), 1)
 
 

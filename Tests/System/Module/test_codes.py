@@ -75,7 +75,8 @@ class Codes(unittest.TestCase):
         with world.playing(calls=["authenticate"] * 3) as results:
             phone.type(other_than(world.code_on_the_screen()))
         self.assertEqual(results[0]["codes"], [MAXTRIES, ABORT, ABORT])
-        self.assertEqual(results[0]["texts"][-1], "IAMPASS: denied on your phone")
+        self.assertEqual(results[0]["texts"][-1], "IAMPASS: wrong digits were typed on your phone; try again")
+        self.assertIn("reason=wrong digits were typed on the phone", results[0]["log"][0])
         phone.wait_for("denied: the terminal shows another code")
         self.assertEqual(phone.count("sign-in request"), 1)
 

@@ -108,6 +108,27 @@ struct Scene {
     #expect(try Scene([.start(202, body), status("cancelled"), .logout]).refusal() == .denied)
   }
 
+  /// The user is not told that somebody denied it.
+  @Test func wrongDigitsAreADenialThatSaysSo() throws {
+    let ended = StatusReply(status: .cancelled, authenticated: false, reason: "WRONG_CODE").encoded()
+    let scene = try Scene([started, .status(200, String(decoding: ended, as: UTF8.self)), .logout])
+    let refusal = try scene.refusal()
+    #expect(refusal == .wrongDigits)
+    #expect(refusal?.message(passwordFollows: true) == "IAMPASS: wrong digits were typed on your phone; try again")
+    #expect(scene.limit.count == 1)
+  }
+
+  @Test(arguments: ["DENIED", "NOT_ME", "wrong_code", "WRONG_CODE_2", ""])
+  func noOtherReasonOfADenialSpeaksOfDigits(_ reason: String) {
+    #expect(Refusal(endedBy: .cancelled, reason: reason) == .denied)
+  }
+
+  /// The reason opens nothing, whatever status it comes with.
+  @Test func digitsMeanNothingOutsideADenial() {
+    #expect(Refusal(endedBy: .timeout, reason: "WRONG_CODE") == .notAnswered)
+    #expect(Refusal(endedBy: .failed, reason: "WRONG_CODE") == .endedWhileWaiting(.failed, reason: "WRONG_CODE"))
+  }
+
   @Test func deniesOnCancelledAndSaysSoToTheService() throws {
     let scene = try Scene([started, status("cancelled"), .logout])
     #expect(try scene.refusal() == .denied)

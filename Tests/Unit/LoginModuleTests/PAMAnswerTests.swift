@@ -32,6 +32,16 @@ import WorkerLink
     #expect(ssh.laterCode(for: .denied) == PAM_MAXTRIES)
   }
 
+  /// The host must not go on to a password, nor ask on its own: whoever guesses digits would have more tries.
+  @Test func wrongDigitsEndTheCallLikeADenial() {
+    for answer in [closed, ssh, open, PAMAnswer(isSSH: false, isGDM: true, failsOpen: false, passwordFollows: true)] {
+      #expect(answer.code(for: .wrongDigits) == answer.code(for: .denied))
+      #expect(answer.laterCode(for: .wrongDigits) == answer.laterCode(for: .denied))
+      #expect(answer.style(for: .wrongDigits) == answer.style(for: .denied))
+    }
+    #expect(!Refusal.wrongDigits.row.leadsToPassword && Refusal.wrongDigits.offersCode == nil)
+  }
+
   /// gnome-shell never asks again after PAM_MAXTRIES or PAM_ABORT.
   @Test func aDenialDoesNotStrandTheGreeterOfGDM() {
     let gdm = PAMAnswer(isSSH: false, isGDM: true, failsOpen: false, passwordFollows: true)

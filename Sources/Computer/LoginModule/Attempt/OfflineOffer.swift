@@ -93,9 +93,9 @@ extension Refusal {
     case .noPhone: "No phone registered"
     case .phoneNotTrusted: "No trusted phone"
     case .notAnswered: "Not answered"
-    case .notDecided, .denied, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .asksNothing, .textAtSecondFactor,
-      .noToken,
-      .lookupFailed, .notInSystem, .cannotVerify, .phoneForgotten, .notVerifiable, .notStarted, .commandNotRead,
+    case .notDecided, .denied, .wrongDigits, .endedWhileWaiting, .passwordTyped, .answeredByNobody, .asksNothing,
+      .textAtSecondFactor, .noToken, .lookupFailed, .notInSystem, .cannotVerify, .phoneForgotten, .notVerifiable,
+      .notStarted, .commandNotRead,
       .commandTooLong, .limiterBroken, .tooManyRequests, .serviceNotListed, .callerNotRoot, .brokerLost, .byBroker,
       .notRecordable, .recordNotKept, .misconfigured,
       .interrupted, .terminalGone, .promptNotAnswered, .abandoned, .userChanged, .offered:

@@ -11,6 +11,8 @@ public enum Refusal: Error, Sendable, Equatable {
   /// The state that every attempt begins in.
   case notDecided
   case denied
+  /// Other digits than the terminal's were typed on the phone, which denies the request.
+  case wrongDigits
   case notAnswered
   /// The service ended the request, with its reason as received.
   case endedWhileWaiting(RequestEnd, reason: String?)
@@ -97,11 +99,12 @@ extension Refusal {
     self = error.failedLookup.map { .lookupFailed($0) } ?? .misconfigured(error)
   }
 
-  /// What the status of a request that is over means. No other place says what a denial is.
+  /// What the status of a request that is over means. No other place says what a denial is. The reason changes words
+  /// alone.
   init(endedBy status: SessionStatus, reason: String?) {
     self =
       switch status {
-      case .cancelled: .denied
+      case .cancelled: reason == ReasonWord.wrongCode ? .wrongDigits : .denied
       case .timeout: .notAnswered
       case .failed: .endedWhileWaiting(.failed, reason: reason)
       case .walkaway: .endedWhileWaiting(.walkaway, reason: reason)

@@ -49,6 +49,10 @@ extension Refusal {
       row(
         .denied, "IAMPASS: denied on your phone", leadsToPassword: false, log: "denied on the phone", asked: true,
         broker: .denied)
+    case .wrongDigits:
+      row(
+        .denied, "IAMPASS: wrong digits were typed on your phone; try again", leadsToPassword: false,
+        log: "wrong digits were typed on the phone", asked: true, broker: .denied)
     case .notAnswered:
       row(
         .failed, "IAMPASS: not answered in time", log: "not answered in time", asked: true, broker: .notAnswered)

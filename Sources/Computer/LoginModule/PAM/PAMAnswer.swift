@@ -31,7 +31,7 @@ struct PAMAnswer {
 
   /// What later calls for the same user return: nothing more is sent.
   func laterCode(for refusal: Refusal) -> Int32 {
-    guard refusal == .denied else { return code(for: refusal) }
+    guard refusal == .denied || refusal == .wrongDigits else { return code(for: refusal) }
     return isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
   }
 
