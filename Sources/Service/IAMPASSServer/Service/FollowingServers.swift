@@ -8,7 +8,7 @@ extension SignInService {
     guard let others = core.storage.others else { return }
     while !Task.isCancelled {
       do {
-        for news in try await others.news() { core.board.hear(news) }
+        for news in try await others.news() { core.hear(news) }
         core.tellWhenStorageWorksAgain()
       } catch {
         core.tell(storageFailure: error)
@@ -18,11 +18,15 @@ extension SignInService {
   }
 }
 
-extension ChangeBoard {
+extension ServiceCore {
   fileprivate func hear(_ news: ServerNews) {
     switch news {
-    case .changed(let topic): changed(topic)
-    case .missed: changedAll()
+    case .changed(let topic): board.changed(topic)
+    case .missed: board.changedAll()
+    case .clockStepped(let milliseconds):
+      logger.warning(
+        "the database's clock was set",
+        metadata: ["step": "\(milliseconds) ms", "hint": "look at the time synchronization of the database's machine"])
     }
   }
 }

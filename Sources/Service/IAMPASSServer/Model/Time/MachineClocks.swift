@@ -8,14 +8,18 @@ public struct MachineClocks: Sendable {
   let sinceBoot: @Sendable () -> Int64
   /// Unix time, which people and the network set.
   let wall: @Sendable () -> UnixTime
+  /// Milliseconds for which `sinceBoot` stands still, since the clock that it comes from was set back; 0 for a clock that
+  /// nobody can set.
+  let standstill: @Sendable () -> Int64
 
   init(
     bootID: @escaping @Sendable () -> String?, sinceBoot: @escaping @Sendable () -> Int64,
-    wall: @escaping @Sendable () -> UnixTime
+    wall: @escaping @Sendable () -> UnixTime, standstill: @escaping @Sendable () -> Int64 = { 0 }
   ) {
     self.bootID = bootID
     self.sinceBoot = sinceBoot
     self.wall = wall
+    self.standstill = standstill
   }
 
   public static let system = MachineClocks(bootID: kernelsBootID, sinceBoot: bootTime, wall: UnixTime.now)

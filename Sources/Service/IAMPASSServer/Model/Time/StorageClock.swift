@@ -77,6 +77,9 @@ public final class StorageClock: Sendable {
   /// The wall clock's time, which may be wrong: for what others say of their own clocks.
   func wall() -> UnixTime { clocks.wall() }
 
+  /// Milliseconds for which service time stands still: a database's clock was set back. No deadline comes meanwhile.
+  func standstill() -> Int64 { clocks.standstill() }
+
   /// For people, and for whatever leaves the service.
   func unixTime(of time: UnixTime) -> UnixTime { time.advanced(milliseconds: state.withLock(\.offset)) }
 

@@ -48,9 +48,7 @@ public struct MetricsServer: Sendable {
         _ = try await service.core.health()
         return Self.text(.ok, "ok\n")
       case "/readyz":
-        // A proxy sends nobody here from now on; requests at work are answered.
-        guard !service.board.isStopped else { return Self.text(.serviceUnavailable, "the service stops\n") }
-        _ = try await service.core.health()
+        if let reason = try await service.unreadiness() { return Self.text(.serviceUnavailable, reason + "\n") }
         return Self.text(.ok, "ok\n")
       default: return Self.text(.notFound, "/metrics, /healthz and /readyz are here\n")
       }

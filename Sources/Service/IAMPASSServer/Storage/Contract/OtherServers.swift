@@ -8,9 +8,11 @@ protocol OtherServers: Sendable {
   var keepsHouse: Bool { get }
 }
 
-/// Something that a server stored; this one perhaps.
+/// Something that a server stored, this one perhaps; or what the database itself did.
 enum ServerNews: Equatable, Sendable {
   case changed(ChangeBoard.Topic)
   /// Something may have been missed: everyone who waits has to look again.
   case missed
+  /// The database's clock was set by so many milliseconds.
+  case clockStepped(milliseconds: Int64)
 }

@@ -39,7 +39,10 @@ final class PostgreSQLOthers: OtherServers {
     thread.start()
     return try await thread.runIfActive { [self] in
       defer { isHousekeeper.store(place.ear?.keepsHouse ?? false, ordering: .relaxed) }
-      do { return try hear() } catch {
+      do {
+        let news = try hear()
+        return news + time.takeSteps().map { .clockStepped(milliseconds: $0) }
+      } catch {
         place.ear = nil
         throw error
       }

@@ -1,0 +1,15 @@
+extension SignInService {
+  /// Milliseconds for which service time may stand still without a proxy being told.
+  static let longestStandstill: Int64 = 60_000
+
+  /// Why a proxy should send nobody here; nil: it may. Throws if the storage does not answer.
+  func unreadiness() async throws -> String? {
+    // Requests at work are still answered.
+    if board.isStopped { return "the service stops" }
+    if core.storage.clock.standstill() > Self.longestStandstill {
+      return "the database's clock was set back: no deadline comes until it has caught up"
+    }
+    _ = try await core.health()
+    return nil
+  }
+}
