@@ -35,6 +35,8 @@ public enum ServiceError: Error, Sendable, Equatable {
   case noRandomness
   /// No match code is free, or this computer cannot keep its requests' codes apart.
   case codesNotKept
+  /// This computer cannot take away its note of an answered request, by which a later sign-in would end the session.
+  case requestStaysNoted
 
   /// Whether asking again may help: the network, the service's load, a restart.
   public var isPassing: Bool {
@@ -43,7 +45,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .tooManyRequests, .serverFailed: true
     case .notAccepted, .clockDiffers, .notFound, .redirected, .unexpectedStatus, .badReply, .replyNotSigned,
       .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .noRandomness,
-      .codesNotKept:
+      .codesNotKept, .requestStaysNoted:
       false
     }
   }
@@ -55,7 +57,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .noRandomness, .codesNotKept: false
     case .notAccepted, .clockDiffers, .notFound, .redirected, .tooManyRequests, .serverFailed, .unexpectedStatus,
       .badReply, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified, .foreignAddress,
-      .badSessionSecret:
+      .badSessionSecret, .requestStaysNoted:
       true
     }
   }
@@ -88,6 +90,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     case .badSessionSecret: "answer not understood"
     case .noRandomness: "no random numbers"
     case .codesNotKept: "match codes cannot be kept apart"
+    case .requestStaysNoted: "the note of the request cannot be removed"
     }
   }
 }

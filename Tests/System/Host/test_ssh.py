@@ -264,6 +264,31 @@ class Gone(HostTestCase):
             self.assert_opens_nothing()
         self.assertEqual(self.host.workers(), [])
 
+    def test_a_client_that_vanishes_at_the_code_prompt_holds_back_no_other(self):
+        with self.host.with_match_codes():
+            self.ask_for_a_code(self.ssh()).close(force=True)
+            self.host.run("pkill", "-KILL", "-u", "visitor", "-x", "ssh", check=False)
+            # Until then the process that asks may still be there, and the next one would wait its turn.
+            gone = "pgrep -f '^sshd(-session)?: alice ' || echo gone"
+            self.assert_eventually("sshd goes on", lambda: self.host.run("sh", "-c", gone).strip() == "gone", 60)
+            child = self.ask_for_a_code(self.ssh())
+            digits = child.match[1]
+            # Not before: the phone would ask for the digits of the first one, which is withdrawn by now.
+            with self.phone("approve") as phone:
+                phone.type(digits)
+                phone.wait_for("approved")
+                child.sendline("")
+                self.assertEqual(child.finish(), 0, phone.printed)
+                self.assertEqual(len(phone.requests()), 1, phone.printed)
+        self.assertNotIn("another request", child.screen)
+        self.assertRegex(self.journal(), r"sshd:auth\): withdrew user=alice session=\w+: its sign-in was killed")
+
+    def ask_for_a_code(self, child):
+        child.expect_exact(CHOOSE_PROMPT)
+        child.sendline("")
+        child.expect(CODE_PROMPT)
+        return child
+
     def test_a_client_that_stays_is_waited_for(self):
         with self.host.module_arguments("timeout=60s"), self.phone("ask") as phone:
             child = self.ssh()

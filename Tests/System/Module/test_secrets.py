@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -65,10 +66,10 @@ def rests(pid):
     return None not in looks and len(looks) == 1
 
 
-def started():
+def started(secrets=SECRETS):
     status = {
         "authenticated": True, "session_status": "pending", "reason": None, "status_url": "/s", "logout_url": "/l",
-        "session_token": SECRETS["token of the session"], "session_secret": SECRETS["secret of the session"],
+        "session_token": secrets["token of the session"], "session_secret": secrets["secret of the session"],
     }  # fmt: skip
     return reply(202, json.dumps({"authentication_status": status}).encode())
 
@@ -89,6 +90,8 @@ class Case(unittest.TestCase):
         world.pam("sudo", "prompt=push timeout=60s")
         world.pam("login", "prompt=push timeout=60s")
         world.forget_attempts()
+        # Hosts that a test has killed leave theirs.
+        shutil.rmtree(world.path("run", "requests"), ignore_errors=True)
 
     def after(self, **scene):
         """The result of a scene, and what its host's memory has when all calls are over."""
@@ -224,6 +227,40 @@ class HeldStartDumps(HeldDumps):
     """And while it is slow to begin the sign-in: the user's token stands in the address of this question."""
 
     question, kept = START, "token of the user"
+
+
+class DumpsAfterAKilledOne(HeldDumps):
+    """And of a request that another sign-in has left as it was killed: this one has read its note and withdrawn it."""
+
+    DEAD = {
+        "token of the session": "canary-token-of-a-dead-session-0123456", "secret of the session": "Canary-dead-secret-0123x",
+    }  # fmt: skip
+
+    def setUp(self):
+        super().setUp()
+        self.service.behaviour[START] = started(self.DEAD)
+        host = subprocess.Popen(
+            ["/usr/bin/python3", PAM_CALL], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        host.stdin.write(json.dumps(world.scene()).encode())
+        host.stdin.close()
+        until(lambda: self.asked(self.question))
+        host.kill()
+        host.wait(LONGEST)
+        note, = pathlib.Path(world.path("run", "requests")).glob("*/*")
+        # What is searched for below stands in the note, and it alone has it.
+        for name, secret in self.DEAD.items():
+            self.assertIn(secret.encode(), note.read_bytes(), name)
+        self.service.behaviour[START] = started()
+
+    def test_what_it_withdrew_is_nowhere_in_its_memory(self):
+        with self.waiting():
+            try:
+                found = search(self.pid_once_it_waits(), self.DEAD)
+                withdrawn = self.asked("/l")
+            finally:
+                self.approve()
+        self.assertEqual(withdrawn, 1)
+        assert_none_found(found)
 
 
 class WatchedRelay(Relay):

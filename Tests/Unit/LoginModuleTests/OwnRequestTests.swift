@@ -128,7 +128,7 @@ import WorkerLink
       .notAccepted(status: 401), .clockDiffers(minutes: 7), .notFound, .tooManyRequests(retryAfter: nil),
       .serverFailed(status: 503), .redirected(status: 302), .unexpectedStatus(418), .badReply(.member("x")),
       .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness,
-      .codesNotKept,
+      .codesNotKept, .requestStaysNoted,
     ]
     let outages: [TransportError.Code] = [
       .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,

@@ -32,6 +32,8 @@ final class ScriptedTransport: HTTPTransport {
     /// A status reply that the service held for this long.
     case heldStatus(milliseconds: Int64, String)
     case logout
+    /// The service does not end a session, by this status.
+    case refusedLogout(Int)
     /// The service answers a request that asks for nothing.
     case reached
     case failure(TransportError.Code)
@@ -79,6 +81,9 @@ final class ScriptedTransport: HTTPTransport {
     case .logout:
       #expect(request.method == .post && request.url == "https://iam.example/l/1")
       return reply(200, #"{"status":true}"#)
+    case .refusedLogout(let status):
+      #expect(request.method == .post && request.url == "https://iam.example/l/1")
+      return reply(status, "{}")
     case .reached:
       #expect(request.method == .get && request.url.contains("/service_mark/"))
       return reply(200, #"{"status":true}"#)

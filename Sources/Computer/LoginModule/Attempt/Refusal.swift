@@ -145,7 +145,7 @@ extension ServiceError {
     // The service, or a server before it, refused the request unread.
     case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness, .codesNotKept: false
     case .tooManyRequests, .serverFailed, .unexpectedStatus, .badReply, .replyNotSigned, .replyTargetNotSigned,
-      .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret:
+      .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .requestStaysNoted:
       true
     }
   }

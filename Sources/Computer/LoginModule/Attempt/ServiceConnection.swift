@@ -68,6 +68,11 @@ final class ServiceConnection: AuthenticationService {
     try client.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
   }
 
+  /// Ends another sign-in's request, which was killed. An interruption ends this call, too.
+  func withdraw(_ session: RemoteSession, by deadline: MonotonicInstant) throws(ServiceError) {
+    try client.end(session, deadline: deadline)
+  }
+
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
     transport.ignoreInterruption()
     try client.end(session, deadline: deadline)

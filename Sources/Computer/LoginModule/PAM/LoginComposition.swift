@@ -25,7 +25,8 @@ struct LoginComposition {
     let attempt = LoginAttempt(
       request: request, policy: policy,
       tokens: FileTokenLookup(setup: setup, known: user.lookup),
-      trust: setup.phoneTrust, service: connection, conversation: HostConversation(host: host, signals: signals),
+      trust: setup.phoneTrust, service: try noted(connection, name, signals),
+      conversation: HostConversation(host: host, signals: signals),
       limit: HostRequestLimit(limiter: limiter, user: name, source: source),
       recorder: HostSessionRecorder(
         ledger: setup.ledger, user: user.known ?? SystemUser(name: name, uid: UInt32.max), request: request,
@@ -42,6 +43,20 @@ struct LoginComposition {
     }
     if connection.saidNoPhone { forgetPhones(of: name) }
     return (outcome, connection.begun)
+  }
+
+  /// The service, with a note of what it is asked, for the user's next sign-in if this one is killed.
+  private func noted(
+    _ connection: ServiceConnection, _ name: UnixUsername, _ signals: SignalWatch
+  ) throws(Misconfiguration) -> NotedService {
+    NotedService(
+      service: connection, notes: RequestNotes(run: setup.run, user: name), settings: try setup.serviceSettings(),
+      clock: HostClock(signals: signals), unixTime: { Int64(time(nil)) },
+      seconds: policy.timeout + policy.sessionDuration,
+      withdraw: { session, deadline throws(ServiceError) in try connection.withdraw(session, by: deadline) },
+      tell: {
+        host.log(LOG_NOTICE, "withdrew \(LogField.text("user", name.text)) session=\($0): its sign-in was killed")
+      })
   }
 
   /// The service says that the user has no phone: those that this computer knows approve no more without it. Only if the

@@ -31,7 +31,7 @@ extension ServiceError {
     case .notAccepted, .clockDiffers, .approvalNotVerified: true
     case .transport, .notFound, .tooManyRequests, .serverFailed, .redirected, .unexpectedStatus, .badReply,
       .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .foreignAddress, .badSessionSecret, .noRandomness,
-      .codesNotKept:
+      .codesNotKept, .requestStaysNoted:
       false
     }
   }
@@ -45,7 +45,7 @@ extension ServiceError {
     case .badReply, .notAccepted, .clockDiffers, .notFound, .tooManyRequests, .serverFailed, .redirected,
       .unexpectedStatus, .replyNotSigned, .replyTargetNotSigned, .replyForAnother, .approvalNotVerified,
       .foreignAddress, .badSessionSecret,
-      .noRandomness, .codesNotKept:
+      .noRandomness, .codesNotKept, .requestStaysNoted:
       ""
     }
   }

@@ -60,6 +60,7 @@ extension ServiceError {
       "the server says that you approved, and that is not proven: \(refusal.explanation); tell your administrator"
     case .noRandomness: "this computer has no random numbers; ask your administrator"
     case .codesNotKept: "this computer cannot keep the codes of its requests apart; ask your administrator"
+    case .requestStaysNoted: "this computer cannot remove its note of the request; ask your administrator"
     case .badReply(.refused(let reason)):
       "the server refused the request"
         + (ReasonWord.text(of: reason).map { ": \($0)" } ?? "; ask your administrator")

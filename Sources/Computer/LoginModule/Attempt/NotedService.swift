@@ -1,0 +1,99 @@
+import HostState
+import HostSystem
+import IAMPASSClient
+import IAMPASSProtocol
+
+/// The service, with a note of each request as long as a phone is asked by it.
+///
+/// Before a new request it withdraws those of the user's sign-ins that were killed. They would hold the new one back.
+final class NotedService: AuthenticationService {
+  let service: any AuthenticationService
+  let notes: RequestNotes
+  let settings: ServiceSettings
+  let clock: any LoginClock
+  /// Seconds since 1970.
+  let unixTime: () -> Int64
+  /// How long a request may stay open at the service. Seconds.
+  let seconds: Int64
+  /// Ends a dead request at the service. An interruption ends the call, too.
+  let withdraw: (RemoteSession, MonotonicInstant) throws(ServiceError) -> Void
+  /// Told the withdrawn request's name.
+  let tell: (String) -> Void
+  /// By `status_url`.
+  private var asked: [String: RequestNote] = [:]
+
+  init(
+    service: any AuthenticationService, notes: RequestNotes, settings: ServiceSettings, clock: any LoginClock,
+    unixTime: @escaping () -> Int64, seconds: Int64,
+    withdraw: @escaping (RemoteSession, MonotonicInstant) throws(ServiceError) -> Void,
+    tell: @escaping (String) -> Void
+  ) {
+    self.service = service
+    self.notes = notes
+    self.settings = settings
+    self.clock = clock
+    self.unixTime = unixTime
+    self.seconds = seconds
+    self.withdraw = withdraw
+    self.tell = tell
+  }
+
+  func prepare() { service.prepare() }
+
+  func start(
+    token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
+  ) throws(ServiceError) -> StartAnswer {
+    withdrawLeftOver(by: deadline)
+    let answer = try service.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
+    if case .pending(let session) = answer {
+      // Without the note the request is over by itself if this process is killed.
+      asked[session.remote.statusURL] = try? notes.note(session.remote, end: unixTime() + seconds)
+    }
+    return answer
+  }
+
+  var startMayHaveArrived: Bool { service.startMayHaveArrived }
+
+  /// An approved session is noted nowhere when this returns: no later sign-in ends it.
+  ///
+  /// - Throws: also ``ServiceError/requestStaysNoted``, which refuses the sign-in.
+  func approval(
+    of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
+  ) throws(ServiceError) -> ApprovalAnswer {
+    let answer = try service.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
+    if case .approved = answer {
+      do { try forget(session.remote) } catch { throw .requestStaysNoted }
+    }
+    return answer
+  }
+
+  func reach(deadline: MonotonicInstant) throws(ServiceError) { try service.reach(deadline: deadline) }
+
+  func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
+    // Also if that fails: nobody else is to end it.
+    defer { try? forget(session) }
+    try service.end(session, deadline: deadline)
+  }
+
+  private func forget(_ session: RemoteSession) throws(FileError) {
+    try asked[session.statusURL]?.remove()
+    asked[session.statusURL] = nil
+  }
+
+  /// Takes no longer than a cancellation. A request that could not be withdrawn now is left to the next sign-in.
+  private func withdrawLeftOver(by deadline: MonotonicInstant) {
+    guard let left = try? notes.leftOver(now: unixTime()), !left.isEmpty else { return }
+    let end = min(deadline, clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
+    for note in left {
+      do throws(ServiceError) {
+        try withdraw(try note.request.remoteSession(settings), end)
+        tell(note.request.publicName)
+      } catch {
+        if case .transport = error { return }
+        if error.isPassing { continue }
+        // It is over at the service.
+      }
+      try? note.remove()
+    }
+  }
+}
