@@ -93,6 +93,9 @@ public enum AtomicFile {
 
 /// A file beside the one whose place it is to take. Given up, it goes away.
 public final class NewFile {
+  /// What its name has until it takes its place.
+  package static let ending = ".new"
+
   private let path: String
   private let temporary: String
   /// Permission bits.
@@ -103,7 +106,7 @@ public final class NewFile {
   /// Opened, still empty.
   public init(for path: String, mode: UInt32) throws(FileError) {
     self.path = path
-    temporary = path + ".new"
+    temporary = path + Self.ending
     self.mode = mode
     _ = unlink(temporary)
     descriptor = iampass_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)

@@ -10,7 +10,7 @@ import unittest
 from broker_case import ASIDE, BUSY, LINE, PROMPT, RINGING, UID, BrokerCase, processes_of, read_all, request_for
 from ends import assert_ended
 from sign_in_case import world_with_a_phone
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS
+from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PATIENCE, SUCCESS
 
 #: unshare(2), prctl(2)
 CLONE_NEWUSER = 0x1000_0000
@@ -193,6 +193,19 @@ class Trouble(BrokerCase):
         phone.stop()
         self.phone("approve")
         self.assertEqual(self.lock("")["codes"], [SUCCESS])
+
+    def test_the_next_broker_removes_what_was_not_written_to_its_end(self):
+        old, fresh = (pathlib.Path(world.path("run", "asked", letter * 32 + ".new")) for letter in "ab")
+        old.parent.mkdir(0o700, parents=True, exist_ok=True)
+        for path in (old, fresh):
+            path.write_bytes(b"{")
+            self.addCleanup(path.unlink, missing_ok=True)
+        os.utime(old, (time.time() - 120,) * 2)
+        self.start_broker()
+        end = time.monotonic() + PATIENCE
+        while old.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual((old.exists(), fresh.exists()), (False, True))
 
     def test_a_flood_of_one_user_costs_nobody_elses_prompt(self):
         self.phone("approve")

@@ -9,11 +9,14 @@ struct RecordFiles: Sendable {
   let run: RunFolder
   let name: String
 
-  /// Names of all files that may be such, in no order.
+  /// Names of all files that may be such, in no order. What writers that were killed have left is removed.
   func ids() throws(LedgerError) -> [String] {
-    do { return try FolderListing.names(in: try run.folder(name)).filter(SessionLedger.isID) } catch {
-      throw .file(error)
-    }
+    do throws(FileError) {
+      let folder = try run.folder(name)
+      let names = try FolderListing.names(in: folder)
+      UnfinishedFiles.removeOld(of: names, in: folder)
+      return names.filter(SessionLedger.isID)
+    } catch { throw .file(error) }
   }
 
   /// Nil if the file is missing.
@@ -47,5 +50,20 @@ struct RecordFiles: Sendable {
   private func path(_ id: String) throws(LedgerError) -> String {
     guard SessionLedger.isID(id) else { throw .badID }
     do { return try run.folder(name) + "/" + id } catch { throw .file(error) }
+  }
+}
+
+/// What a writer that was killed has left beside the place of its file: ``NewFile`` gives it another name at first.
+enum UnfinishedFiles {
+  /// Seconds after which nobody finishes it: a writer takes milliseconds.
+  private static let writingTime = 60
+
+  /// - Parameter names: what stands in the folder. Only names that begin with a record's id are looked at.
+  static func removeOld(of names: [String], in folder: String) {
+    var found = stat()
+    for name in names where name.hasSuffix(NewFile.ending) && SessionLedger.isID(String(name.prefix(32))) {
+      let path = folder + "/" + name
+      if lstat(path, &found) == 0, time(nil) - found.st_mtim.tv_sec > writingTime { unlink(path) }
+    }
   }
 }

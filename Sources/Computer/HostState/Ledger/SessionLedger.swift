@@ -32,8 +32,6 @@ public enum LedgerError: Error, Sendable, Equatable {
 /// changed the file.
 public struct SessionLedger: Sendable {
   private static let greatestSize = 16 * 1024
-  /// Seconds after which nobody finishes an unfinished record.
-  private static let writingTime = 60
 
   private let run: RunFolder
   private var waiting: WaitingRecords { WaitingRecords(run: run) }
@@ -245,14 +243,11 @@ public struct SessionLedger: Sendable {
   /// them, and facts of records that are gone. Also what waited for sessions of processes that have ended.
   public func removeUnfinished() {
     guard let folder = try? folder(), let names = try? FolderListing.names(in: folder) else { return }
+    UnfinishedFiles.removeOld(of: names, in: folder)
     var found = stat()
     for name in names {
-      let path = folder + "/" + name
-      if name.hasSuffix(".new"), Self.isID(String(name.prefix(32))) {
-        // A writer takes milliseconds.
-        if lstat(path, &found) == 0, time(nil) - found.st_mtim.tv_sec > Self.writingTime { unlink(path) }
-      } else if let id = RecordFacts.id(ofFactNamed: name), lstat(folder + "/" + id, &found) != 0, errno == ENOENT {
-        unlink(path)
+      if let id = RecordFacts.id(ofFactNamed: name), lstat(folder + "/" + id, &found) != 0, errno == ENOENT {
+        unlink(folder + "/" + name)
       }
     }
     waiting.removeEnded()
