@@ -30,6 +30,8 @@ RARE = {
                                   "Sources/Commands/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
     "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/Computer/KeyringSeal",
                          "packaging/systemd/iampass-keyring"),  # fmt: skip
+    "server/test_setup_steps": ("Sources/Commands/ServerCommands/Setup", "Tests/System/Server/test_setup_steps",
+                                "Tests/System/Server/stop_at_step"),
     "sanitizers*": ("Tests/Sanitizers", "pam/", "Sources/Shims/", "Sources/Worker/WorkerLink", "Sources/Computer/HostSystem"),
 }
 

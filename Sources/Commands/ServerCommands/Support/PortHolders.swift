@@ -14,7 +14,7 @@ struct ListenPlace: Sendable, Equatable {
     self.port = port
   }
 
-  /// Of an IPv4 or IPv6 address.
+  /// The bytes of an IPv4 or IPv6 address.
   init(_ place: addrinfo) {
     isIPv6 = place.ai_family == AF_INET6
     // SAFETY: getaddrinfo(3) gives an address of the family that it names, `ai_addrlen` bytes long.
@@ -33,7 +33,7 @@ struct ListenPlace: Sendable, Equatable {
   /// All of this computer's addresses.
   var isEverywhere: Bool { host.allSatisfy { $0 == "0" } }
 
-  /// Whether two sockets cannot listen on both. Where a third one already shares the port with the other, an IPv6 socket
+  /// Whether two sockets cannot listen on both. If a third one already shares the port with the other, an IPv6 socket
   /// for all addresses has none of IPv4.
   func excludes(_ other: ListenPlace) -> Bool {
     guard port == other.port else { return false }

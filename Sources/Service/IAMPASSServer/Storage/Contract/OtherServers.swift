@@ -13,6 +13,6 @@ enum ServerNews: Equatable, Sendable {
   case changed(ChangeBoard.Topic)
   /// Something may have been missed: everyone who waits has to look again.
   case missed
-  /// The database's clock was set by so many milliseconds.
+  /// The database's clock was set forward, or back if this is negative.
   case clockStepped(milliseconds: Int64)
 }
