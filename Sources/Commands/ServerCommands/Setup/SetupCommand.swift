@@ -86,6 +86,7 @@ struct SetupCommand: AsyncParsableCommand {
       try SetupInterruption.check()
       SetupInterruption.endsTelling()
       let change = try await work.tell()
+      SetupInterruption.endsNothing()
       // After every other step.
       try change?.empty()
     }

@@ -2,7 +2,7 @@ import CommandSupport
 import Glibc
 
 /// What Ctrl-C and its kind do to a setup: while it asks, they end it; while it writes, it stops after the step at work, and
-/// ends each wait; while it tells, they end it.
+/// ends each wait; while it tells, they end it, up to the last step.
 enum SetupInterruption {
   private static let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
@@ -14,6 +14,9 @@ enum SetupInterruption {
 
   /// All that is left is to be told.
   static func endsTelling() { for number in numbers { signal(number, leaveTelling) } }
+
+  /// All is told; whoever runs it again begins something else. So the last step and the end are not parted.
+  static func endsNothing() { for number in numbers { signal(number, SIG_IGN) } }
 
   static var isNoted: Bool { noted != 0 }
 
