@@ -34,7 +34,7 @@ def setUpModule():
 class Hostile(WithBroker, SignInCase):
     def setUp(self):
         super().setUp()
-        world.configure(services="swaylock polkit-1", unlock_timeout="20s")
+        world.configure(services="swaylock polkit-1")
         self.set_up_broker("timeout=20s")
 
     @contextlib.contextmanager
