@@ -194,7 +194,8 @@ def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began, beside_noise
     skipped = f", {len(left_out)} skipped" if left_out and not words.strict else ""
     if words.strict:
         stamp.write("all" if words.all else "landing", passed, failed, by_suite, time.monotonic() - began,
-                    sum(job.ended - job.began for job in jobs if "build" in job.lanes))  # fmt: skip
+                    sum(job.ended - job.began for job in jobs if "build" in job.lanes),
+                    left_parts=words.base is not None and not words.all)  # fmt: skip
     if failed:
         say(f"the logs are kept in {logs}")
     print(f"{passed} passed, {failed} failed{skipped}", flush=True)

@@ -11,9 +11,10 @@ from sizes import git
 FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "last-run.json"
 
 
-def write(size, passed, failed, by_suite, seconds, building):
+def write(size, passed, failed, by_suite, seconds, building, left_parts=False):
     """The stamp of a run that has ended. It replaces the former one at once, or not at all. A run that failed leaves the
-    commit that passed before it: the next run must know what has changed since."""
+    commit that passed before it: the next run must know what has changed since. So does one that was told by `--base` to
+    leave out parts whose code has changed (`left_parts`)."""
     before = passed_commit()
     said = {
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
@@ -21,7 +22,7 @@ def write(size, passed, failed, by_suite, seconds, building):
         "flaked": sorted(f"{suite} {name}" for suite, result in by_suite.items() for name in result.flaked),
         "seconds": round(seconds), "seconds_of_builds": round(building),
     }  # fmt: skip
-    said["passed_commit"] = said["commit"] if said["clean"] and not failed else before
+    said["passed_commit"] = said["commit"] if said["clean"] and not failed and not left_parts else before
     FILE.parent.mkdir(parents=True, exist_ok=True)
     new = FILE.with_suffix(".new")
     new.write_text(json.dumps(said, indent=1) + "\n")

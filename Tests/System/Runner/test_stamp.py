@@ -26,9 +26,9 @@ class Stamp(unittest.TestCase):
         with mock.patch.object(stamp, "git", lambda _, verb, *rest: answers[verb]):
             yield
 
-    def run_ends(self, commit, failed, changes=""):
+    def run_ends(self, commit, failed, changes="", **words):
         with self.at(commit, changes):
-            stamp.write("landing", 10, failed, {}, 1, 1)
+            stamp.write("landing", 10, failed, {}, 1, 1, **words)
 
     def shown(self, commit):
         text = io.StringIO()
@@ -53,6 +53,11 @@ class Stamp(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn(f"{RED}, landing", text)
         self.assertIn("2 failed", text)
+
+    def test_a_run_from_a_base_of_its_own_leaves_the_commit_that_passed_before_it(self):
+        self.run_ends(GREEN, failed=0)
+        self.run_ends(RED, failed=0, left_parts=True)
+        self.assertEqual(stamp.passed_commit(), GREEN)
 
     def test_what_was_not_committed_has_not_passed(self):
         self.run_ends(RED, failed=0, changes=" M Package.swift")
