@@ -4,6 +4,7 @@
 #ifndef IAMPASS_CCURL_H
 #define IAMPASS_CCURL_H
 #include <curl/curl.h>
+#include <errno.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -11,6 +12,8 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #if LIBCURL_VERSION_NUM < 0x075700
 #error "libcurl 7.87 or later: before CURLOPT_QUICK_EXIT a silent name server holds up everything"
@@ -70,6 +73,12 @@ typedef int (*iampass_curl_socket)(void *owner, curl_socket_t socket, curlsockty
 static inline CURLcode iampass_curl_on_socket(CURL *easy, iampass_curl_socket call) {
   return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, call);
 }
+typedef curl_socket_t (*iampass_curl_open)(void *owner, curlsocktype purpose, struct curl_sockaddr *address);
+static inline CURLcode iampass_curl_on_open(CURL *easy, iampass_curl_open call) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, call);
+}
+/// The `addrlen` bytes of an address. libcurl keeps room for every family there; the declared type is too short.
+static inline const void *iampass_curl_address(const struct curl_sockaddr *address) { return &address->addr; }
 typedef CURLcode (*iampass_curl_context)(CURL *easy, void *context, void *owner);
 static inline CURLcode iampass_curl_on_context(CURL *easy, iampass_curl_context call) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, call);
@@ -113,6 +122,41 @@ static inline int iampass_epoll_take(int epoll, int milliseconds, iampass_epoll_
   for (int index = 0; index < count; index++)
     news[index] = (iampass_epoll_news){events[index].data.fd, events[index].events};
   return count;
+}
+
+/// Whether this computer has no address from which it could reach this one. A UDP socket sends nothing here, and gets
+/// EAGAIN without a free port, where TCP gets the same error for both (EADDRNOTAVAIL, connect(2)).
+static inline int iampass_lacks_source(int family, const void *address, uint32_t length) {
+  int made = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (made < 0) return 0;
+  int lacks = connect(made, (const struct sockaddr *)address, length) != 0 && errno == EADDRNOTAVAIL;
+  close(made);
+  return lacks;
+}
+/// Begins to connect. Returns the socket, or a negative errno. EAFNOSUPPORT also stands for a family of which this
+/// computer has no address.
+///
+/// libcurl 7.88 calls connect(2) again on the connected socket. The kernel then returns 0 once, since the first call
+/// did not wait.
+static inline int iampass_connect_begin(int family, const void *address, uint32_t length) {
+  int made = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (made < 0) return -errno;
+  if (connect(made, (const struct sockaddr *)address, length) == 0 || errno == EINPROGRESS) return made;
+  int error = errno;
+  close(made);
+  if (error == EADDRNOTAVAIL && iampass_lacks_source(family, address, length)) error = EAFNOSUPPORT;
+  return -error;
+}
+/// 0: connected. EINPROGRESS: not yet. Anything else is why it failed (connect(2), EINPROGRESS).
+static inline int iampass_connect_state(int connecting) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  struct sockaddr_storage peer;
+  if (getsockopt(connecting, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
+  if (error != 0) return error;
+  length = sizeof peer;
+  if (getpeername(connecting, (struct sockaddr *)&peer, &length) == 0) return 0;
+  return errno == ENOTCONN ? EINPROGRESS : errno;
 }
 
 /// Makes two rules strict, and returns true if both hold. Without alternative names in a certificate, libcurl would

@@ -37,8 +37,14 @@ struct EasyOptions {
     // Giving up a request would otherwise wait for its thread of the resolver.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_NOSIGNAL, 1)
-    // Each connection begins with a lookup, since its time begins there (`Transfer.beganLookup`).
-    set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
+    // In seconds: libcurl lists the name's addresses, and needs them again as soon as one of them has won
+    // (`Connector`). A later connection looks the name up again.
+    set(CURLOPT_DNS_CACHE_TIMEOUT, 10)
+    // In ms: libcurl lists addresses only, and need not hold back those of the other family.
+    set(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, 1)
+    // libcurl does not connect, and its own time for that would also count while a request waits for a connection.
+    // Zero stands for 300 s, longer than any limit of this program.
+    set(CURLOPT_CONNECTTIMEOUT_MS, 0)
   }
 
   mutating func trust(_ target: Target) {
@@ -70,18 +76,8 @@ struct EasyOptions {
     set(CURLOPT_UPLOAD_BUFFERSIZE, 16384)
   }
 
-  /// Sets the time that libcurl may take to connect, shared among the host's addresses. A request that waits for
-  /// another request's connection must not run out of it. It is therefore set only while libcurl connects.
-  func allow(milliseconds: Int64) {
-    _ = iampass_curl_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
-  }
-
-  /// Zero stands for libcurl's 300 s, longer than any limit of this program.
-  func allowAnyTime() { _ = iampass_curl_number(easy, CURLOPT_CONNECTTIMEOUT_MS, 0) }
-
   mutating func send(_ request: HTTPRequest, to url: String) {
     set(CURLOPT_URL, url)
-    allowAnyTime()
     // In seconds. A POST is not repeated on a new connection, so that it must not use one that has long been idle.
     set(CURLOPT_MAXAGE_CONN, request.method == .get ? 90 : 20)
     switch request.method {
@@ -127,7 +123,7 @@ struct EasyOptions {
   }
 
   private static let owners = [
-    CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SOCKOPTDATA, CURLOPT_SSL_CTX_DATA, CURLOPT_PREREQDATA,
+    CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_SSL_CTX_DATA, CURLOPT_PREREQDATA,
     CURLOPT_RESOLVER_START_DATA,
   ]
 
@@ -143,14 +139,14 @@ struct EasyOptions {
       })
     check(
       iampass_curl_on_lookup(easy) { _, _, owner in
-        transferOf(owner).beganLookup()
-        return 0
+        transferOf(owner).beganLookup() ? 0 : 1
       })
     check(
-      iampass_curl_on_socket(easy) { owner, _, _ in
-        transferOf(owner).beganToConnect()
-        return CURL_SOCKOPT_OK
+      iampass_curl_on_open(easy) { owner, _, address in
+        address.map { transferOf(owner).openSocket(to: $0) } ?? -1
       })
+    // libcurl gets connected sockets only.
+    check(iampass_curl_on_socket(easy) { _, _, _ in CURL_SOCKOPT_ALREADY_CONNECTED })
     check(
       iampass_curl_on_context(easy) { _, context, owner in
         guard let context, transferOf(owner).beganHandshake(context) else { return CURLE_SSL_CERTPROBLEM }

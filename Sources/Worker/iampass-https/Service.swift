@@ -12,6 +12,7 @@ final class Service {
   private let multi: UnsafeMutableRawPointer
   private let events: SocketEvents
   private let agenda = Agenda()
+  private let connector: Connector
   private var target: Target?
   private var handles: HandlePool?
   private var transfers: [UInt32: Transfer] = [:]
@@ -56,6 +57,7 @@ final class Service {
     self.end = end
     self.multi = multi
     self.events = events
+    connector = Connector(events)
   }
 
   /// Once for a process and all its forks; false if libcurl or OpenSSL cannot start.
@@ -74,6 +76,8 @@ final class Service {
       reportFinished()
       let now = MonotonicInstant.now()
       reportOverdue(now)
+      // After those that have ended: others may wait for what they were making.
+      advanceRace()
       parent.flush()
       if parent.isOver { return }
       if let end, now >= end { return }
@@ -89,7 +93,7 @@ final class Service {
   }
 
   private func wakeTime(_ now: MonotonicInstant, _ driven: MonotonicInstant?) -> MonotonicInstant {
-    [agenda.next, driven, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
+    [agenda.next, driven, connector.wakeTime, end].compactMap(\.self).min() ?? now.advanced(milliseconds: Self.idle)
   }
 
   /// Drives libcurl while a connection is being made.
@@ -99,14 +103,15 @@ final class Service {
     let now = MonotonicInstant.now()
     // Thousands of held requests are not connecting. A new request sets this again.
     guard agenda.mayConnect else { return nil }
-    guard now >= nextDrive else { return nextDrive }
+    guard agenda.mustDrive || now >= nextDrive else { return nextDrive }
+    agenda.mustDrive = false
     let underWay = transfers.values.filter { $0.phase.isUnderWay }
     agenda.mayConnect = !underWay.isEmpty
     guard agenda.mayConnect else { return nil }
-    for transfer in underWay { transfer.keepTime(now) }
     events.drive()
     nextDrive = now.advanced(milliseconds: Transfer.drivingPause)
-    return nextDrive
+    // libcurl went on to another address, and does not say so.
+    return agenda.mustDrive ? now : nextDrive
   }
 
   private func take(_ frame: WorkerFrame) {
@@ -137,7 +142,8 @@ final class Service {
       return fail(id, TransportError(.workerFailed, detail: "the worker had no time left"))
     }
     do throws(TransportError) {
-      let transfer = try Transfer(request, target, try handles.take(), deadline: deadline, agenda: agenda)
+      let transfer = try Transfer(
+        request, target, try handles.take(), deadline: deadline, agenda: agenda, connector: connector)
       guard curl_multi_add_handle(multi, transfer.handle.easy) == CURLM_OK else {
         throw TransportError(.workerFailed, detail: "curl_multi_add_handle")
       }
@@ -152,6 +158,7 @@ final class Service {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     idsByHandle[transfer.handle.easy] = nil
     curl_multi_remove_handle(multi, transfer.handle.easy)
+    connector.resign(transfer)
   }
 
   private func fail(_ id: UInt32, _ error: TransportError) { parent.send(.failure(id: id, error)) }
@@ -159,8 +166,10 @@ final class Service {
   private func reportFinished() {
     var result = CURLE_OK
     while let easy = iampass_curl_finished(multi, &result) {
-      countStreams()
       guard let id = idsByHandle[easy], let transfer = transfers[id] else { continue }
+      if result != CURLE_OK, hasToConnect(id, transfer) { continue }
+      // Not for a request that needs a connection: the present ones are full then, and one more carries less.
+      countStreams()
       do throws(TransportError) {
         let reply = try transfer.reply(result, streams: streams)
         carriesMany = reply.isMultiplexed
@@ -169,9 +178,52 @@ final class Service {
         // A failed request leaves no handle to the next one.
         if transfer.isIdempotent { handles?.giveBack(transfer.handle) }
       } catch {
-        fail(id, error)
-        drop(id)
+        transfer.distrustAddress()
+        end(id, transfer, error)
       }
+    }
+  }
+
+  /// Takes a request out of libcurl if it needs a connection first. Returns false if it has failed.
+  private func hasToConnect(_ id: UInt32, _ transfer: Transfer) -> Bool {
+    if transfer.mustWait {
+      curl_multi_remove_handle(multi, transfer.handle.easy)
+      transfer.beginAgain()
+      connector.wait(id)
+      return true
+    }
+    let addresses = transfer.takeAddresses()
+    guard !addresses.isEmpty else { return false }
+    curl_multi_remove_handle(multi, transfer.handle.easy)
+    connector.start(addresses)
+    return true
+  }
+
+  private func advanceRace() {
+    if let outcome = connector.advance(), let leader = connector.leader, let id = idsByHandle[leader.handle.easy] {
+      switch outcome {
+      case .won: resume(id)
+      case .lost(let error): end(id, leader, error)
+      }
+    }
+    for id in connector.takeReady() { resume(id) }
+  }
+
+  /// Gives libcurl a request again that was taken out of it.
+  private func resume(_ id: UInt32) {
+    guard let transfer = transfers[id] else { return }
+    guard curl_multi_add_handle(multi, transfer.handle.easy) == CURLM_OK else {
+      return end(id, transfer, TransportError(.workerFailed, detail: "curl_multi_add_handle"))
+    }
+    agenda.mayConnect = true
+  }
+
+  /// A request has failed. Those that wait for its connection wanted the same.
+  private func end(_ id: UInt32, _ transfer: Transfer, _ error: TransportError) {
+    let others = connector.leader === transfer ? connector.takeFollowers() : []
+    for one in [id] + others where transfers[one] != nil {
+      fail(one, error)
+      drop(one)
     }
   }
 
@@ -188,11 +240,18 @@ final class Service {
     guard let next = agenda.next, now >= next else { return }
     agenda.next = nil
     for (id, transfer) in transfers {
-      if now >= transfer.bound {
+      // Ended together with another one.
+      guard transfers[id] != nil else { continue }
+      guard now >= transfer.bound else {
+        agenda.note(transfer.bound)
+        continue
+      }
+      if transfer.isOver(now) {
+        // The others may have more time.
         fail(id, transfer.overdue)
         drop(id)
       } else {
-        agenda.note(transfer.bound)
+        end(id, transfer, transfer.overdue)
       }
     }
   }
@@ -234,6 +293,8 @@ final class Agenda {
   var next: MonotonicInstant?
   /// Whether a connection was being made at the last look.
   var mayConnect = false
+  /// Whether libcurl has to be driven at once.
+  var mustDrive = false
 
   func note(_ bound: MonotonicInstant) { next = min(next ?? bound, bound) }
 }

@@ -16,6 +16,9 @@ final class SocketEvents {
   private var heedsParentsRoom = false
   private var running: Int32 = 0
   private var sockets: Set<Int32> = []
+  /// Sockets that are not libcurl's (yet), and those of them with events.
+  private var own: Set<Int32> = []
+  private var ownNews: [Int32] = []
   /// The number of sockets with requests under way or connecting.
   var connectionCount: Int { sockets.count }
 
@@ -53,7 +56,13 @@ final class SocketEvents {
       // SAFETY: the shim writes at most as many as fit, and returns their number.
       let count = iampass_epoll_take(epoll, Int32(clamping: left), news.baseAddress)
       for one in news.prefix(max(0, Int(count))) {
-        if one.descriptor == parent { parentSpoke = true } else { act(on: one) }
+        if one.descriptor == parent {
+          parentSpoke = true
+        } else if own.contains(one.descriptor) {
+          ownNews.append(one.descriptor)
+        } else {
+          act(on: one)
+        }
       }
     }
     return parentSpoke
@@ -69,6 +78,25 @@ final class SocketEvents {
   /// Lets libcurl check everything and tell which sockets it waits for. If addresses refuse one after the other,
   /// libcurl 7.88 prepares the next and waits for neither its socket nor a time.
   func drive() { iampass_curl_multi_drive(multi, &running) }
+
+  /// Waits for the end of a socket's connect(2). Returns false if the kernel refuses.
+  func watchOwn(_ socket: Int32) -> Bool {
+    guard watch(socket, reading: false, writing: true) else { return false }
+    own.insert(socket)
+    return true
+  }
+
+  func forgetOwn(_ socket: Int32) {
+    own.remove(socket)
+    ownNews.removeAll { $0 == socket }
+    _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
+  }
+
+  /// The sockets of ``watchOwn(_:)`` with events since the last call.
+  func takeOwnNews() -> [Int32] {
+    defer { ownNews = [] }
+    return ownNews
+  }
 
   private func act(on event: iampass_epoll_news) {
     // After an error or an end, reading and writing tell which it was.

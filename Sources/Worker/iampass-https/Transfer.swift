@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import HostSystem
 import WorkerLink
 
@@ -13,16 +14,22 @@ final class Transfer {
 
   private(set) var phase = Phase.queue
   private var phaseBegan = MonotonicInstant.now()
-  /// When libcurl began to connect, and when it began with the last of the host's addresses.
-  private var journeyBegan = MonotonicInstant.now()
-  private var addressBegan = MonotonicInstant.now()
+  private let connector: Connector
+  /// What libcurl lists of the host's addresses.
+  private var addresses: [HostAddress] = []
+  /// The race's winner, which libcurl gets next.
+  private var connection: (socket: Int32, address: HostAddress)?
+  /// The address of the connection that this request brought about, until the request is sent.
+  private var unproven: HostAddress?
+  /// Another request makes a connection, and this one has to begin again afterwards.
+  private(set) var mustWait = false
   var body: [UInt8] = []
   private var headerBytes = 0
   private var headerLines = 0
   private(set) var isTooLarge = false
 
   /// How often libcurl began to write the request.
-  private var writes = 0
+  private(set) var writes = 0
 
   /// What libcurl is doing.
   enum Phase {
@@ -30,14 +37,15 @@ final class Transfer {
     /// connection.
     case queue
     case lookup, connect, handshake, exchange
-    /// Is connecting. libcurl 7.88 may wait for nothing in this phase, so that the loop drives it.
+    /// Is connecting. libcurl 7.88 may wait for nothing in this phase: it prepares an address, and waits for neither a
+    /// socket nor a time. The loop therefore drives it.
     var isUnderWay: Bool { self == .lookup || self == .connect || self == .handshake }
 
     /// In ms; nil: the request's own limit. Together less than the 15 s after which a login gives up.
     var longest: Int64? {
       switch self {
       case .lookup: 4000
-      // For all addresses together, see `longestAddress`.
+      // For all addresses together. Each has its share, and eleven that do not answer have it whole (`AddressRace`).
       case .connect: 5500
       case .handshake: 5000
       case .queue, .exchange: nil
@@ -46,7 +54,8 @@ final class Transfer {
   }
 
   init(
-    _ request: HTTPRequest, _ target: Target, _ handle: EasyHandle, deadline: MonotonicInstant, agenda: Agenda
+    _ request: HTTPRequest, _ target: Target, _ handle: EasyHandle, deadline: MonotonicInstant, agenda: Agenda,
+    connector: Connector
   ) throws(TransportError) {
     guard let url = try? target.server.ownAddress(request.url) else {
       throw TransportError(.workerFailed, detail: "the request's address is of another origin")
@@ -55,6 +64,7 @@ final class Transfer {
     self.target = target
     self.deadline = deadline
     self.agenda = agenda
+    self.connector = connector
     isIdempotent = request.method == .get
     var options = EasyOptions(easy: handle.easy)
     options.send(request, to: url)
@@ -67,32 +77,20 @@ final class Transfer {
   /// When the request must be given up in its present phase.
   var bound: MonotonicInstant {
     guard let longest = phase.longest else { return deadline }
-    let usual = min(deadline, phaseBegan.advanced(milliseconds: longest))
-    return phase == .connect ? min(usual, addressBegan.advanced(milliseconds: Self.longestAddress)) : usual
+    return min(deadline, phaseBegan.advanced(milliseconds: longest))
   }
 
-  /// In ms, for the last of the host's addresses: a lost packet is sent again after 1 s. libcurl gives each other
-  /// address half of its remaining time. The remaining time is kept so that this is at least `share`.
-  private static let longestAddress: Int64 = 3_000
-  private static let share: Int64 = longestAddress / 2
-  /// In ms: a lookup's transfer is told its time for connecting at least this often.
+  /// Whether the request itself has no time left, rather than its phase.
+  func isOver(_ now: MonotonicInstant) -> Bool { now >= deadline }
+
+  /// In ms: while a connection is being made, libcurl is driven at least this often.
   static let drivingPause: Int64 = 100
-
-  /// Keeps libcurl's time for connecting right until the lookup ends.
-  func keepTime(_ now: MonotonicInstant) {
-    guard phase == .lookup else { return }
-    allow(Self.longestAddress + Self.drivingPause, from: now)
-  }
-
-  /// - Parameter milliseconds: the time from `now` that libcurl has to connect.
-  private func allow(_ milliseconds: Int64, from now: MonotonicInstant) {
-    EasyOptions(easy: handle.easy).allow(milliseconds: now.milliseconds(since: journeyBegan) + milliseconds)
-  }
 
   deinit {
     // The handle may be used again. Nothing of this request may stay in it.
     EasyOptions(easy: handle.easy).forgetRequest()
     curl_slist_free_all(headers)
+    dropConnection()
   }
 }
 
@@ -103,27 +101,70 @@ extension Transfer {
   static let greatestHeaders = 16 * 1024
   static let mostHeaders = 100
 
-  /// libcurl needs a lookup: it found neither a cached address nor a connection.
-  func beganLookup() {
+  /// libcurl needs a lookup: it found neither a cached address nor a connection. Returns false to stop it.
+  func beganLookup() -> Bool {
+    guard connection != nil || mayLead() else { return false }
     enter(.lookup)
-    journeyBegan = phaseBegan
-    keepTime(phaseBegan)
+    return true
   }
 
-  /// libcurl opened a socket to one of the host's addresses: the lookup has ended.
-  func beganToConnect() {
-    if phase != .connect { enter(.connect) }
-    addressBegan = .now()
-    agenda.note(bound)
-    // The next address begins after this one's share at the latest, and its own share counts from then.
-    allow(Self.longestAddress + Self.share, from: addressBegan)
+  /// libcurl wants a socket for one of the host's addresses. It gets the race's winner, or none: then it goes on to the
+  /// next address, until all are known.
+  func openSocket(to address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+    if let (socket, winner) = connection {
+      connection = nil
+      unproven = winner
+      if phase != .connect { enter(.connect) }
+      connector.resign(self)
+      return socket
+    }
+    // libcurl has its socket, and looks at the other family.
+    guard unproven == nil, mayLead() else { return -1 }
+    // SAFETY: libcurl says how many bytes the address has.
+    let bytes = UnsafeRawBufferPointer(
+      start: iampass_curl_address(address), count: Int(address.pointee.addrlen))
+    addresses.append(HostAddress(family: address.pointee.family, bytes: Array(bytes)))
+    // Without a lookup if libcurl remembers the addresses.
+    if !phase.isUnderWay { enter(.connect) }
+    agenda.mustDrive = true
+    return -1
   }
+
+  private func mayLead() -> Bool {
+    mustWait = !connector.mayLead(self)
+    return !mustWait
+  }
+
+  /// The addresses that libcurl has listed, for a race. Empty: its failure has another cause.
+  func takeAddresses() -> [HostAddress] {
+    defer { addresses = [] }
+    // A request that must not be repeated needs no other connection.
+    if writes > 0, !isIdempotent { return [] }
+    if !addresses.isEmpty { enter(.connect) }
+    return addresses
+  }
+
+  /// The race was won. libcurl takes the socket when it runs again.
+  func takeConnection(_ socket: Int32, _ address: HostAddress) { connection = (socket, address) }
+
+  /// libcurl found a connection of another request meanwhile.
+  private func dropConnection() {
+    if let connection { Glibc.close(connection.socket) }
+    connection = nil
+  }
+
+  /// The request waits for another one's connection, and begins again afterwards.
+  func beginAgain() {
+    mustWait = false
+    enter(.queue)
+  }
+
+  /// Its own connection did not come as far as a request.
+  func distrustAddress() { if let unproven { connector.disproved(unproven) } }
 
   /// The TCP connection is made. Returns false if the certificate's check could not be set up.
   func beganHandshake(_ context: UnsafeMutableRawPointer) -> Bool {
     enter(.handshake)
-    // From here the phase's own limit counts.
-    EasyOptions(easy: handle.easy).allowAnyTime()
     return iampass_tls_restrict(context, target.host, target.isAddress ? 1 : 0) == 1
   }
 
@@ -134,7 +175,10 @@ extension Transfer {
   /// repeated once (RFC 9110 §9.2.2).
   func beganExchange() -> Bool {
     defer { enter(.exchange) }
-    EasyOptions(easy: handle.easy).allowAnyTime()
+    dropConnection()
+    connector.resign(self)
+    if let unproven { connector.proved(unproven) }
+    unproven = nil
     writes += 1
     return writes <= (isIdempotent ? 2 : 1)
   }

@@ -57,7 +57,10 @@ extension Transfer {
     // an outage.
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
       return strstr(handle.message, "thread failed to start") == nil ? .nameNotFound : .workerFailed
-    case CURLE_COULDNT_CONNECT: return refusal(errno: Int32(iampass_curl_info(handle.easy, CURLINFO_OS_ERRNO)))
+    // The first copy of such a request may have arrived.
+    case CURLE_COULDNT_CONNECT where writes > 0 && !isIdempotent: return .connectionLost
+    case CURLE_COULDNT_CONNECT:
+      return TransportError.Code(connectError: Int32(iampass_curl_info(handle.easy, CURLINFO_OS_ERRNO)))
     case CURLE_PEER_FAILED_VERIFICATION: return certificateFault()
     case CURLE_FILESIZE_EXCEEDED: return .replyTooLarge
     // A single header line was longer than libcurl allows.
@@ -66,7 +69,6 @@ extension Transfer {
     case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
       CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_ABORTED_BY_CALLBACK, CURLE_PROXY:
       return lost()
-    // libcurl ran out of time for the host's addresses.
     case CURLE_OPERATION_TIMEDOUT: return overdue.code
     // The worker's own settings, certificates or memory failed.
     default: return .workerFailed
@@ -81,16 +83,6 @@ extension Transfer {
     case .connect: .connectionRefused
     case .handshake: isTooOld() ? .tlsTooOld : .tlsRefused
     case .exchange: .connectionLost
-    }
-  }
-
-  private func refusal(errno: Int32) -> TransportError.Code {
-    switch errno {
-    case ECONNREFUSED, ECONNRESET: .connectionRefused
-    case ETIMEDOUT: .connectTimedOut
-    case ENETUNREACH, EHOSTUNREACH, ENETDOWN: .networkUnreachable
-    // Nothing was sent: a descriptor, a port or memory was missing.
-    default: .workerFailed
     }
   }
 

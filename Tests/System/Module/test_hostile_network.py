@@ -1,6 +1,5 @@
 """A network that swallows what it is given, name servers that do not serve, and an HTTP/2 that breaks its own rules."""
 
-import contextlib
 import secrets
 import socket
 import struct
@@ -8,9 +7,9 @@ import threading
 import unittest
 
 from full_listener import FullListener
-from hostile_case import START, TIMEOUT, USUAL, Case, hostile_world, started, status
-from hostile_replies import FAULTS, raw
-from hostile_service import HostileService
+from hostile_case import ACTIVE, START, TIMEOUT, USUAL, Case, hostile_world, started, status
+from hostile_replies import FAULTS, raw, reply
+from hostile_service import SERVICES, HostileService
 from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SUCCESS
 from http2_service import FAULTS as HTTP2_FAULTS
 from http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
@@ -109,18 +108,23 @@ class Addresses(Case):
     """A name with several addresses, of which one serves."""
 
     NAME = "elsewhere.example"
-    SERVES, REFUSING, SILENT = "127.0.0.128", ("127.0.0.2", "127.0.0.3", "127.0.0.4"), ("127.0.0.5", "127.0.0.6")
+    SERVES, REFUSING = "127.0.0.128", ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+    SILENT = ("127.0.0.5", "127.0.0.6", "127.0.0.7", "127.0.0.8", "127.0.0.9", "127.0.0.10")
 
-    def sign_in_by(self, *addresses):
-        service = self.serve("elsewhere")
+    def name_with(self, service, *addresses):
+        """The scene in which the name has these addresses. Those of SILENT answer nothing."""
         world.configure(server=f"https://{self.NAME}:{service.port}")
         world.write("hosts", "".join(f"{address} {self.NAME}\n" for address in addresses), 0o644)
         world.write("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", 0o644)
-        with contextlib.ExitStack() as silent:
-            for address in set(addresses) & set(self.SILENT):
-                silent.enter_context(FullListener(address, service.port))
-            self.play(SUCCESS, seconds=12 + SLOWNESS, files={
-                "/etc/hosts": world.path("hosts"), "/etc/nsswitch.conf": world.path("nsswitch.conf")})
+        for address in set(addresses) & set(self.SILENT):
+            listener = FullListener(address, service.port)
+            listener.__enter__()
+            self.addCleanup(listener.__exit__)
+        return {"files": {"/etc/hosts": world.path("hosts"), "/etc/nsswitch.conf": world.path("nsswitch.conf")}}
+
+    def sign_in_by(self, *addresses):
+        service = self.serve("elsewhere")
+        self.play(SUCCESS, seconds=12 + SLOWNESS, **self.name_with(service, *addresses))
 
     def setUp(self):
         world.pam("sudo", "prompt=push timeout=30s")
@@ -130,10 +134,58 @@ class Addresses(Case):
         self.sign_in_by(*self.REFUSING, self.SERVES)
 
     def test_addresses_that_swallow_packets_hide_no_good_one(self):
+        # One after the other they would use up the time of all: each has three seconds.
         self.sign_in_by(*self.SILENT, self.SERVES)
 
     def test_both_kinds_hide_no_good_one(self):
-        self.sign_in_by(self.REFUSING[0], self.SILENT[0], self.REFUSING[1], self.SERVES)
+        self.sign_in_by(self.REFUSING[0], self.SILENT[0], self.REFUSING[1], self.SILENT[1], self.SERVES)
+
+    def test_addresses_of_which_none_answers_cost_their_time_and_no_more(self):
+        service = self.serve("elsewhere")
+        scene = self.name_with(service, *self.SILENT)
+        self.play(AUTHINFO_UNAVAIL, seconds=6 + SLOWNESS, told="server not reachable (no answer)", **scene)
+        self.assertEqual(service.connections, 0)
+
+    def test_the_first_address_is_asked_if_all_of_them_serve(self):
+        service, others = self.serve("elsewhere"), []
+        for address in self.REFUSING:
+            others.append(self.listen(address, service.port))
+        self.play(SUCCESS, **self.name_with(service, self.SERVES, *self.REFUSING))
+        self.assertEqual([other.connections for other in others], [0, 0, 0])
+
+    def test_the_address_that_connects_first_must_prove_the_name(self):
+        service = self.serve("elsewhere")
+        imposter = self.listen(self.REFUSING[0], service.port)
+        scene = self.name_with(service, self.SILENT[0], imposter.address, self.SERVES)
+        self.play(AUTHINFO_UNAVAIL, told="certificate is for another host", **scene)
+        self.assertGreater(imposter.connections, 0)
+        self.assertEqual(imposter.requests, [])
+
+    def test_the_address_that_served_is_asked_first_at_the_next_connection(self):
+        others, asked = [], []
+
+        def start(stream, request):
+            # From now on the address before it connects too, but serves nobody.
+            others.append(self.listen(self.REFUSING[0], service.port))
+            reply(202, started(), [("Connection", "close")])(stream, request)
+
+        def active(stream, request):
+            # The end of the session has a worker of its own, which knows of no address that served.
+            asked.append((service.connections, [other.connections for other in others]))
+            for other in others:
+                other.stop()
+            ACTIVE(stream, request)
+
+        service = self.serve("elsewhere", start=start, status=active)
+        self.play(SUCCESS, **self.name_with(service, self.REFUSING[0], self.SERVES))
+        self.assertEqual(asked, [(2, [0])])
+
+    def listen(self, address, port):
+        """A service for another name, at this place."""
+        service = HostileService(**SERVICES["good"], address=address, port=port)
+        service.start()
+        self.addCleanup(service.stop)
+        return service
 
 
 class RetryAfter(Case):

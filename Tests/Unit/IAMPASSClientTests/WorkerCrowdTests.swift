@@ -45,6 +45,22 @@ extension WorkerTests {
       #expect(crowd.outcomes(3) == [.silent, .silent, .silent])
     }
 
+    /// One address refuses, the other shows a certificate for another name.
+    @Test(
+      arguments: [("good", "127.0.0.9", .connectionRefused), ("wrong_host", "localhost", .certificateForAnotherHost)]
+        as [(String, String, TransportError.Code)])
+    func leaveNoSocketBehindAfterAFailure(service: String, host: String, code: TransportError.Code) throws {
+      let crowd = Crowd(service, host: host)
+      var sockets: [Int] = []
+      for round in 1...12 {
+        crowd.ask(1, seconds: 60)
+        #expect(crowd.outcomes(round).last == code)
+        #expect(crowd.workerRests())
+        sockets.append(crowd.workersSockets())
+      }
+      #expect(sockets.first.map { $0 > 0 } == true && Set(sockets).count == 1, "\(sockets)")
+    }
+
     /// If several idle connections turn out to be dead.
     @Test func areRepeatedOnce() throws {
       let crowd = Crowd("good")
@@ -66,9 +82,10 @@ private final class Crowd {
   /// Each connection's load, as the replies report it.
   private(set) var streams: Set<Int> = []
 
-  init(_ service: String) {
-    pipeline = WorkerPipeline(settings: services.settings(service, lifetime: 0))
-    url = services.url(service)
+  /// - Parameter host: replaces localhost in the service's address.
+  init(_ service: String, host: String = "localhost") {
+    pipeline = WorkerPipeline(settings: services.settings(service, host: host, lifetime: 0))
+    url = services.url(service).replacingOccurrences(of: "localhost", with: host)
   }
 
   deinit { pipeline.stop() }
@@ -104,6 +121,15 @@ private final class Crowd {
       if looks.count >= 25, Set(looks.suffix(25)).count == 1 { return true }
     }
     return false
+  }
+
+  func workersSockets() -> Int {
+    guard let worker = workers().last else { return 0 }
+    let folder = "/proc/\(worker)/fd/"
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return numbers.count {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0))?.hasPrefix("socket:") == true
+    }
   }
 
   private func waitForWorker(_ milliseconds: Int32) {

@@ -1,0 +1,28 @@
+import Glibc
+import Testing
+import WorkerLink
+
+struct ConnectErrorsTests {
+  @Test func theLastAddressesErrorCounts() {
+    #expect(TransportError(connectErrors: [ECONNREFUSED, ETIMEDOUT]).code == .connectTimedOut)
+    #expect(TransportError(connectErrors: [ETIMEDOUT, ECONNREFUSED]).code == .connectionRefused)
+    #expect(TransportError(connectErrors: [ECONNREFUSED, EHOSTUNREACH]).code == .networkUnreachable)
+  }
+
+  /// Anyone on this computer can use up its ports, and must not make an outage of that.
+  @Test(arguments: [EADDRNOTAVAIL, EMFILE, ENOMEM, EPERM, EACCES, ENOSYS, EAGAIN, EISCONN])
+  func anAddressThatThisComputerCouldNotTryIsNotKnownToBeDown(_ error: Int32) {
+    for errors in [[error], [error, ECONNREFUSED], [ECONNREFUSED, error, ETIMEDOUT], [EAFNOSUPPORT, error]] {
+      #expect(TransportError(connectErrors: errors).code == .workerFailed, "\(errors)")
+    }
+  }
+
+  @Test func aFamilyThatThisComputerLacksSaysNothingOfTheOther() {
+    #expect(TransportError(connectErrors: [EAFNOSUPPORT, ECONNREFUSED, EAFNOSUPPORT]).code == .connectionRefused)
+    #expect(TransportError(connectErrors: [EAFNOSUPPORT]).code == .workerFailed)
+  }
+
+  @Test func withoutAnyAddressNothingIsKnown() {
+    #expect(TransportError(connectErrors: []).code == .workerFailed)
+  }
+}
