@@ -36,11 +36,10 @@ protocol HTTP2Posting: Sendable {
 
 /// Sends requests over HTTP/2, on connections that are kept: Apple takes rapid connecting for an attack.
 final class HTTP2Client: HTTP2Posting {
-  /// In seconds, for connecting to one address, and again for its TLS.
-  private static let connectTime: Int64 = 5
+  /// In seconds, for TLS.
+  private static let handshakeTime: Int64 = 5
   /// In seconds, for one exchange.
   private static let wholeTime: Int64 = 10
-  private static let mostAddresses = 3
   /// In seconds: a middle box may have forgotten a connection that was silent for so long.
   private static let idleTime: Int64 = 300
   /// In bytes: the description of an error is shorter.
@@ -146,32 +145,16 @@ final class HTTP2Client: HTTP2Posting {
   }
 
   private func connect(to place: HTTP2Place, _ tls: NIOSSLContext) async throws -> Connection {
-    var problem: any Error = PushProblem.nameNotFound(place.host)
-    for address in try await names().addresses(of: place.host, port: place.port).prefix(Self.mostAddresses) {
-      do { return try await connect(to: address, named: place.host, tls) } catch { problem = error }
+    let addresses = try await names().addresses(of: place.host, port: place.port)
+    let (channel, negotiated, trouble) = try await FirstAddress.connect(addresses, of: place.host) { channel in
+      // One for each connection: those that lost the race end too.
+      let trouble = FirstError()
+      return channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: place.host))
+        try channel.pipeline.syncOperations.addHandler(trouble)
+      }.flatMap { Self.negotiating(on: channel) }.map { (channel, $0, trouble) }
     }
-    throw problem
-  }
-
-  private func names() -> NameLookup {
-    lookup.withLock { lookup in
-      let names = lookup ?? NameLookup()
-      lookup = names
-      return names
-    }
-  }
-
-  private func connect(to address: SocketAddress, named host: String, _ tls: NIOSSLContext) async throws -> Connection {
-    let trouble = FirstError()
-    let (channel, negotiated) = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connectTimeout(.seconds(Self.connectTime))
-      .connect(to: address) { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: host))
-          try channel.pipeline.syncOperations.addHandler(trouble)
-        }.flatMap { Self.negotiating(on: channel) }.map { (channel, $0) }
-      }
-    let end = channel.eventLoop.scheduleTask(in: .seconds(Self.connectTime)) { channel.close(promise: nil) }
+    let end = channel.eventLoop.scheduleTask(in: .seconds(Self.handshakeTime)) { channel.close(promise: nil) }
     defer { end.cancel() }
     do {
       guard case .http2(let multiplexer) = try await negotiated.get() else { throw PushProblem.noHTTP2 }
@@ -179,6 +162,14 @@ final class HTTP2Client: HTTP2Posting {
     } catch {
       channel.close(promise: nil)
       throw trouble.error ?? error
+    }
+  }
+
+  private func names() -> NameLookup {
+    lookup.withLock { lookup in
+      let names = lookup ?? NameLookup()
+      lookup = names
+      return names
     }
   }
 

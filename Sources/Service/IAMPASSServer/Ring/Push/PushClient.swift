@@ -50,11 +50,8 @@ protocol PushPosting: Sendable {
 
 /// One request to a push service: HTTP/1.1 over TLS, without redirects.
 struct PushClient: PushPosting {
-  /// In seconds, for connecting to one address.
-  private static let connectTime: Int64 = 5
   /// In seconds, for a whole exchange.
   private static let wholeTime: Int64 = 10
-  private static let mostAddresses = 3
 
   private let tls: NIOSSLContext
   private let trust: PushTrust
@@ -110,23 +107,13 @@ struct PushClient: PushPosting {
     guard trust.allows(subscription) else { throw PushProblem.unusualPort }
     let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
     guard try trust.allows(addresses, own: OwnNetworks.current) else { throw PushProblem.privateAddress }
-    var problem: any Error = PushProblem.nameNotFound(subscription.host)
-    for address in addresses.prefix(Self.mostAddresses) {
-      do { return try await connect(to: address, named: subscription.host) } catch { problem = error }
-    }
-    throw problem
-  }
-
-  private func connect(to address: SocketAddress, named host: String) async throws -> Exchange {
-    try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connectTimeout(.seconds(Self.connectTime))
-      .connect(to: address) { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let pipeline = channel.pipeline.syncOperations
-          try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: host))
-          try pipeline.addHTTPClientHandlers()
-          return try Exchange(wrappingChannelSynchronously: channel)
-        }
+    return try await FirstAddress.connect(addresses, of: subscription.host) { channel in
+      channel.eventLoop.makeCompletedFuture {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: subscription.host))
+        try pipeline.addHTTPClientHandlers()
+        return try Exchange(wrappingChannelSynchronously: channel)
       }
+    }
   }
 }
