@@ -87,9 +87,14 @@ class DesktopTestCase(HostTestCase):
         return [kind for line in lines for words, kind in kinds.items() if all(word in line for word in words)]
 
     def assert_taken(self, service, before, taken):
-        """Since `before`, what `passwords` said then. Without a word of either the conversation has gone on."""
-        first = self.passwords(service)[before:][:1]
-        self.assertEqual("next" if first == ["next"] else "same", taken)
+        """Since `before`, what `passwords` said then. Without a word of either the conversation has gone on.
+
+        "next" by the last word, which is about what was taken. Letters that come before the locker reads them again are
+        lost: Return alone then asks the phone once more, or the end of the conversation before is told after `before`.
+        """
+        said = self.passwords(service)[before:]
+        decides = said[-1:] if taken == "next" else said[:1]
+        self.assertEqual("next" if decides == ["next"] else "same", taken, said)
 
     def enter_for_the_phone(self, service, enter):
         """Until the phone is asked, or cannot be."""
