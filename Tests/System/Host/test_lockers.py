@@ -203,8 +203,8 @@ class Swaylock(Wayland, Lockers, DesktopTestCase):
 
 class Gtklock(Wayland, Lockers, DesktopTestCase):
     name = "gtklock"
-    # Its first try may come before sway has a screen.
-    command = "until gtklock -d; do sleep 0.2; done"
+    # Its first try may come before sway has a screen. What outlived a test that gave up would lock the next ones out.
+    command = "timeout 25 sh -c 'until gtklock -d; do sleep 0.2; done'"
 
 
 class I3lock(X11, Lockers, DesktopTestCase):
