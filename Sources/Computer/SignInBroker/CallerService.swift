@@ -47,7 +47,9 @@ struct CallerService {
       note(error == .notListed ? LOG_DEBUG : LOG_NOTICE, "refused", known, request, "reason=\(error.explanation)")
       return end(.aside, "")
     }
-    let login = BrokeredLogin(setup: setup, request: request, user: user, callerUID: callerUID)
+    // The caller waits for an answer: its number is still its own.
+    let login = BrokeredLogin(
+      setup: setup, request: request, user: user, callerUID: callerUID, caller: ProcessIdentity(pid: callerPID))
     let conversation = CallerConversation(channel: channel)
     let (outcome, session) = try login.outcome(
       conversation: conversation, clock: CallerClock(channel: channel), interruption: channel)

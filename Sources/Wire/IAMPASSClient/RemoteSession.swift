@@ -47,6 +47,8 @@ public struct PendingSession: Sendable {
   public let remote: RemoteSession
   /// Two digits to show, if the service wants them typed on the phone.
   public let matchCode: String?
+  /// The session's name, as the service gave it; nil if it gave none.
+  public let name: String?
   /// What makes it an approved one.
   fileprivate let evidence: ApprovalEvidence
   /// The address of the phone's page, for a phone that nothing rings: at the service, and short enough for a line.
@@ -58,10 +60,43 @@ public struct PendingSession: Sendable {
   init(remote: RemoteSession, started: StartedSession, server: ServerURL, evidence: ApprovalEvidence) {
     self.remote = remote
     self.evidence = evidence
+    name = started.name
     matchCode = started.matchCode
     // An address elsewhere would have the user sign in to a stranger's page.
     let page = server.isEncrypted ? started.phonePage.flatMap { try? server.ownAddress($0) } : nil
     phonePage = page.flatMap { $0.utf8.count <= Self.greatestPageLength ? $0 : nil }
+  }
+
+  /// A request without a match code that another process has started. Nil if its approval could not be verified.
+  ///
+  /// - Parameters:
+  ///   - name: of the session, as the service gave it then.
+  ///   - question: the same as at the start, or the phone's signature will not fit.
+  ///   - challenge: of the start.
+  ///   - origin: the service's, as the phone spells it.
+  public init?(
+    resuming remote: RemoteSession, name: String?, _ question: ApprovalQuestion, challenge: ApprovalChallenge?,
+    origin: String
+  ) {
+    switch question {
+    case .service: evidence = .service
+    case .phone(let demand, let context):
+      guard let challenge, let name, context.isWithoutCode else { return nil }
+      let asked = AskedApproval(demand, challenge: challenge, code: Secret(""), context: context, origin: origin)
+      evidence = .phone(ApprovalCheck(asked: asked, session: name))
+    }
+    self.remote = remote
+    self.name = name
+    matchCode = nil
+    phonePage = nil
+  }
+
+  /// What the phone is to sign; nil if the service is believed.
+  public var challenge: ApprovalChallenge? {
+    switch evidence {
+    case .service: nil
+    case .phone(let check): check.asked.challenge
+    }
   }
 }
 

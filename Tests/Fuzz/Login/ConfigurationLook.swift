@@ -60,6 +60,7 @@ private func checkBounds(_ configuration: Configuration) {
   must((0...3_600).contains(configuration.presenceGrace), "a grace out of bounds")
   must((10...86_400).contains(configuration.presenceUnknownGrace), "a grace out of bounds")
   must((60...2_592_000).contains(configuration.offlineSession), "an offline session's time out of bounds")
+  must((3...90).contains(configuration.unlockTimeout), "a wait at a locker out of bounds")
   must((1...20).contains(configuration.maxRequests), "a limit out of bounds")
   must((60...86_400).contains(configuration.requestWindow), "a window out of bounds")
   must(!configuration.workerUser.contains { "/: \n".contains($0) }, "an invalid user name is accepted")
@@ -76,6 +77,7 @@ private func written(_ configuration: Configuration) -> String {
     "approvals = \(configuration.approvals.rawValue)",
     "methods_offline = \(configuration.offlineMethods.text)", "offline_session = \(configuration.offlineSession)s",
     "session_duration = \(configuration.sessionDuration)s", "approval_timeout = \(configuration.approvalTimeout)",
+    "unlock_timeout = \(configuration.unlockTimeout)",
     "send_context = \(configuration.sendContext.rawValue)",
     "send_command = \(word(configuration.sendsCommand, "yes", "no"))",
     "shared_tokens = \(configuration.sharedTokens.rawValue)",

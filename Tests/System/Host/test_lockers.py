@@ -5,7 +5,7 @@ import time
 import unittest
 
 from desktop_case import RUNTIME, DesktopTestCase
-from support import password_of, testhost
+from support import ASKED, password_of, testhost
 
 
 class Lockers:
@@ -94,6 +94,7 @@ class Lockers:
             self.assert_eventually("somebody answered", lambda: self.broker_lines("reason=not answered"))
             self.assertTrue(self.is_locked())
             self.unlock_after_silence()
+        self.end_what_is_left()
 
     def test_while_the_service_is_down_the_password_unlocks(self):
         with self.host.service_down():
@@ -107,7 +108,7 @@ class Lockers:
             self.unlock_by_password("same")
 
     def test_after_the_broker_was_killed_the_password_or_the_phone_unlocks(self):
-        with self.phone("ask") as phone:
+        with self.time_to_act(), self.phone("ask") as phone:
             self.press_enter()
             phone.wait_for_requests(1)
             self.kill_broker()
@@ -115,12 +116,19 @@ class Lockers:
         self.assert_password_unlocks_and_then_phone()
 
     def test_an_upgrade_leaves_the_broker_that_asks_the_phone(self):
-        with self.phone("ask") as phone:
+        with self.time_to_act(), self.phone("ask") as phone:
             self.press_enter()
             phone.wait_for_requests(1)
             self.upgrade()
             phone.type("y")
             self.assert_unlocked()
+
+    def time_to_act(self):
+        """A locker that waits for the phone as long as others do: what happens meanwhile takes its time."""
+        return self.host.changed(testhost.CONFIGURATION, lambda text: text + "unlock_timeout = 60s\n")
+
+    def end_what_is_left(self):
+        """Nothing is, except where lockers take up a request again."""
 
     def assert_the_request_ends(self):
         """Nobody waits for it any more: the next broker ends it at the service."""
@@ -134,6 +142,42 @@ class Lockers:
         with self.phone("approve"):
             self.press_enter()
             self.assert_unlocked()
+
+
+class ShowingNothing:
+    """Lockers that show no line of PAM's, and take no key while they wait: they wait a short time, as it is set at first,
+    and the phone asks for no digits, as the application is at first."""
+
+    match_codes = "on"
+
+    def wait_is_over(self, phone):
+        self.press_enter()
+        phone.wait_for_requests(1)
+        self.assert_eventually("it waits on", lambda: self.broker_lines("reason=not answered"))
+        self.assertTrue(self.is_locked())
+
+    def test_an_approval_after_the_wait_unlocks_at_the_next_enter(self):
+        with self.phone("ask") as phone:
+            self.wait_is_over(phone)
+            phone.type("y")
+            phone.wait_for("approved")
+            self.again_until(
+                lambda: not self.is_locked(), lambda: self.type(""), "the approval unlocks nothing", ASKED)
+            self.assertEqual(len(phone.requests()), 1)
+
+    def test_the_password_unlocks_while_the_phone_still_has_the_request(self):
+        with self.phone("ask") as phone:
+            self.wait_is_over(phone)
+            self.unlock_after_silence()
+            phone.type("n")
+            phone.wait_for("denied")
+
+    def end_what_is_left(self):
+        """The next test's phone would answer the request that waits for the next Enter."""
+        with self.phone("deny") as phone:
+            # Its time may be over by now.
+            if phone.wait_for_requests(1):
+                phone.wait_for("denied")
 
 
 class Wayland:
@@ -170,13 +214,12 @@ class X11:
         self.alice("xdotool", "key", "Return")
 
 
-class Swaylock(Wayland, Lockers, DesktopTestCase):
+class Swaylock(ShowingNothing, Wayland, Lockers, DesktopTestCase):
     name = "swaylock"
-    match_codes = "on"
     command = "swaylock -f -c 000000"
 
     def test_after_the_broker_was_restarted_the_password_unlocks_and_the_phone_the_next_time(self):
-        with self.phone("ask") as phone:
+        with self.time_to_act(), self.phone("ask") as phone:
             self.press_enter()
             phone.wait_for_requests(1)
             self.host.run("systemctl", "restart", "iampass-broker")
@@ -207,9 +250,8 @@ class Gtklock(Wayland, Lockers, DesktopTestCase):
     command = "timeout 25 sh -c 'until gtklock -d; do sleep 0.2; done'"
 
 
-class I3lock(X11, Lockers, DesktopTestCase):
+class I3lock(ShowingNothing, X11, Lockers, DesktopTestCase):
     name = "i3lock"
-    match_codes = "on"
     command = "i3lock"
 
 

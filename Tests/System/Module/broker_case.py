@@ -112,7 +112,8 @@ class BrokerCase(WithBroker, SignInCase):
 
     def setUp(self):
         super().setUp()
-        self.world.configure(services="swaylock polkit-1")
+        # A busy machine needs longer than a user at a locker would wait; test_left_open is about that wait.
+        self.world.configure(services="swaylock polkit-1", unlock_timeout="20s")
         self.set_up_broker("timeout=20s")
         # The broker of the test before may have been killed while it asked: this one ends that request.
         end = time.monotonic() + PATIENCE

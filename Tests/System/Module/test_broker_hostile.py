@@ -34,7 +34,7 @@ def setUpModule():
 class Hostile(WithBroker, SignInCase):
     def setUp(self):
         super().setUp()
-        world.configure(services="swaylock polkit-1")
+        world.configure(services="swaylock polkit-1", unlock_timeout="20s")
         self.set_up_broker("timeout=20s")
 
     @contextlib.contextmanager

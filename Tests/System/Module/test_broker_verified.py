@@ -10,7 +10,7 @@ from signing_phone import Key, SigningPhone
 from test_verified import Verified
 from world import AUTHINFO_UNAVAIL, SUCCESS
 
-LISTED = {"services": "swaylock polkit-1"}
+LISTED = {"services": "swaylock polkit-1", "unlock_timeout": "20s"}
 
 
 def setUpModule():

@@ -42,7 +42,7 @@ class UnlockCase(WithBroker, SignInCase):
         self.run_in("session-3.scope")
 
     def unlock(self, policy):
-        world.configure(services="sudo", unlock=policy)
+        world.configure(services="sudo", unlock=policy, unlock_timeout="20s")
 
     def run_in(self, unit):
         """Programs of this test are then in this unit of the user's for the kernel."""

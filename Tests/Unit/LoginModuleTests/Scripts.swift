@@ -213,6 +213,36 @@ final class ChangingTrust: ApprovalTrust {
   ) throws(PhoneTrustError) -> ApprovalDemand { try current.demand(of: user, asked: asked) }
 }
 
+/// Keeps a request as a file would: what is taken is made again of what was left.
+final class ScriptedShelf: RequestShelf {
+  private(set) var left: PendingSession?
+  private var mark: String?
+  /// A shelf that gives away what was asked by another mark.
+  var isWrong = false
+  /// How often it was told that what was taken is over.
+  private(set) var forgotten = 0
+  /// A folder that is full, or broken.
+  var isBroken = false
+
+  func take(_ question: ApprovalQuestion, mark: String) -> PendingSession? {
+    defer { left = nil }
+    guard isWrong || mark == self.mark else { return nil }
+    return left.flatMap {
+      PendingSession(
+        resuming: $0.remote, name: $0.name, question, challenge: $0.challenge, origin: "https://iam.example")
+    }
+  }
+
+  func leave(_ pending: PendingSession, mark: String) -> Bool {
+    guard !isBroken else { return false }
+    left = pending
+    self.mark = mark
+    return true
+  }
+
+  func forget(_ pending: PendingSession) { forgotten += 1 }
+}
+
 final class ScriptedLimit: RequestLimit {
   var refusal: AttemptRefusal?
   private(set) var count = 0

@@ -76,6 +76,8 @@ public struct Configuration: Sendable, Equatable {
   public var sessionDuration: Int64 = 12 * 3600
   /// Seconds. Shorter than sshd's LoginGraceTime of 120 s and login's LOGIN_TIMEOUT of 60 s.
   public var approvalTimeout: Int64 = 30
+  /// Seconds that a locker which shows nothing waits at a time. Until then what is typed there is lost.
+  public var unlockTimeout: Int64 = 8
   public var approvals = ApprovalPolicy.service
   public var sendContext = ContextPolicy.auto
   public var sendsCommand = false
@@ -184,6 +186,7 @@ extension Configuration {
     case "session_duration":
       Self.setSeconds(&sessionDuration, text, 60...30 * 86_400, "a duration from 1m to 720h, such as 12h")
     case "approval_timeout": Self.set(&approvalTimeout, text, ApprovalTimeout.takes) { ApprovalTimeout.seconds($0) }
+    case "unlock_timeout": Self.setSeconds(&unlockTimeout, text, 3...90, "a duration from 3s to 90s")
     case "approvals": Self.choose(&approvals, text)
     case "send_context": Self.choose(&sendContext, text)
     case "send_command": Self.set(&sendsCommand, text, "yes, no") { Self.flag($0, "yes", "no") }

@@ -22,6 +22,7 @@ public struct HostSetup {
   public var ledger: SessionLedger { SessionLedger(run: run) }
   public var watchNotes: WatchNotes { WatchNotes(run: run) }
   public var awayLocks: AwayLocks { AwayLocks(run: run) }
+  public var leftRequests: LeftRequests { LeftRequests(run: run) }
   public var recoveryCodes: RecoveryCodes { RecoveryCodes(state: state) }
   /// Nil if this computer believes the service: then it knows no phone's keys.
   public var offlinePhones: OfflinePhones? {

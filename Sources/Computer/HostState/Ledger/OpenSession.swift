@@ -95,20 +95,27 @@ public struct OpenSession: Sendable, Equatable {
       statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, name: name, settings: settings)
   }
 
-  func encoded() -> [UInt8] {
-    JSON.object([
+  func encoded() -> [UInt8] { json.encoded() }
+
+  var json: JSON {
+    .object([
       "version": .integer(Self.version), "id": .string(id), "machine": .string(origin.machine),
       "boot": .string(origin.boot), "start": origin.start.map { .string(String($0)) }, "end": .integer(end),
       "status_url": .string(statusURL),
       "logout_url": .string(logoutURL), "session_token": .string(token.exposedValue),
       "session_secret": .string(secret.exposedValue), "session_name": name.map { .string($0) },
       "session_label": .string(publicName),
-    ]).encoded()
+    ])
   }
 
   /// Nil for bytes that are not such a session of this version.
   init?(parsing bytes: [UInt8]) {
-    guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version, let id = json["id"]?.string,
+    guard let json = try? JSON(parsing: bytes) else { return nil }
+    self.init(json)
+  }
+
+  init?(_ json: JSON) {
+    guard json["version"]?.integer == Self.version, let id = json["id"]?.string,
       let machine = json["machine"]?.string, let boot = json["boot"]?.string, let end = json["end"]?.integer,
       Self.times.contains(end), let statusURL = json["status_url"]?.string,
       let logoutURL = json["logout_url"]?.string, let token = json["session_token"]?.string,

@@ -32,6 +32,15 @@ struct RecordFiles: Sendable {
     do { try AtomicFile.write(bytes, to: path, mode: 0o600) } catch { throw .file(error) }
   }
 
+  /// What the file held, for the one who removed it; nil if it is missing, or another process has removed it meanwhile.
+  func take(_ id: String) throws(LedgerError) -> [UInt8]? {
+    guard let bytes = try read(id) else { return nil }
+    let path = try path(id)
+    if unlink(path) == 0 { return bytes }
+    guard errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
+    return nil
+  }
+
   /// A missing file is not an error.
   func remove(_ id: String) throws(LedgerError) {
     let path = try path(id)

@@ -20,11 +20,14 @@ public struct LoginAttempt {
   let clock: any LoginClock
   /// Nil: there is no way but the phone.
   let offline: OfflineWays?
+  /// Nil: what is not answered in time is cancelled.
+  let shelf: (any RequestShelf)?
 
   public init(
     request: LoginRequest, policy: LoginPolicy, tokens: any TokenLookup, trust: (any ApprovalTrust)?,
     service: any AuthenticationService, conversation: any Conversation, limit: any RequestLimit,
-    recorder: any SessionRecorder, clock: any LoginClock, offline: OfflineWays? = nil
+    recorder: any SessionRecorder, clock: any LoginClock, offline: OfflineWays? = nil,
+    shelf: (any RequestShelf)? = nil
   ) {
     self.request = request
     self.policy = policy
@@ -36,6 +39,7 @@ public struct LoginAttempt {
     self.recorder = recorder
     self.clock = clock
     self.offline = offline
+    self.shelf = shelf
   }
 
   public func run() -> LoginOutcome {
@@ -61,10 +65,9 @@ public struct LoginAttempt {
     let question = try question()
     try requireCommandToShow()
     try getReadyToVerify(question)
-    try countRequest()
     let deadline = clock.now().advanced(milliseconds: policy.timeout * 1_000)
-    let pending = try start(known, question, by: deadline)
-    let active = try approvalOrCancel(pending, deadline: deadline)
+    let pending = try asked(known, question, by: deadline)
+    let active = try approvalOrCancel(pending, mark: question.mark(of: known), deadline: deadline)
     return SignIn(session: active, record: try record(active))
   }
 }
@@ -172,6 +175,15 @@ extension LoginAttempt {
     }
   }
 
+  /// The request that is waited for.
+  private func asked(
+    _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
+  ) throws(Refusal) -> PendingSession {
+    if let left = try leftOpen(question, mark: question.mark(of: token), by: deadline) { return left }
+    try countRequest()
+    return try start(token, question, by: deadline)
+  }
+
   private func start(
     _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession {
@@ -238,9 +250,10 @@ extension LoginAttempt {
     }
   }
 
-  /// Waits for the approval. Every other ending cancels the request at the service.
-  private func approvalOrCancel(_ pending: PendingSession, deadline: MonotonicInstant) throws(Refusal) -> ActiveSession
-  {
+  /// Waits for the approval. Every other ending cancels the request at the service, or leaves it to the next Enter.
+  private func approvalOrCancel(
+    _ pending: PendingSession, mark: String, deadline: MonotonicInstant
+  ) throws(Refusal) -> ActiveSession {
     do {
       try announce(pending)
       let active = try ApprovalWait(service: service, conversation: conversation, clock: clock, deadline: deadline)
@@ -249,6 +262,7 @@ extension LoginAttempt {
       return active
     } catch {
       let ending = afterLastLook(at: pending, error)
+      if ending == .notAnswered, leaves(pending, mark: mark) { throw ending }
       cancel(pending.remote)
       throw ending
     }
@@ -307,7 +321,7 @@ extension LoginAttempt {
   }
 
   /// Tells the service. If that fails, the request expires there by itself.
-  private func cancel(_ session: RemoteSession) {
+  func cancel(_ session: RemoteSession) {
     try? service.end(session, deadline: clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
   }
 }

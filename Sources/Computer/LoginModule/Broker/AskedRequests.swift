@@ -78,9 +78,13 @@ struct KeptService: AuthenticationService {
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
     let answer = try service.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
-    if case .pending(let session) = answer { kept.keep(session.remote, seconds: seconds) }
+    if case .pending(let session) = answer { keep(session.remote) }
     return answer
   }
+
+  func keep(_ session: RemoteSession) { kept.keep(session, seconds: seconds) }
+
+  func forget(_ session: RemoteSession) { kept.forget(session) }
 
   var startMayHaveArrived: Bool { service.startMayHaveArrived }
 

@@ -13,15 +13,20 @@ public struct BrokeredLogin {
   let request: BrokerRequest
   let user: SystemUser
   let callerUID: UInt32
+  let caller: ProcessIdentity?
 
   /// - Parameters:
   ///   - user: whom the system knows by the request's name.
   ///   - callerUID: who asks, as the kernel says.
-  public init(setup: HostSetup, request: BrokerRequest, user: SystemUser, callerUID: UInt32) {
+  ///   - caller: the process that asks; nil if it cannot be known again.
+  public init(
+    setup: HostSetup, request: BrokerRequest, user: SystemUser, callerUID: UInt32, caller: ProcessIdentity?
+  ) {
     self.setup = setup
     self.request = request
     self.user = user
     self.callerUID = callerUID
+    self.caller = caller
   }
 
   /// How the sign-in ended, and the session that the service began for it, by its name for the log.
@@ -36,12 +41,14 @@ public struct BrokeredLogin {
     let limiter = AttemptLimiter(
       run: setup.run, greatestCount: configuration.maxRequests, window: configuration.requestWindow)
     let asked = loginRequest(host: credential.host ?? HostName.current())
+    let service = kept(connection)
     let attempt = LoginAttempt(
       request: asked, policy: policy,
       tokens: FileTokenLookup(setup: setup, known: .success(user)),
-      trust: setup.phoneTrust, service: kept(connection), conversation: conversation,
+      trust: setup.phoneTrust, service: service, conversation: conversation,
       limit: HostRequestLimit(limiter: limiter, user: user.name, source: asked.source),
-      recorder: NoRecorder(), clock: clock)
+      recorder: NoRecorder(), clock: clock,
+      shelf: owner.map { LeftShelf(setup: setup, owner: $0, service: service) })
     return (attempt.run(), connection.begun)
   }
 
@@ -65,18 +72,32 @@ public struct BrokeredLogin {
     var asked = LoginRequest(
       user: user.name, service: service, callingUID: request.askerUID(of: callerUID),
       hasPassword: request.hasPassword, hostName: host,
-      isWithoutCode: row?.asksWithoutCode(callerUID: callerUID, for: user.uid) == true)
+      isWithoutCode: isWithoutCode)
     asked.askedBy = AskingUser.name(of: asked, knownAs: user)
     return asked
   }
 
-  private var row: ServiceRow? { setup.configuration.row(request.service) }
+  private var isWithoutCode: Bool {
+    setup.configuration.row(request.service)?.asksWithoutCode(callerUID: callerUID, for: user.uid) == true
+  }
+
+  /// Who may take the request up again; nil: it ends with this conversation. Digits must be seen as long as somebody may
+  /// type them, so that a request with digits always does.
+  private var owner: LeftRequest.Owner? {
+    guard isWithoutCode, let caller else { return nil }
+    return LeftRequest.Owner(uid: callerUID, service: request.service, process: caller)
+  }
+
+  /// Seconds that this conversation waits for the phone.
+  private var timeout: Int64 {
+    let whole = request.timeout ?? setup.configuration.approvalTimeout
+    return owner == nil ? whole : min(whole, setup.configuration.unlockTimeout)
+  }
 
   private var policy: LoginPolicy {
-    let configuration = setup.configuration
-    return LoginPolicy(
+    LoginPolicy(
       prompt: request.isAgreed ? .push : request.prompt, methods: request.methods,
-      timeout: request.timeout ?? configuration.approvalTimeout,
+      timeout: timeout,
       // Ended at once. Were that to fail, it would not stay for long.
       sessionDuration: Self.sessionSeconds, sendsContext: setup.sendsContext, mustWatch: false)
   }

@@ -276,6 +276,6 @@ extension LoginAttempt {
           phone: ways.phone.map { TracedPhoneDesk(base: $0, trace: trace) },
           limit: TracedRequestLimit(base: ways.limit, trace: trace),
           remoteDigits: ways.remoteDigits.map { TracedRequestLimit(base: $0, trace: trace) })
-      })
+      }, shelf: shelf)
   }
 }

@@ -25,6 +25,24 @@ public enum ApprovalQuestion: Sendable {
     }
   }
 
+  /// Names what is asked: whom the service asks, what the phone shows and must prove, and whose word counts. Two
+  /// questions with one mark are answered by one approval.
+  ///
+  /// - Parameter token: the user's at the service.
+  public func mark(of token: Secret) -> String {
+    let word: String
+    switch self {
+    case .service: word = "service"
+    case .phone: word = "phone"
+    }
+    let asked = JSON.object([
+      "word": .string(word), "user": .string(Digest.hexadecimal(Digest.sha256(token.exposedBytes))),
+      "methods": .array(methods.map { .string($0.rawValue) }),
+      "context": context.map { .string(ShownContext.hash($0)) },
+    ])
+    return Digest.hexadecimal(Digest.sha256(asked.canonicallyEncoded()))
+  }
+
   var context: SignInContext? {
     switch self {
     case .service(_, let context): context
