@@ -18,7 +18,8 @@ struct CheckCommand: ParsableCommand {
   func run() throws {
     try reportingFailures {
       try requireRoot()
-      let report = Doctor(place: host.place, pamFolder: pamFolder).look()
+      var report = Doctor(place: host.place, pamFolder: pamFolder).look()
+      if let trial = TrialState.look(host).finding { report.add(trial) }
       if json { Terminal.say(report.json) } else { show(report) }
       if report.worst != .ok { throw ExitCode(report.worst.exitCode) }
     }

@@ -303,6 +303,18 @@ class Check(unittest.TestCase):
         self.addCleanup(shutil.rmtree, world.path("run"))
         self.assert_problem("^1 session record left by sessions that are over$", level="warning")
 
+    def test_a_trial_that_has_ended_is_told(self):
+        place = world.path("iampass-trial-ended")
+        self.addCleanup(os.unlink, place)
+        said = "switched sign-in by phone off: nobody had signed in by phone$"
+        self.assertEqual([f for f in self.findings() if "trial" in f["text"]], [])
+        world.write("iampass-trial-ended", "1795000000\n")
+        self.assert_problem(rf"^a trial ended \(2026-11-1\d [\d:]+\) and {said}", "^iampassctl enable, or iampassctl disable", level="warning")
+        # However it came to be so.
+        for text, mode in (("", 0o600), ("now\n", 0o600), ("1795000000\n", 0o666)):
+            world.write("iampass-trial-ended", text, mode)
+            self.assert_problem(f"^a trial ended and {said}", level="warning")
+
     def test_control_characters_of_files_are_not_printed(self):
         world.write("users", read(world.path("users")) + "evil\x1b[31mname:token\n")
         self.assertNotIn("\x1b", self.check().out)

@@ -14,6 +14,7 @@ import Testing
     #expect(place.users == users)
     #expect(place.credentials == users.dropLast(5) + "credentials")
     #expect(place.trial == users.dropLast(5) + "iampass-trial")
+    #expect(place.trialEnd == users.dropLast(5) + "iampass-trial-ended")
     #expect(folder == "/" ? "/" + place.name == path : path.hasSuffix(place.name))
   }
 }

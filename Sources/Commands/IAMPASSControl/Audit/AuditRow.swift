@@ -50,7 +50,7 @@ struct AuditRow {
 
   private var columns: [String] {
     [
-      Self.clock(at), user ?? "", journal?.service ?? told?.detail("service") ?? "",
+      ClockTime.date(at / 1_000), user ?? "", journal?.service ?? told?.detail("service") ?? "",
       journal?.remoteHost ?? told?.detail("remote_host") ?? "", result,
       told?.detail("phone") ?? String((journal?.phone ?? "").prefix(8)), String((session ?? "").prefix(8)),
       journal?.ended?.why ?? "", atService,
@@ -78,15 +78,6 @@ struct AuditRow {
       }
       return words(answer) + (signIn.end.map { ", \(words($0))" } ?? "")
     }
-  }
-
-  private static func clock(_ milliseconds: Int64) -> String {
-    var time = time_t(milliseconds / 1_000)
-    var parts = tm()
-    guard localtime_r(&time, &parts) != nil else { return "\(milliseconds / 1_000)" }
-    var text = [CChar](repeating: 0, count: 64)
-    let count = strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
-    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   var json: JSON {

@@ -69,6 +69,7 @@ struct EnableCommand: ParsableCommand {
       } else {
         Trial.cancel(host)
       }
+      TrialEndNote(besides: host.path).forget()
       Terminal.say("hint: keep this shell open until you have signed in again in another one")
     }
   }
@@ -180,7 +181,10 @@ struct EnableCommand: ParsableCommand {
 struct DisableCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "disable", abstract: "Has the system's sign-ins ask for passwords only.",
-    discussion: "Users, phones and configuration stay as they are; iampassctl enable turns it on again.")
+    discussion: """
+      Users, phones and configuration stay as they are; iampassctl enable turns it on again. iampassctl check no longer \
+      tells that a trial has ended.
+      """)
 
   @OptionGroup var host: HostOptions
 
@@ -190,6 +194,7 @@ struct DisableCommand: ParsableCommand {
       let lock = try AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       try TurnOff.run(host)
+      TrialEndNote(besides: host.path).forget()
       Terminal.say("sign-in by phone is off")
     }
   }

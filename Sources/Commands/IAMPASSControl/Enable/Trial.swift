@@ -12,9 +12,9 @@ enum Trial {
   /// In seconds. Less is too short to test anything, and more does not protect.
   static let bounds: ClosedRange<Int64> = 60...86_400
 
-  private static let folder = "/etc/systemd/system"
-  private static let name = "iampass-trial"
-  private static let systemctl = "/usr/bin/systemctl"
+  static let folder = "/etc/systemd/system"
+  static let name = "iampass-trial"
+  static let systemctl = "/usr/bin/systemctl"
 
   /// Who has to sign in, for the message.
   static func begin(seconds: Int64, options: HostOptions) throws(Failure) -> String {
@@ -54,7 +54,7 @@ enum Trial {
 
   private static var files: [String] { ["service", "timer"].map { "\(folder)/\(name).\($0)" } }
 
-  private static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
+  static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
 
   /// The units as they are, for a beginning that fails: a trial from before still has to end.
   struct Units {
@@ -88,6 +88,19 @@ enum Trial {
     _ = Program.run([systemctl, "disable", "\(name).service"], seconds: 30)
     for file in files { unlink(file) }
     _ = Program.run([systemctl, "daemon-reload"], seconds: 30)
+  }
+
+  /// As the module noted it; where that cannot be read, or names nobody, the trial has failed.
+  ///
+  /// - Parameter uid: who has to sign in; nil: anybody.
+  static func wasUsed(by uid: UInt32?, _ host: HostOptions) -> Bool {
+    guard let services = try? Configuration(path: host.path).services else { return false }
+    let user = uid.flatMap { try? SystemUser.find(uid: $0) }
+    guard uid == nil || user != nil else { return false }
+    // The phone approves before a key that is asked for besides: its holder may not have come in.
+    return TrialNotes(besides: host.path).hasApproval(of: user?.name, through: services) {
+      !SecurityKeyParts.isRequired(of: $0, folder: host.folder)
+    }
   }
 
   /// Who began the login session that this command belongs to (audit(7)); nil for root and where nobody logged in.
@@ -159,27 +172,23 @@ struct TrialEndCommand: ParsableCommand {
       try requireRoot()
       let lock = try AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
-      if wasUsed() {
+      let note = TrialEndNote(besides: host.path)
+      if Trial.wasUsed(by: uid, host) {
         Trial.cancel(host)
+        note.forget()
         say("sign-in by phone stays on: the trial's user has signed in by phone")
       } else {
+        // First: a trial that is killed here is run again, and one that has ended is never untold. It ends all the same
+        // if there is no room for the note.
+        do throws(FileError) { try note.write(Int64(time(nil))) } catch {
+          Terminal.complain("warning: \(error.explanation)")
+        }
         do throws(Failure) { try TurnOff.run(host) } catch {
           say("the trial is over, but \(error.message)")
           throw error
         }
         say("sign-in by phone is off again: nobody signed in by phone during the trial")
       }
-    }
-  }
-
-  /// As the module noted it; where that cannot be read, or names nobody, the trial has failed.
-  private func wasUsed() -> Bool {
-    guard let services = try? Configuration(path: host.path).services else { return false }
-    let user = uid.flatMap { try? SystemUser.find(uid: $0) }
-    guard uid == nil || user != nil else { return false }
-    // The phone approves before a key that is asked for besides: its holder may not have come in.
-    return TrialNotes(besides: host.path).hasApproval(of: user?.name, through: services) {
-      !SecurityKeyParts.isRequired(of: $0, folder: host.folder)
     }
   }
 

@@ -76,6 +76,18 @@ enum ClockTime {
     localtime_r(&time, &parts)
     return [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
   }
+
+  /// The local date and time, `2026-05-31 17:04:09`.
+  ///
+  /// - Parameter seconds: Unix time.
+  static func date(_ seconds: Int64) -> String {
+    var time = time_t(seconds)
+    var parts = tm()
+    guard localtime_r(&time, &parts) != nil else { return "\(seconds)" }
+    var text = [CChar](repeating: 0, count: 64)
+    let count = strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
+    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
 }
 
 extension String {

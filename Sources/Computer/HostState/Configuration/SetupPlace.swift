@@ -26,6 +26,8 @@ public struct SetupPlace: Sendable, Equatable {
   public var ownServices: String { beside(OwnServices.folder) }
   /// The notes of a trial (``TrialNotes``).
   public var trial: String { beside("iampass-trial") }
+  /// That a trial has ended (``TrialEndNote``). It need not be there.
+  public var trialEnd: String { beside("iampass-trial-ended") }
 
   private func beside(_ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
 }
