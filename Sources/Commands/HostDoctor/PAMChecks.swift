@@ -118,6 +118,17 @@ struct PAMChecks {
     }
   }
 
+  /// Listed services that ask the phone: they have the module, and sshd asks PAM.
+  func asking() -> [String] {
+    var names: [String] = []
+    for (service, _) in askedMethods() where !names.contains(service) { names.append(service) }
+    guard names.contains(SSHServer.usualService), case .settings(let settings) = SSHDaemon.settings() else {
+      return names
+    }
+    let isAsked = settings.asksPAM && settings.service == SSHServer.usualService
+    return names.filter { isAsked || $0 != SSHServer.usualService }
+  }
+
   /// The account lines of each listed service with the module.
   func accountFindings() -> AccountFindings {
     AccountFindings(

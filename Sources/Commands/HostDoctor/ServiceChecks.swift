@@ -14,6 +14,8 @@ package final class ServiceChecks {
 
   let setup: HostSetup
   private let server: ServerURL
+  /// For the calls that find out how the service is; nil: each has its own patience, and the certificate is looked at.
+  private let deadline: MonotonicInstant?
   /// What a management credential that is accepted leaves behind, to ask about phones.
   private(set) var management: ManagementClient?
   /// What any credential that is accepted leaves behind, to ask about pinned phones.
@@ -21,10 +23,11 @@ package final class ServiceChecks {
   /// The service has accepted this computer's credential.
   var isAccepted: Bool { authentication != nil }
 
-  init?(setup: HostSetup) {
+  init?(setup: HostSetup, deadline: MonotonicInstant? = nil) {
     guard let server = setup.configuration.server else { return nil }
     self.setup = setup
     self.server = server
+    self.deadline = deadline
   }
 
   func findings() -> [Finding] {
@@ -58,7 +61,7 @@ package final class ServiceChecks {
   private func facts(_ probe: ServiceProbe, _ transport: WorkerTransport) throws(Misconfiguration) -> ServiceFacts {
     let began = MonotonicInstant.now()
     let greeting: ServiceProbe.Greeting
-    do { greeting = try probe.greeting(deadline: began.advanced(milliseconds: Self.patience)) } catch {
+    do { greeting = try probe.greeting(deadline: deadline ?? began.advanced(milliseconds: Self.patience)) } catch {
       return .unreachable(error)
     }
     return .answered(
@@ -69,7 +72,7 @@ package final class ServiceChecks {
   }
 
   private func certificateEnd() -> ServiceFacts.CertificateEnd {
-    guard server.isEncrypted, setup.configuration.proxy == nil else { return .notAsked }
+    guard server.isEncrypted, setup.configuration.proxy == nil, deadline == nil else { return .notAsked }
     return CertificateReader.end(of: server, workerUser: setup.configuration.workerUser).map { .at($0) } ?? .unknown
   }
 
@@ -85,7 +88,7 @@ package final class ServiceChecks {
     do throws(ServiceError) {
       let acceptance = try probe.acceptance(
         of: credential, scheme: settings.scheme, mayBeHost: announcement?.hostCredentials ?? false,
-        deadline: .now().advanced(milliseconds: Self.patience))
+        deadline: deadline ?? .now().advanced(milliseconds: Self.patience))
       if case .accepted = acceptance {
         authentication = try? AuthenticationClient(
           settings: settings, credential: credential, transport: transport, unixTime: { Int64(time(nil)) })

@@ -12,11 +12,10 @@ public struct ControlCommand: ParsableCommand {
     discussion: "Keep a root shell open while you change how this computer signs people in.",
     version: ProductVersion.text,
     subcommands: [
-      JoinCommand.self, SetupCommand.self, CheckCommand.self, EnableCommand.self, DisableCommand.self, UserCommand.self,
-      EnrollCommand.self, LostDeviceCommand.self, PhoneCommand.self, LoginTestCommand.self, SessionCommand.self,
-      AuditCommand.self,
-      PresenceCommand.self, KeyringCommand.self, RecoveryCommand.self,
-      TrialEndCommand.self,
+      JoinCommand.self, SetupCommand.self, CheckCommand.self, StatusCommand.self, EnableCommand.self,
+      DisableCommand.self, UserCommand.self, EnrollCommand.self, LostDeviceCommand.self, PhoneCommand.self,
+      LoginTestCommand.self, SessionCommand.self, AuditCommand.self, PresenceCommand.self, KeyringCommand.self,
+      RecoveryCommand.self, TrialEndCommand.self,
     ])
 
   public init() {}

@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "golden")
 COMPLETION = os.path.join(HERE, "../../../packaging/bash-completion")
 VERBS = [
-    (), ("join",), ("setup",), ("check",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
+    (), ("join",), ("setup",), ("check",), ("status",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
     ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
     ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"),
     ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"), ("audit",),

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "check", "check --json --config /etc/iampass/other.conf", "enable --trial 10m",
+    "check", "check --json --config /etc/iampass/other.conf", "status", "status --json", "enable --trial 10m",
     "enable --services sudo,sshd --sshd",
     "user add alice bob", "user import users.txt --local", "session renew", "session end 0123abcd", "login-test alice",
     "phone list", "phone list --json alice", "phone trust alice", "phone forget alice --phone 01",

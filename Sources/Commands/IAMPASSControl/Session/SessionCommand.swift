@@ -68,6 +68,7 @@ struct RecordedSessions {
   /// Seconds that the helper may take: what does not end by itself is killed after five.
   private static let patience = 15
 
+  let setup: HostSetup
   let ledger: SessionLedger
   private let notes: WatchNotes
   let helperIsThere: Bool
@@ -76,7 +77,6 @@ struct RecordedSessions {
 
   init(_ options: HostOptions) throws(Failure) {
     try requireRoot()
-    let setup: HostSetup
     do { setup = try HostSetup(path: options.path) } catch { throw .misconfigured(error, path: options.path) }
     ledger = setup.ledger
     notes = setup.watchNotes
