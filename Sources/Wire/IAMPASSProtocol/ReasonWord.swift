@@ -19,7 +19,8 @@ public enum ReasonWord {
     return meanings[reason] ?? (isWord ? nil : DisplayText.sanitized(reason, limit: 100))
   }
 
-  private static let meanings = [
+  /// Each of them stands in a manual page.
+  static let meanings = [
     // Why no request was started.
     noMobileDevice: "no phone is registered for you",
     "UNKNOWN_METHOD": "the server does not support the required method",
@@ -29,7 +30,8 @@ public enum ReasonWord {
     "COMPUTER_HELD": "this computer may be a copy of another one, ask your administrator",
     "CONTEXT_REQUIRED": "the server requires the sign-in's details, see send_context",
     "SOURCE_BLOCKED": "you reported on your phone that a request from here was not yours",
-    "TOO_MANY_DENIALS": "denied too often, try again later",
+    "TOO_MANY_DENIALS":
+      "requests from here were denied too often, or answered with wrong digits; try again 15 minutes after the last one",
     "TOO_MANY_REQUESTS": "too many requests in the last two minutes, try again later",
     "RESERVED_SERVICE": "the service name stands for documents that administrators sign, choose another",
     "WRONG_HOST": "this computer's credential is for another host, see host in the credentials",

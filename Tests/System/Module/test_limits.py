@@ -28,7 +28,8 @@ class Denials(unittest.TestCase):
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(
             result["texts"][-1],
-            "IAMPASS: not asked: denied too often, try again later. Use your password.")
+            "IAMPASS: not asked: requests from here were denied too often, or answered with wrong digits; "
+            "try again 15 minutes after the last one. Use your password.")
         self.assertEqual(phone.count("sign-in request"), 3)
         # The user's other ways in still work.
         self.assertEqual(world.play(own=False, items={"rhost": "192.0.2.1"})["codes"], [MAXTRIES])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ReasonWordTests {
   @Test func ofAKnownWordTheMeaningIsShown() {
-    #expect(ReasonWord.text(of: "TOO_MANY_DENIALS") == "denied too often, try again later")
+    #expect(ReasonWord.text(of: "APPLICATION_DISABLED") == "sign-in by phone is switched off")
     #expect(ReasonWord.text(of: "TOO_MANY_REQUESTS") == "too many requests in the last two minutes, try again later")
     #expect(ReasonWord.text(of: "REQUEST_PENDING")?.contains("another open request") == true)
   }

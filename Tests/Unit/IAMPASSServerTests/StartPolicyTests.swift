@@ -178,6 +178,12 @@ import Testing
     #expect(try reason(decide { $0.hasTooManyDenials = true }) == .tooManyDenials)
   }
 
+  /// The computer's line says when the next request is taken.
+  @Test func theLineAboutTooManyDenialsNamesThePause() throws {
+    let text = try #require(ReasonWord.text(of: Reason.tooManyDenials.rawValue))
+    #expect(text.hasSuffix("\(Denials.pause / 60) minutes after the last one"))
+  }
+
   @Test func holdsBackASecondRequestFromTheSameSource() throws {
     let first = try open(ask())
     guard case .refuse(.openRequest(let open, user: 7)) = decide(ask(), { $0.unended = [first] }) else {
