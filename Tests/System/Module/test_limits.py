@@ -2,7 +2,7 @@
 
 import unittest
 
-from world import AUTHINFO_UNAVAIL, MAXTRIES, World
+from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, World, program, read, run
 
 
 def setUpModule():
@@ -14,6 +14,10 @@ def setUpModule():
     # Otherwise the service does not get host, service and remote host, by which sources differ.
     world.configure(signed_replies="required")
     world.pam("sudo")
+
+
+def token():
+    return dict(line.split(":", 1) for line in read(world.path("users")).splitlines())[ENROLLED]
 
 
 class Denials(unittest.TestCase):
@@ -33,6 +37,12 @@ class Denials(unittest.TestCase):
         self.assertEqual(phone.count("sign-in request"), 3)
         # The user's other ways in still work.
         self.assertEqual(world.play(own=False, items={"rhost": "192.0.2.1"})["codes"], [MAXTRIES])
+        # An administrator of the service lifts it.
+        told = run(
+            program("iampass-server"), "helpdesk", "unblock", "tests", token(), "--data", world.path("data"))
+        self.assertTrue(told.endswith("requests reach the phone again\nforgotten: denials and wrong answers 4, reported places 0\n"), told)
+        self.assertEqual(world.play()["codes"], [MAXTRIES])
+        self.assertEqual(phone.count("sign-in request"), 5)
 
 
 class Hosts(unittest.TestCase):

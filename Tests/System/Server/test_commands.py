@@ -154,6 +154,35 @@ class Administrators(unittest.TestCase):
             self.assertIn(f"administrator {event}", audit)
 
 
+class Helpdesk(unittest.TestCase):
+    def asked(self):
+        """Why alice's phone is not asked; None if it is."""
+        path = f"/authentication/authenticate_user/{world.application['application_id']}/alice"
+        return world.signed("POST", path, {"context": {"host": "denied"}})["authentication_status"].get("reason")
+
+    def test_what_denials_hold_back_is_let_through_and_stands_in_the_audit(self):
+        nothing = world.command("helpdesk", "unblock", "office", "alice")
+        self.assertEqual((nothing.returncode, nothing.stdout), (0, "alice: the service holds nothing back\n"), nothing.stderr)
+        for _ in range(3):
+            world.denied("denied")
+        self.assertEqual(self.asked(), "TOO_MANY_DENIALS")
+        done = world.command("helpdesk", "unblock", "office", "alice")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("alice: requests reach the phone again\n", done.stdout)
+        self.assertIsNone(self.asked())
+        entries = [json.loads(line) for line in world.command("audit", "--json-lines").stdout.splitlines()]
+        lifted = [one for one in entries if one["event"] == "block lifted"]
+        self.assertEqual([(one["application"], one["phone"]) for one in lifted], [("office", "Alice")])
+
+    def test_a_user_or_an_application_that_is_not_there_is_said(self):
+        for application, user, message in (
+            ("office", "nobody", "the application has no user nobody"), ("nothing", "alice", "nothing"),
+        ):  # fmt: skip
+            done = world.command("helpdesk", "unblock", application, user)
+            self.assertNotEqual(done.returncode, 0, done.stdout)
+            self.assertIn(message, done.stderr)
+
+
 class DataDirectory(unittest.TestCase):
     def test_one_that_cannot_be_looked_into_is_not_called_empty(self):
         # Its owner is root, who would otherwise become the owner.

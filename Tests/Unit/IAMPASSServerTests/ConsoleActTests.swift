@@ -164,6 +164,22 @@ import Testing
     #expect(try await fixture.status(of: session).reason == reason)
   }
 
+  @Test func whatIsHeldBackFromAUserIsShownAndLetThrough() async throws {
+    let (fixture, phone, visitor, path) = try await office()
+    #expect(!(await visitor.get(path + "/user/1").text.contains("/user/1/unblock")))
+    for _ in 0..<3 {
+      _ = try await fixture.started("alice")
+      try await phone.answer(.deny, to: try #require(try await phone.list().first))
+    }
+    #expect(try await fixture.start("alice") == .notStarted(reason: "TOO_MANY_DENIALS"))
+    let page = await visitor.get(path + "/user/1").text
+    #expect(page.contains("/user/1/unblock") && page.contains("25 minutes: 3."))
+    #expect(await visitor.post(path + "/user/1/unblock", [:]).status == 303)
+    _ = try await fixture.started("alice")
+    #expect(!(await visitor.get(path + "/user/1").text.contains("/user/1/unblock")))
+    #expect(await visitor.get("/audit").text.contains("block lifted"))
+  }
+
   @Test func aDeletedUserIsGone() async throws {
     let (fixture, _, visitor, path) = try await office()
     #expect(await visitor.post(path + "/user/1/delete", [:]).status == 303)

@@ -86,7 +86,7 @@ import Testing
     #expect(posts(.auditor) == ["/leave"])
     #expect(
       posts(.helpdesk) == [
-        "/application/*/user/*/link", "/application/*/user/*/lost", "/sessions/*/end",
+        "/application/*/user/*/link", "/application/*/user/*/lost", "/application/*/user/*/unblock", "/sessions/*/end",
       ])
     let open = ConsoleRule.all.filter { $0.method == "GET" && $0.least == nil }.map(\.pattern)
     #expect(Set(open) == ["/style.css", "/times.js", "/enter/*", "/sign-in"])
@@ -187,7 +187,7 @@ import Testing
     _ = try await storage.addAdministrator("zoe", role: .admin, at: fixture.clock.now)
     let own = try #require(try await storage.administratorsApplication())
     let zoe = try #require(try await storage.administrators().first { $0.name == "zoe" }?.user)
-    for act in ["link", "lost"] {
+    for act in ["link", "lost", "unblock"] {
       let reply = await visitor.post("/application/\(own)/user/\(zoe)/\(act)", ["display_name": "x"])
       #expect(reply.reason == "ROLE_TOO_LOW")
     }

@@ -35,6 +35,12 @@ import Testing
       let session = try await room.started(room.ask())
       return { _ = try await room.answer(session.id, .notMe, by: phone).get() }
     },
+    Deed("a lifted block") { room in
+      let phone = try await room.phone()
+      let session = try await room.started(room.ask())
+      _ = try await room.answer(session.id, .notMe, by: phone).get()
+      return { _ = try await room.storage.liftBlocks(of: phone.user, of: room.application.id, at: room.now) }
+    },
     Deed("a leave") { room in
       let phone = try await room.phone()
       for host in ["web-1", "web-2"] { _ = try await room.approved(by: phone, host: host) }

@@ -96,6 +96,10 @@ extension LosingStorage {
     try await call { try await $0.application(id, usersAfter: user, matching: text) }
   }
 
+  func liftBlocks(of user: Int64, of application: String, at now: UnixTime) async throws -> RequestBlocks? {
+    try await call { try await $0.liftBlocks(of: user, of: application, at: now) }
+  }
+
   func user(_ id: Int64, of application: String) async throws -> UserOverview? {
     try await call { try await $0.user(id, of: application) }
   }

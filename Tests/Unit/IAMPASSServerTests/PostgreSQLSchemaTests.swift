@@ -22,6 +22,7 @@ import Testing
     "join asks": "bf4eca0a02f8df39", "computers' reports": "e124ebcbe57b63b8",
     "offline sessions": "4e90d788ef7cad62",
     "named locums": "ee89a2411bc1abf0", "signed lists": "752f1382854097ba",
+    "lifted blocks": "84495a697cecbba2",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -51,6 +51,7 @@ import Testing
     "offline sessions": "ed3531b15040e0a3",
     "named locums": "5d58c027c4779de0",
     "signed lists": "5dfc8b5f4e8fbe1d",
+    "lifted blocks": "84fb18fa66e1974d",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -97,6 +98,7 @@ import Testing
     "offline sessions": "f0a190018c6db295",
     "named locums": "66c29b2878fd4e25",
     "signed lists": "e8eba4017c51af32",
+    "lifted blocks": "37b17919821ffc61",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

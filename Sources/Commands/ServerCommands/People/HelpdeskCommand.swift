@@ -6,7 +6,8 @@ import IAMPASSServer
 
 struct HelpdeskCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "helpdesk", abstract: "Help users who have no phone at hand.", subcommands: [HelpdeskApprove.self])
+    commandName: "helpdesk", abstract: "Help users who have no phone at hand, or whose requests are held back.",
+    subcommands: [HelpdeskApprove.self, HelpdeskUnblock.self])
 }
 
 struct HelpdeskApprove: AsyncParsableCommand {
@@ -48,8 +49,8 @@ extension CommandProblem {
     switch refusal {
     case .unknownApplication:
       self.init(ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(command.application))
-    case .unknownUser: self.init(message: "the application has no user \(user)", hint: nil, exitCode: EX_NOUSER)
-    case .unknownAdministrator: self.init(message: "the application has no user \(by)", hint: nil, exitCode: EX_NOUSER)
+    case .unknownUser: self = .applicationLacks(user: command.user)
+    case .unknownAdministrator: self = .applicationLacks(user: command.by)
     case .samePerson: self.init(message: "nobody answers for themselves", hint: nil, exitCode: EX_USAGE)
     case .userHasNoPhone:
       self.init(
@@ -65,5 +66,44 @@ extension CommandProblem {
         hint: "iampassctl lost-device, for a phone that stays away",
         exitCode: EX_TEMPFAIL)
     }
+  }
+}
+
+struct HelpdeskUnblock: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unblock", abstract: "Let a user's requests reach the phone again, after too many denials.",
+    discussion: """
+      Three denials or wrong answers within ten minutes close the terminal or address that they came from to this user, \
+      for 15 minutes; so does a report that it was somebody else. Ask the user first: if it was a stranger, the stranger \
+      can go on, too. The audit shows it. The service may be running.
+      """)
+
+  @Argument(help: "The application's name or id.") var application: String
+  @Argument(help: "The user's Unix name on the application's list, or the user's id.") var user: String
+  @OptionGroup var place: DatabaseOptions
+
+  func run() async throws {
+    let lifted = try await explaining {
+      let storage = try place.existing()
+      do {
+        return try await storage.liftBlocks(of: user, of: application, at: storage.now())
+      } catch let refusal as UserListRefusal {
+        guard refusal == .unknownApplication else { throw CommandProblem.applicationLacks(user: user) }
+        throw CommandProblem(ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(application))
+      }
+    }
+    let name = DisplayText.sanitized(user, limit: 64)
+    guard !lifted.isEmpty else { return try Output.say("\(name): the service holds nothing back") }
+    try Output.say([
+      "\(name): requests reach the phone again",
+      "forgotten: denials and wrong answers \(lifted.denials), reported places \(lifted.reportedSources)",
+    ])
+  }
+}
+
+extension CommandProblem {
+  fileprivate static func applicationLacks(user: String) -> CommandProblem {
+    CommandProblem(
+      message: "the application has no user \(DisplayText.sanitized(user, limit: 64))", hint: nil, exitCode: EX_NOUSER)
   }
 }

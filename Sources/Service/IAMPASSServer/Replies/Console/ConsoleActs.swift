@@ -163,6 +163,9 @@ extension Console {
       core.board.changed(.user(id))
       core.board.changed(.userList(application))
       return redirect("/application/\(application)", done: .deleted)
+    case .unblock:
+      guard try await storage.liftBlocks(of: id, of: application, at: now) != nil else { return refusal(.unknownUser) }
+      return redirect("/application/\(application)/user/\(id)", done: .unblocked)
     case .link, .lost:
       let name = act == .lost ? found.phone?.displayName ?? "user" : trimmedField("display_name")
       guard

@@ -155,7 +155,7 @@ extension Console {
 /// What was just done, as the next page reports it.
 enum ConsoleNotice: String {
   case settings, disabled, enabled, revoked, renamed, deleted, ended, rings, silent, joined, turnedAway, codeRevoked,
-    listed, role, removed, settled, signatureAsked
+    listed, role, removed, settled, signatureAsked, unblocked
 
   fileprivate var text: String {
     switch self {
@@ -165,6 +165,7 @@ enum ConsoleNotice: String {
     case .revoked: "The credential is revoked."
     case .renamed: "The credential has its new name."
     case .deleted: "The user is deleted. The phone no longer works."
+    case .unblocked: "Requests for this user reach the phone again."
     case .ended: "The session has ended. Its computer logs the user out."
     case .listed: "The user is on the list. Computers that have joined learn of it within two seconds."
     case .joined: "The computer joins now."

@@ -36,6 +36,7 @@ extension Console {
         seen: seen, choice: phones.count < 2 ? keepSessions : "\(choice(among: phones))\(keepSessions)",
         button: "Cut the phone off"))
       </section>
+      \(blockSection(path + "/unblock", found.blocks, visitor))
       <section aria-labelledby="sessions">
       <h2 id="sessions">Live sessions</h2>
       \(table(of: sessions, visitor))
@@ -43,6 +44,21 @@ extension Console {
       \(deleteSection(path + "/delete", user, visitor, seen))
       """
     return show("User \(user.shownName)", content, visitor: visitor)
+  }
+
+  /// Nothing, unless something may keep requests from the phone.
+  private func blockSection(_ path: String, _ blocks: RequestBlocks, _ visitor: Visitor) -> HTML {
+    guard !blocks.isEmpty else { return .nothing }
+    return """
+      <section aria-labelledby="blocks">
+      <h2 id="blocks">Held back</h2>
+      <p>Denied, or answered with wrong digits, in the last \((Denials.pause + Denials.window) / 60) minutes: \(blocks.denials). \(Denials.greatestCount) from one place within \(Denials.window / 60) minutes close that place to this user, until \(Denials.pause / 60) minutes after the last one.</p>
+      <p>Places that the user reported, closed for \(SourceBlock.lifetime / 60) minutes each: \(blocks.reportedSources).</p>
+      \(careful("Let requests through", path, visitor,
+        "Ask the user first: if somebody else made these requests, they can go on with it.",
+        button: "Let requests through"))
+      </section>
+      """
   }
 
   private func deleteSection(_ path: String, _ user: UserSummary, _ visitor: Visitor, _ seen: String) -> HTML {

@@ -30,7 +30,7 @@ enum ConsoleRoute: Equatable {
   }
   enum CredentialAct: String, CaseIterable { case rename, revoke, settle }
   enum JoinAct: String, CaseIterable { case approve, refuse, revoke }
-  enum UserAct: String, CaseIterable { case link, lost, delete }
+  enum UserAct: String, CaseIterable { case link, lost, unblock, delete }
   enum AdministratorAct: String, CaseIterable { case role, remove, link, lost }
 
   /// - Parameter path: decoded segments below `/console`.

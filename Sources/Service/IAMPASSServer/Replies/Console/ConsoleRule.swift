@@ -15,7 +15,8 @@ struct ConsoleRule: Sendable {
       "/audit.jsonl", "/administrators")
     + rules(.auditor, "POST", "/leave")
     + rules(
-      .helpdesk, "POST", "/application/*/user/*/link", "/application/*/user/*/lost", "/sessions/*/end")
+      .helpdesk, "POST", "/application/*/user/*/link", "/application/*/user/*/lost",
+      "/application/*/user/*/unblock", "/sessions/*/end")
     + rules(
       .admin, "POST", "/applications", "/application/*/settings", "/application/*/secret",
       "/application/*/disable",

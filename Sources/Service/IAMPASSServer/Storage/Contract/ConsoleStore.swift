@@ -62,6 +62,12 @@ protocol ConsoleStore: AdministratorStore {
   /// A user of an application; nil if there is none.
   func user(_ id: Int64, of application: String) async throws -> UserOverview?
 
+  /// Takes requests of a user again that denials and reports kept from the phone. The audit says so, unless there was
+  /// nothing to lift.
+  ///
+  /// - Returns: what was lifted; nil for an unknown user.
+  func liftBlocks(of user: Int64, of application: String, at now: UnixTime) async throws -> RequestBlocks?
+
   /// The newest live sessions, ``SessionSummary/greatestCount`` of them at most.
   func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary]
 
@@ -169,6 +175,7 @@ struct UserOverview: Sendable {
   let application: ApplicationSummary
   let user: UserSummary
   let sessions: [SessionSummary]
+  let blocks: RequestBlocks
 }
 
 extension ConsoleStore {

@@ -21,6 +21,15 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, For
   /// allowed before. The audit says so. Throws ``LocumRefusal``.
   func allowLocum(_ order: LocumOrder, at now: UnixTime) async throws -> AllowedLocum
 
+  /// Takes requests of a user again that denials and reports kept from the phone. The audit says so, unless there was
+  /// nothing to lift. Throws ``UserListRefusal``.
+  ///
+  /// - Parameters:
+  ///   - user: by the Unix name on the application's list, or by the user's id.
+  ///   - application: its name or id.
+  /// - Returns: what was lifted.
+  func liftBlocks(of user: String, of application: String, at now: UnixTime) async throws -> RequestBlocks
+
   /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
   /// Throws ``HostCredentialRefusal``.
   func createHostCredential(

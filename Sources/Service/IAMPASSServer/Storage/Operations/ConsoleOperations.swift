@@ -37,11 +37,14 @@ extension StorageEngine {
   }
 
   func user(_ id: Int64, of application: String) async throws -> UserOverview? {
-    try await read { db in
+    let now = now()
+    return try await read { db in
       guard let user = try UserSummary.find(id, of: application, in: db),
         let application = try ApplicationSummary.find(application, in: db).first
       else { return nil }
-      return UserOverview(application: application, user: user, sessions: try SessionSummary.live(of: id, in: db))
+      return UserOverview(
+        application: application, user: user, sessions: try SessionSummary.live(of: id, in: db),
+        blocks: try RequestBlocks.of(id, at: now, in: db))
     }
   }
 

@@ -1,12 +1,13 @@
 import IAMPASSProtocol
 
 extension Denials {
-  /// The last first.
+  /// Those that nobody lifted since, the last first.
   static func recent(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Denial] {
     try db.all(
       """
       SELECT source, credential, context, ended_at FROM session
       WHERE user_id = $1 AND ending IN ('DENIED', 'NOT_ME', 'WRONG_CODE') AND ended_at > $2
+        AND ended_at > coalesce((SELECT blocks_lifted_at FROM app_user WHERE id = $1), 0)
       ORDER BY ended_at DESC
       """, user, start(at: now).milliseconds
     ).map { row in

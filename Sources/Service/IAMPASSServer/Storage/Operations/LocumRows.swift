@@ -7,7 +7,7 @@ extension User {
   }
 
   /// By the Unix name on the application's list, or by its own.
-  fileprivate static func named(_ name: String, application: String, in db: some StorageWork) throws -> User? {
+  static func named(_ name: String, application: String, in db: some StorageWork) throws -> User? {
     let listed = try db.first(
       "SELECT user_id FROM listed_user WHERE application = $1 AND name = $2 AND user_id IS NOT NULL", application, name)
     if let listed { return try find(listed.get("user_id") as Int64, application: application, in: db) }

@@ -19,7 +19,7 @@ enum PostgreSQLSchema {
     .tables, .marks, .audit, .furtherAudit, .openIDClients, .notifications, .training, .faces,
     .moves, .sharedLimits, .joining, .userLists, .toldGroups,
     .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
-    .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists,
+    .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .liftedBlocks,
   ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.
