@@ -14,7 +14,7 @@ GOLDEN = os.path.join(HERE, "golden")
 COMPLETION = os.path.join(HERE, "../../../packaging/bash-completion")
 VERBS = [
     (), ("join",), ("setup",), ("check",), ("status",), ("enable",), ("disable",), ("user",), ("user", "add"), ("user", "remove"),
-    ("user", "list"), ("user", "show"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
+    ("user", "list"), ("user", "show"), ("user", "unblock"), ("user", "import"), ("user", "export"), ("enroll",), ("lost-device",),
     ("phone",), ("phone", "list"), ("phone", "trust"), ("phone", "forget"),
     ("login-test",), ("session",), ("session", "list"), ("session", "watch"), ("session", "renew"), ("session", "end"), ("audit",),
     ("presence",), ("presence", "list"), ("presence", "use"), ("presence", "remove"), ("presence", "test"),

@@ -1,5 +1,7 @@
 """The limits on requests, the service's and the computer's, as a terminal shows them."""
 
+import subprocess
+import time
 import unittest
 
 from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, World, program, read, run
@@ -43,6 +45,42 @@ class Denials(unittest.TestCase):
         self.assertTrue(told.endswith("requests reach the phone again\nforgotten: denials and wrong answers 4, reported places 0\n"), told)
         self.assertEqual(world.play()["codes"], [MAXTRIES])
         self.assertEqual(phone.count("sign-in request"), 5)
+
+
+class Unblocked(unittest.TestCase):
+    def setUp(self):
+        world.configure(max_requests=1)
+        self.addCleanup(world.configure, max_requests=None)
+        self.addCleanup(world.forget_attempts)
+        world.forget_attempts()
+        phone = world.phone("deny")
+        self.addCleanup(phone.stop)
+        phone.wait_for("waiting for sign-ins")
+
+    def unblock(self, user):
+        return subprocess.run(
+            [program("iampassctl"), "user", "unblock", user, "--config", world.path("iampass.conf")],
+            capture_output=True, text=True)
+
+    def test_an_administrator_of_the_computer_lets_requests_through(self):
+        for items in ({}, {"rhost": "192.0.2.7"}):
+            self.assertEqual(world.play(own=not items, items=items)["codes"], [MAXTRIES])
+            refused = world.play(own=not items, items=items)
+            self.assertEqual(refused["codes"], [AUTHINFO_UNAVAIL])
+            self.assertIn("too many requests went unanswered; try again later", refused["texts"][-1])
+        done = self.unblock(ENROLLED)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"{ENROLLED}: this computer holds nothing back\n", done.stdout)
+        # The times have whole seconds: what is counted in the second of the command is lifted, too.
+        time.sleep(1.1)
+        for items in ({}, {"rhost": "192.0.2.7"}):
+            self.assertEqual(world.play(own=not items, items=items)["codes"], [MAXTRIES])
+            self.assertEqual(world.play(own=not items, items=items)["codes"], [AUTHINFO_UNAVAIL])
+
+    def test_a_name_without_a_token_is_refused(self):
+        done = self.unblock("nobody")
+        self.assertEqual((done.returncode, done.stdout), (67, ""))
+        self.assertIn("user nobody has no token", done.stderr)
 
 
 class Hosts(unittest.TestCase):

@@ -39,6 +39,29 @@ import Testing
     }
   }
 
+  @Test func whatAnAdministratorLiftsCountsNoMoreFromAnySource() throws {
+    let folder = try TemporaryFolder()
+    let sources: [AttemptSource] = [.own, .remoteHost("192.0.2.1"), .everyHost(isKnownName: true)]
+    for source in sources { for user in [alice, alice, bob, bob] { try limiter(folder).admit(user, from: source) } }
+    try LiftedAttempts(run: RunFolder(path: folder.path + "/run"), now: { 1_001 }).lift(alice)
+    for source in sources {
+      for _ in 0..<2 { try limiter(folder, now: 1_002).admit(alice, from: source) }
+      #expect(throws: AttemptRefusal.tooMany) { try limiter(folder, now: 1_002).admit(alice, from: source) }
+      #expect(throws: AttemptRefusal.tooMany) { try limiter(folder, now: 1_002).admit(bob, from: source) }
+    }
+  }
+
+  /// A time that is not over yet would lift what is still to come.
+  @Test(arguments: ["nonsense\n", "", "9999999\n", String(repeating: "1", count: 600)])
+  func whatCannotBeReadLiftsNothing(_ text: String) throws {
+    let folder = try TemporaryFolder()
+    for _ in 0..<2 { try limiter(folder).admit(alice, from: .own) }
+    try LiftedAttempts(run: RunFolder(path: folder.path + "/run"), now: { 1_001 }).lift(alice)
+    let name = try #require(try BoundedFolder.names(in: folder.path + "/run/attempts/lifted").first)
+    try folder.write("run/attempts/lifted/" + name, text)
+    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder, now: 1_002).admit(alice, from: .own) }
+  }
+
   @Test func aStrangersKnockingLeavesTheOwnersWayIn() throws {
     let folder = try TemporaryFolder()
     for _ in 0..<2 {

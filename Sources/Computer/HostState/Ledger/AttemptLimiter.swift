@@ -151,6 +151,9 @@ public struct AttemptLimiter: Sendable {
         try store(full, in: descriptor, path: path, oldSize: size)
         throw FileError(.system(EBADMSG), path: path)
       }
+      if !times.isEmpty, let lifted = LiftedAttempts(run: run, now: now).time(of: user) {
+        times.removeAll { $0 <= lifted }
+      }
       guard change(&times) else { return false }
       try store(times, in: descriptor, path: path, oldSize: size)
       // A file that counts nothing makes room for another source.
