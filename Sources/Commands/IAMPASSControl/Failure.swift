@@ -60,6 +60,8 @@ enum Failure: Error {
   case badToken
   case secretsToTerminal
   case noPhoneCame(UnixUsername)
+  /// As many as the service lets a user have, with their names: a link for a further one would not work.
+  case hasPhones(UnixUsername, [String])
   /// The service does not have a phone of the user.
   case noPhone(UnixUsername)
   /// The service does not tell the keys of phones.

@@ -40,6 +40,12 @@ extension Failure {
     case .secretsToTerminal:
       row("tokens are secrets and are not shown on a terminal", "iampassctl user export FILE", EX_USAGE)
     case .noPhone(let user): row("user \(user) does not have a phone", "iampassctl enroll \(user)", EX_NOUSER)
+    case .hasPhones(let user, let names):
+      row(
+        "\(user) has \(names.count == 1 ? "a phone" : "\(names.count) phones") already: \(names.joined(separator: ", "))",
+        names.count == 1
+          ? "if it is gone, iampassctl lost-device \(user); for a second one, iampass-server application set APPLICATION --phones 2"
+          : "if one is gone, iampassctl lost-device \(user) --phone NAME", EX_DATAERR)
     case .noPhoneCame(let user):
       row("no phone registered for \(user)", "iampassctl enroll \(user), for a new link", EX_TEMPFAIL)
     case .stoppedWaiting(let user):

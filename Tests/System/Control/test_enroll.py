@@ -10,7 +10,7 @@ import unittest
 import ends
 import pexpect
 
-from control import CONFIG, INTERRUPTED, IO_ERROR, NO_USER, PROTOCOL, USAGE
+from control import CONFIG, DATA, INTERRUPTED, IO_ERROR, NO_USER, PROTOCOL, USAGE
 from enroll_case import EnrollCase, open_world
 from world import program, run
 
@@ -255,11 +255,32 @@ class Waiting(EnrollCase):
         self.assertIn("the link stays good", child.screen.getvalue())
         self.register(link)
 
-    def test_a_user_with_a_phone_is_warned(self):
+    def test_a_user_with_a_phone_gets_no_link_that_cannot_work(self):
         self.register(json.loads(self.enroll("--json").out)["register_url"])
+        for words in ((), ("--json",), ("--sms", "+4915112345678")):
+            done = self.enroll(*words)
+            self.assertEqual((done.code, done.out), (DATA, ""))
+            self.assertRegex(
+                done.err, rf"\Aiampassctl: {self.name} has a phone already: \w+\n"
+                rf"hint: if it is gone, iampassctl lost-device {self.name}; for a second one, "
+                r"iampass-server application set APPLICATION --phones 2\n\Z")  # fmt: skip
+        # What the hint names works.
+        self.register(json.loads(self.world.ctl("lost-device", self.name, "--json").out)["register_url"])
+
+    def test_who_may_have_a_second_phone_gets_a_link_for_it_and_none_for_a_third(self):
+        self.phones(2)
+        self.addCleanup(self.phones, 1)
+        self.register(json.loads(self.enroll("--json").out)["register_url"])
+        done = self.enroll("--json")
+        self.assertIn(f"{self.name} has a phone (", done.err)
+        self.register(json.loads(done.out)["register_url"], "second.json")
         done = self.enroll()
-        self.assertIn(f"warning: {self.name} has a phone already", done.err)
-        self.assertIn(f"hint: iampassctl lost-device {self.name}", done.err)
+        self.assertEqual((done.code, done.out), (DATA, ""))
+        self.assertIn(f"{self.name} has 2 phones already: ", done.err)
+        self.assertIn(f"hint: if one is gone, iampassctl lost-device {self.name} --phone NAME\n", done.err)
+
+    def phones(self, count):
+        run(program("iampass-server"), "application", "set", "tests", "--phones", str(count), "--data", self.world.path("data"))
 
     def test_a_lost_phone_is_cut_off_and_a_new_one_takes_its_place(self):
         self.register(json.loads(self.enroll("--json").out)["register_url"], "old.json")

@@ -1,6 +1,7 @@
 """`user add`, `user remove` and `enroll` on a computer that has joined: an administrator's phone takes the place of a secret."""
 
 import os
+import subprocess
 import unittest
 
 from control import DATA, INTERRUPTED, NO_PERMISSION, NO_USER, UNAVAILABLE, USAGE, ControlWorld
@@ -87,6 +88,15 @@ class Changes(unittest.TestCase):
         self.assertEqual(world.finish(child), 0)
         run(program("iampass-phone"), "register", link, "--state", world.path("daemon.json"), "--ca", world.certificate)
         self.assertEqual(listed(), ["daemon  phone"])
+        # No administrator is asked for a link that cannot work; nor does the service itself show one.
+        done = world.ctl("enroll", "daemon")
+        self.assertEqual((done.code, done.out), (DATA, ""))
+        self.assertIn("this user already has a registered phone\nhint: if it is gone, cut it off", done.err)
+        link = subprocess.run(
+            [program("iampass-server"), "user", "link", "tests", "daemon", "--data", world.path("data")],
+            capture_output=True, text=True)
+        self.assertEqual((link.returncode, link.stdout), (DATA, ""))
+        self.assertIn("daemon has a phone already\nhint: if it is gone, cut it off", link.stderr)
         child, code = self.change("user", "remove", "daemon")
         self.assertIn("remove daemon, with their phones", answer("approve", code))
         child.expect("daemon: removed, approved by ada")

@@ -46,7 +46,9 @@ struct EnrollCommand: ParsableCommand {
       let hasPhone = try host.hasPhone(user)
       let others = try hasPhone ? host.phones(of: user) : nil
       let mayHaveMore = others.map { $0.phones.count < $0.greatestCount } ?? false
-      if hasPhone { tell(others, mayHaveMore, user) }
+      // A service that does not tell a user's phones may take a second one.
+      if let others, !mayHaveMore { throw Failure.hasPhones(user.name, others.phones.map { LostPhone.shown($0) }) }
+      if hasPhone { tell(others, user) }
       let waits = registration.waits && (!hasPhone || mayHaveMore)
       // Only a command that waits can check what the secret proves.
       let tellsKeys = try waits && (mayHaveMore || host.tellsKeys(of: user))
@@ -89,9 +91,11 @@ struct EnrollCommand: ParsableCommand {
   }
 
   /// The user has a phone already.
-  private func tell(_ others: UserPhonesReply?, _ mayHaveMore: Bool, _ user: EnrolledUser) {
-    if mayHaveMore {
-      let names = (others?.phones ?? []).map { DisplayText.sanitized($0.name, limit: 64) }.joined(separator: ", ")
+  ///
+  /// - Parameter others: nil if the service does not tell them.
+  private func tell(_ others: UserPhonesReply?, _ user: EnrolledUser) {
+    if let others {
+      let names = others.phones.map { LostPhone.shown($0) }.joined(separator: ", ")
       // On standard error: with --json standard output is the script's.
       return Terminal.complain("\(user.name) has a phone (\(names)), and keeps it: this link is for a further one")
     }

@@ -50,7 +50,7 @@ struct LostPhone {
       phone: phone.id, name: Self.shown(phone), others: told.map(\.id).filter { $0 != phone.id })
   }
 
-  private static func shown(_ phone: UserPhonesReply.Phone) -> String { DisplayText.sanitized(phone.name, limit: 64) }
+  static func shown(_ phone: UserPhonesReply.Phone) -> String { DisplayText.sanitized(phone.name, limit: 64) }
 
   /// A service that does not answer, or does not tell, keeps no phone from being cut off.
   private func told() throws(Failure) -> Result<[UserPhonesReply.Phone]?, Failure> {

@@ -160,6 +160,8 @@ enum UserChangeProblem: Sendable, Equatable {
       "iampass-server administrator add NAME, at the service; or iampass-server user, there"
     case .refused("CHANGE_USED"): "iampassctl user list, to see whether it was done"
     case .refused("UNKNOWN_USER"): "iampassctl user list; a user is put on the list by iampassctl user add"
+    case .refused("HAS_MOBILE_DEVICE"):
+      "if it is gone, cut it off on the user's page in the console; for a second one, iampass-server application set APPLICATION --phones 2"
     case .refused("ADMINISTRATOR_BUSY"): "wait a minute, then try again"
     case .notOffered: "update iampass-server; or give the application's own credential with --credentials FILE"
     case .refused, .tooManyUsers, .option: nil

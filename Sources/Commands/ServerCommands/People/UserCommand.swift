@@ -29,16 +29,15 @@ struct UserListOptions: ParsableArguments {
     }
   }
 
-  /// Shows the link by which a user's phone registers; or says that there is a phone.
+  /// Shows the link by which a user's phone registers.
   ///
   /// - Parameter isFurther: also for a further phone, if the user may have one.
-  func invite(_ name: String, isFurther: Bool = false, _ storage: any OperatorStore) async throws {
+  /// - Returns: false, without a link, if the user may not have a further phone.
+  func invite(_ name: String, isFurther: Bool = false, _ storage: any OperatorStore) async throws -> Bool {
     guard
       let code = try await storage.invitation(
         ofListed: name, of: application, isFurther: isFurther, at: storage.now())
-    else {
-      return try Output.say("\(name) has a phone already")
-    }
+    else { return false }
     var address = try await storage.publicAddress()
     if address == nil { address = try await storage.serviceAddress() }
     guard let address else { throw CommandProblem.noAddress }
@@ -46,6 +45,7 @@ struct UserListOptions: ParsableArguments {
     try Output.say("\(name): open this link on their phone, within 15 minutes; it works once:")
     TerminalCode.show(link)
     try Output.say("  " + link)
+    return true
   }
 }
 
@@ -72,7 +72,7 @@ struct UserAdd: AsyncParsableCommand {
         let order = UserListOrder(application: options.application, name: name, groups: wanted)
         let listed = try await storage.listUser(order)
         try Output.say("\(name): \(listed.isNew ? "added" : "on the list")")
-        if !noLink { try await options.invite(name, storage) }
+        if !noLink, try await !options.invite(name, storage) { try Output.say("\(name) has a phone already") }
       }
     }
   }
@@ -125,7 +125,12 @@ struct UserLink: AsyncParsableCommand {
   @Argument(help: "The Unix user name.") var name: String
 
   func run() async throws {
-    try await options.managing { try await options.invite(name, isFurther: true, $0) }
+    guard try await options.managing({ try await options.invite(name, isFurther: true, $0) }) else {
+      throw CommandProblem(
+        message: "\(name) has a phone already",
+        hint: "if it is gone, cut it off on the user's page in the console; for a second one, "
+          + "iampass-server application set APPLICATION --phones 2", exitCode: EX_DATAERR)
+    }
   }
 }
 
