@@ -87,6 +87,16 @@ import Testing
     #expect(ReasonWord.meanings.values.filter { !pages.contains($0) } == [])
   }
 
+  /// The page has typographical apostrophes.
+  @Test func eachSentenceOfThePhonesPageAboutARefusalStandsInThePage() throws {
+    let page = try Self.page("iampass-server.8")
+    let path = "Sources/Service/IAMPASSServer/PhonePage/refusals.js"
+    let source = try String(contentsOf: Self.project.appending(path: path), encoding: .utf8)
+    let sentences = source.matches(of: #/(?m)^ +[A-Z_]+: "(.+)",$/#).map { $0.1.replacing("\u{2019}", with: "'") }
+    #expect(sentences.count > 20)
+    #expect(sentences.filter { !page.contains($0) } == [])
+  }
+
   @Test func thePartsOfALineAreFound() {
     let text = #"""
       // "IAMPASS: a comment"
