@@ -230,7 +230,12 @@ let package = Package(
       ],
       swiftSettings: lean),
 
-    .target(name: "CommandSupport", dependencies: ["HostSystem", "CHost"], swiftSettings: strict),
+    .target(
+      name: "CommandSupport",
+      dependencies: [
+        "HostSystem", "IAMPASSProtocol", "CHost",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
     .target(
       name: "HostDoctor",
       dependencies: [
@@ -392,7 +397,10 @@ let package = Package(
       name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",
       exclude: ["as-postgres", "make-root"], swiftSettings: strict),
     .testTarget(
-      name: "ServerCommandsTests", dependencies: ["ServerCommands", "CommandSupport"],
+      name: "ServerCommandsTests",
+      dependencies: [
+        "ServerCommands", "CommandSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Tests/Unit/ServerCommandsTests", swiftSettings: strict),
     .testTarget(
       name: "IAMPASSServerTests",

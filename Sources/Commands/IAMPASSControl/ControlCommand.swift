@@ -33,6 +33,11 @@ public struct ControlCommand: ParsableCommand {
       Terminal.complain("hint: mount -t proc proc /proc")
       Glibc.exit(EX_OSERR)
     }
+    let words = Array(CommandLine.arguments.dropFirst())
+    if let problem = CommandProblem.unknownCommand(in: words, of: Self.self) {
+      problem.report(by: "iampassctl")
+      Glibc.exit(problem.exitCode)
+    }
     main(nil)
   }
 }

@@ -17,6 +17,8 @@ public struct PhoneCommand: ParsableCommand {
   /// Runs the command that the arguments name, and ends the process.
   public static func main() {
     do {
+      let words = Array(CommandLine.arguments.dropFirst())
+      if let problem = CommandProblem.unknownCommand(in: words, of: Self.self) { throw problem }
       var command = try parseAsRoot()
       try command.run()
     } catch let problem as CommandProblem {

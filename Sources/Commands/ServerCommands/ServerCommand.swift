@@ -36,6 +36,8 @@ public struct ServerCommand: AsyncParsableCommand {
   }
 
   private static func runCommand() async throws {
+    let words = Array(CommandLine.arguments.dropFirst())
+    if let problem = CommandProblem.unknownCommand(in: words, of: Self.self) { throw problem }
     do {
       var command = try parseAsRoot()
       if var asynchronous = command as? any AsyncParsableCommand {

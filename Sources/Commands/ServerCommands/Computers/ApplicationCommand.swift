@@ -108,7 +108,8 @@ struct ApplicationSet: AsyncParsableCommand {
             holdsClones: holdClones.map { $0 == .yes }),
           ofApplicationNamed: name)
       } catch let refusal as ApplicationRefusal {
-        throw CommandProblem(refusal, name: DisplayText.sanitized(name))
+        throw CommandProblem(
+          refusal, name: DisplayText.sanitized(name), known: await storage.knownApplications())
       }
     }
     let shown = DisplayText.sanitized(name)

@@ -28,7 +28,7 @@ struct HostCredentialOptions: ParsableArguments {
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
         throw CommandProblem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),
-          host: DisplayText.sanitized(host), isOpenID: isOpenID)
+          host: DisplayText.sanitized(host), isOpenID: isOpenID, known: await storage.knownApplications())
       }
     }
   }

@@ -28,7 +28,9 @@ struct NewJoinCode {
     } catch JoinOrderRefusal.groupNotFit {
       throw CommandProblem(UserListRefusal.groupNotFit, application: application)
     } catch JoinOrderRefusal.unknownApplication {
-      throw CommandProblem(ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(application))
+      throw CommandProblem(
+        ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(application),
+        known: await storage.knownApplications())
     }
   }
 

@@ -23,7 +23,8 @@ struct NotificationsCommand: AsyncParsableCommand {
       try await explaining {
         let storage = try place.existing()
         do { return try await work(storage) } catch let refusal as ApplicationRefusal {
-          throw CommandProblem(refusal, name: DisplayText.sanitized(application))
+          throw CommandProblem(
+            refusal, name: DisplayText.sanitized(application), known: await storage.knownApplications())
         }
       }
     }

@@ -30,8 +30,11 @@ struct AdministratorOptions: ParsableArguments {
   /// Throws for a change that was refused.
   func changing(_ work: (any OperatorStore) async throws -> AdministratorChange) async throws {
     try await explaining {
-      let change = try await work(place.existing())
-      guard change == .done else { throw CommandProblem(change, name: shown) }
+      let storage = try place.existing()
+      let change = try await work(storage)
+      guard change == .done else {
+        throw CommandProblem(change, name: shown, known: await storage.knownAdministrators())
+      }
     }
   }
 
@@ -42,7 +45,7 @@ struct AdministratorOptions: ParsableArguments {
       if address == nil { address = try await storage.serviceAddress() }
       guard let address else { throw CommandProblem.noAddress }
       switch try await storage.invitation(ofAdministrator: name, isLost: isLost, at: storage.now()) {
-      case .unknown: throw CommandProblem(.unknown, name: shown)
+      case .unknown: throw CommandProblem(.unknown, name: shown, known: await storage.knownAdministrators())
       case .hasPhone: throw CommandProblem.administratorHasPhone(shown)
       case .code(let code):
         let link = try ServerURL(ofOption: address).route(["register", code.exposedValue])
@@ -135,11 +138,12 @@ extension CommandProblem {
       exitCode: EX_DATAERR)
   }
 
-  fileprivate init(_ change: AdministratorChange, name: String) {
+  fileprivate init(_ change: AdministratorChange, name: String, known: [String]) {
     switch change {
     case .done, .unknown, .lastAdmin:
       self.init(
-        message: "there is no administrator \(name)", hint: "iampass-server administrator list",
+        message: "there is no administrator \(name)",
+        hint: Spelling.hint(for: name, known: known) ?? "iampass-server administrator list",
         exitCode: EX_NOUSER)
     case .nameTaken:
       self.init(

@@ -32,7 +32,9 @@ struct HelpdeskApprove: AsyncParsableCommand {
       do {
         return try await storage.allowLocum(
           LocumOrder(application: application, user: user, administrator: by, phone: phone), at: storage.now())
-      } catch let refusal as LocumRefusal { throw CommandProblem(refusal, self) }
+      } catch let refusal as LocumRefusal {
+        throw CommandProblem(refusal, self, known: await storage.knownApplications())
+      }
     }
     let name = DisplayText.sanitized(allowed.administrator, limit: 64)
     try Output.say([
@@ -43,12 +45,12 @@ struct HelpdeskApprove: AsyncParsableCommand {
 }
 
 extension CommandProblem {
-  fileprivate init(_ refusal: LocumRefusal, _ command: HelpdeskApprove) {
+  fileprivate init(_ refusal: LocumRefusal, _ command: HelpdeskApprove, known: [String]) {
     let user = DisplayText.sanitized(command.user, limit: 64)
     let by = DisplayText.sanitized(command.by, limit: 64)
     switch refusal {
     case .unknownApplication:
-      self.init(ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(command.application))
+      self.init(ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(command.application), known: known)
     case .unknownUser: self = .applicationLacks(user: command.user)
     case .unknownAdministrator: self = .applicationLacks(user: command.by)
     case .samePerson: self.init(message: "nobody answers for themselves", hint: nil, exitCode: EX_USAGE)
@@ -89,7 +91,9 @@ struct HelpdeskUnblock: AsyncParsableCommand {
         return try await storage.liftBlocks(of: user, of: application, at: storage.now())
       } catch let refusal as UserListRefusal {
         guard refusal == .unknownApplication else { throw CommandProblem.applicationLacks(user: user) }
-        throw CommandProblem(ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(application))
+        throw CommandProblem(
+          ApplicationRefusal.nameUnknown, name: DisplayText.sanitized(application),
+          known: await storage.knownApplications())
       }
     }
     let name = DisplayText.sanitized(user, limit: 64)

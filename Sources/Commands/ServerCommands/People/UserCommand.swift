@@ -24,7 +24,8 @@ struct UserListOptions: ParsableArguments {
     try await explaining {
       let storage = try place.existing()
       do { return try await work(storage) } catch let refusal as UserListRefusal {
-        throw CommandProblem(refusal, application: DisplayText.sanitized(application))
+        throw CommandProblem(
+          refusal, application: DisplayText.sanitized(application), known: await storage.knownApplications())
       }
     }
   }
@@ -135,9 +136,10 @@ struct UserLink: AsyncParsableCommand {
 }
 
 extension CommandProblem {
-  init(_ refusal: UserListRefusal, application: String) {
+  /// - Parameter known: the applications that are there.
+  init(_ refusal: UserListRefusal, application: String, known: [String] = []) {
     switch refusal {
-    case .unknownApplication: self.init(ApplicationRefusal.nameUnknown, name: application)
+    case .unknownApplication: self.init(ApplicationRefusal.nameUnknown, name: application, known: known)
     case .nameNotFit:
       self.init(
         message: "this is not a Unix user name, or it is root's",

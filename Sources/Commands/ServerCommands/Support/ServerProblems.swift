@@ -178,14 +178,16 @@ extension CommandProblem {
     }
   }
 
-  init(_ refusal: ApplicationRefusal, name: String) {
+  /// - Parameter known: the applications that are there, for a name that is not.
+  init(_ refusal: ApplicationRefusal, name: String, known: [String] = []) {
     switch refusal {
     case .nameTaken:
       self.init(
         message: "there is an application \(name) already", hint: "choose another name", exitCode: EX_DATAERR)
     case .nameUnknown:
       self.init(
-        message: "there is no application \(name)", hint: "look at the name it was made with", exitCode: EX_DATAERR)
+        message: "there is no application \(name)",
+        hint: Spelling.hint(for: name, known: known) ?? "iampass-server application list", exitCode: EX_DATAERR)
     case .nameNotFit:
       self.init(
         message: "this is not a valid name for an application",
@@ -195,7 +197,8 @@ extension CommandProblem {
 
   /// - Parameter isOpenID: the command is about OpenID clients, and not about hosts.
   init(
-    _ refusal: HostCredentialRefusal, application: String, name: String, host: String = "", isOpenID: Bool = false
+    _ refusal: HostCredentialRefusal, application: String, name: String, host: String = "", isOpenID: Bool = false,
+    known: [String] = []
   ) {
     let kind = isOpenID ? "OpenID client" : "host credential"
     let command = isOpenID ? "openid-client" : "host-credential"
@@ -203,7 +206,7 @@ extension CommandProblem {
     case .unknownApplication:
       self.init(
         message: "there is no application \(application)",
-        hint: "give the name or the id that iampass-server application create was given or printed",
+        hint: Spelling.hint(for: application, known: known) ?? "iampass-server application list",
         exitCode: EX_DATAERR)
     case .nameTaken:
       self.init(

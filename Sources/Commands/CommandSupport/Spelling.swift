@@ -1,0 +1,43 @@
+import IAMPASSProtocol
+
+/// What was meant by a word that is not known.
+public enum Spelling {
+  /// Letters that may be wrong, missing, too many, or in the place of their neighbour.
+  private static let greatestDistance = 2
+  /// Names that a message lists.
+  private static let greatestList = 12
+
+  /// The nearest of the known words; nil if none is near.
+  public static func nearest(to word: String, in known: [String]) -> String? {
+    let near = known.map { (distance: distance(from: word, to: $0), name: $0) }.filter {
+      // Two letters would be all of a short word.
+      $0.distance <= min(greatestDistance, max(1, word.count / 2))
+    }
+    return near.min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
+  }
+
+  /// The known names, and the one that was meant, as a hint; nil without a known name.
+  public static func hint(for word: String, known: [String]) -> String? {
+    guard !known.isEmpty else { return nil }
+    let shown = known.sorted().prefix(greatestList).map { DisplayText.sanitized($0) }
+    let list = shown.joined(separator: ", ") + (known.count > greatestList ? ", …" : "")
+    guard let meant = nearest(to: word, in: known) else { return "there is: \(list)" }
+    return "did you mean \(DisplayText.sanitized(meant))? there is: \(list)"
+  }
+
+  /// How many letters differ. Two neighbours that changed places count once.
+  public static func distance(from left: String, to right: String) -> Int {
+    let (a, b) = (Array(left), Array(right))
+    // The rows of the letter before the last one, of the last one, and of this one.
+    var (older, last, row) = ([Int](), [Int](), Array(0...b.count))
+    for i in 1..<(a.count + 1) {
+      (older, last, row) = (last, row, [i])
+      for j in 1..<(b.count + 1) {
+        var least = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1))
+        if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] { least = min(least, older[j - 2] + 1) }
+        row.append(least)
+      }
+    }
+    return row[b.count]
+  }
+}
