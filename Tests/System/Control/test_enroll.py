@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 import unittest
@@ -199,6 +200,8 @@ class Waiting(EnrollCase):
         self.addCleanup(phone.stop)
         phone.wait_for("waiting for sign-ins")
         child.sendline("y")
+        # The first request that the user sees names the computer, as all do.
+        phone.wait_for(rf"host +{re.escape(socket.gethostname())}$")
         child.expect_exact("approved: the phone works")
         approved = time.monotonic()
         self.assertEqual(self.world.finish(child), 0)

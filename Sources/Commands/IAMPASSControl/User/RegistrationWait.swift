@@ -63,9 +63,11 @@ struct TestSignIn {
   let user: EnrolledUser
 
   func run() throws(Failure) {
-    let question = PhoneQuestion(
-      host: host, user: user, duration: Self.duration,
-      context: SignInContext(service: "iampassctl", user: user.name.text))
+    let isNamed = host.setup.configuration.sendContext != .no
+    // It may be the first request that the user ever sees.
+    let context = SignInContext(
+      host: isNamed ? RecordedSessions.hostName() : nil, service: "iampassctl", user: user.name.text)
+    let question = PhoneQuestion(host: host, user: user, duration: Self.duration, context: context)
     let session = try question.approval("approve the sign-in on the phone")
     Terminal.say("approved: the phone works")
     question.end(session.remote)
