@@ -25,10 +25,25 @@ class Sessions(PhonePageTest):
         run(PHONE, "register", self.office.link(self.user), "--state", state, "--ca", self.office.authority.file)
         return state
 
+    def leave(self):
+        self.browser.tap(".leave")
+        self.browser.sees("#sure-text", "sign you out")
+        self.browser.tap("#sure-yes")
+
+    def test_asks_before_it_leaves(self):
+        self.register()
+        sign_in = self.approved()
+        self.sessions_shown(1)
+        self.browser.tap(".leave")
+        self.browser.sees("#sure-text", "Your computers then sign you out of a live session.")
+        self.browser.tap("#sure-no")
+        self.browser.until(lambda: self.browser.focus() == "leave", "the focus where it was")
+        self.assertEqual(sign_in.status(), "active")
+
     def test_leaves_and_returns(self):
         self.register()
         sign_in = self.approved()
-        self.browser.tap(".leave")
+        self.leave()
         self.assertEqual(sign_in.becomes("walkaway"), "walkaway")
         self.browser.sees(".presence", "You are away. Sessions marked “away” are signed out.")
         self.browser.sees("#said", "your computers sign you out")
@@ -61,14 +76,14 @@ class Sessions(PhonePageTest):
     def test_leaves_what_was_approved_while_away(self):
         self.register()
         far = self.approved(host="far")
-        self.browser.tap(".leave")
+        self.leave()
         self.assertEqual(far.becomes("walkaway"), "walkaway")
         near = self.approved(host="near")
         self.browser.sees(".presence", "You are away. Sessions marked “away” are signed out, the others go on.")
         self.browser.sees(".return")
         self.assertEqual(far.status(), "walkaway")
         self.assertEqual(self.browser.screenshot("approved-while-away"), [])
-        self.browser.tap(".leave")
+        self.leave()
         self.assertEqual(near.becomes("walkaway"), "walkaway")
         self.browser.misses(".leave")
         self.browser.tap(".return")
@@ -132,6 +147,12 @@ class Sessions(PhonePageTest):
         first, second = self.approved(host="one"), self.approved(host="two")
         self.sessions_shown(2)
         self.browser.tap(".log-out[aria-label='Log out sudo on one']")
+        self.browser.sees("#sure-title", "Log out: sudo on one?")
+        self.browser.tap("#sure-no")
+        self.browser.misses("#sure")
+        self.assertEqual([first.status(), second.status()], ["active", "active"])
+        self.browser.tap(".log-out[aria-label='Log out sudo on one']")
+        self.browser.tap("#sure-yes")
         self.assertEqual(first.becomes("closed"), "closed")
         self.sessions_shown(1)
         self.assertEqual(second.status(), "active")

@@ -33,7 +33,7 @@ export class AccountView {
     heading.textContent = `${account.user} at ${account.application}`;
     heading.id = `account-${account.device}`;
     this.element.setAttribute("aria-labelledby", heading.id);
-    this.#on(".leave", () => this.#move("leave", (status) => this.#farewell(status)));
+    this.#on(".leave", () => this.#leave());
     this.#on(".return", () => this.#move("return", () => "Welcome back."));
     this.#on(".unregister", () => this.#unregister());
     this.#on(".add-lock", () => this.#addLock());
@@ -98,6 +98,14 @@ export class AccountView {
     next?.focus();
   }
 
+  async #leave() {
+    const count = this.#sessions.filter(({ session_status }) => session_status === "active").length;
+    // The page may not have heard of the latest one.
+    const sessions = count === 0 ? "any live session" : count === 1 ? "a live session" : `${count} live sessions`;
+    const sure = await isSure(`Leave as ${this.account.user}?`, `Your computers then sign you out of ${sessions}.`, "Leave");
+    return sure ? this.#move("leave", (status) => this.#farewell(status)) : this.#part(".leave");
+  }
+
   async #move(purpose, words) {
     const status = await ask(this.account, "presence", purpose, { known: [] });
     this.update(status);
@@ -137,6 +145,7 @@ export class AccountView {
     const button = item.querySelector("button");
     button.setAttribute("aria-label", `Log out ${name}`);
     button.addEventListener("click", () => void this.#attempt(async () => {
+      if (!(await isSure(`Log out: ${name}?`, "What is open there and not saved is lost.", "Log out"))) return;
       await this.end([session]);
       say(`Logged out: ${name}.`);
     }));
