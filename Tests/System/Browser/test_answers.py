@@ -1,8 +1,11 @@
 """The phone's page in a real browser: requests, and what is answered."""
 
+import os
 import unittest
 
+from office import PROGRAMS, run
 from phone_page import PhonePageTest
+from test_approvals import CHALLENGE
 
 
 class Answers(PhonePageTest):
@@ -83,9 +86,62 @@ class Answers(PhonePageTest):
         self.register()
         self.office.stop()
         self.browser.sees("#connection", "Connecting")
+        self.browser.sees("#apart", "The service cannot be reached")
+        self.assertEqual(self.browser.screenshot("apart"), [])
         self.office.start()
         self.connected()
+        self.browser.misses("#apart")
         self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
+
+    def test_what_failed_without_the_service_is_not_told_once_it_is_back(self):
+        self.register()
+        sign_in = self.office.sign_in(self.user)
+        self.card()
+        self.type_code(sign_in)
+        self.office.stop()
+        self.browser.tap(".request .approve")
+        self.browser.sees(".request .failure", "The service cannot be reached")
+        self.office.start()
+        self.connected()
+        self.browser.misses(".request .failure")
+
+    def test_a_result_goes_when_the_next_request_comes(self):
+        self.register()
+        self.approve(self.office.sign_in(self.user))
+        self.browser.sees("#said", "Approved.")
+        sign_in = self.office.sign_in(self.user, host="next")
+        self.card("next")
+        self.browser.misses("#said")
+        self.browser.tap(".request .deny")
+        self.assertEqual(sign_in.becomes("cancelled", "failed", "closed"), "cancelled")
+
+    def test_what_fails_on_a_card_leaves_its_warning_there(self):
+        self.register(name="Helper")
+        other = self.user + "-2"
+        run(os.path.join(PROGRAMS, "iampass-phone"), "register", self.office.link(other), "--state",
+            self.office.path("other.json"), "--ca", self.office.authority.file)
+        run(os.path.join(PROGRAMS, "iampass-server"), "helpdesk", "approve", "office", other, "--by", self.user, "--data",
+            self.office.path("data"))
+        self.office.sign_in(other, challenge=CHALLENGE, match_code="42")
+        self.browser.sees(".request .locum", f"You answer for {other}")
+        self.browser.tap(".request .approve")
+        self.browser.sees(".request .failure", "Type the two digits first")
+        self.browser.sees(".request .locum", f"You answer for {other}")
+        self.browser.tap(".request .deny")
+
+    def test_the_digits_have_the_focus_unless_the_user_is_elsewhere(self):
+        self.register()
+        sign_in = self.office.sign_in(self.user)
+        self.card()
+        self.browser.until(lambda: self.browser.focus().startswith("code-"), "the focus in the digits")
+        self.browser.driver.switch_to.active_element.send_keys(sign_in.code, "\ue007")
+        self.assertEqual(sign_in.becomes("active"), "active")
+        self.browser.misses(".request")
+        self.browser.script("document.querySelector('.account summary').focus()")
+        sign_in = self.office.sign_in(self.user)
+        self.card()
+        self.assertEqual(self.browser.script("return document.activeElement.tagName"), "SUMMARY")
+        self.browser.tap(".request .deny")
 
     def test_shows_script_as_text(self):
         evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"

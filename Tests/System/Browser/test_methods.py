@@ -13,7 +13,7 @@ class MatchCodes(PhonePageTest):
         self.card("Type the two digits")
         self.browser.tap(".request .approve")
         # Without digits nothing is sent.
-        self.browser.sees(".request .problem", "Type the two digits first")
+        self.browser.sees(".request .failure", "Type the two digits first")
         self.assertIn(sign_in.status(), ("pending", "identifying"))
         self.browser.type(".request .code input", sign_in.code)
         self.browser.tap(".request .approve")
@@ -24,7 +24,10 @@ class MatchCodes(PhonePageTest):
         sign_in = self.office.sign_in(self.user)
         self.browser.type(".request .code input", f"{(int(sign_in.code) + 1) % 100:02}")
         self.browser.tap(".request .approve")
-        self.browser.sees("#said", "The digits were wrong")
+        # It neither looks nor sounds like a success.
+        failed = self.browser.sees("#failed.problem", "The digits were wrong")
+        self.assertEqual(failed.get_attribute("role"), "alert")
+        self.browser.misses("#said")
         self.assertEqual(sign_in.becomes("cancelled", "failed"), "cancelled")
         self.browser.misses(".request")
 
@@ -46,7 +49,7 @@ class ScreenLock(PhonePageTest):
         sign_in = self.ask()
         self.browser.unlocks(False)
         self.browser.tap(".request .approve")
-        self.browser.sees(".request .problem", "not unlocked")
+        self.browser.sees(".request .failure", "not unlocked")
         self.assertIn(sign_in.status(), ("pending", "identifying"))
         self.browser.tap(".request .unable")
         self.assertEqual(sign_in.becomes("failed", "cancelled"), "failed")

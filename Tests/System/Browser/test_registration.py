@@ -117,7 +117,7 @@ class Registrations(PhonePageTest):
         self.addCleanup(other.close)
         other.open(self.office.link(self.user, lost=True))
         # The loss alone cuts it off.
-        self.browser.sees("#said", "another phone replaced it")
+        self.browser.sees("#problem", "another phone replaced it")
         self.browser.sees("#welcome")
         other.tap("#register")
         other.sees("#said", "phone now")

@@ -1,9 +1,9 @@
 // One account of this phone: its live sessions, its presence, and its end.
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
-import { complain, copyOf, isSure, moment, say, shortName, show, withButtonsOff } from "./dom.js";
+import { complain, copyOf, isSure, moment, say, sayForLong, shortName, show, withButtonsOff } from "./dom.js";
 import { laterPin, words } from "./pins.js";
-import { sentence } from "./refusals.js";
+import { showFailure } from "./refusals.js";
 
 const { accounts, ask, escaped, title } = globalThis.iampass;
 
@@ -91,7 +91,7 @@ export class AccountView {
       try {
         next = await work();
       } catch (error) {
-        show(this.#part(".problem"), sentence(error));
+        showFailure(this.#part(".problem"), error);
       }
     });
     // Only now: a disabled button does not take the focus.
@@ -237,7 +237,7 @@ export class AccountView {
     this.account.credential = { id: credential.id, public_key: credential.public_key };
     await accounts.put(this.account);
     this.update(status);
-    say(`The screen lock was added. This phone’s six words are now: ${await words(this.account)}.`);
+    sayForLong(`The screen lock was added. This phone’s six words are now: ${await words(this.account)}.`);
   }
 
   async #unregister() {

@@ -7,12 +7,14 @@ import { EventStream } from "./events.js";
 import { isOffline, isPageKept, OfflineRequest } from "./offline.js";
 import { hideSecret, secretOf } from "./pins.js";
 import { codeIn, hideCode, registeredAccounts, Registration } from "./registration.js";
-import { sentence } from "./refusals.js";
+import { complainOf, forgetOutages, sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
 import { Ringing } from "./ringing.js";
 
 const { accounts, ask } = globalThis.iampass;
 
+/** Milliseconds without the service after which the user is told: a change of the network takes less. */
+const patience = 5_000;
 /** Milliseconds between two words that the page is in view. */
 const lookPause = 60_000;
 
@@ -22,6 +24,8 @@ class PhonePage {
   #requests = new RequestList((account) => this.#offerToEndSessions(account));
   #ringing = new Ringing(() => this.#accounts());
   #offline = new OfflineRequest(() => this.#accounts());
+  /** The timer since when the service is away; null while it is there. */
+  #apart = null;
 
   async start() {
     this.#listen();
@@ -128,12 +132,13 @@ class PhonePage {
       },
       state: (state) => {
         phone.isOpen = state === "open";
+        if (phone.isOpen) forgetOutages();
         this.#showConnection();
         if (phone.isOpen) void this.#ringing.catchUp();
       },
       cutOff: () => {
-        say(`This phone is no longer ${account.user}’s at ${account.application}: another phone replaced it, or it was `
-          + "reported as lost.");
+        complain(`This phone is no longer ${account.user}’s at ${account.application}: another phone replaced it, or it `
+          + "was reported as lost.");
         void this.#remove(view);
       },
     });
@@ -168,6 +173,13 @@ class PhonePage {
     const text = phones.length === 0 ? "" : away === 0 ? "Connected" : "Connecting…";
     // Setting the same text again would read it out again.
     if (find("connection").textContent !== text) find("connection").textContent = text;
+    if (away === 0) {
+      clearTimeout(this.#apart);
+      this.#apart = null;
+      find("apart").hidden = true;
+    } else {
+      this.#apart ??= setTimeout(() => (find("apart").hidden = false), patience);
+    }
   }
 
   /** A link that is opened again in this tab changes the part behind `#` alone. */
@@ -201,7 +213,7 @@ class PhonePage {
       ? `${account.user} has ${count} live session${count === 1 ? "" : "s"}. If one of them may be somebody else’s, end them all.`
       : "No live session could be somebody else’s."));
     find("blocked-end").hidden = count === 0;
-    find("blocked-keep").textContent = count === 0 ? "Good" : "Keep them";
+    find("blocked-keep").textContent = count === 0 ? "Close" : "Keep them";
     const close = (text) => {
       panel.hidden = true;
       if (text) say(text);
@@ -213,7 +225,7 @@ class PhonePage {
         await view.end(view.sessions);
         close("All sessions were ended.");
       } catch (error) {
-        complain(sentence(error));
+        complainOf(error);
       }
     };
     panel.hidden = false;

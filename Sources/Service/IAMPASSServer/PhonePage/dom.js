@@ -44,8 +44,37 @@ export function show(element, text) {
   element.hidden = !text;
 }
 
+/** Milliseconds for which a success stands there. */
+const freshness = 60_000;
+let fading = null;
+/** Whether the user may need what was said last for longer. */
+let isKept = false;
+
 /** Tells the result of a tap. It is read out when the screen reader is free. */
-export const say = (text) => show(find("said"), text);
+export function say(text) {
+  tell("said", text);
+  fading = setTimeout(dismiss, freshness);
+}
+
+/** The same, until something else is said. */
+export function sayForLong(text) {
+  tell("said", text);
+  isKept = true;
+}
+
+/** The same for a result that the user did not want. It is read out at once. */
+export const sayFailed = (text) => tell("failed", text);
+
+/** A new request comes: nothing that was said of another one stands above it. */
+export function dismiss() {
+  if (!isKept) tell(null);
+}
+
+function tell(place, text) {
+  clearTimeout(fading);
+  isKept = false;
+  for (const id of ["said", "failed"]) show(find(id), id === place ? text : null);
+}
 
 /** Tells a failure. It is read out at once. */
 export const complain = (text) => show(find("problem"), text);

@@ -1,5 +1,6 @@
 // What a refusal means for the phone's user, and what to do next.
 import "./shared.js";
+import { find, show } from "./dom.js";
 
 const { Refusal } = globalThis.iampass;
 
@@ -29,6 +30,26 @@ const words = {
   BAD_CREDENTIAL: "The service did not accept this phone’s screen lock.",
   BAD_SUBSCRIPTION: "The service cannot reach this browser’s push service.",
 };
+
+/** What elements say of a service that was not there. */
+const outages = new Map();
+
+/** Shows why something failed. If the service was not there, that stands only until it is. */
+export function showFailure(element, error) {
+  const text = sentence(error);
+  show(element, text);
+  if (error instanceof Refusal && error.isOutage) outages.set(element, text);
+}
+
+/** The same for what belongs to the page as a whole. */
+export const complainOf = (error) => showFailure(find("problem"), error);
+
+/** The service is there again. */
+export function forgetOutages() {
+  // An element may say something else by now.
+  for (const [element, text] of outages) if (element.textContent === text) show(element, null);
+  outages.clear();
+}
 
 /** A sentence for an error. */
 export function sentence(error) {

@@ -1,9 +1,9 @@
 // An opened registration link: shows which user the phone will belong to; one tap registers it.
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
-import { complain, fillFacts, find, say, show, withButtonsOff } from "./dom.js";
+import { complain, fillFacts, find, sayForLong, show, withButtonsOff } from "./dom.js";
 import { forgetSecret, keepSecret, pin, words } from "./pins.js";
-import { sentence } from "./refusals.js";
+import { complainOf, sentence } from "./refusals.js";
 
 const { accounts, base, get, makeAgreementKey, makeKey, post } = globalThis.iampass;
 
@@ -96,11 +96,11 @@ export class Registration {
         const account = await this.#register();
         this.#close();
         const lacksLock = this.#hasLock && !account.methods.includes("device");
-        say(`This is ${account.user}’s phone now.${lacksLock ? " Its screen lock was not added." : ""}`
+        sayForLong(`This is ${account.user}’s phone now.${lacksLock ? " Its screen lock was not added." : ""}`
           + sixWords(await words(account)));
         this.#registered(account);
       } catch (error) {
-        complain(sentence(error));
+        complainOf(error);
         if (error.status >= 400 && error.status < 500) this.#forget();
       }
     });

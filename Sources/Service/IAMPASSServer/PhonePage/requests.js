@@ -2,8 +2,8 @@
 import "./shared.js";
 import * as screenLock from "./screen-lock.js";
 import { DocumentPart, heading } from "./document-part.js";
-import { announce, copyOf, fillFacts, find, say, shortName, show, withButtonsOff } from "./dom.js";
-import { sentence } from "./refusals.js";
+import { announce, copyOf, dismiss, fillFacts, find, say, sayFailed, shortName, show, withButtonsOff } from "./dom.js";
+import { sentence, showFailure } from "./refusals.js";
 
 const { answerStatement, escaped, contextPairs, isCutShort, isForDocument, sendAnswer } = globalThis.iampass;
 
@@ -83,8 +83,10 @@ class RequestCard {
     this.#part(".left span").textContent = left > 0 ? `${left} s left` : "too late";
   }
 
+  /** The digits are what the user has to type first. */
   focus() {
-    this.#part("h3").focus();
+    const input = this.#part(".code input");
+    (this.#request.match_code ? input : this.#part("h3")).focus({ preventScroll: true });
     this.element.scrollIntoView({ block: "nearest" });
   }
 
@@ -136,7 +138,7 @@ class RequestCard {
   async #answer(answer) {
     const code = this.#part(".code input").value.trim();
     if (answer === "approve" && this.#request.match_code && !/^[0-9]{2}$/.test(code)) {
-      show(this.#part(".problem"), "Type the two digits first. If none of your computers shows them, deny.");
+      show(this.#part(".failure"), "Type the two digits first. If none of your computers shows them, deny.");
       this.#part(".code input").focus();
       return;
     }
@@ -144,7 +146,7 @@ class RequestCard {
   }
 
   async #send(answer, code) {
-    show(this.#part(".problem"), null);
+    show(this.#part(".failure"), null);
     try {
       const shown = answer === "approve" && this.#document ? this.#document.signed : null;
       const statement = await answerStatement(this.#account, this.#request, answer, code, shown);
@@ -155,10 +157,10 @@ class RequestCard {
       this.#ended(this, answer);
     } catch (error) {
       if (final.includes(error.reason)) {
-        say(sentence(error));
+        sayFailed(sentence(error));
         this.#ended(this, "refused");
       } else {
-        show(this.#part(".problem"), sentence(error));
+        showFailure(this.#part(".failure"), error);
       }
     }
   }
@@ -188,6 +190,7 @@ export class RequestList {
   /** Shows these as the account's open requests. It says which ones another phone answered. */
   update(account, requests, answered = []) {
     const open = new Map(requests.map((request) => [request.session, request]));
+    if (requests.some(({ session }) => !this.#cards.has(session))) dismiss();
     this.#each((card, owner) => {
       if (owner !== account.device || open.has(card.session)) return;
       const elsewhere = answered.find(({ session }) => session === card.session);
@@ -223,6 +226,8 @@ export class RequestList {
     this.#cards.set(request.session, { card, owner: account.device });
     find("request-list").append(card.element);
     announce(card.spoken);
+    // Whoever types or has a button in focus keeps it.
+    if (document.activeElement === document.body || document.activeElement === find("requests-title")) card.focus();
     this.#holdTaps();
   }
 

@@ -1,7 +1,7 @@
 // Notifications that come while the page is closed, by Web Push.
 import "./shared.js";
 import { complain, find, say, show, withButtonsOff } from "./dom.js";
-import { sentence } from "./refusals.js";
+import { complainOf } from "./refusals.js";
 
 const { ask, base, base64url, fromBase64url, get } = globalThis.iampass;
 
@@ -85,6 +85,7 @@ export class Ringing {
   #describe(subscription) {
     find("ringing-on").hidden = !this.#registration || Boolean(subscription);
     find("ringing-off").hidden = !subscription;
+    find("keep-open").hidden = Boolean(subscription);
     if (!this.#registration) {
       show(find("ringing-text"), "This browser cannot ring while this page is closed: keep this page open to be asked. "
         + "On an iPhone, add the page to the home screen first, and register there.");
@@ -104,7 +105,7 @@ export class Ringing {
       try {
         await work();
       } catch (error) {
-        complain(sentence(error));
+        complainOf(error);
       }
       this.#describe(await this.#registration?.pushManager.getSubscription());
     });
