@@ -67,8 +67,37 @@ class Registrations(PhonePageTest):
         self.browser.sees("#said", "phone now")
         self.browser.open(link)
         self.browser.sees("#registration-text", "already used")
+        self.browser.tap("#registration-another")
+        self.browser.until(lambda: self.browser.focus() == "another-link", "the focus where a link is put")
+        self.browser.sees("#requests")
+        self.browser.open(link)
+        self.browser.sees("#registration-text", "already used")
+        self.browser.misses("#registration-again")
         self.browser.tap("#registration-leave")
         self.browser.sees("#requests")
+
+    def test_tries_a_link_again_once_the_service_is_back(self):
+        self.register()
+        link = self.office.link(self.user + "-2", "Alice at home")
+        self.office.stop()
+        self.browser.tap("#another summary")
+        self.browser.type("#another-link", link)
+        self.browser.tap("#another-form button")
+        self.browser.sees("#registration-text", "The service cannot be reached")
+        self.browser.misses("#registration-another")
+        self.office.start()
+        self.browser.tap("#registration-again")
+        self.browser.says("#registration", "Alice at home")
+        self.browser.misses("#registration-again")
+        self.browser.tap("#register")
+        self.browser.sees("#said", "This is Alice at home’s phone now.")
+
+    def test_says_in_view_that_the_page_is_to_stay_open(self):
+        self.register()
+        sentence = self.browser.sees("#keep-open", "Keep this page open to be asked.")
+        bottom, height = self.browser.driver.execute_script(
+            "return [arguments[0].getBoundingClientRect().bottom + scrollY, innerHeight]", sentence)
+        self.assertLess(bottom, height)
 
     def test_has_two_accounts_and_tells_whose_a_request_is(self):
         self.register(name="Alice")

@@ -113,7 +113,15 @@ class PhonePage {
       this.#arrange();
       void this.#ringing.refresh();
       find("requests-title").focus();
-    }, () => this.#arrange());
+    }, (isForAnother) => {
+      this.#arrange();
+      if (isForAnother) this.#askForLink();
+    });
+  }
+
+  #askForLink() {
+    find("another").querySelector("details").open = true;
+    find("another-link").focus();
   }
 
   #add(account) {

@@ -10,7 +10,7 @@ const words = {
   STORAGE_UNAVAILABLE: "The service’s storage does not work at the moment. Try again in a moment.",
   TIMESTAMP_OUTSIDE_WINDOW: "This phone’s clock is wrong. Set the clock, then try again.",
   UNKNOWN_LINK: "This link is invalid. Ask for a new one.",
-  LINK_USED: "This link was already used. Ask for a new one.",
+  LINK_USED: "This link was already used. If that was not you, tell your administrator. For another phone, ask for a new link.",
   LINK_EXPIRED: "This link has expired. Ask for a new one.",
   HAS_MOBILE_DEVICE: "This user already has a phone. If that phone is lost, ask your administrator for a link that replaces it.",
   TOO_MANY_FAILURES: "Too many failed attempts from this network. Try again in some minutes.",

@@ -38,32 +38,37 @@ export class Registration {
   /**
    * @param secret the link's own, which is not sent; null if it has none.
    * @param registered is called with the new account.
-   * @param left is called if the user or the service declines.
+   * @param left is called if the user or the service declines, with whether the user has another link.
    */
   constructor(code, secret, registered, left) {
     this.#code = code;
     this.#secret = secret;
     this.#registered = registered;
     find("register").onclick = () => void this.#attempt();
-    find("registration-leave").onclick = () => {
+    const leave = (isForAnother) => {
       this.#close();
-      left();
+      left(isForAnother);
     };
+    find("registration-again").onclick = () => void this.#open();
+    find("registration-another").onclick = () => leave(true);
+    find("registration-leave").onclick = () => leave(false);
     void this.#open();
   }
 
   async #open() {
     find("registration").hidden = false;
     show(find("registration-text"), "Checking the link…");
-    find("register").hidden = true;
-    find("registration-name-field").hidden = true;
-    find("registration-leave").hidden = true;
+    for (const id of ["register", "registration-name-field", "registration-again", "registration-another", "registration-leave"]) {
+      find(id).hidden = true;
+    }
     try {
       this.#link = await get("register/" + encodeURIComponent(this.#code));
       this.#hasLock = await screenLock.isThere();
       this.#offer();
     } catch (error) {
       show(find("registration-text"), sentence(error));
+      find("registration-again").hidden = !error.isOutage;
+      find("registration-another").hidden = Boolean(error.isOutage);
       find("registration-leave").hidden = false;
       if (!error.isOutage) this.#forget();
     }
