@@ -309,11 +309,29 @@ class Console(unittest.TestCase):
         self.press("Delete dave")
         self.notice("is deleted")
 
+    def test_an_address_that_is_not_there_leads_to_one_that_is(self):
+        browser.open(office.address + "/console/nonsense")
+        self.on("Not found")
+        self.follow("To the overview")
+        self.on("Overview")
+        browser.open(office.address + "/console/")
+        self.on("Overview")
+
     def test_the_audit(self):
         self.approved("erin", "Erin", host="audited-desk", service="sudo")
         browser.open(office.address + "/console/audit")
         browser.sees("td", "audited-desk")
         self.looks_well("audit")
+        # A phone that is called as its user, and a computer whose name takes the room of other columns.
+        self.approved("frieda", "frieda", host="h" * 200, service="sudo")
+        browser.open(office.address + "/console/audit")
+        browser.sees("td", "h" * 200)
+        self.assertIn("frieda", browser.each("td[data-name=Who]"))
+        self.assertNotIn("frieda, frieda", browser.text())
+        browser.resize("desktop")
+        lines = browser.script("return [...document.querySelectorAll('tbody time')].map((one) => one.getClientRects().length)")
+        self.assertEqual(set(lines), {1})
+        browser.resize("phone-390")
         browser.sees("#zone", "this browser’s time zone")
         browser.type("input[name=computer]", "AUDITED")
         self.press("Search")

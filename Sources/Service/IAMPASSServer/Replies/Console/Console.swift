@@ -43,6 +43,8 @@ struct Console: Sendable {
   }
 
   func reply(to path: [String]) async throws -> ServiceReply {
+    // As it is often typed: /console/.
+    let path = path == [""] ? [] : path
     guard let route = ConsoleRoute(path) else { return refusal(.notFound) }
     guard route.methods.contains(call.request.method) else {
       return refusal(.methodNotAllowed).adding("Allow", route.methods.sorted().joined(separator: ", "))

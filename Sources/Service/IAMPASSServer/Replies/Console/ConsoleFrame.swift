@@ -148,7 +148,7 @@ extension Console {
       return .refused(reason, as: status)
     }
     if reason == .notSignedIn { return signInPage(status: status, reason: reason) }
-    return show(reason.consoleTitle, reason.consoleText, visitor: nil, status: status, reason: reason)
+    return show(reason.consoleTitle, reason.consoleText(base), visitor: nil, status: status, reason: reason)
   }
 }
 
@@ -193,8 +193,11 @@ extension Reason {
     }
   }
 
-  fileprivate var consoleText: HTML {
+  /// - Parameter base: the address of the pages.
+  fileprivate func consoleText(_ base: String) -> HTML {
     switch self {
+    case .notFound, .unknownApplication, .unknownUser, .unknownSession:
+      "<p>The console has nothing at this address. Nothing was changed.</p><p><a href=\"\(base)\">To the overview</a></p>"
     case .roleTooLow: "<p>Your role does not allow this. Nothing was changed.</p>"
     case .ownApplication:
       "<p>This is the administrators' own application. Its secret, hosts and users are not given to anybody.</p>"

@@ -144,6 +144,13 @@ extension Console {
   /// As much of a session's name as computers and phones show of it in lists.
   private func short(_ session: String) -> String { "session \(session.prefix(8))" }
 
+  /// An entry's values in one cell. A phone often has its user's name, which then stands there once.
+  func words(_ names: [String], of entry: AuditEntry) -> HTML {
+    var values: [String] = []
+    for value in shown(names.map { entry[$0] }) where values.last != value { values.append(value) }
+    return "\(values.joined(separator: ", "))"
+  }
+
   private func more(_ entry: AuditEntry) -> HTML {
     let values = ["application", "credential", "reason"].map { entry[$0] } + [entry["session"].map(short)]
     return "\(shown(values).joined(separator: ", "))"
@@ -154,7 +161,7 @@ extension Console {
     let entries = try await storage.auditEntries(matching: auditFilter, before: before, limit: Self.auditLength)
     var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More", "Administrator"])
     for entry in entries {
-      func words(_ names: [String]) -> HTML { "\(shown(names.map { entry[$0] }).joined(separator: ", "))" }
+      func words(_ names: [String]) -> HTML { self.words(names, of: entry) }
       table.add([
         entry.at.html, "\(entry.event)", words(["phone", "account"]), words(["host", "service", "tty"]),
         words(["remote_host", "address"]), more(entry), words(["administrator"]),

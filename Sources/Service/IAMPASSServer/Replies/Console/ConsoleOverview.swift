@@ -45,7 +45,7 @@ extension Console {
   private func refusalTable(_ entries: [AuditEntry]) -> HTML {
     var table = ConsoleTable(["When", "Who", "Where", "From", "Reason"])
     for entry in entries {
-      func words(_ names: [String]) -> HTML { "\(shown(names.map { entry[$0] }).joined(separator: ", "))" }
+      func words(_ names: [String]) -> HTML { self.words(names, of: entry) }
       table.add([
         entry.at.html, words(["phone", "account"]), words(["host", "service"]), words(["remote_host", "address"]),
         words(["reason"]),

@@ -52,6 +52,7 @@ enum ConsoleStyle {
     section > :last-child { margin-bottom: 0; }
     tbody th { font-weight: 600; }
     tbody th time { font-weight: 400; }
+    time { white-space: nowrap; }
     .skip { position: absolute; left: -100rem; }
     .skip:focus { left: .5rem; top: .5rem; background: var(--paper); padding: .5rem; }
     .soft, td small { color: var(--soft); }
