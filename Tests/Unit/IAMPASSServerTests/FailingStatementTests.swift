@@ -112,7 +112,7 @@ import Testing
       _ = try await room.phone()
       for host in ["web-1", "web-2"] { _ = try await room.started(room.ask(host: host)) }
       room.clock.advance(seconds: SessionLifecycle.answerTime)
-      return { _ = try await room.storage.endOverdue(at: room.now) }
+      return { _ = try await room.endOverdue() }
     },
     Deed("what is forgotten") { room in
       let phone = try await room.phone()

@@ -67,10 +67,14 @@ extension LosingStorage {
     try await call { try await $0.changeSession(id, by: step) }
   }
 
-  func changeSessions(_ selection: SessionSelection, by step: @escaping @Sendable (inout Session) throws -> Bool)
-    async throws -> [Session]
-  {
-    try await call { try await $0.changeSessions(selection, by: step) }
+  func changeUnended(
+    of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> [Session] {
+    try await call { try await $0.changeUnended(of: user, by: step) }
+  }
+
+  func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion {
+    try await call { try await $0.endOverdue(at: now, after: place, limit: limit) }
   }
 }
 

@@ -24,7 +24,7 @@ import Testing
       lost.isSuperset(of: [
         "starter(_:)", "spend(_:at:)", "mark()", "addUsers(_:to:)", "makeLink(_:at:)", "link(_:)",
         "register(_:by:at:deciding:)", "start(_:at:deciding:)", "phone(_:)", "requests(for:at:)",
-        "changeSessions(_:by:)", "answer(_:by:at:deciding:)", "keys(ofSession:)",
+        "changeUnended(of:by:)", "answer(_:by:at:deciding:)", "keys(ofSession:)",
         "spend(_:telling:at:)", "changeSession(_:by:)", "setPresence(_:of:at:)", "account(of:at:)",
       ]))
   }

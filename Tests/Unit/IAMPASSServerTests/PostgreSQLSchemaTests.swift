@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import IAMPASSProtocol
 import LocalPostgreSQL
@@ -22,6 +23,7 @@ import Testing
     "join asks": "bf4eca0a02f8df39", "computers' reports": "e124ebcbe57b63b8",
     "offline sessions": "4e90d788ef7cad62",
     "named locums": "ee89a2411bc1abf0", "signed lists": "752f1382854097ba",
+    "indices of sessions": "5015c9503777bdec",
     "lifted blocks": "84495a697cecbba2",
   ]
 
@@ -94,6 +96,40 @@ import Testing
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
     #expect(opened == 4)
+  }
+
+  /// A program without the service's bounds has changed sessions and not ended its transaction, for longer than a service
+  /// waits for a lock. Whoever signs in at another server meanwhile must not wait behind the migration.
+  @Test func aMigrationThatMustWaitLetsOthersPass() async throws {
+    let room = try await StorageRoom(.postgresql)
+    _ = try await room.phone()
+    let connection = try connection(room.folder)
+    try connection.run(
+      script: """
+        DROP INDEX overdue_session, live_session_of_application, live_session_by_approval, heard_phone, code_use_age,
+          link_age, source_block_age;
+        DELETE FROM schema_migration WHERE name = 'indices of sessions';
+        """)
+    _ = try connection.ask([
+      PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL idle_in_transaction_session_timeout = 0"),
+      PostgreSQLCall("LOCK TABLE session IN ROW EXCLUSIVE MODE"),
+    ])
+    async let opened = Self.openedByAThread(room)
+    for host in 1...4 {
+      try await Task.sleep(for: .seconds(1))
+      _ = try await room.started(room.ask(host: "web-\(host)"))
+    }
+    try connection.commit()
+    room.clock.advance(seconds: SessionLifecycle.answerTime)
+    let server = try await opened
+    #expect(try await server.endOverdue(at: room.now, after: nil, limit: 10).ended.count == 4)
+  }
+
+  /// It waits in a thread of its own: those of the tasks may all be needed for what it waits for.
+  private static func openedByAThread(_ room: StorageRoom) async throws -> any ServiceStorage {
+    try await withCheckedThrowingContinuation { waiting in
+      Thread { waiting.resume(with: Result { try room.opened() }) }.start()
+    }
   }
 
   @Test func tablesOfANewerVersionAreLeftAlone() async throws {

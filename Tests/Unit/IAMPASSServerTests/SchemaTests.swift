@@ -51,6 +51,7 @@ import Testing
     "offline sessions": "ed3531b15040e0a3",
     "named locums": "5d58c027c4779de0",
     "signed lists": "5dfc8b5f4e8fbe1d",
+    "indices of sessions": "c6cd6583622620d6",
     "lifted blocks": "84fb18fa66e1974d",
   ]
 
@@ -98,6 +99,7 @@ import Testing
     "offline sessions": "f0a190018c6db295",
     "named locums": "66c29b2878fd4e25",
     "signed lists": "e8eba4017c51af32",
+    "indices of sessions": "56a35cd067cb88c1",
     "lifted blocks": "37b17919821ffc61",
   ]
 

@@ -233,7 +233,7 @@ import Testing
     let now = room.now
     let second = try #require(await room.storage.requests(for: phone, at: room.now)).unended[1].id
     await #expect(throws: StorageRoom.Thrown.self) {
-      try await room.storage.changeSessions(.unendedOf(user: phone.user)) { session in
+      try await room.storage.changeUnended(of: phone.user) { session in
         if session.id == second { throw StorageRoom.Thrown() }
         session.lifecycle.seen(at: now)
         return true
@@ -267,8 +267,8 @@ import Testing
     _ = try await room.storage.collect(approved.id, at: room.now)
     let waiting = try await room.started(room.ask(host: "web-2"))
     room.clock.advance(seconds: SessionLifecycle.answerTime)
-    #expect(try await room.storage.endOverdue(at: room.now).map(\.id) == [waiting.id])
-    #expect(try await room.storage.endOverdue(at: room.now).isEmpty)
+    #expect(try await room.endOverdue().ended.map(\.id) == [waiting.id])
+    #expect(try await room.endOverdue().ended.isEmpty)
     #expect(try await room.storage.session(approved.id)?.lifecycle.isApproved == true)
   }
 

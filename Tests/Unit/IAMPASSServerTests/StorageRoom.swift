@@ -83,11 +83,12 @@ final class StorageRoom: Sendable {
 
   func ask(
     for user: String = "alice", host: String = "web-1", by credential: HostCredential? = nil, boot: SignedBoot? = nil,
-    challenge: ApprovalChallenge? = nil, methods: [AuthenticationMethod] = AuthenticationMethod.allCases
+    challenge: ApprovalChallenge? = nil, methods: [AuthenticationMethod] = AuthenticationMethod.allCases,
+    duration: Int64 = 3_600
   ) -> StartAsk {
     StartAsk(
       user: user, starter: Starter(application: application, credential: credential), client: .unknown,
-      methods: methods, duration: 3_600, context: SignInContext(host: host), hasContext: true,
+      methods: methods, duration: duration, context: SignInContext(host: host), hasContext: true,
       challenge: challenge, matchCode: nil, boot: boot)
   }
 
@@ -167,6 +168,10 @@ final class StorageRoom: Sendable {
       for number in 0..<10 { group.addTask { await attempt(connections[number % 2], number) } }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
+  }
+
+  func endOverdue(after place: OverduePlace? = nil, limit: Int = 100) async throws -> OverduePortion {
+    try await storage.endOverdue(at: now, after: place, limit: limit)
   }
 
   /// The events of the audit, the oldest first.

@@ -104,7 +104,9 @@ import Testing
     let released = try Released()
     let storage = try released.upgraded()
     let now = storage.now()
-    let sessions = try await storage.read { try Session.unended(in: $0) }
+    let sessions = try await storage.read { db in
+      try db.all("SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
+    }
     #expect(sessions.first { $0.id == "s1" }?.lifecycle.status == .active)
     #expect(sessions.first { $0.id == "s3" }?.lifecycle.status == .walkaway)
     #expect(try await storage.read { try Phone.live(of: 1, in: $0).first?.id } == "p1")

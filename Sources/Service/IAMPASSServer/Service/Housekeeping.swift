@@ -28,8 +28,19 @@ extension SignInService {
 }
 
 extension ServiceCore {
+  /// How many sessions are ended at once. Whoever signs in meanwhile waits as long as that takes.
+  private static let overduePortion = 100
+
   /// Stores the end of every session whose time has come, and tells everyone who waits.
   func closeOverdue(at now: UnixTime) async throws {
-    announceEnd(of: try await storage.endOverdue(at: now))
+    var place: OverduePlace?
+    var unreadable: Set<String> = []
+    repeat {
+      let portion = try await storage.endOverdue(at: now, after: place, limit: Self.overduePortion)
+      announceEnd(of: portion.ended)
+      unreadable.formUnion(portion.unreadable)
+      place = portion.next
+    } while place != nil && !Task.isCancelled
+    tell(unreadable: unreadable)
   }
 }

@@ -8,7 +8,6 @@ struct ApplicationSummary: Sendable {
   let name: String
   let users: Int64
   let liveSessions: Int64
-  let allSessions: Int64
   let settings: ApplicationSettings
 }
 

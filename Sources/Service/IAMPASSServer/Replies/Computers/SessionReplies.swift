@@ -150,9 +150,10 @@ struct SessionReplies: Sendable {
   /// The session as it is now; what time has ended is stored as ended.
   func settled(_ id: String, at now: UnixTime) async throws -> ToldSession? {
     guard let read = try await core.storage.toldSession(id) else { return nil }
-    guard let deadline = read.session.lifecycle.deadline, now >= deadline else { return read }
-    try await core.closeOverdue(at: now)
-    return try await core.storage.toldSession(id)
+    guard read.session.isOverdue(at: now) else { return read }
+    guard let change = try await core.storage.end(id, ifOverdueAt: now) else { return nil }
+    if change.isChanged { core.announceEnd(of: [change.told.session]) }
+    return change.told
   }
 
   /// Tells the client the status, and remembers that it knows.

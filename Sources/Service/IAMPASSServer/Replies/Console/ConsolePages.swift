@@ -26,11 +26,11 @@ extension Console {
 
   func applicationsPage(_ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
     let all = try await storage.applications()
-    var table = ConsoleTable(["Name", "Users", "Live sessions", "All sessions", "Status", "Walkaway"])
+    var table = ConsoleTable(["Name", "Users", "Live sessions", "Status", "Walkaway"])
     for one in all {
       table.add([
         "<a href=\"\(base)/application/\(one.id)\">\(one.name)</a>", "\(one.users)", "\(one.liveSessions)",
-        "\(one.allSessions)", one.settings.isDisabled ? "disabled" : "enabled", one.settings.walkaway ? "on" : "off",
+        one.settings.isDisabled ? "disabled" : "enabled", one.settings.walkaway ? "on" : "off",
       ])
     }
     let content: HTML = """
@@ -74,8 +74,8 @@ extension Console {
     let forks = try await storage.forkedComputers(of: id)
     let signing = try await signingSection(of: id, visitor)
     let content: HTML = """
-      <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live of
-      \(application.allSessions) sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
+      <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live
+      sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
       \(signing)
       \(usersSection(users, of: application, visitor))
       \(credentialsSection(credentials, copied: forks, of: id, visitor))

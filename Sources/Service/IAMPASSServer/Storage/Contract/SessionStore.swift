@@ -49,12 +49,39 @@ protocol SessionStore: Sendable {
     _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> (told: ToldSession, isChanged: Bool)?
 
-  /// Has `step` change each of these sessions, and stores those for which it says that it did: all, or none.
+  /// Has `step` change each of the user's sessions that had not ended when last stored, and stores those for which it says
+  /// that it did: all, or none.
   ///
   /// - Returns: those that were changed.
-  func changeSessions(
-    _ selection: SessionSelection, by step: @escaping @Sendable (inout Session) throws -> Bool
+  func changeUnended(
+    of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> [Session]
+
+  /// Ends sessions whose time has come, in one step, the longest overdue first.
+  ///
+  /// What others wait meanwhile grows with `limit` alone, and not with the number of sessions that live.
+  ///
+  /// - Parameters:
+  ///   - place: where the portion before this one ended; nil: from the first.
+  ///   - limit: how many sessions are looked at, at most.
+  func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion
+}
+
+/// A session's place among those that are overdue: by their deadlines, then in the order of their starts.
+struct OverduePlace: Sendable, Equatable {
+  /// In milliseconds, as stored.
+  let deadline: Int64
+  let number: Int64
+}
+
+/// Some of the sessions whose time has come.
+struct OverduePortion: Sendable {
+  /// Those that this ended.
+  var ended: [Session] = []
+  /// The ids of those that cannot be read: damaged, or with a word of a newer version. They stay as they are.
+  var unreadable: [String] = []
+  /// Where the next portion begins; nil: there is none.
+  var next: OverduePlace?
 }
 
 /// A session as its client is told of it, in one consistent view. A class, since it has dozens of fields:
@@ -71,12 +98,6 @@ final class ToldSession: Sendable {
     self.approval = approval
     self.userID = userID
   }
-}
-
-/// Sessions that had not ended when last stored.
-enum SessionSelection: Sendable {
-  case unended
-  case unendedOf(user: Int64)
 }
 
 /// What the rules make of a phone's answer, to be stored.
@@ -99,6 +120,15 @@ extension Session {
   mutating func logOut(at now: UnixTime) -> Bool {
     guard lifecycle.endedAt == nil else { return false }
     lifecycle.close(.loggedOut, at: now)
+    return true
+  }
+
+  func isOverdue(at now: UnixTime) -> Bool { lifecycle.deadline.map { now >= $0 } ?? false }
+
+  /// Ends the session if its time has come. False if it has not.
+  mutating func end(ifOverdueAt now: UnixTime) -> Bool {
+    guard isOverdue(at: now) else { return false }
+    lifecycle.settle(at: now)
     return true
   }
 }
@@ -125,19 +155,15 @@ extension SessionStore {
 
   /// Those of these requests that the user's phone is shown for the first time.
   func see(_ ids: Set<String>, of user: Int64, at now: UnixTime) async throws -> [Session] {
-    try await changeSessions(.unendedOf(user: user)) { session in
+    try await changeUnended(of: user) { session in
       guard ids.contains(session.id), session.lifecycle.status == .pending else { return false }
       session.lifecycle.seen(at: now)
       return true
     }
   }
 
-  /// Ends every session whose time has come.
-  func endOverdue(at now: UnixTime) async throws -> [Session] {
-    try await changeSessions(.unended) { session in
-      guard let deadline = session.lifecycle.deadline, now >= deadline else { return false }
-      session.lifecycle.settle(at: now)
-      return true
-    }
+  /// Ends one session if its time has come, and no other. Nil if there is none.
+  func end(_ id: String, ifOverdueAt now: UnixTime) async throws -> (told: ToldSession, isChanged: Bool)? {
+    try await changeSession(id) { $0.end(ifOverdueAt: now) }
   }
 }

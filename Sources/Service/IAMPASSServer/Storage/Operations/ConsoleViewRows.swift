@@ -7,7 +7,6 @@ extension ApplicationSummary {
     let sql: StaticString = """
       SELECT application.*,
         (SELECT count(*) FROM app_user WHERE app_user.application = application.id) AS users,
-        (SELECT count(*) FROM session WHERE session.application = application.id) AS all_sessions,
         (SELECT count(*) FROM session WHERE session.application = application.id AND ended_at IS NULL
           AND approved_at IS NOT NULL) AS live_sessions
       FROM application WHERE $1::text IS NULL OR id = $1::text ORDER BY name
@@ -15,7 +14,7 @@ extension ApplicationSummary {
     return try db.all(sql, id).map { row in
       try ApplicationSummary(
         id: row.get("id"), name: row.get("name"), users: row.get("users"), liveSessions: row.get("live_sessions"),
-        allSessions: row.get("all_sessions"), settings: ApplicationSettings(row: row))
+        settings: ApplicationSettings(row: row))
     }
   }
 }

@@ -53,10 +53,14 @@ extension StorageEngine {
     }
   }
 
-  func changeSessions(
-    _ selection: SessionSelection, by step: @escaping @Sendable (inout Session) throws -> Bool
+  func changeUnended(
+    of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> [Session] {
-    try await write { db in try Session.change(selection.found(in: db), by: step, in: db) }
+    try await write { db in try Session.change(Session.unended(of: user, in: db), by: step, in: db) }
+  }
+
+  func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion {
+    try await write { try OverduePortion.end(at: now, after: place, limit: limit, in: $0) }
   }
 }
 
@@ -75,15 +79,6 @@ extension ToldSession {
     self.init(
       session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
       userID: try user.flatMap { try User.find($0, application: session.application, in: db)?.name })
-  }
-}
-
-extension SessionSelection {
-  fileprivate func found(in db: some StorageWork) throws -> [Session] {
-    switch self {
-    case .unended: try Session.unended(in: db)
-    case .unendedOf(let user): try Session.unended(of: user, in: db)
-    }
   }
 }
 

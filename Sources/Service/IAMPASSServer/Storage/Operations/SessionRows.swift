@@ -78,11 +78,6 @@ extension Session {
     ).map(Session.init(row:)).compactMap(LocumApproval.init)
   }
 
-  /// Every session whose time may have come.
-  static func unended(in db: some StorageWork) throws -> [Session] {
-    try db.all("SELECT * FROM session WHERE ended_at IS NULL").map(Session.init(row:))
-  }
-
   func insert(in db: some StorageWork) throws {
     try db.execute(
       """

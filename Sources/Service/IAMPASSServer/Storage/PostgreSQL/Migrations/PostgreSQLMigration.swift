@@ -1,3 +1,4 @@
+import Glibc
 import PostgreSQLLink
 
 /// One step from an older form of the PostgreSQL database to a newer one.
@@ -19,26 +20,50 @@ enum PostgreSQLSchema {
     .tables, .marks, .audit, .furtherAudit, .openIDClients, .notifications, .training, .faces,
     .moves, .sharedLimits, .joining, .userLists, .toldGroups,
     .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
-    .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .liftedBlocks,
+    .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .sessionIndices, .liftedBlocks,
   ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.
   private static let migrationLock: Int64 = 7_104_226_190_031
 
+  /// How long a migration waits for a lock before it lets those pass who wait behind it, and how long it lets them.
+  private static let pause = Duration.milliseconds(500)
+  /// How long a migration is tried again while others hold what it needs, as a copy of the database in progress.
+  private static let greatestWait = Duration.seconds(600)
+  /// How long a migration may take once it has its locks: an index over millions of rows takes its time.
+  private static let patience = Duration.seconds(3_600)
+
   /// Brings the database up to date, once for all servers that start at the same time.
+  ///
+  /// A new database gets all its tables in one transaction, an older one each migration in its own. What a migration needs
+  /// may be in use: then others wait behind it for 200 ms at most, and it is tried again.
   ///
   /// - Throws: ``StorageError`` with `databaseTooNew`, and ``PostgreSQLError``.
   static func migrate(_ connection: PostgreSQLConnection) throws {
-    guard try names(in: connection).count < migrations.count else { return }
+    let end = ContinuousClock.now + greatestWait
+    connection.patience = patience + PostgreSQLConnection.answerLimit
+    defer { connection.patience = PostgreSQLConnection.answerLimit }
+    while try names(in: connection).count < migrations.count {
+      do { try step(connection) } catch let error as PostgreSQLError where error.isWait {
+        guard connection.isOpen, ContinuousClock.now < end else { throw error }
+        usleep(useconds_t(pause / .microseconds(1)))
+      }
+    }
+  }
+
+  /// The next migration, or all of them if the database is new.
+  private static func step(_ connection: PostgreSQLConnection) throws {
     do {
       _ = try connection.ask([
-        PostgreSQLCall("BEGIN"),
+        PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL lock_timeout = '200ms'"),
+        PostgreSQLCall("SET LOCAL statement_timeout = '3600s'"),
         PostgreSQLCall(
           "SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock)),
         PostgreSQLCall("CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, least bigint NOT NULL)"),
       ])
       let known = try names(in: connection)
-      for migration in migrations where !known.contains(migration.name) {
+      let missing = migrations.filter { !known.contains($0.name) }
+      for migration in known.isEmpty ? missing : Array(missing.prefix(1)) {
         try connection.run(script: migration.sql)
         _ = try connection.ask([
           PostgreSQLCall(
@@ -70,5 +95,15 @@ enum PostgreSQLSchema {
       names.insert(name)
     }
     return names.intersection(migrations.map(\.name))
+  }
+}
+
+extension PostgreSQLError {
+  /// Whether another transaction holds what is needed.
+  fileprivate var isWait: Bool {
+    switch code {
+    case .refused(sqlState: "55P03"), .refused(sqlState: "40P01"): true
+    default: false
+    }
   }
 }

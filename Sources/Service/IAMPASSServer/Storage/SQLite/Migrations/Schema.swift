@@ -46,6 +46,7 @@ enum Schema {
     .offlineSessions,
     .namedLocums,
     .signedLists,
+    .sessionIndices,
     .liftedBlocks,
   ]
 

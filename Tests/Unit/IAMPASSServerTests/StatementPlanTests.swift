@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import LocalPostgreSQL
+import PostgreSQLLink
+import Testing
+
+@testable import IAMPASSServer
+
+/// No statement reads all rows of a table that grows with the company: each is explained by each engine.
+@Suite struct StatementPlanTests {
+  /// By their names on PostgreSQL, and on SQLite.
+  private static let growing: Set<String> = [
+    "session", "answer", "audit", "spent_nonce", "app_user", "user", "phone", "link", "code_use", "source_block",
+    "listed_user",
+  ]
+
+  /// What reads many rows, and may: a part of the statement, and why.
+  private static let exceptions = [
+    "(SELECT count(*) FROM app_user) AS users": "the metrics' counts: each by an index, asked for by a monitor alone",
+    "FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET": "by its index, and as many as are usually kept at most",
+  ]
+
+  @Test func sqliteReadsNoTableThatGrowsAsAWhole() async throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let complaints = try await database.read { db in
+      var complaints: [String] = []
+      for statement in try Self.statements() {
+        let sql = "EXPLAIN QUERY PLAN " + SQLiteDialect.translated(statement)
+        for step in try Row.fetchAll(try db.makeStatement(sql: sql), arguments: nil) {
+          let words = (step["detail"] as String? ?? "").split(separator: " ")
+          if words.first == "SCAN", words.count > 1, Self.growing.contains(String(words[1])) {
+            complaints.append("\(words.joined(separator: " ")): \(statement)")
+          }
+        }
+      }
+      return complaints
+    }
+    #expect(complaints == [])
+  }
+
+  /// The planner avoids reading whole tables wherever it can, although these are empty.
+  @Test func postgreSQLReadsNoTableThatGrowsAsAWhole() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let connection = try PostgreSQLConnection(
+      to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
+    try connection.run(
+      script: """
+        SET enable_seqscan = off;
+        SET plan_cache_mode = force_generic_plan;
+        CREATE FUNCTION plan(statement text, parameters text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+        BEGIN
+          EXECUTE 'PREPARE explained AS ' || statement;
+          RETURN QUERY EXECUTE 'EXPLAIN EXECUTE explained' || parameters;
+          DEALLOCATE explained;
+        END $$
+        """)
+    var complaints: [String] = []
+    for statement in try Self.statements() {
+      let count = statement.matches(of: /\$([0-9]+)/).compactMap { Int($0.1) }.max() ?? 0
+      let parameters = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
+      let lines = try connection.run([
+        PostgreSQLCall("SELECT plan($1, $2) AS line", .text(statement), .text(parameters))
+      ])[0]
+      for line in lines {
+        let text: String = try line.get("line")
+        if let scan = text.firstMatch(of: /Seq Scan on ([a-z_]+)/), Self.growing.contains(String(scan.1)) {
+          complaints.append("\(text): \(statement)")
+        }
+      }
+    }
+    #expect(complaints == [])
+  }
+
+  /// What the operations ask, as their sources have it.
+  private static func statements() throws -> [String] {
+    let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let folder = tests.appending(path: "../../../Sources/Service/IAMPASSServer/Storage/Operations").standardized
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+    var statements: [String] = []
+    for file in files.sorted() {
+      let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+      let long = #/"""\n(?<text>(?s:.*?))\n\s*"""/#
+      let found =
+        source.matches(of: long).map { String($0.text) }
+        + source.replacing(long, with: "").matches(of: #/"((SELECT|UPDATE|DELETE|INSERT|WITH) [^\n]*?)"[,)\n]/#).map {
+          String($0.1)
+        }
+      statements += found.map { $0.replacing(#/\\\n\s*/#, with: "") }.filter {
+        $0.firstMatch(of: #/^\s*(SELECT|UPDATE|DELETE|INSERT|WITH)\s/#) != nil
+      }
+    }
+    // A change of the sources' form must not leave all of them out.
+    #expect(statements.count > 200)
+    for part in exceptions.keys { #expect(statements.contains { $0.contains(part) }, "nobody asks \(part)") }
+    return statements.filter { statement in !exceptions.keys.contains { statement.contains($0) } }
+  }
+}
