@@ -352,7 +352,7 @@ let package = Package(
     .testTarget(
       name: "IAMPASSControlTests",
       dependencies: [
-        "IAMPASSControl", "PresenceLink", "HostState", "HostSystem", "IAMPASSProtocol",
+        "IAMPASSControl", "HostDoctor", "PresenceLink", "HostState", "HostSystem", "IAMPASSProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(

@@ -131,7 +131,7 @@ extension StorageRoom {
     }
   }
 
-  /// Makes so many further sessions like this one, without what the triggers do.
+  /// Copies this session under other ids, without what the triggers do.
   fileprivate func copy(session: String, times: Int) async throws {
     switch storage {
     case let storage as SQLiteStorage:
