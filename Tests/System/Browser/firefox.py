@@ -45,6 +45,7 @@ COMMANDS = {
     Command.FIND_ELEMENT: "WebDriver:FindElement",
     Command.FIND_ELEMENTS: "WebDriver:FindElements",
     Command.FIND_CHILD_ELEMENT: "WebDriver:FindElement",
+    Command.W3C_GET_ACTIVE_ELEMENT: "WebDriver:GetActiveElement",
     Command.GET_ELEMENT_TEXT: "WebDriver:GetElementText",
     Command.IS_ELEMENT_ENABLED: "WebDriver:IsElementEnabled",
     Command.IS_ELEMENT_SELECTED: "WebDriver:IsElementSelected",
