@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shutil
 import subprocess
 
 import pexpect
@@ -15,6 +16,13 @@ USAGE, DATA, NO_USER, UNAVAILABLE, CANNOT_CREATE, PROTOCOL, NO_PERMISSION, CONFI
 NO_INPUT, IO_ERROR = 66, 74
 # 128 + SIGINT
 INTERRUPTED = 130
+
+#: The stack that pam-auth-update makes of what the package ships.
+SHIPPED = """auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] MODULE
+auth [success=1 default=ignore] pam_unix.so try_first_pass
+auth requisite pam_deny.so
+auth required pam_permit.so
+"""
 
 
 class Answer:
@@ -68,6 +76,17 @@ class ControlWorld(World):
     def check_no_secret(self, text):
         for secret in self.secrets():
             assert_hidden(secret, text)
+
+    def set_up_for_sudo(self):
+        """Signed replies, and sudo alone, which asks the phone by the stack as shipped."""
+        self.settings = {
+            "server": self.address, "ca_file": self.certificate, "signed_replies": "required",
+            "signed_targets": "required", "services": "sudo",
+        }  # fmt: skip
+        self.configure()
+        shutil.rmtree(self.path("pam.d"))
+        os.mkdir(self.path("pam.d"))
+        self.pam("sudo", arguments="timeout=20s", lines=SHIPPED)
 
     def application(self):
         """A new application's id and secret."""

@@ -8,14 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from control import NO_PERMISSION, ControlWorld
+from control import NO_PERMISSION, SHIPPED, ControlWorld
 from world import WITHOUT_TOKEN, program, read, run
-
-SHIPPED = """auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] MODULE
-auth [success=1 default=ignore] pam_unix.so try_first_pass
-auth requisite pam_deny.so
-auth required pam_permit.so
-"""
 
 COMMON = f"""# here are the per-package modules (the "Primary" block)
 {SHIPPED.splitlines()[0]}
@@ -38,14 +32,7 @@ def setUpModule():
 
 class Check(unittest.TestCase):
     def setUp(self):
-        world.settings = {
-            "server": world.address, "ca_file": world.certificate, "signed_replies": "required",
-            "signed_targets": "required", "services": "sudo",
-        }  # fmt: skip
-        world.configure()
-        shutil.rmtree(world.path("pam.d"))
-        os.mkdir(world.path("pam.d"))
-        world.pam("sudo", arguments="timeout=20s", lines=SHIPPED)
+        world.set_up_for_sudo()
         self.kept = world.snapshot()
         self.addCleanup(self.put_back)
 

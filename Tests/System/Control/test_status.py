@@ -17,11 +17,6 @@ from world import ENROLLED, program, read
 
 #: fcntl(2); Python has no name for it.
 F_OFD_SETLK = 37
-SHIPPED = """auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] MODULE
-auth [success=1 default=ignore] pam_unix.so try_first_pass
-auth requisite pam_deny.so
-auth required pam_permit.so
-"""
 OLD = "0" * 31 + "1"
 
 
@@ -35,14 +30,7 @@ def setUpModule():
 
 class Status(unittest.TestCase):
     def setUp(self):
-        world.settings = {
-            "server": world.address, "ca_file": world.certificate, "signed_replies": "required",
-            "signed_targets": "required", "services": "sudo",
-        }  # fmt: skip
-        world.configure()
-        shutil.rmtree(world.path("pam.d"))
-        os.mkdir(world.path("pam.d"))
-        world.pam("sudo", arguments="timeout=20s", lines=SHIPPED)
+        world.set_up_for_sudo()
         for folder in ("run", "run/sessions"):
             os.makedirs(world.path(folder), 0o700, exist_ok=True)
         for name in os.listdir(world.path("run/sessions")):
