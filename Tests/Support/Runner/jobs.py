@@ -73,14 +73,15 @@ def before_exec(gives_way):
 
 
 class Schedule:
-    def __init__(self, jobs, lanes, logs, end, say):
+    def __init__(self, jobs, lanes, logs, end, say, before=()):
+        """`before`: jobs of an earlier schedule, which has ended; what they made may be needed."""
         self.jobs = jobs
         self.lanes = lanes
         self.logs = logs
         #: time.monotonic() at which everything has to be over.
         self.end = end
         self.say = say
-        self.by_name = {job.name: job for job in jobs}
+        self.by_name = {job.name: job for job in (*before, *jobs)}
 
     def log(self, job):
         return self.logs / f"{job.name}.log"

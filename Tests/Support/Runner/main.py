@@ -165,9 +165,9 @@ def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began, beside_noise
     beside_noise = list(beside_noise)
     load = machine_load.Load()
     end = began + (changes.LONGEST if words.changed is not None else LONGEST)
-    for stage in (jobs, beside_noise):
+    for stage, before in ((jobs, ()), (beside_noise, jobs)):
         with noise.noise() if words.noise or stage is beside_noise and stage else contextlib.nullcontext():
-            Schedule(stage, lanes(), logs, end, lambda job, text: tell(job, text, logs)).run()
+            Schedule(stage, lanes(), logs, end, lambda job, text: tell(job, text, logs), before).run()
     jobs = jobs + beside_noise
     run_second_tries(jobs, logs, end, flakes)
     too_many = second_tries.judge(jobs)

@@ -1,6 +1,7 @@
 """The runner itself, with small suites that fail as they are told: what is tried again, what is not, and how it is counted."""
 
 import contextlib
+import dataclasses
 import datetime
 import io
 import pathlib
@@ -59,13 +60,13 @@ class RunnerCase(unittest.TestCase):
         pick = lambda names: (whole if any(" (exit " in one for one in names) else tests)(names)  # noqa: E731
         return Job(name, name, lambda: words, 60, ("suite",), read=read_suite, again=pick if again else None)
 
-    def play(self, *jobs, flakes=""):
+    def play(self, *jobs, flakes="", beside_noise=()):
         """(failures, what was printed)."""
         printed = io.StringIO()
         words = types.SimpleNamespace(only="it", strict=False, noise=False, changed=None)
         logs = self.folder / "logs"
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            failed = runner.run_plan(list(jobs), [], [], logs, words, second_tries.Flakes(flakes), time.monotonic())
+            failed = runner.run_plan(list(jobs), [], [], logs, words, second_tries.Flakes(flakes), time.monotonic(), beside_noise)
         return failed, printed.getvalue()
 
 
@@ -127,6 +128,20 @@ class SecondTries(RunnerCase):
     def test_a_failed_step_that_found_a_secret_must_never_happen(self):
         self.assertEqual(read_step("never.MustNeverHappen: a secret", 1, "acts").never, {"acts"})
         self.assertEqual(read_step("AssertionError: late", 1, "acts").never, set())
+
+
+class BesideNoise(RunnerCase):
+    """The jobs that run once the others have ended, and need what those have made."""
+
+    def test_they_use_what_an_earlier_job_made(self):
+        failed, said = self.play(self.job("a", ""), beside_noise=[dataclasses.replace(self.job("b", ""), needs=("a",))])
+        self.assertEqual(failed, 0, said)
+        self.assertTrue(said.endswith("2 passed, 0 failed\n"), said)
+
+    def test_they_are_left_out_if_that_failed(self):
+        failed, said = self.play(self.job("a", TWICE), beside_noise=[dataclasses.replace(self.job("b", ""), needs=("a",))])
+        self.assertEqual(failed, 1, said)
+        self.assertIn("left out: b: b: needs a", said)
 
 
 class KnownFlakes(RunnerCase):
