@@ -51,6 +51,12 @@ def setUpModule():
     world.pam("sshd")
 
 
+def own_libraries(path):
+    """The folders of Swift's libraries, which a debug build loads and the root has not."""
+    found = re.findall(r"=> (\S+/swift/\S+)", run("ldd", path))
+    return sorted({os.path.dirname(name) for name in found})
+
+
 class Matches(unittest.TestCase):
     def check(self, *lines):
         world.write("ssh/sshd_config", USUAL + "".join(line + "\n" for line in lines))
@@ -58,8 +64,8 @@ class Matches(unittest.TestCase):
                  world.path("iampass.conf"))  # fmt: skip
         done = subprocess.run(
             ["unshare", "--mount", "sh", "-ec", INSIDE, "sh", world.path("stage"), root, world.path("ssh"), world.folder,
-             os.path.dirname(program("iampassctl")), "/dev", "--", *words], capture_output=True, text=True, timeout=PATIENCE,
-            stdin=subprocess.DEVNULL)  # fmt: skip
+             os.path.dirname(program("iampassctl")), *own_libraries(program("iampassctl")), "/dev", "--", *words],
+            capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)  # fmt: skip
         answer = Answer(done)
         self.assertRegex(answer.out, r"(?m)^in run:", answer.text)
         return answer
