@@ -202,7 +202,7 @@ class Browser:
 
     def until(self, look, what):
         """Waits until `look()` is true of the page, whatever page it is by then, and returns what it said."""
-        return until(lambda: settled(look), lambda: f"{what}; the page says {self.text()!r}")
+        return until(lambda: settled(look), lambda: f"{what}; the page says {self.text()!r}, and its console {self.console()[-5:]}")
 
     def text(self):
         return settled(lambda: self.find("body").text, "(between two pages)")

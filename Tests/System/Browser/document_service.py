@@ -42,6 +42,8 @@ class DocumentService:
         #: What replies to asks for pages: takes `after`, returns a status and bytes.
         self.page = None
         self.asked = []
+        #: Names of the page's files that do not arrive.
+        self.missing = set()
         service = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -99,7 +101,7 @@ class DocumentService:
             return self.send(handler, 200, json.dumps(reply).encode())
         name = path.removeprefix("/phone/") if path.startswith("/phone/") else ""
         file = PAGE / (name or "phone.html")
-        if not file.is_file():
+        if not file.is_file() or file.name in self.missing:
             return self.send(handler, 404, b"{}")
         return self.send(handler, 200, file.read_bytes(), TYPES[file.suffix])
 

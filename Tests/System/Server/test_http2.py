@@ -1,6 +1,8 @@
 """One request on a stream of HTTP/2: what it may send, what comes back, and what is left when its client goes."""
 
+import contextlib
 import json
+import re
 import socket
 import struct
 import subprocess
@@ -15,7 +17,7 @@ from world import PATIENCE
 #: Bytes of a body that are taken.
 GREATEST_BODY = 65_536
 #: RFC 9113, §6 and §7.
-DATA, RST_STREAM, CANCEL, INITIAL_WINDOW_SIZE = 0, 3, 8, 4
+DATA, RST_STREAM, GOAWAY, CANCEL, INITIAL_WINDOW_SIZE = 0, 3, 7, 8, 4
 #: Seconds in which a client must take something of its reply.
 GREATEST_TAKING = 30
 
@@ -105,6 +107,54 @@ class Exchange(unittest.TestCase):
                 until(lambda: world.held() == 0, "nothing held")
                 connection.close()
         self.assertEqual(world.status(session), "pending")
+
+    def test_a_browser_that_resets_the_stream_of_each_reply_keeps_its_connection(self):
+        with self.resetting() as (connection, pairs):
+            stream = connection.makefile("rb")
+            for number, pair in enumerate(pairs[:300]):
+                connection.sendall(pair[0])
+                self.assertTrue(self.is_answered(stream, 2 * number + 1), f"no reply to request {number}")
+                connection.sendall(pair[1])
+
+    def test_a_flood_of_resets_ends_the_connection(self):
+        with self.resetting() as (connection, pairs):
+            # It may be over before all is sent.
+            with contextlib.suppress(OSError):
+                for start in range(0, len(pairs), 50):
+                    connection.sendall(b"".join(map(b"".join, pairs[start : start + 50])))
+            with contextlib.suppress(OSError):
+                self.assertFalse(self.is_answered(connection.makefile("rb"), None))
+
+    @contextlib.contextmanager
+    def resetting(self):
+        """A connection, and 3,000 requests for it, each with the frame that resets its stream."""
+        fields = {":method": "GET", ":scheme": "https", ":authority": "x", ":path": "/healthz"}
+        block = b"".join(literal(name, value) for name, value in fields.items())
+        with world.saying(PREFACE + frame(SETTINGS, 0, b""), "h2") as connection:
+            connection.settimeout(PATIENCE)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            yield connection, [
+                (frame(HEADERS, END_STREAM | END_HEADERS, block, number),
+                 frame(RST_STREAM, 0, struct.pack(">I", CANCEL), number)) for number in range(1, 6_000, 2)]  # fmt: skip
+
+    @staticmethod
+    def is_answered(stream, number):
+        """Whether the stream's last frame comes before the connection ends, or is told to."""
+        while len(head := stream.read(9)) == 9:
+            high, low, kind, flags, where = struct.unpack(">BHBBI", head)
+            stream.read(high << 16 | low)
+            if kind == GOAWAY:
+                return False
+            if where == number and kind in (HEADERS, DATA) and flags & END_STREAM:
+                return True
+        return False
+
+    def test_a_reply_to_head_has_no_body_and_leaves_the_connection_whole(self):
+        done = subprocess.run(
+            ["curl", "--http2", "--silent", "--show-error", "--head", "--max-time", str(PATIENCE), "--cacert", world.certificate,
+             "--write-out", "%{num_connects} %{http_version}\n", world.address + "/healthz", world.address + "/nothing"],
+            capture_output=True, text=True, timeout=PATIENCE + 5, check=True)
+        self.assertEqual(re.findall(r"(?m)^HTTP/2 (\d+)|^(\d) 2$", done.stdout), [("405", ""), ("", "1"), ("404", ""), ("", "0")])
 
     def holding(self, session):
         """A connection with a request for the session's next status on stream 1."""

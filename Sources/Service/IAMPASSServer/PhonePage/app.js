@@ -28,12 +28,15 @@ class PhonePage {
   #apart = null;
 
   async start() {
+    find("unloaded").remove();
     this.#listen();
     try {
       for (const account of await registeredAccounts()) this.#add(account);
     } catch (error) {
-      complain(`This browser cannot store anything for this page, so it cannot be a phone: ${error.message}. `
-        + "Leave private browsing, or try another browser.");
+      complain(error.name === "TimeoutError"
+        ? "This browser’s storage does not answer. Close its other pages of this service, and load this one again."
+        : `This browser cannot store anything for this page, so it cannot be a phone: ${error.message}. `
+          + "Leave private browsing, or try another browser.");
       return;
     }
     this.#arrange();

@@ -45,12 +45,27 @@ globalThis.iampass = (() => {
   const agreementAlgorithm = { name: "ECDH", namedCurve: "P-256" };
   const signing = { name: "ECDSA", hash: "SHA-256" };
 
+  /** Milliseconds in which the browser's storage has to answer before it is asked again, and how often it is asked. */
+  const storagePatience = 4_000, storageTries = 3;
+
+  /** Safari has left a first opening without an answer, and so does whoever deletes what another page has open. */
   function database() {
     return new Promise((resolve, reject) => {
-      const opening = indexedDB.open("iampass " + base.pathname, 1);
-      opening.onupgradeneeded = () => opening.result.createObjectStore("accounts", { keyPath: "device" });
-      opening.onsuccess = () => resolve(opening.result);
-      opening.onerror = () => reject(opening.error);
+      let tries = 0, timer = null, isSettled = false;
+      const settle = (end, result) => {
+        isSettled = true;
+        clearTimeout(timer);
+        end(result);
+      };
+      const open = () => {
+        if (++tries > storageTries) return settle(reject, new DOMException("no answer", "TimeoutError"));
+        timer = setTimeout(open, storagePatience);
+        const opening = indexedDB.open("iampass " + base.pathname, 1);
+        opening.onupgradeneeded = () => opening.result.createObjectStore("accounts", { keyPath: "device" });
+        opening.onsuccess = () => (isSettled ? opening.result.close() : settle(resolve, opening.result));
+        opening.onerror = () => isSettled || settle(reject, opening.error);
+      };
+      open();
     });
   }
 

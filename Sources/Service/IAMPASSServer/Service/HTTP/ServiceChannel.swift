@@ -14,6 +14,10 @@ import NIOTLS
 struct ServiceChannel: ServerChildChannel {
   /// Requests at once on a connection: a computer with many sessions holds a request for each, on few connections.
   private static let mostStreams = 256
+  /// Streams that a client may reset within 30 seconds; more end its connection (CVE-2023-44487). Chromium resets the
+  /// stream of each reply 304, ended or not, and the phone's page asks for thirty files. NIO's own 200 would end the
+  /// connection in the middle of the page for whoever loads it seven times.
+  private static let mostResets = 2_000
 
   enum Negotiated: Sendable {
     case http1(HTTP1Channel.Value)
@@ -74,9 +78,11 @@ struct ServiceChannel: ServerChildChannel {
       HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.mostStreams),
       HTTP2Setting(parameter: .maxHeaderListSize, value: HTTPServer.greatestHeaders),
     ]
+    var streamSettings = NIOHTTP2Handler.StreamConfiguration()
+    streamSettings.streamResetFrameRateLimit.maximumCount = Self.mostResets
     let pipeline = channel.pipeline.syncOperations
     _ = try pipeline.configureHTTP2Pipeline(
-      mode: .server, connectionConfiguration: settings, streamConfiguration: .init()
+      mode: .server, connectionConfiguration: settings, streamConfiguration: streamSettings
     ) { stream in
       stream.eventLoop.makeCompletedFuture {
         try StreamExchange.begin(on: stream, of: counted.value, for: streams)

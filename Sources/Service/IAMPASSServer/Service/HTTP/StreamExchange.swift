@@ -33,6 +33,8 @@ final class StreamExchange: ChannelInboundHandler {
   private let service: Service
   /// Nil before the request, and once it was whole or refused.
   private var arriving: Arriving?
+  /// Whether the reply has no body, whatever it says (RFC 9110 §9.3.2). NIO takes one for a fault.
+  private var isForHead = false
   private var timer: Scheduled<Void>?
 
   private init(of connection: StreamlessHandler, for service: Service) {
@@ -68,6 +70,7 @@ final class StreamExchange: ChannelInboundHandler {
   }
 
   private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+    isForHead = head.method == .head
     // A client whose held request was just answered would ask again at once, and again.
     guard let presence = service.requests.enter() else { return refuse(.stopping, context) }
     if let length = head.headerFields[.contentLength].flatMap({ Int($0) }), length > RequestBody.greatestLength {
@@ -84,7 +87,7 @@ final class StreamExchange: ChannelInboundHandler {
     timer?.cancel()
     arriving = nil
     let stream = context.channel
-    StreamReply(stream).send(reply)
+    StreamReply(stream, hasBody: !isForHead).send(reply)
     context.eventLoop.scheduleTask(in: .seconds(1)) { stream.close(promise: nil) }
   }
 
@@ -97,8 +100,9 @@ final class StreamExchange: ChannelInboundHandler {
     let request = ServiceRequest(whole.head, body: whole.body, channel: stream) {
       service.onProof(stream.connection)
     }
+    let way = StreamReply(stream, hasBody: !isForHead)
     Task(executorPreference: LoopExecutor(stream.eventLoop)) { [presence = whole.presence] in
-      await StreamReply(stream).send(service.reply(request), presence)
+      await way.send(service.reply(request), presence)
     }
   }
 }
@@ -106,8 +110,13 @@ final class StreamExchange: ChannelInboundHandler {
 /// What goes to the client of a stream.
 private struct StreamReply: Sendable {
   private let stream: any Channel
+  private let hasBody: Bool
 
-  init(_ stream: any Channel) { self.stream = stream }
+  /// - Parameter hasBody: false for a reply to HEAD.
+  init(_ stream: any Channel, hasBody: Bool) {
+    self.stream = stream
+    self.hasBody = hasBody
+  }
 
   /// A reply that is whole.
   ///
@@ -116,7 +125,7 @@ private struct StreamReply: Sendable {
     var head = head(of: reply)
     head.headerFields[.contentLength] = String(reply.body.count)
     stream.write(HTTPResponsePart.head(head), promise: nil)
-    if !reply.body.isEmpty { stream.write(HTTPResponsePart.body(ByteBuffer(bytes: reply.body)), promise: nil) }
+    if hasBody, !reply.body.isEmpty { stream.write(HTTPResponsePart.body(ByteBuffer(bytes: reply.body)), promise: nil) }
     // A client that gives the stream no window would keep its reply for ever.
     let end = stream.eventLoop.scheduleTask(in: .seconds(ServiceReply.pieceTime)) { stream.close(promise: nil) }
     stream.writeAndFlush(HTTPResponsePart.end(nil)).whenComplete { _ in
