@@ -3,9 +3,9 @@ import PackageDescription
 
 // What sudo and sshd load (IAMPASSProtocol, IAMPASSClient, HostState, LoginModule, pam) imports no Foundation,
 // Dispatch or Concurrency, and links libpam, libmd (SHA-256) and json-c only. It opens libcrypto by itself, after the
-// phone was asked, if `approvals = verified`. libcurl and libseccomp (which system calls
-// the network's process may make) belong to iampass-https alone, libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones' authenticators sign) to
-// iampass-server.
+// phone was asked, if `approvals = verified`. libcurl and libseccomp (which system calls the network's process may make)
+// belong to iampass-https alone, libsystemd (the system bus, the watchdog) to iampass-helper, libfido2 (what phones'
+// authenticators sign) to iampass-server.
 
 /// `SANITIZE=address` or `thread` is for building with that sanitizer, whose symbols `-z defs` would not find:
 /// packaging/sanitize.
@@ -308,12 +308,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
+    .target(
+      name: "NetworkWorker",
+      dependencies: ["CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "IAMPASSProtocol", "WorkerLink"],
+      swiftSettings: lean),
     .executableTarget(
-      name: "iampass-https",
-      dependencies: [
-        "CCurl", "CConfinement", "CLibcrypto", "CHost", "HostSystem", "IAMPASSProtocol", "WorkerLink", "WholeStreams",
-      ],
-      swiftSettings: lean, linkerSettings: startsFast),
+      name: "iampass-https", dependencies: ["NetworkWorker", "WholeStreams"], swiftSettings: lean,
+      linkerSettings: startsFast),
     .executableTarget(
       name: "iampass-helper",
       dependencies: [
@@ -419,7 +420,7 @@ let package = Package(
 // The folder of each target, by what it is for.
 let groups = [
   "Wire": ["IAMPASSProtocol", "DeviceProtocol", "IAMPASSClient", "IAMPASSPhone", "IAMPASSHTTPTransport"],
-  "Worker": ["WorkerLink", "iampass-https"],
+  "Worker": ["WorkerLink", "NetworkWorker", "iampass-https"],
   "Computer": [
     "HostSystem", "HostState", "LoginModule", "SignInBroker", "KeyringSeal", "PresenceLink", "PresenceProbe",
     "SessionHelper", "iampass-helper",
