@@ -78,7 +78,8 @@ import Testing
         try await running.deleteUsers(["carol"], of: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1", at: running.now())
       }
     }
-    _ = try DatabaseMove(source: moving, destination: destination, tables: source.tables).run()
+    nonisolated(unsafe) let move = DatabaseMove(source: moving, destination: destination, tables: source.tables)
+    try await inAThread { _ = try move.run() }
     let storage = try PostgreSQLStorage(url: room.url)
     #expect(try await storage.user("late", of: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1") != nil)
     #expect(try await storage.user("carol", of: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1") == nil)

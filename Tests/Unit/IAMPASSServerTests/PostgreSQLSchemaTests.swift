@@ -114,7 +114,7 @@ import Testing
       PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL idle_in_transaction_session_timeout = 0"),
       PostgreSQLCall("LOCK TABLE session IN ROW EXCLUSIVE MODE"),
     ])
-    async let opened = Self.openedByAThread(room)
+    async let opened = inAThread { try room.opened() }
     do {
       for host in 1...4 {
         try await Task.sleep(for: .seconds(1))
@@ -129,13 +129,6 @@ import Testing
     room.clock.advance(seconds: SessionLifecycle.answerTime)
     let server = try await opened
     #expect(try await server.endOverdue(at: room.now, after: nil, limit: 10).ended.count == 4)
-  }
-
-  /// It waits in a thread of its own: those of the tasks may all be needed for what it waits for.
-  private static func openedByAThread(_ room: StorageRoom) async throws -> any ServiceStorage {
-    try await withCheckedThrowingContinuation { waiting in
-      Thread { waiting.resume(with: Result { try room.opened() }) }.start()
-    }
   }
 
   @Test func tablesOfANewerVersionAreLeftAlone() async throws {
