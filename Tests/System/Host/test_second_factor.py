@@ -1,13 +1,13 @@
-"""Stacks of an administrator's own, with real sudo: what a caller can bring about must not skip the phone, `enable`
-refuses a stack in which it does."""
+"""Stacks of an administrator's own, with real sudo and sshd: what a caller can bring about must not skip the phone, `enable`
+refuses a stack in which it does, and after `enable --force` comes what was said."""
 
 import re
 import unittest
 
 import pexpect
 from never import MustNeverHappen, assert_refused
-from second_factor_case import SecondFactorCase
-from support import PUSH_LINE, password_of, testhost
+from second_factor_case import INCLUDE, SecondFactorCase
+from support import CHOOSE_PROMPT, PUSH_LINE, password_of, testhost
 
 PASSWORD_FIRST = "auth requisite pam_unix.so"
 #: It looks like "let the password do if the service is down".
@@ -18,6 +18,7 @@ STRONG = "auth required pam_iampass.so fail=open"
 CONFIG = 78
 #: max_requests, as it is without a line.
 GREATEST = 5
+OPENED = "a-shell-is-open"
 
 
 class Stacks(SecondFactorCase):
@@ -113,6 +114,79 @@ class Bringable(Stacks):
                 self.assertEqual(self.attempt().finish(), 0)
             with self.host.service_down():
                 self.assertTrue(self.opens())
+
+
+class Numbers(Stacks):
+    """Members of a group skip a number of lines, which `enable` makes one more. Real sshd."""
+
+    def setUp(self):
+        super().setUp()
+        self.switch_off()
+        self.host.run("groupadd", "nophone")
+        self.addCleanup(self.host.run, "groupdel", "nophone")
+        self.host.run("usermod", "--append", "--groups", "nophone", "bob")
+
+    def skipping(self, count):
+        """A line in front of what sshd includes."""
+        line = f"auth [success={count} default=ignore] pam_succeed_if.so quiet user ingroup nophone"
+        return self.stack("sshd", line, INCLUDE)
+
+    def named(self, count):
+        text = self.host.path("/etc/pam.d/sshd").read_text().splitlines()
+        number = 1 + next(index for index, line in enumerate(text) if "nophone" in line)
+        return rf"sshd: success={count} at /etc/pam\.d/sshd:{number} "
+
+    def force(self, count, end):
+        """`enable` refuses with file and line, and says what `--force` leads to; `check` says it afterwards."""
+        named = self.named(count)
+        code, output = self.ctl("enable")
+        self.assertEqual((code, self.is_on()), (CONFIG, False), output)
+        self.assertRegex(output, rf"{named}leads to .*, and will lead to .*{end}")
+        code, output = self.ctl("enable", "--force")
+        self.assertEqual((code, self.is_on()), (0, True), output)
+        self.assertRegex(output, rf"(?m)^warning: {named}leads to .*, and will lead to .*{end}")
+        code, output = self.ctl("check")
+        self.assertEqual(code, 2, output)
+        self.assertRegex(output, rf"problem +{named}leads past pam_iampass\.so to .*{end}")
+
+    def sign_in(self, user, password=None):
+        """Whether a shell opens for somebody with this password, who is asked once."""
+        child = self.ssh(user, options="-o NumberOfPasswordPrompts=1", command=f"echo {OPENED}")
+        if child.expect(["assword: ", OPENED, pexpect.EOF]) == 0:
+            child.sendline(password or "wrong")
+        return child.finish() == 0
+
+    def assert_alice_is_asked(self):
+        with self.phone("approve") as phone:
+            child = self.ssh()
+            self.press_enter_for_the_phone(child)
+            self.assertEqual(child.finish(), 0, child.screen)
+            self.assertEqual(len(phone.requests()), 1)
+
+    def test_a_number_that_comes_to_lead_to_the_refusal(self):
+        with self.skipping(2):
+            self.force(2, "whoever it applies to is refused, with the right password too")
+            self.assertFalse(self.sign_in("bob", password_of("bob")))
+            self.assert_alice_is_asked()
+
+    def test_a_number_that_comes_to_lead_past_the_refusal(self):
+        with self.skipping(3):
+            self.force(3, "whoever it applies to gets in, with a wrong password too")
+            self.assertTrue(self.sign_in("bob", "wrong"))
+            self.assert_alice_is_asked()
+
+    def test_the_number_of_the_hint_skips_the_phone_alone(self):
+        self.assertEqual(self.ctl("enable")[0], 0)
+        with self.skipping(1):
+            self.assertNotRegex(self.ctl("check")[1], "sshd: success=1")
+            child = self.ssh("bob", command=f"echo {OPENED}")
+            child.expect("assword: ")
+            self.assertNotIn(CHOOSE_PROMPT.partition("\r")[0], child.screen)
+            child.sendline(password_of("bob"))
+            self.assertEqual(child.finish(), 0)
+            if self.sign_in("bob", "wrong"):
+                raise MustNeverHappen("a wrong password opened a shell")
+            self.assert_alice_is_asked()
 
 
 if __name__ == "__main__":
