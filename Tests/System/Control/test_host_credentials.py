@@ -45,7 +45,9 @@ class Setup(Case):
         self.assertIn("signed_replies = required", self.set_up.out)
         self.assertNotIn("hint: make a host credential", self.set_up.text)
         own = "--credentials FILE"
-        self.assertIn(f"next: iampassctl user add NAME {own}, iampassctl enroll NAME {own}, iampassctl enable\n", self.set_up.out)
+        self.assertIn(f"next: iampassctl user add NAME {own}, iampassctl enroll NAME {own}, iampassctl enable --sshd --trial 10m\n", self.set_up.out)
+        # A second token would be another user at the service.
+        self.assertIn("by another computer: iampassctl user import FILE, in place of user add and enroll\n", self.set_up.out)
         # The configuration contains what the service must sign.
         kept = [line for line in self.made.out.splitlines(True) if re.match("application_|host = laptop-7$", line)]
         self.assertEqual(len(kept), 3)
@@ -76,7 +78,14 @@ class Setup(Case):
         done = world.ctl("setup", "--server", world.address, "--secret-file", world.path("own"))
         self.assertEqual(done.code, 0, done.text)
         self.assertIn("hint: make a host credential at the service", done.text)
-        self.assertIn("next: iampassctl user add NAME, iampassctl enroll NAME, iampassctl enable\n", done.out)
+        self.assertIn("next: iampassctl user add NAME, iampassctl enroll NAME, iampassctl enable --sshd --trial 10m\n", done.out)
+
+    def test_with_the_services_list_no_user_is_to_be_added(self):
+        world.configure(users="service")
+        self.addCleanup(world.configure, users=None)
+        done = world.ctl("setup")
+        self.assertEqual(done.code, 0, done.text)
+        self.assertIn("next: iampassctl enable --sshd --trial 10m\n", done.out)
 
     def test_check_warns_of_the_applications_own_alone(self):
         warning = "this host holds the application's own credential"

@@ -132,6 +132,7 @@ class Joins(JoinCase):
         self.assertIn(f"{self.name()}  waiting", command("list"))
         command("approve", self.name(), digits)
         child.expect("joined tests as " + self.name())
+        child.expect_exact("next: iampassctl enable --sshd --trial 10m")
         world.finish(child)
         self.assertTrue(os.path.exists(world.path("credentials")))
 

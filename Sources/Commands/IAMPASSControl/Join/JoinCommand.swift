@@ -167,7 +167,7 @@ struct JoinCommand: ParsableCommand {
     if !enable {
       guard hasUsers, !yes, Terminal.isInteractive,
         try Prompt(interrupt: Interrupt()).agrees("Have sign-ins ask the phone, for a trial of \(Self.trial)?")
-      else { return Terminal.say("next: iampassctl enable --trial \(Self.trial)") }
+      else { return Terminal.say("next: iampassctl enable --sshd --trial \(Self.trial)") }
       arguments += ["--trial", Self.trial]
     }
     try EnableCommand.parse(arguments).run()

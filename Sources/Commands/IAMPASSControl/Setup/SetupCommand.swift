@@ -33,14 +33,26 @@ struct SetupCommand: ParsableCommand {
       defer { withExtendedLifetime(lock) {} }
       let (asked, trial) = try answersTried(interrupt)
       try SetupFiles(folder: host.folder, name: host.place.name, answers: asked, trial: trial).write()
-      let own = trial.kind == .host ? " --credentials FILE" : ""
-      Terminal.say("next: iampassctl user add NAME\(own), iampassctl enroll NAME\(own), iampassctl enable")
+      Terminal.say("next: \(nextCommands(asked.configuration, trial))")
       if asked.configuration.approvals == .service, trial.replies.signedTargets {
         Terminal.say(
           "hint: with approvals = verified, best with methods=device, this computer checks the phone's own signature; "
             + "see iampass.conf(5)")
       }
     }
+  }
+
+  /// A user may have a token and a phone from another computer: a second token would be another user at the service.
+  private func nextCommands(_ configuration: Configuration, _ trial: SetupTrial) -> String {
+    let enable = "iampassctl enable --sshd --trial 10m"
+    // A trial would switch off what is on.
+    guard (try? PAMProfiles.areOff()) == true else { return "iampassctl check" }
+    guard configuration.users == .file else { return enable }
+    let own = trial.kind == .host ? " --credentials FILE" : ""
+    return """
+      iampassctl user add NAME\(own), iampassctl enroll NAME\(own), \(enable)
+      hint: for users who have a phone by another computer: iampassctl user import FILE, in place of user add and enroll
+      """
   }
 
   /// Nothing is written before the service has agreed.
