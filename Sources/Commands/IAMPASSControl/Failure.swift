@@ -13,6 +13,8 @@ enum Failure: Error {
   case notRoot
   case badUsername(String)
   case unknownUser(UnixUsername)
+  /// How many of an export's users the system does not know; they were named. The others were imported.
+  case notImported(Int, of: Int)
   /// The system does not say whether it knows a user.
   case lookup(UserLookupError)
   case noToken(UnixUsername)

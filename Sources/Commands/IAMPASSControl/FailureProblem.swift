@@ -30,6 +30,10 @@ extension Failure {
       row(
         "user \(user) is not known to this system", "check the spelling, or add it all the same with --force",
         EX_NOUSER)
+    case .notImported(let count, let all):
+      row(
+        "\(count) of \(Words.counted(all, "user")) not imported",
+        "add their accounts to this system and run it again, or take them all the same with --force", EX_NOUSER)
     case .lookup(let error):
       row(error.explanation, "getent passwd USER, and the sources in /etc/nsswitch.conf", EX_TEMPFAIL)
     case .noToken(let user): row("user \(user) has no token", "iampassctl user add \(user)", EX_NOUSER)

@@ -1,4 +1,5 @@
-"""`iampassctl user import` and `user export`: nothing is taken of a file that is damaged."""
+"""`iampassctl user import` and `user export`: nothing is taken of a file that is damaged, and users whom the system does not
+know do not hold up the others."""
 
 import os
 import unittest
@@ -45,11 +46,30 @@ class ImportAndExport(UserCase):
         self.refused("daemon:t1\nbroken line\n", CONFIG, "incoming:2: no usable token")
         self.refused("daemon:t1\ndaemon:t2\n", CONFIG, "incoming:2: user named twice")
         self.refused("daemon:a:b\n", CONFIG, "incoming:1: no usable token")
-        self.refused("daemon:t1\nno-such-user:t2\n", NO_USER, "no-such-user is not known")
         self.refused("games:other\n", CONFIG, "games has another token already")
         self.refused("daemon:keep\n", DATA, "this token is games's")
         self.refused("daemon:t1\nbin:t1\n", DATA, "this token is daemon's")
         self.refused("daemon:t1\n", CONFIG, "readable by group or others", 0o644)
+
+    def test_unknown_users_are_named_by_line_and_the_others_taken(self):
+        self.world.write("incoming", "# from the first computer\nno-such-user:t1\ndaemon:t2\nnobody-else:t3\n")
+        path = self.world.path("incoming")
+        done = self.user("import", path)
+        self.assertEqual((done.code, self.world.users()), (NO_USER, {"daemon": "t2"}), done.text)
+        self.assertEqual(done.out, "1 user imported\n")
+        self.assertEqual(done.err, (
+            f"warning: {path}:2: user no-such-user is not known to this system\n"
+            f"warning: {path}:4: user nobody-else is not known to this system\n"
+            "iampassctl: 2 of 3 users not imported\n"
+            "hint: add their accounts to this system and run it again, or take them all the same with --force\n"))
+        self.assertEqual(self.user("import", "--force", path).code, 0)
+        self.assertEqual(self.world.users(), {"daemon": "t2", "no-such-user": "t1", "nobody-else": "t3"})
+
+    def test_a_damaged_line_refuses_the_known_users_too(self):
+        self.refused("no-such-user:t1\ndaemon:t2\nbroken line\n", CONFIG, "incoming:3: no usable token")
+
+    def test_a_file_of_unknown_users_alone_changes_nothing(self):
+        self.refused("no-such-user:t1\n", NO_USER, "1 of 1 user not imported")
 
     def test_shared_tokens_are_taken_where_they_are_allowed_but_never_roots(self):
         self.world.configure(shared_tokens="allowed")

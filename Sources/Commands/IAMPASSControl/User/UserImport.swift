@@ -10,7 +10,10 @@ import IAMPASSProtocol
 struct UserImport: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Takes users and their tokens from another computer's export.",
-    discussion: "All or none: a line that cannot be taken refuses the file. Running it again changes nothing.")
+    discussion: """
+      Users whom this system does not know are named with their lines and left out. Any other line that cannot be taken \
+      refuses the file. Running it again changes nothing.
+      """)
 
   /// Tokens in one call: the service's reply names them, and is 64 KiB at most.
   private static let batch = 100
@@ -25,7 +28,7 @@ struct UserImport: ParsableCommand {
       try requireRoot()
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
-      let entries = try readEntries()
+      let (entries, leftOut) = try readEntries()
       try refuseConflicts(entries)
       // The service first: it takes a token twice, and a crash behind it is repaired by the next run.
       if !local { try tellService(entries.map(\.token)) }
@@ -36,19 +39,28 @@ struct UserImport: ParsableCommand {
         throw Failure.misconfigured(.users(error, path: path), path: path)
       }
       Terminal.say("\(Words.counted(entries.count, "user")) imported")
+      guard leftOut == 0 else { throw Failure.notImported(leftOut, of: entries.count + leftOut) }
     }
   }
 
-  private func readEntries() throws(Failure) -> [(user: UnixUsername, token: Secret)] {
-    let entries: [(user: UnixUsername, token: Secret)]
-    do { entries = try UserTokens(path: file).entries() } catch {
+  /// Those whom this system knows, and how many it does not. If it cannot say of one user, nobody is imported.
+  private func readEntries() throws(Failure) -> (known: [(user: UnixUsername, token: Secret)], leftOut: Int) {
+    let entries: [(line: Int, user: UnixUsername, token: Secret)]
+    do { entries = try UserTokens(path: file).numberedEntries() } catch {
       if case .file(let error) = error { throw .file(error) }
       throw .misconfigured(.users(error, path: file), path: file)
     }
-    if !force {
-      for entry in entries where try SystemUser.look(for: entry.user) == nil { throw .unknownUser(entry.user) }
+    var known: [(user: UnixUsername, token: Secret)] = []
+    for (line, user, token) in entries {
+      if force {
+        known.append((user, token))
+      } else if try SystemUser.look(for: user) != nil {
+        known.append((user, token))
+      } else {
+        Terminal.complain("warning: \(file):\(line): user \(user) is not known to this system")
+      }
     }
-    return entries
+    return (known, entries.count - known.count)
   }
 
   /// Before the service hears of anything.

@@ -177,7 +177,12 @@ public struct UserTokens: Sendable {
   ///
   /// Unlike ``users()``, refuses the file for any line that no sign-in would take.
   public func entries() throws(UserTokensError) -> [(user: UnixUsername, token: Secret)] {
-    var entries: [(UnixUsername, Secret)] = []
+    try numberedEntries().map { ($0.user, $0.token) }
+  }
+
+  /// The same, with the number of each line. The first line of the file is 1.
+  public func numberedEntries() throws(UserTokensError) -> [(line: Int, user: UnixUsername, token: Secret)] {
+    var entries: [(Int, UnixUsername, Secret)] = []
     var seen: Set<UnixUsername> = []
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -190,7 +195,7 @@ public struct UserTokens: Sendable {
         Self.isToken(Array(line[(colon + 1)...]))
       else { throw .badToken(line: number) }
       guard seen.insert(user).inserted else { throw .userNamedTwice(line: number) }
-      entries.append((user, Secret(bytes: Array(line[(colon + 1)...]))))
+      entries.append((number, user, Secret(bytes: Array(line[(colon + 1)...]))))
     }
     return entries
   }
