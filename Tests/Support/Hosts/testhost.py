@@ -81,6 +81,10 @@ class Host:
             raise RuntimeError(answer.stderr)
         self._find_leader()
 
+    def add_packages(self, place):
+        """Their files alone, in a folder inside."""
+        self._call("install-built", self.folder, self.built, place)
+
     def reboot(self):
         """As after a power cut: nothing ends in order. Comes back with the service."""
         self._call("host", "reboot", self.folder)
