@@ -29,7 +29,7 @@ FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "conso
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment test_directory_away",
     "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on",
-    "host-control": "test_control test_second_factor test_walkthrough test_readme test_desktop test_offline test_recovery",
+    "host-control": "test_control test_second_factor test_walkthrough test_readme test_examples test_desktop test_offline test_recovery",
 }
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit.
