@@ -41,6 +41,44 @@ try_three_times() {
     return 1
 }
 
+# Seconds between two lines of `watched` if nobody looks at a terminal.
+progress_pause=10
+
+# watched WHAT LOG COMMAND...: runs it with its standard error in LOG. Meanwhile standard error says what is being done,
+# for how long, and LOG's last line: on a terminal in one line that changes, otherwise in lines of their own.
+watched() {
+    local what=$1 log=$2 began=$SECONDS status=0 shower
+    shift 2
+    : >"$log"
+    # The command stays in the foreground, where Ctrl-C reaches it.
+    show_progress "$what" "$log" >/dev/null &
+    shower=$!
+    "$@" 2>"$log" || status=$?
+    kill "$shower" 2>/dev/null || true
+    wait "$shower" 2>/dev/null || true
+    [[ ! -t 2 ]] || printf '\r\e[K' >&2
+    [[ $status -ne 0 ]] || say "$what took $(minutes $((SECONDS - began)))"
+    return "$status"
+}
+
+minutes() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# Goes with the script that began it.
+show_progress() {
+    local what=$1 log=$2 began=$SECONDS told=$SECONDS now line
+    while kill -0 $$ 2>/dev/null; do
+        sleep 0.5
+        now=$SECONDS
+        line="$what $(minutes $((now - began)))  $(tail -c 2000 "$log" | tr '\r' '\n' | grep . | tail -n 1 | cut -c 1-60 || true)"
+        if [[ -t 2 ]]; then
+            printf '\r%s\e[K' "$line" >&2
+        elif ((now - told >= progress_pause)); then
+            say "$line"
+            told=$now
+        fi
+    done
+}
+
 # Whatever needs debootstrap (40 seconds) or apt is fetched only once.
 install_packages() {
     local missing=() name
@@ -88,10 +126,26 @@ bootstrap() {
     try_three_times once "$@" || { tail -n 20 "$log" >&2; fail "debootstrap failed" "see $log"; }
 }
 
+# build_packages WORK: the programs, whose folder it sets `built` to, and the packages in WORK/debs.
+build_packages() {
+    local work=$1 log=$1/log
+    say "building: a quarter of an hour on two cores, and 1 GB, the first time"
+    if ! watched "building the programs" "$log" "$project/packaging/build-product" >"$work/built"; then
+        tail -n 40 "$log" >&2
+        fail "building the programs failed" "packaging/build-product"
+    fi
+    built=$(tail -n 1 "$work/built")
+    if ! watched "building the packages" "$log" \
+        "$project/packaging/build-deb" --built "$built" --uncompressed --out "$work/debs" >"$work/out"; then
+        tail -n 40 "$work/out" "$log" >&2
+        fail "building the packages failed" "packaging/build-deb"
+    fi
+}
+
 # Plays acts of Tests/Support/Demo on hosts of each Debian release, 12 and 13 by default, with packages of IAMPASS_DEBS or
 # freshly built ones.
 play_on_releases() {
-    local acts=$1 release work built
+    local acts=$1 release work
     shift
     [[ $# -gt 0 ]] || set -- 12 13
     need_root
@@ -100,12 +154,7 @@ play_on_releases() {
         work=$(mktemp -d -t iampass-demo-XXXXXX)
         # shellcheck disable=SC2064  # the name is known now
         trap "rm -rf '$work'" EXIT
-        say "building (some minutes the first time)"
-        built=$("$project/packaging/build-product" | tail -n 1)
-        if ! "$project/packaging/build-deb" --built "$built" --uncompressed --out "$work/debs" >"$work/log" 2>&1; then
-            tail -n 40 "$work/log" >&2
-            fail "building the packages failed" "packaging/build-deb"
-        fi
+        build_packages "$work"
         export IAMPASS_DEBS=$work/debs
     fi
     for release in "$@"; do

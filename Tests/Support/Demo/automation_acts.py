@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 
-from demo_acts import Failed, claim, note, play_or_exit, title
 from fleet_acts import AUTHORITY, DATA, LIST, NAME, Machine, connect, links, shorter
+from stage import Failed, claim, note, play_or_exit, title
 from testhost import Phone
 
 MANUAL = pathlib.Path(__file__).resolve().parents[3] / "packaging" / "man" / "iampassctl.1"

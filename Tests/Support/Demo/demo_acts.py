@@ -1,4 +1,9 @@
-"""The demo's acts, on a booted host with real sudo, sshd and login. usage: demo_acts.py BUILT"""
+"""The demo's acts, on a booted host with real sudo, sshd and login.
+
+usage: demo_acts.py [--fast] BUILT
+
+They are played at a reader's pace; --fast does not wait for readers.
+"""
 
 import json
 import sys
@@ -6,61 +11,12 @@ import time
 
 import pexpect
 import signed_requests
-import terminal
 import testhost
-from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, Phone, password_of
+from stage import LOOKS_AT_IT, Failed, Pace, Screen, claim, note, show_phone, title
+from stage import ShownPhone as Phone
+from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, password_of
 
-WIDTH = 100
 ATTACKERS_PHONE = "/home/phone/attackers-phone.json"
-
-
-def title(text):
-    print(f"\n\033[1m── {text} {'─' * max(0, WIDTH - len(text) - 4)}\033[0m" if sys.stdout.isatty()
-          else f"\n── {text} {'─' * max(0, WIDTH - len(text) - 4)}", flush=True)
-
-
-def note(text):
-    print(f"   # {text}", flush=True)
-
-
-class Screen:
-    """Prints what a terminal shows, indented below the command; keeps back what a line has not finished yet."""
-
-    def __init__(self, prompt, command):
-        print(f"   {prompt}$ {command}", flush=True)
-        self._line = ""
-
-    def __call__(self, text):
-        self._line += text.replace("\r\n", "\n").replace("\r", "")
-        *whole, self._line = self._line.split("\n")
-        for line in whole:
-            self._print(line)
-
-    def typed(self, what):
-        """What the actor types; the terminal shows none of it."""
-        self._line += f"«{what}»"
-
-    def close(self):
-        if self._line.strip():
-            self._print(self._line)
-        self._line = ""
-
-    @staticmethod
-    def _print(line):
-        # The shell's own escape sequences are for terminals.
-        shown = terminal.without_escapes(line)
-        if shown.strip():
-            print(f"   | {shown}", flush=True)
-
-
-class Failed(Exception):
-    """An act failed."""
-
-
-def claim(text, true):
-    print(f"   {'✔' if true else '✘'} {text}", flush=True)
-    if not true:
-        raise Failed(text)
 
 
 class Demo:
@@ -74,6 +30,7 @@ class Demo:
     @staticmethod
     def choose_the_phone(child, screen):
         child.expect_exact(CHOOSE_PROMPT)
+        Pace.wait(LOOKS_AT_IT)
         screen.typed("Enter")
         child.sendline("")
 
@@ -81,19 +38,23 @@ class Demo:
     def type_the_code(child, phone):
         """Reads the code from the terminal, as a person does, and types it on the phone."""
         child.expect(PUSH_LINE_WITH_CODE)
+        Pace.wait(LOOKS_AT_IT)
         phone.type(child.match[1])
 
     def approve_at_the_prompt(self, child, screen, phone):
         """As ssh has it: the code stands in a prompt, and Enter goes on once the phone has approved."""
         child.expect(CODE_PROMPT)
+        Pace.wait(LOOKS_AT_IT)
         phone.type(child.match[1])
         phone.wait_for("approved")
+        Pace.wait(LOOKS_AT_IT)
         screen.typed("Enter")
         child.sendline("")
 
     @staticmethod
     def type_password(child, screen, user, prompt="assword[^\n]*: "):
         child.expect(prompt)
+        Pace.wait(LOOKS_AT_IT)
         screen.typed(f"{user}'s password")
         child.sendline(password_of(user))
 
@@ -103,13 +64,6 @@ class Demo:
         screen.close()
         return status
 
-    def show_phone(self, phone):
-        for line in phone.printed.splitlines():
-            if line.strip():
-                # A pipe shows nothing of what is typed.
-                shown = line.replace("code on the terminal: ", f"code on the terminal: «{phone.typed}» ")
-                print(f"   phone | {shown}", flush=True)
-
     def sudo_approved(self):
         title("1. sudo, approved on the phone")
         note("the terminal shows two digits, and the phone wants them: who approves has seen this terminal.")
@@ -118,7 +72,6 @@ class Demo:
             self.type_the_code(child, phone)
             status = self.finish(child, screen)
             phone.wait_for("approved")
-            self.show_phone(phone)
         claim("the command ran as root", status == 0 and "root" in child.screen)
         claim("no password was asked for", "assword" not in child.screen)
 
@@ -131,7 +84,6 @@ class Demo:
             status = self.finish(child, screen)
             time.sleep(2)
             rings = len(phone.requests())
-            self.show_phone(phone)
         claim("sudo refused", status != 0 and "denied on your phone" in child.screen)
         claim(f"the phone rang once ({rings})", rings == 1)
 
@@ -142,7 +94,6 @@ class Demo:
             child, screen = self.terminal("ssh alice@localhost id -un", "visitor")
             self.approve_at_the_prompt(child, screen, phone)
             status = self.finish(child, screen)
-            self.show_phone(phone)
         claim("alice is signed in", status == 0)
         claim("no password was asked for", "assword" not in child.screen)
 
@@ -246,7 +197,8 @@ class Demo:
         shown = self.host.run(
             "iampass-phone", "offline", "--state", testhost.PHONE_STATE, "--answer", "approve", link, user="phone")
         for line in shown.splitlines():
-            print(f"   phone | {line}", flush=True)
+            show_phone(line)
+        Pace.wait(LOOKS_AT_IT)
         digits = shown.rpartition("type on the computer: ")[2].strip()
         screen.typed(digits)
         child.sendline(digits)
@@ -274,7 +226,7 @@ class Demo:
     def pin_alices_phone(self):
         shown = self.host.run("iampass-phone", "status", "--json", "--state", testhost.PHONE_STATE, user="phone")
         words = json.loads(shown)["words"]
-        print(f"   phone | words: {words}", flush=True)
+        show_phone(f"words: {words}")
         screen = Screen("root@workstation", "iampassctl phone trust alice")
         child = self.host.terminal("iampassctl phone trust alice", show=screen, timeout=30)
         child.expect_exact("Six words: ")
@@ -322,25 +274,18 @@ def play(built):
     print("All ten acts went as they must. The host is gone; it lived in memory.")
 
 
-def play_or_exit(command, play):
-    """`play()`. A line, and a status, if it fails, no host can be booted here, or Ctrl-C comes: the hosts are stopped by then."""
-    try:
-        play()
-    except testhost.CannotBoot as refusal:
-        sys.exit(f"{command}: no host can be booted on this machine: {refusal}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (Failed, RuntimeError, pexpect.ExceptionPexpect) as failure:
-        sys.exit(f"{command}: {str(failure)[:3000]}")
-
-
 def main():
+    *options, built = sys.argv[1:] or ["--help"]
+    if options not in ([], ["--fast"]) or built.startswith("-"):
+        print(__doc__.strip())
+        sys.exit(0 if built == "--help" else 64)
+    Pace.fast = options == ["--fast"]
     try:
-        play(sys.argv[1])
+        play(built)
     except testhost.CannotBoot as refusal:
         print(f"No host can be booted on this machine:\n{refusal}")
         import private_acts
-        private_acts.play(sys.argv[1])
+        private_acts.play(built)
     except KeyboardInterrupt:
         # The host is stopped by now.
         sys.exit(130)

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import time
 
-from demo_acts import WIDTH, Failed, Screen, claim, note, play_or_exit, title
 from signed_acts import SignedActs
+from stage import Failed, Screen, claim, note, play_or_exit, title
 from testhost import PUSH_LINE_WITH_CODE, Host, Phone
 
 NAME, SERVICE_ADDRESS = "iampass.example.org", "10.99.0.1"

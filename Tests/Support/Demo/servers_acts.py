@@ -14,7 +14,8 @@ import time
 
 import pexpect
 import testhost
-from demo_acts import Demo, Failed, claim, note, title
+from demo_acts import Demo
+from stage import Failed, claim, note, title
 from testhost import Phone
 
 NAME, PORT = "iampass.example", 8443

@@ -3,7 +3,7 @@
 import re
 import time
 
-from demo_acts import claim, note, title
+from stage import claim, note, title
 from testhost import PUSH_LINE_WITH_CODE, Phone
 
 DATA = "/var/lib/iampass-server"
