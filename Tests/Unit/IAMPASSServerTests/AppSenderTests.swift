@@ -130,6 +130,13 @@ import Testing
     #expect(client.grants == 3)
   }
 
+  @Test func aGrantForAgesIsKeptForADay() async throws {
+    let (_, grants, account) = try grants(#"{"access_token":"t#","expires_in":9223372036854775807}"#)
+    #expect(try await grants.grant(of: "s", account, at: time(0)).exposedValue == "t1")
+    #expect(try await grants.grant(of: "s", account, at: time(86_399)).exposedValue == "t1")
+    #expect(try await grants.grant(of: "s", account, at: time(86_400)).exposedValue == "t2")
+  }
+
   @Test func manyMessagesAtOnceAskForOneGrant() async throws {
     let (client, grants, account) = try grants(#"{"access_token":"t#","expires_in":3599}"#)
     let tokens = try await withThrowingTaskGroup(of: String.self) { [now = time(0)] group in

@@ -11,9 +11,10 @@ struct PushTests {
   private let secret = "BTBZMqHH6r4Tts7J_aSIgg"
 
   /// An address where nobody listens: this computer itself is not a push service.
-  static var subscription: UnverifiedPushSubscription {
-    UnverifiedPushSubscription(
-      endpoint: "https://localhost/a", p256dh: PushTests().point, auth: Secret(PushTests().secret))
+  static var subscription: UnverifiedPushSubscription { subscription(at: "https://localhost") }
+
+  static func subscription(at origin: String) -> UnverifiedPushSubscription {
+    UnverifiedPushSubscription(endpoint: origin + "/a", p256dh: PushTests().point, auth: Secret(PushTests().secret))
   }
 
   private func subscription(_ endpoint: String, point: String? = nil, secret: String? = nil) -> PushSubscription? {

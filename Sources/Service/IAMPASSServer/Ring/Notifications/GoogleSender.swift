@@ -60,6 +60,8 @@ actor GoogleGrants {
   private static let assertionLife: Int64 = 3_600
   /// In seconds: a grant is renewed so long before its end.
   private static let margin: Int64 = 60
+  /// Seconds for which a grant is kept at most, whatever its reply says.
+  private static let longestLife: Int64 = 86_400
 
   private struct Claims: JWTPayload {
     let iss, scope, aud: String
@@ -115,7 +117,8 @@ actor GoogleGrants {
     guard reply.status == 200, let token = reply.json?["access_token"]?.string, !token.isEmpty,
       token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let life = reply.json?["expires_in"]?.integer, life > 0
     else { throw GrantRefused(reply: reply.push) }
-    return Grant(token: Secret(token), endsAt: now.service.advanced(seconds: max(life - Self.margin, 1)))
+    let seconds = min(max(life - Self.margin, 1), Self.longestLife)
+    return Grant(token: Secret(token), endsAt: now.service.advanced(seconds: seconds))
   }
 }
 

@@ -7,14 +7,16 @@ import Synchronization
 /// Rings phones whose page is closed. Nothing waits for it: a slow or unavailable push service does not delay a
 /// sign-in.
 final class PushSender: Sendable {
-  /// The greatest number of messages under way. A push service that hangs must not fill the memory.
-  private static let mostAtOnce = 64
+  /// The greatest number of requests whose phones are being rung, pauses between attempts included. A push service that
+  /// hangs must not fill the memory.
+  private static let mostAtOnce = 2_048
   private let storage: any ServiceStorage
   private let logger: Logger
   private let trust: PushTrust
   /// Nil: the address by which the service was asked.
   private let contact: PushContact?
   private let underway = Mutex(0)
+  private let places = Mutex(PushPlaces())
   private let client: Mutex<(any PushPosting)?>
   private let apps: AppSender
   private let sleep: @Sendable (_ seconds: Int64) async throws -> Void
@@ -49,15 +51,14 @@ final class PushSender: Sendable {
       count += 1
       return false
     }
-    guard !isFull else {
-      logger.warning("could not ring a phone: too many messages are under way", metadata: ["session": "\(session.id)"])
-      return
-    }
+    guard !isFull else { return tell(Self.tooMany, session, "any") }
     Task {
       await send(session, of: user, contact: contact)
       underway.withLock { $0 -= 1 }
     }
   }
+
+  private static let tooMany = "too many messages are under way"
 
   func send(_ session: Session, of user: Int64, contact: String) async {
     do {
@@ -100,17 +101,25 @@ final class PushSender: Sendable {
       let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: storage.now()) / 1_000
       guard secondsLeft > 0 else { return .failed("the request has ended") }
       let message = AppMessage(device: bell.phone, session: session.id, secondsLeft: secondsLeft)
-      let verdict: PushVerdict
-      switch bell.way {
-      case .browser(let subscription, let token):
-        let reply = try await post(message, to: subscription, token, contact)
-        verdict = PushVerdict(webPush: reply, attempt: attempt, secondsLeft: secondsLeft)
-      case .app(let token, let settings):
-        verdict = await apps.send(message, to: token, settings, attempt: attempt, clock: storage.clock)
-      }
+      let verdict = try await post(message, by: bell, contact, attempt: attempt)
       guard case .again(let pause) = verdict else { return verdict }
       try await sleep(pause)
       attempt += 1
+    }
+  }
+
+  /// One attempt. It has a place, and the pause behind it has none: other phones are rung meanwhile.
+  private func post(
+    _ message: AppMessage, by bell: PhoneBell, _ contact: String, attempt: Int
+  ) async throws -> PushVerdict {
+    guard places.withLock({ $0.take(bell.service) }) else { return .failed(Self.tooMany) }
+    defer { places.withLock { $0.giveBack(bell.service) } }
+    switch bell.way {
+    case .browser(let subscription, let token):
+      let reply = try await post(message, to: subscription, token, contact)
+      return PushVerdict(webPush: reply, attempt: attempt, secondsLeft: message.secondsLeft)
+    case .app(let token, let settings):
+      return await apps.send(message, to: token, settings, attempt: attempt, clock: storage.clock)
     }
   }
 
