@@ -1,5 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
+import Synchronization
 import Testing
 
 @testable import IAMPASSServer
@@ -115,6 +116,42 @@ struct DeviceEventsTests {
     let events = try #require(try await stream.next())
     #expect(events.keys.sorted() == ["status"])
     #expect(try DeviceStatusReply(parsing: try #require(events["status"])).presence == .away)
+  }
+
+  @Test func aSilentPageAsksTheDatabaseOnceAMinute() {
+    let start = UnixTime(seconds: 1_000)
+    var looks = LookTimes()
+    #expect(looks.isDue(at: start))
+    looks.looked(at: start, deadline: nil)
+    #expect(!looks.isDue(at: start.advanced(seconds: LookTimes.silence - 1)))
+    #expect(looks.isDue(at: start.advanced(seconds: LookTimes.silence)))
+    // A request runs out, or something has changed.
+    looks.looked(at: start, deadline: start.advanced(seconds: 5))
+    #expect(looks.next == start.advanced(seconds: 5))
+    looks.looked(at: start, deadline: nil)
+    looks.somethingChanged()
+    #expect(looks.isDue(at: start))
+  }
+
+  @Test func whatWasToldIsNotLookedForAgain() async throws {
+    let counted = Mutex<LosingStorage?>(nil)
+    let fixture = try await Fixture { inner in
+      let storage = LosingStorage(inner, losing: .max, .before)
+      counted.withLock { $0 = storage }
+      return storage
+    }
+    let storage = try #require(counted.withLock { $0 })
+    let phone = try await TestPhone.registered(in: fixture)
+    let stream = try await TestStream(of: phone)
+    _ = try await stream.next()
+    let before = storage.calls
+    let next = Task { try await stream.next() }
+    // The task waits by then, or would have asked.
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(storage.calls == before)
+    try await phone.change(.leave)
+    #expect(try await next.value?.keys.sorted() == ["status"])
+    #expect(storage.calls > before)
   }
 
   @Test func endsWhenThePhoneIsCutOff() async throws {

@@ -31,6 +31,8 @@ final class LosingStorage: ServiceStorage {
   /// Loses every connection from now on, or gives them back.
   func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
 
+  var calls: Int { state.withLock(\.calls) }
+
   /// The call at which the connection was lost; nil while it has not been.
   var lost: String? { state.withLock(\.lost) }
 

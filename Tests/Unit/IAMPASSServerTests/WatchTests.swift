@@ -31,14 +31,14 @@ struct WatchTests {
   @Test(arguments: [-1, 0, 5])
   func theTimeEndsAWait(_ milliseconds: Int64) async {
     let watch = board.watch(topic)
-    #expect(await watch.wait(milliseconds: milliseconds))
+    #expect(await watch.wake(milliseconds: milliseconds) == .time)
   }
 
   @Test func aChangeEndsAWait() async {
     let watch = board.watch(topic)
-    async let isWoken = watch.wait(milliseconds: Self.long)
+    async let wake = watch.wake(milliseconds: Self.long)
     board.changed(topic)
-    #expect(await isWoken)
+    #expect(await wake == .change)
   }
 
   @Test func theClientsGoingEndsAWait() async {

@@ -21,6 +21,7 @@ actor DeviceEvents: EventSource {
   /// What the page was told last, and when: the open sessions, each with how many further requests were held back.
   private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
+  private var looks = LookTimes()
 
   init(replies: RequestReplies, verified: VerifiedStatement, watch: ChangeBoard.Watch) {
     self.replies = replies
@@ -34,11 +35,19 @@ actor DeviceEvents: EventSource {
     while true {
       let now = core.clock()
       // The page is open for hours, and what a look needs is not.
-      guard now < end, let (news, deadline) = await apart({ await self.look(at: now) }) else { return nil }
-      if !news.isEmpty { return news }
+      guard now < end else { return nil }
+      if looks.isDue(at: now) {
+        guard let (news, deadline) = await apart({ await self.look(at: now) }) else { return nil }
+        looks.looked(at: now, deadline: deadline)
+        if !news.isEmpty { return news }
+      }
       if now >= beat { return Array(": \n\n".utf8) }
-      let patience = min(beat, end, deadline ?? end).milliseconds(since: now)
-      guard await watch.wait(milliseconds: patience) else { return nil }
+      let patience = min(beat, end, looks.next ?? now).milliseconds(since: now)
+      switch await watch.wake(milliseconds: patience) {
+      case .change: looks.somethingChanged()
+      case .time: break
+      case .end: return nil
+      }
     }
   }
 

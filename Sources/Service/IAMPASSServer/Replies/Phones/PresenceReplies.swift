@@ -12,6 +12,7 @@ struct PresenceReplies: Sendable {
       let moved = try await core.storage.setPresence(presence, of: verified.acting, at: now)
       guard let moved else { return Refusal.cutOff.reply }
       core.announceMoves(of: moved)
+      core.board.changed(.user(verified.user))
       // Only after the change: a silent phone that says it leaves must not be back for a moment.
       try await core.heard(verified.phone, call)
       return try await core.describe(verified, presence: presence, at: now)
