@@ -23,7 +23,7 @@ class Strangers(DesktopTestCase):
         cls.terminal = cls.desktop()
         # Without a session here. www-data is on each computer with a web server.
         cls.host.run("useradd", "mallory")
-        cls.addClassCleanup(cls.host.run, "userdel", "mallory")
+        cls.addClassCleanup(cls.host.run, "userdel", "--force", "mallory")
 
     def helper(self, user):
         """It asks alice's phone, as a program of this user's has it do. Its output goes on to be read."""
@@ -59,7 +59,8 @@ class Strangers(DesktopTestCase):
                 child = self.helper(user)
                 self.assertEqual(len(phone.wait_for_requests(number)), number, phone.printed)
                 self.end(child, user)
-                self.assert_eventually("its request goes on", lambda: not self.live_sessions())
+                # Until then her phone has another open request.
+                self.assert_eventually("its request goes on", lambda number=number: self.requests_that_ended() == number)
             child = self.helper(user)
             self.read_until(child, "too many requests went unanswered")
             self.end(child, user)
@@ -67,6 +68,10 @@ class Strangers(DesktopTestCase):
         # By the kernel's word.
         self.assertEqual(re.findall(r"(?m)^ +asked by +(.*)$", phone.printed), [user] * GREATEST)
         assert_nobody_signed_in([0] * self.approvals())
+
+    def requests_that_ended(self):
+        """In the service's own log."""
+        return self.journal().count("request ended")
 
     def assert_alice_is_asked(self):
         """At the programs that would share a count of root's, and at her own."""
