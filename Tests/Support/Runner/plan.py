@@ -32,8 +32,8 @@ HOSTS = {
     "host-control": "test_control test_second_factor test_walkthrough test_readme test_examples test_desktop test_offline test_recovery",
 }
 TRACES = "test_zz_traces"
-#: On Debian 13 with screen lockers and polkit.
-DESKTOP = "test_sudo_likes test_sway test_lockers test_polkit test_polkit_strangers test_polkit_codes test_polkit_agent test_unlocking test_gnome_keyring"
+#: On Debian 13 with screen lockers and polkit. What ends alice's sessions comes before her desktop is there.
+DESKTOP = "test_ssh_services test_sudo_likes test_sway test_lockers test_polkit test_polkit_strangers test_polkit_codes test_polkit_agent test_unlocking test_gnome_keyring"
 #: On Debian 13 with display managers, Plasma and further lockers. Those sign alice in for good, so they come last.
 GREETERS = "test_greetd test_sddm test_lightdm_gtk test_known_desktop test_sddm_plasma test_plasma test_plasma_agent test_more_lockers"
 #: Each on a host of its own.
