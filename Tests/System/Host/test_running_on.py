@@ -2,6 +2,7 @@
 
 import shlex
 
+import debian_package
 from helper_case import HelperTestCase
 
 
@@ -48,6 +49,23 @@ class AfterSSH(HelperTestCase):
             self.sign_out_leaving("tmux new-session -d sleep 7555", 7555)
             self.assert_watched()
             self.assert_ends(7555)
+
+    def test_mosh_ends_with_the_walkaway(self):
+        """By Debian's own client and server; its ssh ends as soon as the server runs."""
+        debian_package.install(self.host, "libprotobuf32", "mosh")
+        with self.host.module_arguments("prompt=push"), self.phone("approve"):
+            child = self.host.terminal("mosh alice@localhost", user="visitor", environment={"TERM": "xterm"})
+            child.expect_exact("alice@workstation")
+        self.assert_watched()
+        # By the server that has no ssh any more.
+        child.sendline("echo still-$((40 + 2))")
+        child.expect_exact("still-42")
+        self.assertEqual(len(self.processes("^mosh-server ")), 1)
+        self.leave()
+        self.assert_eventually("the server still runs", lambda: not self.processes("^mosh-server "))
+        self.assert_nothing_left()
+        self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
+        child.close(force=True)
 
     def test_a_job_without_a_terminal_ends_with_the_walkaway(self):
         self.sign_out_leaving("sleep 7552", 7552)
