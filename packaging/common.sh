@@ -149,7 +149,7 @@ play_on_releases() {
     shift
     [[ $# -gt 0 ]] || set -- 12 13
     need_root
-    "$project/packaging/install-needs"
+    "$project/packaging/install-needs" demo
     if [[ -z ${IAMPASS_DEBS:-} ]]; then
         work=$(mktemp -d -t iampass-demo-XXXXXX)
         # shellcheck disable=SC2064  # the name is known now
