@@ -69,7 +69,7 @@ class Console(unittest.TestCase):
         self.on("office")
 
     def open_user(self, name):
-        """The page of a user, whom the list names by the beginning of a long id."""
+        """The page of a user, whom the list names."""
         self.open_office()
         self.follow(name)
         self.on("User")
@@ -280,7 +280,8 @@ class Console(unittest.TestCase):
         self.assertNotIn("looked at", browser.says("main"))
         # As the phone's page tells it.
         office.database("UPDATE phone SET looked_at = 1790000000000 WHERE display_name = 'Carol'")
-        self.open_user("carol")
+        self.open_user("Carol")
+        browser.sees("h1", "User Carol (carol)")
         browser.sees("p", "Its page was last looked at")
         self.unfold("Lost phone")
         self.press("Cut the phone off")
@@ -306,7 +307,7 @@ class Console(unittest.TestCase):
         self.open_user("dave")
         self.looks_well("user")
         self.unfold("Delete this user")
-        self.press("Delete dave")
+        self.press(f"Delete {NASTY} (dave)")
         self.notice("is deleted")
 
     def test_an_address_that_is_not_there_leads_to_one_that_is(self):

@@ -80,11 +80,11 @@ import Testing
       ).users
     }
     #expect(try await page("LAB").count == 12)
-    #expect(try await page("user11").map(\.shownName).first == "user11")
+    #expect(try await page("user11").map(\.known.name).first == "user11")
     let first = try await page("")
     #expect(first.count == UserSummary.pageLength)
     let last = try #require(first.last).id
-    #expect(try await page("", after: last).first?.shownName == "user50")
+    #expect(try await page("", after: last).first?.known.name == "user50")
   }
 
   @Test func theFrontPageSaysWhatToLookAt() async throws {

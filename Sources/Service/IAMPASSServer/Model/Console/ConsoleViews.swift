@@ -11,15 +11,13 @@ struct ApplicationSummary: Sendable {
   let settings: ApplicationSettings
 }
 
-/// A user as the console names him: by what his phone shows, and the beginning of the id that the application chose.
+/// A user as the console lists them.
 struct UserSummary: Sendable {
   /// The number of users on a page of the list.
   static let pageLength = 50
-  /// Longer ids are cut: they are the tokens of computers' users files.
-  private static let shownLength = 8
 
   let id: Int64
-  let shownName: String
+  let known: KnownUser
   /// Those of the list, between spaces; none for a user who is not on it.
   let groups: String
   let phone: String?
@@ -28,11 +26,6 @@ struct UserSummary: Sendable {
   let lastUsedAt: UnixTime?
   /// When the phone's page was last in view; nil if the phone has no page, or an older one that does not say.
   let lookedAt: UnixTime?
-
-  /// What is shown of an id.
-  static func shown(_ name: String) -> String {
-    name.count > 2 * shownLength ? name.prefix(shownLength) + "…" : name
-  }
 }
 
 /// A live session with whose it is.

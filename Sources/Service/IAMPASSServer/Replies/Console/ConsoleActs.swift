@@ -167,10 +167,10 @@ extension Console {
       guard try await storage.liftBlocks(of: id, of: application, at: now) != nil else { return refusal(.unknownUser) }
       return redirect("/application/\(application)/user/\(id)", done: .unblocked)
     case .link, .lost:
-      let name = act == .lost ? found.phone?.displayName ?? "user" : trimmedField("display_name")
+      let name = act == .lost ? found.phone?.displayName ?? KnownUser.nobodysName : trimmedField("display_name")
       guard
         let link = try await management.links.make(
-          for: found.user.name, of: application, displayName: name.isEmpty ? "user" : name,
+          for: found.user.name, of: application, displayName: name.isEmpty ? KnownUser.nobodysName : name,
           losing: act == .lost ? phoneLoss : nil, phone: field("phone").flatMap { $0.isEmpty ? nil : $0 },
           at: call.address)
       else { return refusal(.unknownUser) }

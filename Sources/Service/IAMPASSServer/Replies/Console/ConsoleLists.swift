@@ -43,7 +43,7 @@ extension Console {
       </section>
       \(deleteSection(path + "/delete", user, visitor, seen))
       """
-    return show("User \(user.shownName)", content, visitor: visitor)
+    return show("User \(user.known.text)", content, visitor: visitor)
   }
 
   /// Nothing, unless something may keep requests from the phone.
@@ -68,7 +68,7 @@ extension Console {
       <h2 id="delete">Delete</h2>
       \(careful("Delete this user", path, visitor,
         "Phone, links and sessions go with the user. This cannot be undone.", seen: seen,
-        button: "Delete \(user.shownName)"))
+        button: "Delete \(user.known.name == nil ? "the user " : "")\(user.known.text)"))
       </section>
       """
   }

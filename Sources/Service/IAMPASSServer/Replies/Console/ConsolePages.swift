@@ -93,7 +93,7 @@ extension Console {
     var table = ConsoleTable(["User", "Groups", "Phone", "Registered", "Last use"])
     for user in users {
       table.add([
-        "<a href=\"\(base + path)/user/\(user.id)\">\(user.shownName)</a>",
+        "<a href=\"\(base + path)/user/\(user.id)\">\(user.known.html)</a>",
         "\(user.groups.split(separator: " ").joined(separator: ", "))",
         user.phone.map { "\($0)\(user.isAway ? " (away)" : "")" } ?? "<span class=\"soft\">none</span>",
         dated(user.registeredAt).map(\.html) ?? .nothing, dated(user.lastUsedAt).html(orElse: "never"),

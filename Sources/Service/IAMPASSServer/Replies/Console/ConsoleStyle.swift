@@ -55,7 +55,7 @@ enum ConsoleStyle {
     time { white-space: nowrap; }
     .skip { position: absolute; left: -100rem; }
     .skip:focus { left: .5rem; top: .5rem; background: var(--paper); padding: .5rem; }
-    .soft, td small { color: var(--soft); }
+    .soft, td small, th small { color: var(--soft); }
     .notice, .problem { padding: .75rem 1rem; border-radius: .5rem; background: var(--notice); }
     .problem { background: var(--problem); }
     table { width: 100%; border-collapse: collapse; }

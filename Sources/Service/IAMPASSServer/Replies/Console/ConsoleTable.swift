@@ -45,3 +45,11 @@ extension UnixTime {
 extension UnixTime? {
   func html(orElse word: String) -> HTML { map(\.html) ?? "<span class=\"soft\">\(word)</span>" }
 }
+
+extension KnownUser {
+  /// In a table.
+  var html: HTML {
+    guard let name else { return "<em>without a name</em> <small>\(shownID)</small>" }
+    return name == shownID ? "\(name)" : "\(name) <small>\(shownID)</small>"
+  }
+}

@@ -71,7 +71,7 @@ struct LinkOrder: Sendable {
   var lostPhone: String? = nil
 
   /// - Parameter former: what the lost phone showed; nil if that is not known.
-  func shownName(former: String?) -> String { displayName.isEmpty ? former ?? "user" : displayName }
+  func shownName(former: String?) -> String { displayName.isEmpty ? former ?? KnownUser.nobodysName : displayName }
 }
 
 /// What happened when a link was made.

@@ -21,9 +21,8 @@ extension ApplicationSummary {
 
 extension UserSummary {
   private init(row: some StorageRow) throws {
-    let name: String = try row.get("name")
     id = try row.get("id")
-    shownName = try (row.get("listed_name") as String?) ?? UserSummary.shown(name)
+    known = try KnownUser(listed: row.get("listed_name"), called: row.get("called"), id: row.get("name"))
     groups = try (row.get("groups") as String?) ?? " "
     phone = try row.get("display_name")
     registeredAt = try row.time("registered_at")
@@ -39,7 +38,12 @@ extension UserSummary {
     try db.all(
       """
       SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
-        listed_user.name AS listed_name, listed_user.groups FROM app_user
+        listed_user.name AS listed_name, listed_user.groups,
+        coalesce(phone.display_name,
+          (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1),
+          (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
+            ORDER BY one.registered_at DESC LIMIT 1)) AS called
+      FROM app_user
       LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
         AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
       LEFT JOIN listed_user ON listed_user.user_id = app_user.id
@@ -55,7 +59,12 @@ extension UserSummary {
     try db.first(
       """
       SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
-        listed_user.name AS listed_name, listed_user.groups FROM app_user
+        listed_user.name AS listed_name, listed_user.groups,
+        coalesce(phone.display_name,
+          (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1),
+          (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
+            ORDER BY one.registered_at DESC LIMIT 1)) AS called
+      FROM app_user
       LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
         AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
       LEFT JOIN listed_user ON listed_user.user_id = app_user.id
