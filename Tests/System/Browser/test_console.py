@@ -334,6 +334,8 @@ class Console(unittest.TestCase):
         self.assertEqual(set(lines), {1})
         browser.resize("phone-390")
         browser.sees("#zone", "this browser’s time zone")
+        for time in browser.each("tbody time"):
+            self.assertRegex(time, r"^[0-9-]{10} [0-9]{2}:[0-9]{2}:[0-9]{2}$")
         browser.type("input[name=computer]", "AUDITED")
         self.press("Search")
         browser.until(lambda: browser.is_at("computer=AUDITED"), "what was searched for")
@@ -341,7 +343,7 @@ class Console(unittest.TestCase):
         self.assertTrue(found and all("audited-desk" in one for one in found), found)
         browser.type("input[name=computer]", "nowhere")
         self.press("Search")
-        browser.sees("section", "No entries yet.")
+        browser.sees("section", "No entries here.")
         cookie = "; ".join(f"{one['name']}={one['value']}" for one in browser.driver.get_cookies())
         status, headers, body = office.fetch("/console/audit.jsonl", Cookie=cookie)
         self.assertEqual((status, headers["Content-Type"]), (200, "application/jsonl"))

@@ -17,7 +17,7 @@ import Testing
     _ = try await room.answer(session.id, .deny, by: phone).get()
     let storage = room.storage
     func found(_ filter: AuditFilter) async throws -> [String] {
-      names(try await storage.auditEntries(matching: filter, before: nil, limit: 100))
+      names(try await storage.auditEntries(matching: filter, before: nil, limit: 100).entries)
     }
     #expect(try await found(AuditFilter(computer: "DESK_%")) == ["denied Desk_%7", "asked Desk_%7"])
     #expect(try await found(AuditFilter(computer: "desk%7")).isEmpty)
@@ -32,6 +32,40 @@ import Testing
     #expect(try await found(AuditFilter(result: .changes)).isEmpty)
     let counts = try await storage.signInCounts(since: UnixTime(day: day))
     #expect(counts == [.init(day: day, result: .approved, count: 1), .init(day: day, result: .denied, count: 1)])
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aSearchOfTheAuditGoesOnWhereItStopped(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    for number in 0..<6 { _ = try await room.approved(by: phone, host: number == 0 ? "first" : "web-1") }
+    let all = try await room.storage.auditEntries(after: 0, limit: 1_000)
+    var found: [String] = []
+    var place: Int64?
+    var pages = 0
+    repeat {
+      let page = try await room.storage.auditEntries(
+        matching: AuditFilter(computer: "first", reach: 5), before: place, limit: 100)
+      found += names(page.entries)
+      place = page.further
+      pages += 1
+    } while place != nil && pages < 100
+    #expect(found == ["approved first", "asked first"])
+    #expect(pages == (all.count + 4) / 5)
+    // Days bring the search to its place, however much came since.
+    let day = room.clock.now.day
+    room.clock.advance(seconds: 3 * 86_400)
+    for _ in 0..<6 { _ = try await room.approved(by: phone, host: "web-1") }
+    let then = AuditFilter(computer: "first", until: UnixTime(day: day + 1), reach: Int64(all.count))
+    #expect(
+      names(try await room.storage.auditEntries(matching: then, before: nil, limit: 100).entries)
+        == ["approved first", "asked first"])
+    let now = AuditFilter(computer: "first", from: UnixTime(day: day + 3), reach: 12)
+    let page = try await room.storage.auditEntries(matching: now, before: nil, limit: 100)
+    #expect(page.entries.isEmpty && page.further == nil)
+    for place in [Int64.min, -1, 0, Int64.max] {
+      _ = try await room.storage.auditEntries(matching: AuditFilter(), before: place, limit: 100)
+    }
   }
 
   @Test(arguments: StorageEngine.allCases) func sessionsAreFiltered(_ engine: StorageEngine) async throws {
@@ -85,6 +119,21 @@ import Testing
     #expect(first.count == UserSummary.pageLength)
     let last = try #require(first.last).id
     #expect(try await page("", after: last).first?.known.name == "user50")
+  }
+
+  @Test func aSearchOfUsersGoesOnWhereItStopped() async throws {
+    let fixture = try await Fixture()
+    for number in 0..<7 { try await fixture.addUser("user\(number)") }
+    func page(after id: Int64) async throws -> ([String?], Int64?) {
+      try await fixture.service.storage.read { [shop = fixture.application.id] db in
+        let page = try UserSummary.page(of: shop, after: id, matching: "user5", reach: 3, in: db)
+        return (page.users.map(\.known.name), page.further)
+      }
+    }
+    #expect(try await page(after: 0) == ([], 3))
+    #expect(try await page(after: 3) == (["user5"], 6))
+    #expect(try await page(after: 6) == ([], nil))
+    for place in [Int64.min, Int64.max] { _ = try await page(after: place) }
   }
 
   @Test func theFrontPageSaysWhatToLookAt() async throws {

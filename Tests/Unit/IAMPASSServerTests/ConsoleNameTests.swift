@@ -49,6 +49,40 @@ import Testing
     #expect(try await known()?.name == "Alice")
   }
 
+  @Test func theAuditNamesWhomItIsAboutAndWhyInWords() async throws {
+    let fixture = try await Fixture()
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    try await fixture.addUser(Self.token)
+    func who() async throws -> String {
+      let page = await visitor.get("/audit").text
+      let row = try #require(page.firstMatch(of: /<td[^>]*>user added<\/td>\s*<td[^>]*>(.*?)<\/td>/))
+      return String(row.1)
+    }
+    #expect(try await who() == "<em>without a name</em> <small>01234567…</small>")
+    let path = "/application/\(fixture.application.id)/user/1"
+    _ = await visitor.post(path + "/link", ["display_name": "Carol"])
+    #expect(try await who() == "Carol <small>01234567…</small>")
+    _ = await visitor.post(path + "/delete", [:])
+    #expect(try await who() == "user 1, deleted")
+    let phone = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    try await phone.answer(.notMe, to: try #require(try await phone.list().first))
+    let page = await visitor.get("/audit").text
+    #expect(page.contains("the user reported on the phone that this was not them") && !page.contains("NOT_ME"))
+    #expect(page.contains(/<time datetime="[^"]*">[0-9-]+ [0-9]{2}:[0-9]{2}:[0-9]{2}\u{a0}UTC/))
+  }
+
+  @Test func noReasonSpeaksToTheUserInTheAudit() {
+    for ending in SessionLifecycle.Ending.allCases {
+      let text = ReasonWord.textForOthers(of: ending.rawValue)
+      #expect(text != ending.rawValue && !text.contains("you"), "\(text)")
+    }
+    #expect(ReasonWord.textForOthers(of: "DENIED") == "denied on the phone")
+    #expect(ReasonWord.textForOthers(of: "WRONG_CODE") == "wrong digits were typed on the phone")
+    #expect(ReasonWord.textForOthers(of: "walkaway=on; your=1") == "walkaway=on; your=1")
+    #expect(ReasonWord.textForOthers(of: "NO_SUCH_WORD") == "NO_SUCH_WORD")
+  }
+
   @Test func titlesAndButtonsNameThePerson() async throws {
     let fixture = try await Fixture()
     let visitor = try await ConsoleVisitor.admitted(to: fixture)

@@ -48,7 +48,7 @@ extension LosingStorage {
     try await call { try await $0.enterConsole(asked: ask, key: key, from: client, at: now) }
   }
 
-  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> [AuditEntry] {
+  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage {
     try await call { try await $0.auditEntries(matching: filter, before: id, limit: limit) }
   }
 

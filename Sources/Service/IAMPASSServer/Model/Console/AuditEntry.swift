@@ -16,6 +16,9 @@ public struct AuditEntry: Sendable {
     "credential", "reason", "administrator", "approval", "locum", "locum_phone",
   ]
 
+  /// The user, if the console asked and the user still exists.
+  var known: KnownUser?
+
   public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
 
   /// One line of JSON.

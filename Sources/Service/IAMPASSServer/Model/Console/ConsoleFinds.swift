@@ -11,6 +11,12 @@ struct AuditFilter: Sendable {
     case changes
   }
 
+  /// The number of entries that one search looks through, at most: a table of years is not read for one page.
+  static let greatestReach: Int64 = 50_000
+  /// Milliseconds by which the dates of entries may differ from the order in which they were noted: the wall clock may
+  /// have been set meanwhile.
+  static let slack = UnixTime.millisecondsOfDay
+
   /// Part of a Unix user's, a phone's or an administrator's name.
   var user = ""
   /// Part of a host's or a credential's name.
@@ -21,6 +27,15 @@ struct AuditFilter: Sendable {
   var from: UnixTime?
   /// The beginning of the day after the last one; nil: until now.
   var until: UnixTime?
+  var reach = Self.greatestReach
+}
+
+/// A page of the audit.
+struct AuditPage: Sendable {
+  /// The newest first.
+  let entries: [AuditEntry]
+  /// The search goes on before this entry; nil if there is nothing older to look through.
+  let further: Int64?
 }
 
 /// Which live sessions are shown.

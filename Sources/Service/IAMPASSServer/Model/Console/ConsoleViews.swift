@@ -15,6 +15,8 @@ struct ApplicationSummary: Sendable {
 struct UserSummary: Sendable {
   /// The number of users on a page of the list.
   static let pageLength = 50
+  /// The number of users that one search looks through, at most.
+  static let reach: Int64 = 10_000
 
   let id: Int64
   let known: KnownUser

@@ -151,31 +151,45 @@ extension Console {
     return "\(values.joined(separator: ", "))"
   }
 
+  /// Whom the entry names itself, as it was then; otherwise the user that it is about, as the service knows them now.
+  private func who(_ entry: AuditEntry) -> HTML {
+    let named = words(["phone", "account"], of: entry)
+    guard named.text.isEmpty, let number = entry["user"] else { return named }
+    return entry.known?.html ?? "user \(number), deleted"
+  }
+
+  /// Why something ended, in words.
+  func reason(of entry: AuditEntry) -> String? { entry["reason"].map(ReasonWord.textForOthers) }
+
   private func more(_ entry: AuditEntry) -> HTML {
-    let values = ["application", "credential", "reason"].map { entry[$0] } + [entry["session"].map(short)]
+    let values = ["application", "credential"].map { entry[$0] } + [reason(of: entry), entry["session"].map(short)]
     return "\(shown(values).joined(separator: ", "))"
   }
 
   func auditPage(_ visitor: Visitor) async throws -> ServiceReply {
     let before = call.target.value("before").flatMap { Int64($0) }
-    let entries = try await storage.auditEntries(matching: auditFilter, before: before, limit: Self.auditLength)
+    let found = try await storage.auditEntries(matching: auditFilter, before: before, limit: Self.auditLength)
     var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More", "Administrator"])
-    for entry in entries {
+    for entry in found.entries {
       func words(_ names: [String]) -> HTML { self.words(names, of: entry) }
       table.add([
-        entry.at.html, "\(entry.event)", words(["phone", "account"]), words(["host", "service", "tty"]),
+        entry.at.htmlWithSeconds, "\(entry.event)", who(entry), words(["host", "service", "tty"]),
         words(["remote_host", "address"]), more(entry), words(["administrator"]),
       ])
     }
-    let older: HTML =
-      entries.count == Self.auditLength
-      ? "<p><a href=\"\(older(than: entries[entries.count - 1]))\">Older entries</a></p>" : .nothing
+    let further: HTML =
+      found.further.map { place -> HTML in
+        """
+        <p><a href="\(older(than: place))">Older entries</a> <span class="soft">(a search looks through
+        \(AuditFilter.greatestReach) entries, and goes on there)</span></p>
+        """
+      } ?? .nothing
     let content: HTML = """
       \(searchForm("/audit", Self.placeFields, resultChoices(AuditFilter.Result.allCases.map(\.rawValue))))
       <p><a href="\(base)/audit.jsonl">Download as JSON lines</a> <span class="soft">(the newest \(Self.exportLength); all of
       them: <code>iampass-server audit --json-lines</code>)</span></p>
-      <section aria-labelledby="title">\(table.html(none: "No entries yet."))</section>
-      \(older)
+      <section aria-labelledby="title">\(table.html(none: "No entries here."))</section>
+      \(further)
       """
     return show("Audit", content, visitor: visitor)
   }
@@ -185,8 +199,8 @@ extension Console {
     (name: "from", label: "From (UTC day)", kind: "date"), (name: "to", label: "To", kind: "date"),
   ]
 
-  private func older(than entry: AuditEntry) -> String {
-    next("/audit", keeping: ["user", "computer", "result", "from", "to"], [("before", "\(entry.id)")])
+  private func older(than entry: Int64) -> String {
+    next("/audit", keeping: ["user", "computer", "result", "from", "to"], [("before", "\(entry)")])
   }
 
   func auditExport() async throws -> ServiceReply {

@@ -25,7 +25,7 @@ extension Console {
       </section>
       <section aria-labelledby="refusals">
       <h2 id="refusals">Newest refusals</h2>
-      \(refusalTable(refusals))
+      \(refusalTable(refusals.entries))
       <p><a href="\(base)/audit?result=denied">All refusals</a></p>
       </section>
       <section aria-labelledby="silent">
@@ -48,10 +48,10 @@ extension Console {
       func words(_ names: [String]) -> HTML { self.words(names, of: entry) }
       table.add([
         entry.at.html, words(["phone", "account"]), words(["host", "service"]), words(["remote_host", "address"]),
-        words(["reason"]),
+        "\(shown([reason(of: entry)]).joined())",
       ])
     }
-    return table.html(none: "Nobody denied a request.")
+    return table.html(none: "Nobody denied a request lately.")
   }
 
   private func silentTable(_ computers: [ComputerSummary]) -> HTML {

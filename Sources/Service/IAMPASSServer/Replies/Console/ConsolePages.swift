@@ -69,7 +69,7 @@ extension Console {
     guard let found = try await storage.application(id, usersAfter: after, matching: query("q")) else {
       return refusal(.unknownApplication)
     }
-    let (application, credentials, users) = (found.application, found.credentials, found.users)
+    let (application, credentials) = (found.application, found.credentials)
     let notifications = try await storage.notifications(of: id)
     let forks = try await storage.forkedComputers(of: id)
     let signing = try await signingSection(of: id, visitor)
@@ -77,7 +77,7 @@ extension Console {
       <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live
       sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
       \(signing)
-      \(usersSection(users, of: application, visitor))
+      \(usersSection(found, visitor))
       \(credentialsSection(credentials, copied: forks, of: id, visitor))
       \(settingsSection(application, visitor, seen: seen))
       \(notificationsSection(notifications, of: id, visitor, seen: seen))
@@ -86,9 +86,8 @@ extension Console {
     return show(application.name, content, visitor: visitor, status: problem == nil ? 200 : 400, problem: problem)
   }
 
-  private func usersSection(
-    _ users: [UserSummary], of application: ApplicationSummary, _ visitor: Visitor
-  ) -> HTML {
+  private func usersSection(_ found: ApplicationOverview, _ visitor: Visitor) -> HTML {
+    let (application, users) = (found.application, found.users)
     let path = "/application/\(application.id)"
     var table = ConsoleTable(["User", "Groups", "Phone", "Registered", "Last use"])
     for user in users {
@@ -100,9 +99,9 @@ extension Console {
       ])
     }
     let more: HTML =
-      users.count == UserSummary.pageLength
-      ? "<p><a href=\"\(next(path, keeping: ["q"], [("after", "\(users[users.count - 1].id)")]))\">More users</a></p>"
-      : .nothing
+      found.usersFurther.map {
+        "<p><a href=\"\(next(path, keeping: ["q"], [("after", "\($0)")]))\">More users</a></p>"
+      } ?? .nothing
     return """
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>

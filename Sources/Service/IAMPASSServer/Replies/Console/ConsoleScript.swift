@@ -8,7 +8,8 @@ enum ConsoleScript {
       if (Number.isNaN(time.getTime())) continue;
       one.title = one.textContent;
       const day = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join("-");
-      one.textContent = day + " " + two(time.getHours()) + ":" + two(time.getMinutes());
+      const seconds = /:\\d\\d:/.test(one.title) ? ":" + two(time.getSeconds()) : "";
+      one.textContent = day + " " + two(time.getHours()) + ":" + two(time.getMinutes()) + seconds;
     }
     const zone = document.getElementById("zone");
     const name = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -71,10 +71,10 @@ protocol ConsoleStore: AdministratorStore {
   /// The newest live sessions, ``SessionSummary/greatestCount`` of them at most.
   func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary]
 
-  /// The newest entries of the audit first.
+  /// The newest entries of the audit first, out of ``AuditFilter/reach`` entries at most.
   ///
   /// - Parameter id: only entries before this one; nil: all.
-  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> [AuditEntry]
+  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage
 
   /// Sign-ins since `time`, which is the wall clock's, by day and result.
   func signInCounts(since time: UnixTime) async throws -> [SignInCount]
@@ -168,6 +168,8 @@ struct ApplicationOverview: Sendable {
   /// The usable ones first, each by its name.
   let credentials: [HostCredential]
   let users: [UserSummary]
+  /// The list, or the search, goes on after this user; nil if there are no more.
+  let usersFurther: Int64?
 }
 
 /// What the console shows of one user, in one consistent view.

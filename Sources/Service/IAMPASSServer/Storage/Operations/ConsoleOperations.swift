@@ -30,9 +30,10 @@ extension StorageEngine {
   ) async throws -> ApplicationOverview? {
     try await read { db in
       guard let application = try ApplicationSummary.find(id, in: db).first else { return nil }
+      let (users, further) = try UserSummary.page(of: id, after: user, matching: text, in: db)
       return ApplicationOverview(
-        application: application, credentials: try HostCredential.all(of: id, in: db),
-        users: try UserSummary.page(of: id, after: user, matching: text, in: db))
+        application: application, credentials: try HostCredential.all(of: id, in: db), users: users,
+        usersFurther: further)
     }
   }
 
@@ -52,8 +53,11 @@ extension StorageEngine {
     try await read { try SessionSummary.live(matching: filter, in: $0) }
   }
 
-  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> [AuditEntry] {
-    try await read { try AuditEntry.find(filter, before: id, limit: limit, in: $0) }
+  func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage {
+    // Days are the wall clock's, and what keeps entries in order is service time.
+    let now = now()
+    let offset = clock.unixTime(of: now).milliseconds(since: now)
+    return try await read { try AuditPage(filter, before: id, limit: limit, offset: offset, in: $0) }
   }
 
   func signInCounts(since time: UnixTime) async throws -> [SignInCount] {

@@ -31,11 +31,15 @@ extension UserSummary {
     lookedAt = try row.time("looked_at")
   }
 
-  /// A page of an application's users, after the one with this id.
+  /// A page of an application's users, after the one with this id, and the user after whom to go on.
   static func page(
-    of application: String, after id: Int64, matching text: String, in db: some StorageWork
-  ) throws -> [UserSummary] {
-    try db.all(
+    of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageWork
+  ) throws -> (users: [UserSummary], further: Int64?) {
+    let greatest = try db.first("SELECT id FROM greatest_user")?.get("id") as Int64? ?? 0
+    // A number from an address may be any.
+    let start = max(0, min(id, greatest))
+    let end = text.isEmpty ? greatest : min(start + reach, greatest)
+    let users = try db.all(
       """
       SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
         listed_user.name AS listed_name, listed_user.groups,
@@ -47,12 +51,18 @@ extension UserSummary {
       LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
         AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
       LEFT JOIN listed_user ON listed_user.user_id = app_user.id
-      WHERE app_user.application = $1 AND app_user.id > $2
+      WHERE app_user.application = $1 AND app_user.id > $2 AND app_user.id <= $5
         AND ($3::text = '' OR strpos(lower(coalesce(listed_user.name, app_user.name) || ' '
-          || coalesce(phone.display_name, '') || coalesce(listed_user.groups, '')), lower($3::text)) > 0)
+          || coalesce(phone.display_name,
+            (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id
+              ORDER BY one.expires_at DESC LIMIT 1),
+            (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
+              ORDER BY one.registered_at DESC LIMIT 1), '')
+          || coalesce(listed_user.groups, '')), lower($3::text)) > 0)
       ORDER BY app_user.id LIMIT $4
-      """, application, id, text, pageLength
+      """, application, start, text, pageLength, end
     ).map(UserSummary.init(row:))
+    return (users, users.count == pageLength ? users.last?.id : end < greatest ? end : nil)
   }
 
   static func find(_ id: Int64, of application: String, in db: some StorageWork) throws -> UserSummary? {
@@ -148,26 +158,6 @@ extension ComputerSummary.Copy {
     try self.init(
       address: row.get("mark_address"), otherAddress: row.get("other_address"), firstAt: firstAt,
       areBothUsed: row.get("are_both_used"))
-  }
-}
-
-extension AuditEntry {
-  static func find(_ filter: AuditFilter, before id: Int64?, limit: Int, in db: some StorageWork) throws -> [AuditEntry]
-  {
-    try db.all(
-      """
-      SELECT * FROM audit WHERE id < $1
-        AND ($2::text = '' OR strpos(lower(coalesce(account, '') || ' ' || coalesce(phone, '') || ' '
-          || coalesce(administrator, '')), lower($2::text)) > 0)
-        AND ($3::text = '' OR strpos(lower(coalesce(host, '') || ' ' || coalesce(credential, '')), lower($3::text)) > 0)
-        AND ($4::text = '' OR $4::text = event
-          OR $4::text = 'not answered' AND event = 'ended' AND reason = 'NOT_ANSWERED'
-          OR $4::text = 'changes' AND administrator IS NOT NULL)
-        AND at >= $5 AND at < $6
-      ORDER BY id DESC LIMIT $7
-      """, id ?? Int64.max, filter.user, filter.computer, filter.result?.rawValue ?? "",
-      filter.from?.milliseconds ?? 0, filter.until?.milliseconds ?? Int64.max, limit
-    ).map(AuditEntry.init(row:))
   }
 }
 
