@@ -27,8 +27,7 @@ extension Console {
     do {
       let application = try await storage.createApplication(
         named: trimmedField("name"), matchCodes: .on, at: now)
-      return showOnce(
-        "New application", id: application.id, application.secret, back: "/application/\(application.id)", visitor)
+      return newApplicationPage(application, visitor)
     } catch let refusal as ApplicationRefusal {
       return try await applicationsPage(visitor, problem: refusal.explanation)
     }
@@ -37,7 +36,7 @@ extension Console {
   private func perform(
     _ act: ConsoleRoute.ApplicationAct, on id: String, _ visitor: Visitor
   ) async throws -> ServiceReply {
-    guard try await storage.application(id) != nil else { return refusal(.unknownApplication) }
+    guard let application = try await storage.application(id) else { return refusal(.unknownApplication) }
     switch act {
     case .settings: return try await storeSettings(of: id, visitor)
     case .secret:
@@ -46,7 +45,7 @@ extension Console {
         return refusal(.unknownApplication)
       }
       core.announceEnd(of: closed)
-      return showOnce("New secret", id: id, secret, back: "/application/\(id)", visitor)
+      return newSecretPage(secret, of: application, visitor)
     case .disable, .enable:
       guard let closed = try await storage.setDisabled(act == .disable, of: id, at: now) else {
         return refusal(.unknownApplication)
@@ -81,9 +80,7 @@ extension Console {
     do {
       let made = try await storage.createHostCredential(
         named: trimmedField("name"), host: trimmedField("host"), of: id, at: now)
-      return showOnce(
-        "New credential for \(made.host)", id: made.id, made.secret, host: made.host, back: "/application/\(id)",
-        visitor)
+      return newCredentialPage(made, visitor)
     } catch let refusal as HostCredentialRefusal {
       return try await applicationPage(id, visitor, problem: refusal.explanation)
     }
@@ -191,35 +188,6 @@ extension Console {
 
   /// Without the spaces around it, which are mistakes.
   func trimmedField(_ name: String) -> String { String((field(name) ?? "")[...].trimming(" \t")) }
-}
-
-// Pages that answer a form directly, since they show a secret that is shown only once.
-extension Console {
-  private func showOnce(
-    _ title: String, id: String, _ secret: Secret, host: String? = nil, back: String, _ visitor: Visitor
-  ) -> ServiceReply {
-    let lines = NewCredential(id: id, secret: secret, server: publicURL?.description, host: host).text
-    let content: HTML = """
-      <section aria-labelledby="title">
-      <p>A file for <code>iampassctl setup --secret-file</code>. The secret is shown only once.</p>
-      <pre>\(lines: lines)</pre>
-      <p><a href="\(base + back)">Done</a></p>
-      </section>
-      """
-    return show(title, content, visitor: visitor)
-  }
-
-  func linkPage(_ link: String, name: String, back: String, _ visitor: Visitor) -> ServiceReply {
-    let content: HTML = """
-      <section aria-labelledby="title">
-      <p>\(name)'s phone opens this link, once, within \(Link.lifetime / 60) minutes.</p>
-      \(QRCode(link)?.svg(title: "QR code of the registration link") ?? .nothing)
-      <pre>\(link)</pre>
-      <p><a href="\(base + back)">Done</a></p>
-      </section>
-      """
-    return show("Register a phone", content, visitor: visitor)
-  }
 }
 
 extension ApplicationRefusal {

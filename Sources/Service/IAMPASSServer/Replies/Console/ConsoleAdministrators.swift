@@ -99,7 +99,7 @@ extension Console {
     case .code(let code):
       if isLost { core.board.changedAll() }
       let link = call.address.url.route(["register", code.exposedValue])
-      return linkPage(link, name: name, back: "/administrators", visitor)
+      return linkPage(link, name: name, back: "/administrators", pins: false, visitor)
     }
   }
 }

@@ -106,10 +106,11 @@ extension Console {
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>
       \(searchForm(path, [("q", "User, phone or group", "search")]))
-      \(table.html(none: application.users == 0 && query("q").isEmpty ? "No users yet. Add users with iampassctl user add." : "No more users."))
+      \(table.html(none: application.users == 0 && query("q").isEmpty ? "No users yet. Add them here, or with iampassctl user add." : "No more users."))
       \(more)
       \(unfolding("Add a user to the list", "/application/\(application.id)/users", visitor, """
-        <p class="soft">For computers that have joined. A user who is on the list stays, and gets these groups.</p>
+        <p class="soft">For computers that have joined: they learn of the user within two seconds. The next page has a link
+        for the user's phone, unless there is one. A user who is on the list already gets these groups.</p>
         <label>Unix user name <small>The same on all computers.</small>
         <input type="text" name="name" required maxlength="64" autocomplete="off" spellcheck="false"></label>
         <label>Groups <small>With spaces between; none: no computer of a group has the user.</small>
