@@ -101,7 +101,7 @@ import Testing
     let room = try await StorageRoom(engine)
     let phone = try await room.phone()
     func lookedAt() async throws -> UnixTime? {
-      try await room.storage.user(phone.user, of: room.application.id)?.user.lookedAt
+      try await room.storage.phone(phone.id)?.lookedAt
     }
     #expect(try await lookedAt() == nil)
     try await room.storage.noteLook(of: phone, at: room.now)

@@ -6,7 +6,7 @@ import { complain, find, say, show } from "./dom.js";
 import { EventStream } from "./events.js";
 import { isOffline, isPageKept, OfflineRequest } from "./offline.js";
 import { hideSecret, secretOf } from "./pins.js";
-import { codeIn, hideCode, registeredAccounts, Registration } from "./registration.js";
+import { codeIn, hideCode, keepKey, registeredAccounts, Registration } from "./registration.js";
 import { complainOf, forgetOutages, sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
 import { Ringing } from "./ringing.js";
@@ -41,6 +41,7 @@ class PhonePage {
     }
     this.#arrange();
     this.#followAddress();
+    if (this.#phones.size > 0) void keepKey(false);
     await this.#ringing.start();
     await this.#tellWhetherKept();
   }
@@ -115,6 +116,7 @@ class PhonePage {
       this.#add(account);
       this.#arrange();
       void this.#ringing.refresh();
+      void keepKey(true);
       find("requests-title").focus();
     }, (isForAnother) => {
       this.#arrange();

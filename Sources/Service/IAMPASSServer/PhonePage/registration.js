@@ -131,8 +131,6 @@ export class Registration {
     keepSecret(account.device, this.#secret, this.#code);
     await accounts.put(account);
     await accounts.remove(pending);
-    // Otherwise a browser that is short of space may delete the key. Firefox asks the user, who need not answer.
-    navigator.storage?.persist?.().catch(() => {});
     return account;
   }
 
@@ -160,6 +158,29 @@ export class Registration {
 function usualName() {
   const systems = [["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android phone"], ["Macintosh", "Mac"], ["Windows", "Windows computer"], ["Linux", "Linux computer"]];
   return systems.find(([word]) => navigator.userAgent.includes(word))?.[1] ?? "phone";
+}
+
+/** Apple's engine, which every browser on an iPhone has. */
+const isSafari = () => navigator.vendor.startsWith("Apple");
+const isOnHomeScreen = () => navigator.standalone === true || matchMedia("(display-mode: standalone)").matches;
+/** It asks its user, who need not answer. The others decide by themselves, again each time. */
+const asksItsUser = () => navigator.userAgent.includes("Firefox");
+
+/**
+ * Has the browser promise to keep this phone's key, and tells the user what may become of it otherwise.
+ *
+ * @param isNew whether the phone was registered now, and not only opened.
+ */
+export async function keepKey(isNew) {
+  const { storage } = navigator;
+  const promise = asksItsUser() && !isNew ? storage?.persisted?.() : storage?.persist?.();
+  const isKept = await Promise.resolve(promise).catch(() => false);
+  // Safari counts days: "Full Third-Party Cookie Blocking and More", webkit.org/blog/10218.
+  show(find("may-forget"), isKept ? null : isSafari() && !isOnHomeScreen()
+    ? "Add this page to the home screen (on a Mac: to the Dock) and register it there. Otherwise Safari forgets this phone "
+      + "after seven days without a visit."
+    : "This browser did not promise to keep this phone’s key, and may forget it once the device is short of space. Leave "
+      + "some free.");
 }
 
 const sixWords = (text) => text ? ` Its six words: ${text}.` : "";

@@ -26,8 +26,6 @@ struct UserSummary: Sendable {
   let registeredAt: UnixTime?
   let isAway: Bool
   let lastUsedAt: UnixTime?
-  /// When the phone's page was last in view; nil if the phone has no page, or an older one that does not say.
-  let lookedAt: UnixTime?
 }
 
 /// A live session with whose it is.

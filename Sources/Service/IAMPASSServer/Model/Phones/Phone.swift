@@ -17,6 +17,8 @@ struct Phone: Sendable {
   /// What the phone made of its link's secret, for computers; nil if it made nothing.
   let pinMAC: String?
   let registeredAt: UnixTime
+  /// When its page was last in view; nil if it has no page, or an older one that does not say.
+  let lookedAt: UnixTime?
 }
 
 extension Phone {
@@ -25,6 +27,17 @@ extension Phone {
 
   /// What a phone without a name is called.
   static let unnamed = "phone"
+
+  /// Days without a visit after which the console speaks up. Safari deletes a page's key after seven, unless the page is on
+  /// the home screen.
+  static let greatestAbsence: Int64 = 6
+
+  /// Whole days since its page was in view, if they are so many that its browser may soon have forgotten it; nil otherwise,
+  /// and for an app, whose key no browser keeps.
+  func absence(at now: UnixTime) -> Int64? {
+    let days = now.milliseconds(since: max(registeredAt, lookedAt ?? registeredAt)) / 86_400_000
+    return hasPage && days >= Self.greatestAbsence ? days : nil
+  }
 
   /// What people tell it by among its user's phones.
   var label: String { name.isEmpty ? Self.unnamed : name }

@@ -22,7 +22,7 @@ extension Console {
     let several: HTML = phones.count < 2 ? .nothing : "<ul>\(phones.map { listed($0) })</ul>"
     let phone: HTML =
       user.phone.map { name in
-        "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).\(look(at: user))</p>"
+        "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).\(phones.count == 1 ? look(at: phones[0]) : .nothing)</p>"
       } ?? "<p>No phone is registered.</p>"
     let content: HTML = """
       <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a></p>
@@ -30,6 +30,7 @@ extension Console {
       <h2 id="phone">Phone</h2>
       \(phone)
       \(several)
+      \(phones.map { absence(of: $0, among: phones) })
       \(isFull ? .nothing : linkForm(path + "/link", visitor, seen))
       \(careful("Lost phone", path + "/lost", visitor,
         "The phone stops working and the user's sessions end immediately. A link for a new phone is shown.",
@@ -73,13 +74,24 @@ extension Console {
       """
   }
 
-  private func look(at user: UserSummary) -> HTML {
-    guard let time = dated(user.lookedAt) else { return .nothing }
+  private func look(at phone: Phone) -> HTML {
+    guard let time = dated(phone.lookedAt) else { return .nothing }
     return " Its page was last looked at \(time.html)."
   }
 
+  /// Nothing, unless the phone's browser may soon have forgotten it.
+  private func absence(of phone: Phone, among phones: [Phone]) -> HTML {
+    guard let days = phone.absence(at: now) else { return .nothing }
+    let which = phones.count == 1 ? "this phone" : phone.label
+    return """
+      <p class="problem">The page of \(which) was not opened for \(days) days. Safari forgets a phone after seven days
+      without a visit, unless the page is on the home screen. Ask the user to open the page; if it has forgotten the phone,
+      report the phone as lost here, and send the user the new link.</p>
+      """
+  }
+
   private func listed(_ phone: Phone) -> HTML {
-    "<li>\(phone.label)\(phone.presence == .away ? " (away)" : ""), registered \(dated(phone.registeredAt).html(orElse: ""))</li>"
+    "<li>\(phone.label)\(phone.presence == .away ? " (away)" : ""), registered \(dated(phone.registeredAt).html(orElse: "")).\(look(at: phone))</li>"
   }
 
   private func choice(among phones: [Phone]) -> HTML {

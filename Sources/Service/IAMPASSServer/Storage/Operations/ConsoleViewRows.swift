@@ -28,7 +28,6 @@ extension UserSummary {
     registeredAt = try row.time("registered_at")
     isAway = try (row.get("presence") as String?) == Presence.away.rawValue
     lastUsedAt = try row.time("last_used_at")
-    lookedAt = try row.time("looked_at")
   }
 
   /// A page of an application's users, after the one with this id, and the user after whom to go on.
@@ -41,8 +40,8 @@ extension UserSummary {
     let end = text.isEmpty ? greatest : min(start + reach, greatest)
     let users = try db.all(
       """
-      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
-        listed_user.name AS listed_name, listed_user.groups,
+      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, listed_user.name AS listed_name,
+        listed_user.groups,
         coalesce(phone.display_name,
           (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1),
           (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
@@ -68,8 +67,8 @@ extension UserSummary {
   static func find(_ id: Int64, of application: String, in db: some StorageWork) throws -> UserSummary? {
     try db.first(
       """
-      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, phone.looked_at,
-        listed_user.name AS listed_name, listed_user.groups,
+      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, listed_user.name AS listed_name,
+        listed_user.groups,
         coalesce(phone.display_name,
           (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1),
           (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id

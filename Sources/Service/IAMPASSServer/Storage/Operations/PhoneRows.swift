@@ -13,6 +13,7 @@ extension Phone {
     isCutOff = try (row.get("cut_off_at") as Int64?) != nil
     pinMAC = try row.get("pin_mac")
     registeredAt = try UnixTime(milliseconds: row.get("registered_at"))
+    lookedAt = try row.time("looked_at")
   }
 
   static func find(_ id: String, in db: some StorageWork) throws -> Phone? {
