@@ -1,10 +1,15 @@
 """The limits on requests, the service's and the computer's, as a terminal shows them."""
 
+import contextlib
+import sqlite3
 import subprocess
 import time
 import unittest
 
-from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, World, program, read, run
+from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, World, program, read, run
+
+
+UNANSWERED = r"^IAMPASS: too many requests went unanswered; try again in \d+ minutes"
 
 
 def setUpModule():
@@ -67,7 +72,7 @@ class Unblocked(unittest.TestCase):
             self.assertEqual(world.play(own=not items, items=items)["codes"], [MAXTRIES])
             refused = world.play(own=not items, items=items)
             self.assertEqual(refused["codes"], [AUTHINFO_UNAVAIL])
-            self.assertIn("too many requests went unanswered; try again later", refused["texts"][-1])
+            self.assertRegex(refused["texts"][-1], UNANSWERED)
         done = self.unblock(ENROLLED)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(f"{ENROLLED}: this computer holds nothing back\n", done.stdout)
@@ -81,6 +86,36 @@ class Unblocked(unittest.TestCase):
         done = self.unblock("nobody")
         self.assertEqual((done.returncode, done.stdout), (67, ""))
         self.assertIn("user nobody has no token", done.stderr)
+
+
+class Storm(unittest.TestCase):
+    """An editor that connects again and again by ssh, with the phone as the second factor; nobody answers."""
+
+    def setUp(self):
+        world.forget_attempts()
+        self.addCleanup(world.forget_attempts)
+        world.pam("sshd", "prompt=push password=none timeout=5s")
+
+    def connect(self, host="192.0.2.30"):
+        # A parent of its own, as each connection's sshd is: what one connection was told is remembered for that one.
+        return world.play(
+            "sshd", own=False, items={"rhost": host, "tty": "ssh"}, before=["/bin/sh", "-c", '"$0" "$@"; exit $?'])
+
+    def asked(self):
+        with contextlib.closing(sqlite3.connect(world.path("data", "iampass.sqlite"), timeout=30)) as database:
+            return database.execute("SELECT count(*) FROM session").fetchone()[0]
+
+    def test_the_sixth_is_told_when_the_next_one_is_possible_and_rings_nobody(self):
+        before = self.asked()
+        for _ in range(5):
+            self.assertEqual(self.connect()["codes"], [AUTH_ERR])
+        self.assertEqual(self.asked(), before + 5)
+        result = self.connect()
+        self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL], result)
+        self.assertRegex(result["texts"][-1], UNANSWERED)
+        self.assertEqual(self.asked(), before + 5)
+        # Another computer of the same user has requests of its own.
+        self.assertEqual(self.connect("192.0.2.31")["codes"], [AUTH_ERR])
 
 
 class Hosts(unittest.TestCase):

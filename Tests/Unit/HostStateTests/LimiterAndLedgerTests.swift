@@ -21,7 +21,22 @@ import Testing
     let folder = try TemporaryFolder()
     try limiter(folder).admit(alice, from: .own)
     try limiter(folder).admit(alice, from: .own)
-    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) { try limiter(folder).admit(alice, from: .own) }
+  }
+
+  /// Whoever is refused is told when the next request is possible.
+  @Test func saysAfterHowLongOneMoreIsAdmitted() throws {
+    let folder = try TemporaryFolder()
+    for now: Int64 in [1_000, 1_100] { try limiter(folder, now: now).admit(alice, from: .own) }
+    for (now, left): (Int64, Int64) in [(1_100, 500), (1_599, 1)] {
+      #expect(throws: AttemptRefusal.tooMany(secondsLeft: left)) {
+        try limiter(folder, now: now).admit(alice, from: .own)
+      }
+    }
+    try limiter(folder, now: 1_600).admit(alice, from: .own)
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 99)) {
+      try limiter(folder, now: 1_601).admit(alice, from: .own)
+    }
   }
 
   @Test func forgetsAfterItsWindow() throws {
@@ -46,8 +61,12 @@ import Testing
     try LiftedAttempts(run: RunFolder(path: folder.path + "/run"), now: { 1_001 }).lift(alice)
     for source in sources {
       for _ in 0..<2 { try limiter(folder, now: 1_002).admit(alice, from: source) }
-      #expect(throws: AttemptRefusal.tooMany) { try limiter(folder, now: 1_002).admit(alice, from: source) }
-      #expect(throws: AttemptRefusal.tooMany) { try limiter(folder, now: 1_002).admit(bob, from: source) }
+      #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) {
+        try limiter(folder, now: 1_002).admit(alice, from: source)
+      }
+      #expect(throws: AttemptRefusal.tooMany(secondsLeft: 598)) {
+        try limiter(folder, now: 1_002).admit(bob, from: source)
+      }
     }
   }
 
@@ -59,7 +78,9 @@ import Testing
     try LiftedAttempts(run: RunFolder(path: folder.path + "/run"), now: { 1_001 }).lift(alice)
     let name = try #require(try BoundedFolder.names(in: folder.path + "/run/attempts/lifted").first)
     try folder.write("run/attempts/lifted/" + name, text)
-    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder, now: 1_002).admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 598)) {
+      try limiter(folder, now: 1_002).admit(alice, from: .own)
+    }
   }
 
   @Test func aStrangersKnockingLeavesTheOwnersWayIn() throws {
@@ -76,7 +97,7 @@ import Testing
   @Test func programsOfRootCountApart() throws {
     let folder = try TemporaryFolder()
     for _ in 0..<2 { try limiter(folder).admit(alice, from: .program(service: "polkit-1")) }
-    #expect(throws: AttemptRefusal.tooMany) {
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) {
       try limiter(folder).admit(alice, from: .program(service: "polkit-1"))
     }
     try limiter(folder).admit(alice, from: .program(service: "gdm-password"))
@@ -99,7 +120,7 @@ import Testing
     let name = try #require(try BoundedFolder.names(in: folder.path + "/run/attempts/own").first)
     try folder.write("run/attempts/own/" + name, "nonsense\n")
     #expect(throws: AttemptRefusal.self) { try limiter(folder).admit(alice, from: .own) }
-    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) { try limiter(folder).admit(alice, from: .own) }
     try limiter(folder, now: 1_601).admit(alice, from: .own)
   }
 
@@ -112,7 +133,9 @@ import Testing
     let folder = try TemporaryFolder()
     try limiter(folder).admit(alice, from: .remoteHost(one))
     try limiter(folder).admit(alice, from: .remoteHost(other))
-    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .remoteHost(one)) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) {
+      try limiter(folder).admit(alice, from: .remoteHost(one))
+    }
   }
 
   @Test(arguments: [
@@ -122,7 +145,9 @@ import Testing
   func oneHostLeavesAnotherItsRequests(_ one: String, _ other: String) throws {
     let folder = try TemporaryFolder()
     for _ in 0..<2 { try limiter(folder).admit(alice, from: .remoteHost(one)) }
-    #expect(throws: AttemptRefusal.tooMany) { try limiter(folder).admit(alice, from: .remoteHost(one)) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) {
+      try limiter(folder).admit(alice, from: .remoteHost(one))
+    }
     try limiter(folder).admit(alice, from: .remoteHost(other))
   }
 

@@ -256,7 +256,7 @@ struct RecoveryCodesTests {
     let tries = AttemptLimiter(run: run, greatestCount: 10, window: 3_600, now: { 1_700 })
     for _ in 0..<5 { try phone.admit(alice, from: .own) }
     for _ in 0..<5 { try tries.admit(alice, from: .own) }
-    #expect(throws: AttemptRefusal.tooMany) { try tries.admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 2_900)) { try tries.admit(alice, from: .own) }
     // The owner's own are counted apart from strangers'.
     try tries.admit(alice, from: .remoteHost("192.0.2.1"))
   }
@@ -270,7 +270,7 @@ struct RecoveryCodesTests {
     let tries = AttemptLimiter(run: run, greatestCount: 10, window: 3_600, remembering: 7_200, now: { 14_000 })
     try tries.admit(alice, from: .own)
     let later = AttemptLimiter(run: run, greatestCount: 6, window: 7_200, now: { 14_001 })
-    #expect(throws: AttemptRefusal.tooMany) { try later.admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 3_199)) { try later.admit(alice, from: .own) }
   }
 
   /// Any number of names can be made up, from one address.
@@ -280,7 +280,7 @@ struct RecoveryCodesTests {
     let tries = AttemptLimiter(run: run, greatestCount: 1, window: 3_600, now: { 1_000 })
     let host = "192.0.2.1"
     try tries.admit(alice, from: .unknownName(host))
-    #expect(throws: AttemptRefusal.tooMany) { try tries.admit(alice, from: .unknownName(host)) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 3_600)) { try tries.admit(alice, from: .unknownName(host)) }
     for number in 1..<AttemptLimiter.greatestFileCount { try folder.write("run/attempts/unknown/\(number)", "1000\n") }
     try tries.admit(try #require(UnixUsername(validating: "x")), from: .unknownName(host))
     try tries.admit(alice, from: .remoteHost(host))
@@ -297,6 +297,6 @@ struct RecoveryCodesTests {
     let phone = AttemptLimiter(run: run, greatestCount: 5, window: 600, now: { 1_700 })
     try phone.admit(alice, from: .own)
     let later = AttemptLimiter(run: run, greatestCount: 10, window: 3_600, now: { 1_701 })
-    #expect(throws: AttemptRefusal.tooMany) { try later.admit(alice, from: .own) }
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 2_899)) { try later.admit(alice, from: .own) }
   }
 }

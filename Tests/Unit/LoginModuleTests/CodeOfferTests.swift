@@ -136,8 +136,8 @@ struct CodeOfferTests {
 
   @Test func afterTooManyRequestsNothingIsOffered() throws {
     let scene = try scene([], answers: [])
-    scene.limit.refusal = .tooMany
-    #expect(try scene.refusal() == .tooManyRequests)
+    scene.limit.refusal = .tooMany(secondsLeft: 61)
+    #expect(try scene.refusal() == .tooManyRequests(secondsLeft: 61))
   }
 
   @Test func aPasswordGoesToTheNextModule() throws {
@@ -172,7 +172,7 @@ struct CodeOfferTests {
 
   @Test func pastTheLimitNoCodeIsLookedAt() throws {
     let full = ScriptedLimit()
-    full.refusal = .tooMany
+    full.refusal = .tooMany(secondsLeft: 1)
     var scene = try Scene([.failure(.connectionRefused)], answers: [drawer.texts[0]])
     scene.offline = OfflineWays(codes: drawer, limit: full)
     guard case .offered(.tooManyTries, _) = try scene.refusal() else {

@@ -227,8 +227,8 @@ struct Scene {
 
   @Test func sendsNothingPastTheLimit() throws {
     let scene = try Scene([])
-    scene.limit.refusal = .tooMany
-    #expect(try scene.refusal() == .tooManyRequests)
+    scene.limit.refusal = .tooMany(secondsLeft: 61)
+    #expect(try scene.refusal() == .tooManyRequests(secondsLeft: 61))
   }
 
   @Test func aCommandThatCannotBeReadIsNotAskedWithout() throws {

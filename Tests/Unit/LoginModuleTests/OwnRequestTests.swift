@@ -98,7 +98,7 @@ import WorkerLink
 
   private static let refusals: [Refusal] = [
     .notAnswered, .answeredByNobody, .endedWhileWaiting(.failed, reason: nil), .noPhone, .notStarted(reason: nil),
-    .commandNotRead, .commandTooLong, .tooManyRequests, .limiterBroken(FileError(.missing, path: "/p")),
+    .commandNotRead, .commandTooLong, .tooManyRequests(secondsLeft: 1), .limiterBroken(FileError(.missing, path: "/p")),
     .unavailable(.notFound), .recordNotKept(.notYours), .notRecordable(.unknownProcess),
     .misconfigured(.plainServerNotSigned),
   ]

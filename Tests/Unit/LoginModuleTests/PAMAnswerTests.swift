@@ -26,6 +26,14 @@ import WorkerLink
     #expect(open.code(for: .asksNothing) == PAM_AUTHINFO_UNAVAIL)
   }
 
+  @Test(arguments: [(1, "in a minute"), (60, "in a minute"), (61, "in 2 minutes"), (600, "in 10 minutes")])
+  func aLimitSaysWhenTheNextTryIsPossible(_ seconds: Int64, _ words: String) {
+    let requests = closed.message(for: .tooManyRequests(secondsLeft: seconds))
+    #expect(requests?.hasPrefix("IAMPASS: too many requests went unanswered; try again \(words)") == true)
+    let codes = closed.message(for: .offered(.tooManyTries(secondsLeft: seconds), after: .notAnswered))
+    #expect(codes?.hasPrefix("IAMPASS: too many codes were tried; try again \(words)") == true)
+  }
+
   @Test func aDenialIsAskedOnceAndThenAborts() {
     #expect(closed.code(for: .denied) == PAM_MAXTRIES)
     #expect(closed.laterCode(for: .denied) == PAM_ABORT)

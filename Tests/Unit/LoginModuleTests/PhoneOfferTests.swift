@@ -90,7 +90,7 @@ private final class ScriptedPhoneDesk: PhoneDesk {
 
   @Test func pastTheLimitNoDigitsAreLookedAt() throws {
     let full = ScriptedLimit()
-    full.refusal = .tooMany
+    full.refusal = .tooMany(secondsLeft: 1)
     var scene = try Scene([.failure(.connectionRefused)], answers: ["12345678"])
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: full)
     guard case .offered(.tooManyTries, _) = try scene.refusal() else {
@@ -106,7 +106,7 @@ private final class ScriptedPhoneDesk: PhoneDesk {
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit, remoteDigits: remote)
     _ = try scene.refusal()
     #expect(remote.count == 2 && scene.limit.count == 2)
-    remote.refusal = .tooMany
+    remote.refusal = .tooMany(secondsLeft: 1)
     scene = try Scene([.failure(.connectionRefused)], answers: ["12345678"])
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit, remoteDigits: remote)
     guard case .offered(.tooManyTries, _) = try scene.refusal() else {

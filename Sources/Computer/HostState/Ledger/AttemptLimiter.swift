@@ -81,7 +81,8 @@ enum NetworkOfHost {
 
 /// Why no request may be sent.
 public enum AttemptRefusal: Error, Sendable, Equatable {
-  case tooMany
+  /// One more will be admitted after this many seconds, at least one.
+  case tooMany(secondsLeft: Int64)
   /// More sources than are kept, or a file that cannot be used: a request that cannot be counted is not sent.
   case broken(FileError)
 }
@@ -119,13 +120,19 @@ public struct AttemptLimiter: Sendable {
 
   /// Counts one request, before it is sent: requests side by side count each other.
   public func admit(_ user: UnixUsername, from source: AttemptSource) throws(AttemptRefusal) {
+    let now = now()
+    var secondsLeft: Int64 = 0
     let admitted = try update(user, source) { times in
-      let start = now() - window
-      guard times.count(where: { $0 > start }) < greatestCount else { return false }
-      times.append(now())
+      let counting = times.filter { $0 > now - window }.sorted()
+      guard counting.count < greatestCount else {
+        // Once this one counts no more, fewer are left than the limit.
+        secondsLeft = max(1, counting[counting.count - greatestCount] + window - now)
+        return false
+      }
+      times.append(now)
       return true
     }
-    guard admitted else { throw .tooMany }
+    guard admitted else { throw .tooMany(secondsLeft: secondsLeft) }
   }
 
   /// Takes the newest request back: it was approved.

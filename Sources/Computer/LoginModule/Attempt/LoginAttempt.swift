@@ -169,7 +169,7 @@ extension LoginAttempt {
   private func countRequest() throws(Refusal) {
     do { try limit.admit() } catch {
       switch error {
-      case .tooMany: throw .tooManyRequests
+      case .tooMany(let seconds): throw .tooManyRequests(secondsLeft: seconds)
       case .broken(let file): throw .limiterBroken(file)
       }
     }

@@ -63,8 +63,8 @@ public enum OfferEnding: Sendable, Equatable {
   case passwordTyped
   /// All tries of one sign-in. What was wrong with the user's codes, if anything was.
   case wrongCodes(OfferFault?)
-  /// The source has tried too often.
-  case tooManyTries
+  /// The source has tried too often. The next try is possible after this many seconds.
+  case tooManyTries(secondsLeft: Int64)
   case broken(RecoveryError)
   /// No phone can be asked without the service, and there is no other way.
   case phoneBroken(OfflineError)
@@ -207,7 +207,7 @@ extension LoginAttempt {
   private func countTry(_ limit: any RequestLimit, after refusal: Refusal) throws(Refusal) {
     do { try limit.admit() } catch {
       switch error {
-      case .tooMany: throw .offered(.tooManyTries, after: refusal)
+      case .tooMany(let seconds): throw .offered(.tooManyTries(secondsLeft: seconds), after: refusal)
       case .broken(let file): throw .limiterBroken(file)
       }
     }

@@ -45,7 +45,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case commandNotRead
   /// `long_command = refuse`, and the phone would not show all of the command.
   case commandTooLong
-  case tooManyRequests
+  /// This computer's limit. The next request is possible after this many seconds.
+  case tooManyRequests(secondsLeft: Int64)
   case limiterBroken(FileError)
   case serviceNotListed
   /// The caller may not read the secrets, and no broker runs that asks for it.

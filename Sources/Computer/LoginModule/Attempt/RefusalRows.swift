@@ -153,9 +153,10 @@ extension Refusal {
       row(
         .unavailable, "IAMPASS: not asked: your command is too long for the phone to show",
         log: "the command has more than \(SignInContext.greatestValueLength) characters (long_command = refuse)")
-    case .tooManyRequests:
+    case .tooManyRequests(let seconds):
       row(
-        .unavailable, "IAMPASS: too many requests went unanswered; try again later", log: "too many requests")
+        .unavailable, "IAMPASS: too many requests went unanswered; try again \(Self.later(seconds))",
+        log: "too many requests")
     case .limiterBroken(let error):
       row(
         .unavailable, "IAMPASS: not available (cannot count requests)",
@@ -205,7 +206,7 @@ extension Refusal {
       switch ending {
       case .passwordTyped: nil
       case .wrongCodes: "IAMPASS: too many wrong codes"
-      case .tooManyTries: "IAMPASS: too many codes were tried; try again later"
+      case .tooManyTries(let seconds): "IAMPASS: too many codes were tried; try again \(Self.later(seconds))"
       case .broken(let error): "IAMPASS: recovery codes cannot be used: \(error.words)"
       case .phoneBroken(let error): "IAMPASS: your phone cannot approve without the network: \(error.words)"
       // sshd's user is told the same for every name.
@@ -219,6 +220,12 @@ extension Refusal {
     return row(
       ending == .withheld ? .failed : .unavailable, told, log: "\(before.log); then \(ending.explanation)",
       level: level, asked: before.followsARequest, mayHaveRung: before.mayHaveRung)
+  }
+
+  /// Rounded up: whoever tries then is not refused.
+  private static func later(_ seconds: Int64) -> String {
+    let minutes = (seconds + 59) / 60
+    return minutes <= 1 ? "in a minute" : "in \(minutes) minutes"
   }
 
   private func row(
