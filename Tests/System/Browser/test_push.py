@@ -130,7 +130,7 @@ class Worker(DevTools):
     def notifications(self):
         return self.run(
             "registration.getNotifications().then((all) => all.map((one) => ({ title: one.title, body: one.body,"
-            " actions: one.actions.map(({ action }) => action), tag: one.tag })))")
+            " actions: one.actions.map(({ action }) => action), tag: one.tag, silent: one.silent })))")
 
     def choose(self, action):
         """What happens when an action of the notification is chosen."""
@@ -359,6 +359,30 @@ class Push(PhonePageTest):
         self.office.stop()
         self.office.start()
         until(self.is_told, "a sign-in that rings the phone")
+
+    def test_rings_once_for_a_storm_from_one_place(self):
+        first, worker = self.rung(host="desk")
+
+        def follows(count, **context):
+            sign_in = self.office.sign_in(self.user, **context)
+            message = json.dumps(self.subscription.open(self.service.message(count)[2]))
+            self.deliver(message)
+            shown = until(
+                lambda: [one for one in worker.notifications() if one["tag"] == sign_in.id], "its own notification")
+            return sign_in, shown[0]["silent"]
+
+        [notification] = worker.notifications()
+        self.assertFalse(notification["silent"])
+        first.log_out()
+        second, is_silent = follows(2, host="desk")
+        self.assertTrue(is_silent)
+        self.assertEqual([one["tag"] for one in worker.notifications()], [second.id])
+        _, is_silent = follows(3, host="laptop")
+        self.assertFalse(is_silent)
+        second.log_out()
+        worker.run("{ const now = Date.now; Date.now = () => now() + 30_000; }")
+        _, is_silent = follows(4, host="desk")
+        self.assertFalse(is_silent)
 
     def test_turns_notifications_off(self):
         self.turn_on()

@@ -20,6 +20,8 @@ const files = [
 const shelf = "iampass page";
 /** Milliseconds that a network may take for a file before the kept one is shown. */
 const patience = 3_000;
+/** Milliseconds after which a further request from one place rings again. */
+const stormPause = 20_000;
 
 self.addEventListener("install", (event) => event.waitUntil(keepAll().then(() => self.skipWaiting())));
 self.addEventListener("fetch", (event) => {
@@ -88,12 +90,24 @@ async function ring(event) {
     const account = await accounts.get(device);
     const { requests } = await ask(account, "requests", "requests", { known: [] });
     const request = requests.find((one) => one.session === session);
-    if (request) await showRequest(account, request, silent);
+    if (request) await showRequest(account, request, (await isOneOfMany(account, request, requests)) || silent);
     else await showPlain("A request has ended", "It was answered, or its time is over.", session);
   } catch {
     // The phone must ring all the same. The page says what failed.
     await showPlain("New request", "Open IAMPASS to see and answer it.", session);
   }
+}
+
+/**
+ * Whether the phone rang for the same place a moment ago, as for an ssh client that connects again and again. What was
+ * shown of requests that have ended goes.
+ */
+async function isOneOfMany(account, request, open) {
+  const place = ({ context }) => JSON.stringify([context.host, context.service, context.remote_host]);
+  const shown = (await self.registration.getNotifications()).filter(({ data }) => data?.device === account.device);
+  for (const one of shown) if (!open.some(({ session }) => session === one.data.session)) one.close();
+  return shown.some(({ data }) => (
+    data.session !== request.session && place(data.request) === place(request) && Date.now() - data.at < stormPause));
 }
 
 function showRequest(account, request, silent) {
@@ -104,7 +118,7 @@ function showRequest(account, request, silent) {
   ];
   return self.registration.showNotification(isDocument ? "To sign as an administrator" : title(request.context), {
     body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,
-    data: { device: account.device, session: request.session, request },
+    data: { device: account.device, session: request.session, request, at: Date.now() },
     actions: [
       // A request that a notification may cut is approved on the page, which shows it whole.
       ...(!isDocument && fitsNotice(request.context) ? [{ action: "approve", title: "Approve" }] : []), { action: "deny", title: "Deny" },
