@@ -409,7 +409,7 @@ let package = Package(
         "IAMPASSServer", "IAMPASSProtocol", "DeviceProtocol", "PostgreSQLLink", "LocalPostgreSQL",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),

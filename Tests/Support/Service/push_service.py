@@ -1,9 +1,12 @@
 """A stand-in for a push service, and a browser's subscription to it: what it gets is opened by other people's code."""
 
 import base64
+import contextlib
 import http.server
 import json
 import os
+import socket
+import socketserver
 import ssl
 import threading
 
@@ -84,3 +87,44 @@ class PushService:
         """The message of this number, once it has come."""
         until(lambda: len(self.messages) >= number, f"message {number} at the push service")
         return self.messages[number - 1]
+
+
+class ConnectProxy:
+    """A proxy that opens tunnels (`CONNECT`), or answers with `status`. `heads`: what it was asked."""
+
+    def __init__(self):
+        self.heads, self.status = [], 200
+        proxy = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.settimeout(10)
+                head = b""
+                while b"\r\n\r\n" not in head and (more := self.request.recv(4_096)):
+                    head += more
+                proxy.heads.append(head.decode())
+                if proxy.status != 200:
+                    self.request.sendall(b"HTTP/1.1 %d Refused\r\nContent-Length: 2\r\n\r\nno" % proxy.status)
+                    return
+                host, _, port = proxy.heads[-1].split()[1].rpartition(":")
+                with socket.create_connection((host, int(port)), timeout=10) as service:
+                    self.request.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                    back = threading.Thread(target=self.pump, args=(service, self.request), daemon=True)
+                    back.start()
+                    self.pump(self.request, service)
+                    back.join(10)
+
+            def pump(self, source, target):
+                with contextlib.suppress(OSError):
+                    while data := source.recv(65_536):
+                        target.sendall(data)
+                    target.shutdown(socket.SHUT_WR)
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()

@@ -139,7 +139,7 @@ class Worker(DevTools):
             f" act({{ notification: one, action: {json.dumps(action)} }}))")
 
 
-class Push(PhonePageTest):
+class PushCase(PhonePageTest):
     # The stand-in has a certificate of the office's own authority.
     server_options = ("--push-ca", "CA-FILE")
 
@@ -223,6 +223,8 @@ class Push(PhonePageTest):
         until(worker.notifications, "a notification")
         return sign_in, worker
 
+
+class Push(PushCase):
     def test_the_terminal_names_the_page_until_the_phone_rings(self):
         self.register()
         named = self.office.sign_in(self.user, host="one").start

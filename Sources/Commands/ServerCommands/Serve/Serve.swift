@@ -60,6 +60,12 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "A proxy through which push services are reached, by CONNECT. By default they are reached directly.",
+      valueName: "url"))
+  var pushProxy: String?
+
+  @Option(
+    help: ArgumentHelp(
       "Also serve /metrics, /healthz and /readyz here, without TLS, to anyone who can connect.",
       valueName: "address:port"))
   var metricsListen: String?
@@ -134,7 +140,8 @@ struct Serve: AsyncParsableCommand {
   private func makeService(
     _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
   ) async throws -> (SignInService, any OperatorStore) {
-    let pushTrust = try PushTrust(authority: pushAuthority, standIn: try standIn())
+    let pushTrust = try PushTrust(
+      authority: pushAuthority, standIn: try standIn(), proxy: try PushProxy(ofOption: pushProxy))
     let contact = try PushContact(ofOption: pushContact)
     let proxies = TrustedProxies(addresses.proxies)
     if let database {

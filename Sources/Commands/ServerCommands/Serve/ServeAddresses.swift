@@ -31,6 +31,15 @@ extension PushContact {
   }
 }
 
+extension PushProxy {
+  /// What `--push-proxy` says; nil without it.
+  init?(ofOption text: String?) throws(CommandProblem) {
+    guard let text else { return nil }
+    guard let proxy = PushProxy(text) else { throw .badPushProxy(text) }
+    self = proxy
+  }
+}
+
 extension ServerURL {
   /// What `--public-url` says.
   init(ofOption text: String) throws(CommandProblem) {

@@ -32,6 +32,13 @@ extension CommandProblem {
       hint: "for example --push-contact mailto:admin@example.org", exitCode: EX_USAGE)
   }
 
+  static func badPushProxy(_ text: String) -> CommandProblem {
+    CommandProblem(
+      message: "\(DisplayText.sanitized(text)) is not the address of a proxy",
+      hint: "for example --push-proxy http://proxy.example.org:3128, without a user's name and password",
+      exitCode: EX_USAGE)
+  }
+
   static func noPublicURL(_ listen: String) -> CommandProblem {
     CommandProblem(
       message: "\(listen) is not on loopback only, and --public-url does not say which address clients use",

@@ -8,4 +8,6 @@ enum PushProblem: Error, Equatable {
   case replyTooLong
   /// Apple's and Google's services are spoken to by HTTP/2 alone.
   case noHTTP2
+  /// The proxy opens no tunnel: with its status, nil if what it answered is not HTTP.
+  case proxyRefused(status: Int?)
 }

@@ -56,9 +56,13 @@ final class HTTP2Client: HTTP2Posting {
     var isFresh: Bool { channel.isActive && NIODeadline.now() - usedAt < .seconds(HTTP2Client.idleTime) }
   }
 
+  private let proxy: PushProxy?
   /// Made at first use: it has threads of its own.
   private let lookup = Mutex<NameLookup?>(nil)
   private let kept = Mutex<[HTTP2Place: Connection]>([:])
+
+  /// - Parameter proxy: nil: places are reached directly.
+  init(proxy: PushProxy? = nil) { self.proxy = proxy }
 
   deinit { for connection in kept.withLock({ $0.values }) { connection.channel.close(promise: nil) } }
 
@@ -145,11 +149,16 @@ final class HTTP2Client: HTTP2Posting {
   }
 
   private func connect(to place: HTTP2Place, _ tls: NIOSSLContext) async throws -> Connection {
-    let addresses = try await names().addresses(of: place.host, port: place.port)
-    let (channel, negotiated, trouble) = try await FirstAddress.connect(addresses, of: place.host) { channel in
+    let (host, port) = proxy.map { ($0.host, $0.port) } ?? (place.host, place.port)
+    let addresses = try await names().addresses(of: host, port: port)
+    let tunnels = proxy != nil
+    let (channel, negotiated, trouble) = try await FirstAddress.connect(addresses, of: host) { channel in
       // One for each connection: those that lost the race end too.
       let trouble = FirstError()
       return channel.eventLoop.makeCompletedFuture {
+        if tunnels {
+          try channel.pipeline.syncOperations.addHandler(ProxyTunnel(to: place.host, port: place.port))
+        }
         try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: place.host))
         try channel.pipeline.syncOperations.addHandler(trouble)
       }.flatMap { Self.negotiating(on: channel) }.map { (channel, $0, trouble) }

@@ -11,15 +11,19 @@ public struct PushTrust: Sendable {
   let authority: [NIOSSLCertificate]?
   /// Stands for Apple's and Google's services, with a certificate of ``authority``; nil: messages go to these.
   let standIn: ServerURL?
+  /// Nil: push services are reached directly.
+  let proxy: PushProxy?
 
   /// For the browsers' own push services.
-  public init() {
+  public init(proxy: PushProxy? = nil) {
     authority = nil
     standIn = nil
+    self.proxy = proxy
   }
 
-  public init(authority file: String?, standIn: ServerURL? = nil) throws(ServerError) {
+  public init(authority file: String?, standIn: ServerURL? = nil, proxy: PushProxy? = nil) throws(ServerError) {
     self.standIn = standIn
+    self.proxy = proxy
     do {
       authority = try file.map { try NIOSSLCertificate.fromPEMFile($0) }
     } catch {
@@ -105,15 +109,32 @@ struct PushClient: PushPosting {
   private func connect(to subscription: PushSubscription) async throws -> Exchange {
     // This port is checked again: an earlier version may have stored the subscription with any port.
     guard trust.allows(subscription) else { throw PushProblem.unusualPort }
-    let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
-    guard try trust.allows(addresses, own: OwnNetworks.current) else { throw PushProblem.privateAddress }
-    return try await FirstAddress.connect(addresses, of: subscription.host) { channel in
+    let addresses = try await addresses(for: subscription)
+    return try await FirstAddress.connect(addresses, of: trust.proxy?.host ?? subscription.host) { channel in
       channel.eventLoop.makeCompletedFuture {
         let pipeline = channel.pipeline.syncOperations
+        if trust.proxy != nil {
+          try pipeline.addHandler(ProxyTunnel(to: subscription.host, port: subscription.port))
+        }
         try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: subscription.host))
         try pipeline.addHTTPClientHandlers()
         return try Exchange(wrappingChannelSynchronously: channel)
       }
     }
+  }
+
+  /// The push service's, or the proxy's.
+  private func addresses(for subscription: PushSubscription) async throws -> [SocketAddress] {
+    guard let proxy = trust.proxy else {
+      let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
+      guard try trust.allows(addresses, own: OwnNetworks.current) else { throw PushProblem.privateAddress }
+      return addresses
+    }
+    // Behind a proxy the names of the internet may not be found here.
+    let found = try? await names.addresses(of: subscription.host, port: subscription.port)
+    guard try trust.allows(byProxy: subscription.host, found: found, own: OwnNetworks.current) else {
+      throw PushProblem.privateAddress
+    }
+    return try await names.addresses(of: proxy.host, port: proxy.port)
   }
 }

@@ -24,12 +24,12 @@ final class PushSender: Sendable {
   /// - Parameters:
   ///   - contact: for the push services' operators; nil: each request's own address of the service.
   ///   - client: for browsers' push services; nil: one that connects to those that `trust` allows.
-  ///   - appClient: for Apple's and Google's services.
+  ///   - appClient: for Apple's and Google's services; nil: one that connects as `trust` says.
   ///   - sleep: waits between attempts.
   init(
     storage: any ServiceStorage, trust: PushTrust, contact: PushContact? = nil, logger: Logger,
     client: (any PushPosting)? = nil,
-    appClient: any HTTP2Posting = HTTP2Client(),
+    appClient: (any HTTP2Posting)? = nil,
     sleep: @escaping @Sendable (_ seconds: Int64) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
   ) {
     self.storage = storage
@@ -37,7 +37,7 @@ final class PushSender: Sendable {
     self.contact = contact
     self.logger = logger
     self.client = Mutex(client)
-    apps = AppSender(client: appClient, trust: trust)
+    apps = AppSender(client: appClient ?? HTTP2Client(proxy: trust.proxy), trust: trust)
     self.sleep = sleep
   }
 
