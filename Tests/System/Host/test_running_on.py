@@ -51,6 +51,15 @@ class AfterSSH(HelperTestCase):
             self.assert_ends(7555)
 
     def test_mosh_ends_with_the_walkaway(self):
+        self.assert_mosh_ends()
+
+    def test_mosh_ends_with_the_walkaway_where_lingering_is_kept(self):
+        # Its server opens its terminal once its ssh has ended, a moment sooner or later.
+        for attempt in range(3):
+            with self.subTest(attempt), self.configured("on_linger = keep"):
+                self.assert_mosh_ends()
+
+    def assert_mosh_ends(self):
         """By Debian's own client and server; its ssh ends as soon as the server runs."""
         debian_package.install(self.host, "libprotobuf32", "mosh")
         with self.host.module_arguments("prompt=push"), self.phone("approve"):

@@ -61,8 +61,27 @@ import Testing
     let (office, id) = try left(withoutTerminal) { $0.onLinger = .keep }
     office.says("walkaway", of: id)
     office.pass(milliseconds: 10_000)
+    // It might still open a terminal.
+    #expect(office.records == [id] && office.service.ended == [])
+    office.pass(milliseconds: 10_000)
     #expect(office.records == [] && office.service.ended.count == 1)
     #expect(office.logind.askedToEnd == [] && office.logind.terminated == [] && office.logind.killed == [])
+  }
+
+  /// As mosh-server does: it first ends its ssh.
+  @Test(arguments: [true, false]) func aTerminalThatIsOpenedSecondsLaterIsWatched(isWalkawayFirst: Bool) throws {
+    let (office, id) = try left(withoutTerminal) { $0.onLinger = .keep }
+    if isWalkawayFirst { office.says("walkaway", of: id) }
+    office.pass(milliseconds: 5_000)
+    #expect(office.records == [id] && office.logind.askedToEnd == [])
+    office.seat.rests["1"] = onTerminal(office)
+    office.pass(milliseconds: 60_000)
+    if !isWalkawayFirst {
+      #expect(office.records == [id] && office.service.ended == [] && office.logind.askedToEnd == [])
+      office.says("walkaway", of: id)
+      office.pass(milliseconds: 10_000)
+    }
+    #expect(office.logind.askedToEnd == ["session-1.scope"])
   }
 
   @Test(arguments: [true, false]) func whatKeepsTheWatchDoesSoWhereLingeringIsKept(isUnclear: Bool) throws {

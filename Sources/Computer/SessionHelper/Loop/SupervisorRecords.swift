@@ -12,6 +12,11 @@ extension Supervisor {
   /// From the end of one process that runs on until the look for another, in ms: a user may start and end thousands.
   private static let restTime: Int64 = 100
 
+  /// How long a process that was left without a terminal may take to open one, in ms: mosh-server first ends its ssh.
+  private static let settleTime: Int64 = 15_000
+  /// From one look at it to the next, in ms.
+  private static let settlePause: Int64 = 1_000
+
   /// A record was written, changed or removed; or is looked at again.
   public func recordChanged(_ id: String, at now: Int64) {
     let record: SessionRecord
@@ -131,6 +136,7 @@ extension Supervisor {
       isLeaderAlive: record.binding.map { $0.leader.presence != .gone } ?? false, sight: sight, runsOn: false)
     let rest = rest(of: record, facts)
     facts.runsOn = rest.keepsWatch(setup.onLinger)
+    guard !isSettling(watched, rest, now) else { return holdBack(watched, now) }
     switch RecordStage.of(record, facts, now: now / 1_000) {
     case .waiting: lookLater(watched, now)
     case .watched:
@@ -149,6 +155,27 @@ extension Supervisor {
     let isRenewed = records.all.contains { $0.record.id != record.id && $0.record.binding == binding && !$0.isOver }
     guard !isRenewed else { return .nothing }
     return seat.rest(ofSession: binding.logindSession, of: record.uid, leader: binding.leader)
+  }
+
+  /// Whether a job would run on unwatched, and may not be one: it has not had the time to open its terminal.
+  private func isSettling(_ watched: WatchedRecord, _ rest: SessionRest, _ now: Int64) -> Bool {
+    guard case .withoutTerminal = rest, !rest.keepsWatch(setup.onLinger) else {
+      watched.settles = nil
+      return false
+    }
+    let settles = watched.settles ?? now + Self.settleTime
+    watched.settles = settles
+    return now < settles
+  }
+
+  /// Nothing is asked or decided meanwhile: a job must not end because its phone leaves in these seconds.
+  private func holdBack(_ watched: WatchedRecord, _ now: Int64) {
+    watched.watch = nil
+    watched.lock = nil
+    watched.pendingEnd = nil
+    watched.nextAsk = nil
+    inquiries.forgetQuestion(of: watched)
+    watched.nextLook = min(watched.nextLook ?? .max, now + Self.settlePause)
   }
 
   /// Watches a session on whose host has closed it or has ended: like one without a screen, which it has no more.

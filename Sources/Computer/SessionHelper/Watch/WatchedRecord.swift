@@ -33,6 +33,8 @@ final class WatchedRecord {
   var isRunningOn = false
   /// One of the processes that run on.
   var rest: ProcessIdentity?
+  /// What its host left has no terminal, and may open one until then; nil if there is nothing of the kind.
+  var settles: Int64?
   /// For the administrator, in the note.
   var remark = ""
 
