@@ -19,7 +19,8 @@ from office import run, until
 # A folder for screenshots. Without it they are made, and deleted with the browser.
 SCREENSHOTS = os.environ.get("IAMPASS_SCREENSHOTS")
 SIZES = {
-    "phone-320": (320, 640, True), "phone-390": (390, 844, True), "tablet": (768, 1024, False), "desktop": (1280, 900, False)}  # fmt: skip
+    "phone-320": (320, 640, True), "phone-390": (390, 844, True), "tablet": (768, 1024, False), "desktop": (1280, 900, False),
+    "wide": (1920, 1080, False)}  # fmt: skip
 # The words that are on two lines, but for those of a longer name such as an id or an address.
 BROKEN = """
   const found = new Set();

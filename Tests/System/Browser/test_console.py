@@ -297,6 +297,35 @@ class Console(unittest.TestCase):
         browser.driver.get_screenshot_as_file(picture)
         return run("zbarimg", "--quiet", "--raw", picture).strip()
 
+    def test_long_names_fit(self):
+        # Ordinary words are to stay whole. A word that is longer than a line is broken, so that the page fits.
+        long = "Northern branch " + "r2d2" * 21
+        browser.open(office.address + "/console/applications")
+        self.fill("name", long)
+        self.press("Add")
+        self.looks_well("long-new-application")
+        self.follow("Done")
+        self.unfold("Add a host credential")
+        self.fill("host", long)
+        browser.sees("form[action$=credentials] input[name=name]").send_keys(long)
+        self.press("Make the credential")
+        self.looks_well("long-new-credential")
+        made = office.database("SELECT id, secret FROM application WHERE name = ?", long)[0]
+        office.ask("POST", f"/management/add_users/{made[0]}", {"users": ["0123456789abcdef" * 10]}, made)
+        self.follow("Done")
+        self.looks_well("long-application")
+        self.unfold("Revoke")
+        self.looks_well("long-revoke")
+        self.follow("without a name")
+        self.on("User without a name (01234567…)")
+        self.fill("display_name", long)
+        self.press("Make a registration link")
+        self.looks_well("long-link")
+        self.follow("Done")
+        self.on(f"User {long} (01234567…)")
+        self.unfold("Delete this user")
+        self.looks_well("long-user")
+
     def test_sessions_are_listed_and_logged_out(self):
         sign_in = self.approved("dave", NASTY, host="<script>desk</script>", service="sshd", remote_host="192.0.2.7")
         browser.open(office.address + "/console/sessions")

@@ -13,9 +13,11 @@ enum ConsoleStyle {
       }
     }
     * { box-sizing: border-box; }
-    body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+    body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif;
+      overflow-wrap: break-word; }
     header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; padding: .75rem 1rem;
       background: var(--paper); border-bottom: 1px solid var(--line); }
+    header > span { min-width: 0; }
     nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; flex: 1; }
     main { max-width: 96rem; margin: 0 auto; padding: 1rem; }
     section > p, section > form:not(.search), section > details { max-width: 60rem; }
@@ -40,7 +42,7 @@ enum ConsoleStyle {
     fieldset { border: 1px solid var(--line); border-radius: .375rem; margin: 0; padding: .75rem; min-width: 0; }
     select { font: inherit; min-height: 2.5rem; max-width: 100%; color: inherit; background: var(--ground);
       border: 1px solid var(--soft); border-radius: .375rem; padding: .25rem .5rem; }
-    h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0 1rem; overflow-wrap: break-word; }
+    h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0 1rem; }
     h2 { font-size: 1.125rem; margin: 0 0 .75rem; }
     section { background: var(--paper); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
     a { color: var(--link); }
@@ -74,11 +76,14 @@ enum ConsoleStyle {
       font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--soft); border-radius: .375rem; }
     button { font: inherit; min-height: 2.75rem; padding: .4rem 1rem; border-radius: .375rem; border: 1px solid var(--button);
       background: var(--button); color: var(--on-button); cursor: pointer;
-      overflow-wrap: normal; }
+      max-width: 100%; overflow-wrap: break-word; }
+    /* Not a share of the cell: the table would first make room for the longest word. */
+    td button { max-width: 16rem; }
     button.quiet { background: transparent; color: var(--link); }
     button.danger { background: transparent; color: var(--danger); border-color: var(--danger); }
     details { margin: 0 0 .5rem; }
-    summary { cursor: pointer; padding: .5rem 0; color: var(--link); }
+    /* Words of ours: names in other cells leave room for them. */
+    summary { cursor: pointer; padding: .5rem 0; color: var(--link); overflow-wrap: normal; }
     pre, code { font: .9375rem/1.5 ui-monospace, monospace; }
     pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; background: var(--ground);
       border: 1px solid var(--line); border-radius: .375rem; }
