@@ -230,12 +230,18 @@ class Gone(unittest.TestCase):
             code, _, reply = world.ask_status(session)
             self.assertEqual((code, reply["reason"]), (503, "STORAGE_UNAVAILABLE"))
             self.assertEqual(world.get("/readyz", address=world.metrics)[0], 503)
+            code, _, text = world.get("/metrics", address=world.metrics)
+            self.assertEqual(code, 200, text)
+            self.assertIn("\niampass_stock_readable 0\n", text)
+            self.assertRegex(text, r"\niampass_storage_failures_total [1-9]")
+            self.assertNotIn("iampass_users", text)
         finally:
             world.postgresql.start()
         for number in (0, 1):
             world.at(number)
             until(lambda: world.get("/readyz", address=world.metrics)[0] == 200, "a server that is ready")
             self.assertEqual(world.status(world.elsewhere(session)), "active")
+            self.assertIn("\niampass_stock_readable 1\n", world.get("/metrics", address=world.metrics)[2])
         world.at(0)
         world.approved("web-6")
         world.server.wait_for("the storage works again")

@@ -8,6 +8,7 @@ final class Metrics: Sendable {
     var refusals: [Reason: Int64] = [:]
     var events: [String: Int64] = [:]
     var storageFailures: Int64 = 0
+    var housekeptAt: ContinuousClock.Instant?
   }
 
   let startedAt = UnixTime.now()
@@ -21,6 +22,9 @@ final class Metrics: Sendable {
   }
 
   func countStorageFailure() { counts.withLock { $0.storageFailures += 1 } }
+
+  /// A round of housekeeping is over, and nothing of it failed.
+  func housekept() { counts.withLock { $0.housekeptAt = .now } }
 
   func count(_ event: SessionEvent) { counts.withLock { $0.events[event.word, default: 0] += 1 } }
 
@@ -45,9 +49,13 @@ final class Metrics: Sendable {
 
   /// The text of OpenMetrics 1.0.
   ///
-  /// - Parameter unsignedSince: in Unix time.
+  /// - Parameters:
+  ///   - stock: nil if it could not be read; its numbers are then left out.
+  ///   - signing: like `stock`.
+  ///   - unsignedSince: in Unix time.
   func text(
-    _ stock: StorageStock, signing: SigningState, unsignedSince: UnixTime?, held: Int, certificateEnd: UnixTime?
+    _ stock: StorageStock?, signing: SigningState?, unsignedSince: UnixTime?, held: Int, keepsHouse: Bool,
+    certificateEnd: UnixTime?
   ) -> String {
     let counts = counts.withLock { $0 }
     var text = MetricsText()
@@ -58,26 +66,17 @@ final class Metrics: Sendable {
     text.counter(
       "iampass_session_events", "What became of sessions.", counts.events.map { ("event", $0.key, $0.value) })
     text.counter("iampass_storage_failures", "Requests that failed for the storage.", counts.storageFailures)
-    text.gauge("iampass_applications", "Applications.", stock.applications)
-    text.gauge("iampass_users", "Users of all applications.", stock.users)
-    text.gauge("iampass_phones", "Registered phones.", stock.phones)
-    text.gauge("iampass_host_credentials", "Host credentials that are not revoked.", stock.hostCredentials)
-    text.gauge("iampass_requests_unanswered", "Requests that wait for their answer.", stock.unanswered)
-    text.gauge("iampass_sessions_live", "Sessions that are approved and have not ended.", stock.live)
+    text.gauge(
+      "iampass_stock_readable", "Whether the numbers that the database has could be read: 1 or 0.",
+      stock == nil || signing == nil ? 0 : 1)
+    if let stock { text.add(stock) }
+    if let signing { text.add(signing, unsignedSince: unsignedSince) }
     text.gauge("iampass_requests_held", "Requests that are held until something changes.", Int64(held))
-    text.gauge("iampass_database_size_bytes", "Size of the database.", stock.bytes)
-    if signing.set != nil {
+    text.gauge("iampass_keeps_house", "Whether this server does the housekeeping: 1 or 0.", keepsHouse ? 1 : 0)
+    if let end = counts.housekeptAt {
       text.gauge(
-        "iampass_unsigned_lists", "Lists of users that no administrator has signed as they are.",
-        Int64(signing.lists.count { !$0.isSigned }))
-      text.gauge(
-        "iampass_unsigned_changes", "Changes of users and administrators that nobody has signed.",
-        Int64(signing.setChanges.count + signing.lists.reduce(0) { $0 + $1.changes.count }))
-      if let unsignedSince {
-        text.gauge(
-          "iampass_unsigned_since_timestamp_seconds",
-          "When the first change came that nobody has signed, in Unix time.", unsignedSince.seconds)
-      }
+        "iampass_housekeeping_age_seconds", "Seconds since this server's last whole round of housekeeping.",
+        (ContinuousClock.now - end).components.seconds)
     }
     if let certificateEnd {
       text.gauge(
@@ -121,6 +120,31 @@ private struct MetricsText {
   mutating func gauge(_ name: String, _ help: String, _ value: Int64) {
     head(name, "gauge", help)
     lines.append("\(name) \(value)")
+  }
+
+  mutating func add(_ stock: StorageStock) {
+    gauge("iampass_applications", "Applications.", stock.applications)
+    gauge("iampass_users", "Users of all applications.", stock.users)
+    gauge("iampass_phones", "Registered phones.", stock.phones)
+    gauge("iampass_host_credentials", "Host credentials that are not revoked.", stock.hostCredentials)
+    gauge("iampass_requests_unanswered", "Requests that wait for their answer.", stock.unanswered)
+    gauge("iampass_sessions_live", "Sessions that are approved and have not ended.", stock.live)
+    gauge("iampass_database_size_bytes", "Size of the database.", stock.bytes)
+  }
+
+  mutating func add(_ signing: SigningState, unsignedSince: UnixTime?) {
+    guard signing.set != nil else { return }
+    gauge(
+      "iampass_unsigned_lists", "Lists of users that no administrator has signed as they are.",
+      Int64(signing.lists.count { !$0.isSigned }))
+    gauge(
+      "iampass_unsigned_changes", "Changes of users and administrators that nobody has signed.",
+      Int64(signing.setChanges.count + signing.lists.reduce(0) { $0 + $1.changes.count }))
+    if let unsignedSince {
+      gauge(
+        "iampass_unsigned_since_timestamp_seconds",
+        "When the first change came that nobody has signed, in Unix time.", unsignedSince.seconds)
+    }
   }
 
   var finished: String { (lines + ["# EOF", ""]).joined(separator: "\n") }

@@ -6,7 +6,7 @@ extension SignInService {
     while !Task.isCancelled {
       do {
         try await core.storage.keepTime()
-        if core.storage.others?.keepsHouse ?? true { try await tidy() }
+        if keepsHouse { try await tidy() }
         core.tellWhenStorageWorksAgain()
       } catch {
         core.tell(storageFailure: error)
@@ -14,6 +14,9 @@ extension SignInService {
       try? await Task.sleep(for: .seconds(HousekeepingPace.interval))
     }
   }
+
+  /// Whether this is the server that does it.
+  var keepsHouse: Bool { core.storage.others?.keepsHouse ?? true }
 
   /// One round.
   func tidy() async throws {
@@ -24,6 +27,7 @@ extension SignInService {
     try await core.closeOverdue(at: now)
     try await leaveForSilence(at: now)
     try await storage.forgetOld(at: now, wall: wall)
+    core.metrics.housekept()
   }
 }
 

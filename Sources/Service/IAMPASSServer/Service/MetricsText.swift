@@ -1,10 +1,18 @@
 extension SignInService {
   /// For who may see them: never among the service's own routes.
-  func metricsText() async throws -> String {
-    let stock = try await core.storage.stock()
-    let signing = try await core.signingState()
+  ///
+  /// What needs no database is there while the database is gone, too: that is when it is asked for.
+  func metricsText() async -> String {
+    var stock: StorageStock?
+    var signing: SigningState?
+    do {
+      stock = try await core.storage.stock()
+      signing = try await core.signingState()
+    } catch {
+      core.tell(storageFailure: error)
+    }
     return core.metrics.text(
-      stock, signing: signing, unsignedSince: signing.unsignedSince.map(core.storage.clock.unixTime),
-      held: board.heldCount, certificateEnd: certificateEnd())
+      stock, signing: signing, unsignedSince: signing?.unsignedSince.map(core.storage.clock.unixTime),
+      held: board.heldCount, keepsHouse: keepsHouse, certificateEnd: certificateEnd())
   }
 }

@@ -43,7 +43,7 @@ public struct MetricsServer: Sendable {
     guard request.method == .get || request.method == .head else { return Self.text(.methodNotAllowed, "GET only\n") }
     do {
       switch request.uri.path {
-      case "/metrics": return Self.text(.ok, try await service.metricsText(), type: Self.contentType)
+      case "/metrics": return Self.text(.ok, await service.metricsText(), type: Self.contentType)
       case "/healthz":
         _ = try await service.core.health()
         return Self.text(.ok, "ok\n")
