@@ -29,7 +29,8 @@ FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "conso
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment test_directory_away",
     "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on",
-    "host-control": "test_control test_second_factor test_walkthrough test_readme test_examples test_desktop test_offline test_recovery",
+    "host-control": "test_control test_second_factor test_walkthrough test_readme test_examples test_desktop test_offline "
+                    "test_recovery",
 }
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit. What ends alice's sessions comes before her desktop is there.
@@ -194,7 +195,7 @@ class Plan:
         for name, modules in HOSTS.items():
             self.host(name, (*modules.split(), TRACES, *AFTER_TRACES.get(name, [])), 1800, "root-12")
         for kind, modules in {"desktop": DESKTOP, "greeters": GREETERS}.items():
-            self.host(f"host-{kind}", tuple(modules.split()), 1200, f"root-13-{kind}")
+            self.host(f"host-{kind}", tuple(modules.split()), 1800, f"root-13-{kind}")
         for name, (file, root) in GDM.items():
             self.host(name, (file,), 1200, root)
         forgotten = {path.stem for path in (TESTS / "System/Host").glob("test_*.py")}
