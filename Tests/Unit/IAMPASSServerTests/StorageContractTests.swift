@@ -223,6 +223,37 @@ import Testing
     _ = try await room.started(room.ask())
   }
 
+  /// PostgreSQL's indices have a bound, and compress what repeats.
+  @Test(arguments: StorageEngine.allCases)
+  func aLongSourceIsBlockedToo(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let phone = try await room.phone()
+    // 3 KB; a context has 8 at most.
+    let (service, remote) = (Self.incompressible(length: 500), Self.incompressible(length: 500))
+    let session = try await room.started(room.ask(service: service, remoteHost: remote))
+    _ = try await room.answer(session.id, .notMe, by: phone).get()
+    let again = room.ask(service: service, remoteHost: remote)
+    guard case .not(.reason(.sourceBlocked)) = try await room.start(again).outcome else {
+      throw StorageRoom.NotStarted()
+    }
+    let other = Self.incompressible(length: 500)
+    _ = try await room.started(room.ask(service: service, remoteHost: other))
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aUserOfTheLongestIDIsStored(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let name = Self.incompressible(length: 666)
+    #expect(User.isFit(name) && !User.isFit(name + "\u{6F22}"))
+    _ = try await room.storage.addUsers([name], to: room.application.id)
+    #expect(try await room.storage.user(name, of: room.application.id) != nil)
+  }
+
+  /// Three bytes a character.
+  private static func incompressible(length: Int) -> String {
+    String(String.UnicodeScalarView((0..<length).map { _ in Unicode.Scalar(UInt32.random(in: 0x4E00...0x9FFF))! }))
+  }
+
   // MARK: Steps
 
   @Test(arguments: StorageEngine.allCases)

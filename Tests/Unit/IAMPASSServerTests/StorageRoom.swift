@@ -82,13 +82,15 @@ final class StorageRoom: Sendable {
   }
 
   func ask(
-    for user: String = "alice", host: String = "web-1", by credential: HostCredential? = nil, boot: SignedBoot? = nil,
+    for user: String = "alice", host: String = "web-1", service: String? = nil, remoteHost: String? = nil,
+    by credential: HostCredential? = nil, boot: SignedBoot? = nil,
     challenge: ApprovalChallenge? = nil, methods: [AuthenticationMethod] = AuthenticationMethod.allCases,
     duration: Int64 = 3_600
   ) -> StartAsk {
     StartAsk(
       user: user, starter: Starter(application: application, credential: credential), client: .unknown,
-      methods: methods, duration: duration, context: SignInContext(host: host), hasContext: true,
+      methods: methods, duration: duration,
+      context: SignInContext(host: host, service: service, remoteHost: remoteHost), hasContext: true,
       challenge: challenge, matchCode: nil, boot: boot)
   }
 

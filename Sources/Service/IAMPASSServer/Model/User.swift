@@ -4,6 +4,8 @@ import IAMPASSProtocol
 struct User: Sendable {
   /// Characters of an id.
   static let greatestNameLength = 1_000
+  /// Its bytes in UTF-8. PostgreSQL's indices refuse rows of 2,704 bytes.
+  static let greatestNameSize = 2_000
 
   let id: Int64
   let application: String
@@ -12,6 +14,7 @@ struct User: Sendable {
   let locum: (Locum, until: UnixTime)?
 
   static func isFit(_ name: String) -> Bool {
-    !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && !name.unicodeScalars.contains("\0")
+    !name.isEmpty && name.unicodeScalars.count <= greatestNameLength && name.utf8.count <= greatestNameSize
+      && !name.unicodeScalars.contains("\0")
   }
 }

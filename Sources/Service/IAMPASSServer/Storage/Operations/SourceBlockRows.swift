@@ -5,12 +5,13 @@ extension SourceBlock {
       """
       INSERT INTO source_block (user_id, source, until) VALUES ($1, $2, $3)
       ON CONFLICT (user_id, source) DO UPDATE SET until = excluded.until
-      """, user, source, now.advanced(seconds: lifetime).milliseconds)
+      """, user, key(of: source), now.advanced(seconds: lifetime).milliseconds)
   }
 
   static func isSet(user: Int64, source: String, at now: UnixTime, in db: some StorageWork) throws -> Bool {
     try db.has(
-      "SELECT 1 FROM source_block WHERE user_id = $1 AND source = $2 AND until > $3", user, source, now.milliseconds)
+      "SELECT 1 FROM source_block WHERE user_id = $1 AND source = $2 AND until > $3", user, key(of: source),
+      now.milliseconds)
   }
 
   static func prune(at now: UnixTime, in db: some StorageWork) throws {
