@@ -48,13 +48,13 @@ public struct Doctor {
     let service = setup.flatMap { ServiceChecks(setup: $0) }
     report.add(service?.findings() ?? [])
     if let setup { report.add(pageFindings(setup)) }
-    report.add(SystemChecks.findings())
     let configuration = plannedConfiguration(setup)
+    let reader = PAMReader(folder: pamFolder)
+    report.add(SystemChecks.findings(configuration.services.filter { reader.has($0) }))
     let pam = pamChecks(configuration)
     report.add(pam.findings())
     let accounts = pam.accountFindings()
     report.add(accounts.findings)
-    let reader = PAMReader(folder: pamFolder)
     // What `enable` is about to list has its socket started by it.
     if change == nil {
       report.add(SystemChecks.brokerFindings(configuration.servicesThatMayAsk.filter { reader.has($0) }))

@@ -1,3 +1,4 @@
+import HostState
 import IAMPASSProtocol
 
 /// What `systemctl show` says of a unit.
@@ -19,6 +20,23 @@ public struct UnitState: Sendable, Equatable {
   public subscript(name: String) -> String { values[name] ?? "" }
 
   public var isActive: Bool { self["ActiveState"] == "active" }
+
+  /// logind's state. It is needed as soon as one of the services opens a session that is watched.
+  ///
+  /// - Parameter services: those that ask the phone; if there are none, any may be listed next.
+  func logindFinding(for services: [String]) -> Finding {
+    if isActive { return Finding(.ok, .helper, "systemd-logind is running") }
+    let opening = services.filter(ServiceTable.opensSession)
+    let hint = "systemctl start systemd-logind"
+    guard opening.isEmpty, !services.isEmpty else {
+      let of = opening.isEmpty ? "" : ": a sign-in by phone to \(opening.joined(separator: ", ")) is refused"
+      return Finding(
+        .problem, .helper, "systemd-logind is not running, so that no session can be watched\(of)", hint: hint)
+    }
+    return Finding(
+      .warning, .helper, "systemd-logind is not running; \(services.joined(separator: ", ")) can do without", hint: hint
+    )
+  }
 
   public func helperFindings() -> [Finding] {
     let name = "iampass-helper"

@@ -9,13 +9,15 @@ import IAMPASSProtocol
 enum SystemChecks {
   private static let systemctl = "/usr/bin/systemctl"
 
-  static func findings() -> [Finding] {
+  /// - Parameter services: those that ask the phone here.
+  static func findings(_ services: [String]) -> [Finding] {
     guard access("/run/systemd/system", F_OK) == 0 else {
       return [Finding(.warning, .helper, "systemd does not run here: no session can be watched")]
     }
     let worker = UnitState.workerFindings(
       socket: unit("iampass-worker.socket"), service: unit("iampass-worker.service"))
-    return unit("iampass-helper.service").helperFindings() + worker + [logind(unit("systemd-logind.service"))]
+    let logind = unit("systemd-logind.service").logindFinding(for: services)
+    return unit("iampass-helper.service").helperFindings() + worker + [logind]
   }
 
   static func isActive(_ name: String) -> Bool { unit(name).isActive }
@@ -47,14 +49,6 @@ enum SystemChecks {
   private static func unit(_ name: String) -> UnitState {
     let words = [systemctl, "show", "--property=\(UnitState.properties)", name]
     return UnitState(Program.run(words, seconds: 5)?.output ?? "")
-  }
-
-  private static func logind(_ state: UnitState) -> Finding {
-    state.isActive
-      ? Finding(.ok, .helper, "systemd-logind is running")
-      : Finding(
-        .problem, .helper, "systemd-logind is not running: no session can be watched",
-        hint: "systemctl start systemd-logind")
   }
 }
 

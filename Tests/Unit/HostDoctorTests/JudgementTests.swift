@@ -181,6 +181,15 @@ import Testing
     #expect(LoginDefinitions.finding(limit: 0, timeout: 30).level == .ok)
   }
 
+  @Test(
+    arguments: [
+      (["sudo", "sudo-i"], .warning), (["sudo", "sshd"], .problem), ([], .problem), (["unheard-of"], .problem),
+    ] as [([String], Finding.Level)])
+  func logindIsNeededByWhatOpensSessionsAlone(_ services: [String], _ level: Finding.Level) {
+    #expect(UnitState("ActiveState=inactive").logindFinding(for: services).level == level)
+    #expect(UnitState("ActiveState=active").logindFinding(for: services).level == .ok)
+  }
+
   @Test func aHelperThatIsNotInstalledIsAWarning() {
     #expect(UnitState("LoadState=not-found\nActiveState=inactive").helperFindings().map(\.level) == [.warning])
   }
