@@ -39,6 +39,14 @@ import Testing
     }
   }
 
+  @Test func aTimeThatIsYetToComeCountsAsNow() throws {
+    let folder = try TemporaryFolder()
+    try limiter(folder).admit(alice, from: .own)
+    let name = try #require(try BoundedFolder.names(in: folder.path + "/run/attempts/own").first)
+    try folder.write("run/attempts/own/" + name, "\(Int64.max)\n\(Int64.max)\n")
+    #expect(throws: AttemptRefusal.tooMany(secondsLeft: 600)) { try limiter(folder).admit(alice, from: .own) }
+  }
+
   @Test func forgetsAfterItsWindow() throws {
     let folder = try TemporaryFolder()
     try limiter(folder).admit(alice, from: .own)

@@ -125,8 +125,8 @@ public struct AttemptLimiter: Sendable {
     let admitted = try update(user, source) { times in
       let counting = times.filter { $0 > now - window }.sorted()
       guard counting.count < greatestCount else {
-        // Once this one counts no more, fewer are left than the limit.
-        secondsLeft = max(1, counting[counting.count - greatestCount] + window - now)
+        // Once this one counts no more, fewer are left than the limit. A file that was damaged can have any time.
+        secondsLeft = max(1, min(counting[counting.count - greatestCount], now) + window - now)
         return false
       }
       times.append(now)
