@@ -3,6 +3,7 @@ it. The helper, pkexec, sudo and login of Debian 13."""
 
 import re
 import subprocess
+import threading
 import time
 import unittest
 
@@ -14,6 +15,8 @@ from terminal import READING_TIME
 HELPER = "/usr/lib/polkit-1/polkit-agent-helper-1"
 #: max_requests, as it is without a line.
 GREATEST = 5
+#: Seconds for the helper's next line.
+PATIENCE = 120
 
 
 class Strangers(DesktopTestCase):
@@ -44,9 +47,18 @@ class Strangers(DesktopTestCase):
     def read_until(self, child, text):
         said = ""
         while text not in said:
-            line = child.stdout.readline()
-            self.assertTrue(line, f"the helper has ended without {text!r}: {said}")
+            line = self.next_line(child)
+            self.assertTrue(line, f"the helper has ended, or is silent, without {text!r}: {said}")
             said += line
+
+    @staticmethod
+    def next_line(child):
+        """Nothing if none comes."""
+        lines = []
+        reading = threading.Thread(target=lambda: lines.append(child.stdout.readline()), daemon=True)
+        reading.start()
+        reading.join(PATIENCE)
+        return lines[0] if lines else ""
 
     def end(self, child, user):
         self.host.run("pkill", "-KILL", "-U", user, "-f", HELPER, check=False)
