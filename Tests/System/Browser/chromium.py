@@ -62,8 +62,9 @@ class Chromium(Browser):
     def reset(self, office):
         self.open("about:blank")
         self.cdp("ServiceWorker.enable")
-        self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
+        # In this order: Chromium often loses the reply about a worker that `unregister` is stopping already.
         self.cdp("ServiceWorker.stopAllWorkers")
+        self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
         self.cdp("Storage.clearDataForOrigin", origin=office.origin, storageTypes="all")
         self.cdp("Browser.resetPermissions")
         if self.screen_lock:
