@@ -33,6 +33,10 @@ NAME_SERVICES = "passwd: files\ngroup: files\nhosts: files dns\n"
 # Not asked for by name: code that refers to it may read all of it.
 WALK = "environ"
 
+# Swift's runtime, which a debug program loads from the toolchain. A release has the runtime inside: what it asks for is then
+# the program's, and counts.
+TOOLCHAIN = re.compile(r"lib(swift\w*|dispatch|BlocksRuntime|_?Foundation\w*)\.so")
+
 
 def setUpModule():
     global world, recorded
@@ -98,7 +102,7 @@ def variables(lines):
             found.add(tuple(words))
         elif walks(words[0]):
             found.add((WALK, os.path.basename(words[0])))
-    return found
+    return {(name, library) for name, library in found if not TOOLCHAIN.fullmatch(library)}
 
 
 def walks(path):
