@@ -143,12 +143,13 @@ def times(pid):
 
 
 def until(what, claim, patience=120):
-    """Waits for the check to hold; what it waits for has no other sign."""
+    """Waits for the check to hold, and returns what it said; what it waits for has no other sign."""
     end = time.monotonic() + patience
-    while not what():
+    while not (said := what()):
         if time.monotonic() > end:
             raise AssertionError(claim() if callable(claim) else claim)
         time.sleep(0.1)
+    return said
 
 
 class ServedCase(unittest.TestCase):

@@ -12,6 +12,7 @@ import tempfile
 import time
 import types
 import unittest
+from unittest import mock
 
 import jobs
 import main as runner
@@ -41,6 +42,7 @@ TWICE = "    def test_that_fails_twice(self):\n        self.assertFalse(fails(2)
 SIGNS_IN = "    def test_that_signs_in(self):\n        self.assertEqual([SignedIn()], [7] if fails(1) else [0])\n"
 SET_UP = "    @classmethod\n    def setUpClass(cls):\n        assert not fails(1), 'set-up'\n"
 DIES = "    def test_that_dies(self):\n        if fails(1): os.kill(os.getpid(), 9)\n"
+SKIPPED = "    @unittest.skip('needs a release')\n    def test_of_a_release(self):\n        pass\n"
 NOISY = "    def test_that_prints(self):\n        sys.stderr.write('noise of a thread'); sys.stderr.flush()\n"
 
 
@@ -60,10 +62,10 @@ class RunnerCase(unittest.TestCase):
         pick = lambda names: (whole if any(" (exit " in one for one in names) else tests)(names)  # noqa: E731
         return Job(name, name, lambda: words, 60, ("suite",), read=read_suite, again=pick if again else None)
 
-    def play(self, *jobs, flakes="", beside_noise=()):
+    def play(self, *jobs, flakes="", beside_noise=(), strict=False):
         """(failures, what was printed)."""
         printed = io.StringIO()
-        words = types.SimpleNamespace(only="it", strict=False, noise=False, changed=None)
+        words = types.SimpleNamespace(only="it", strict=strict, noise=False, changed=None, all=False, base=None)
         logs = self.folder / "logs"
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             failed = runner.run_plan(list(jobs), [], [], logs, words, second_tries.Flakes(flakes), time.monotonic(), beside_noise)
@@ -124,6 +126,15 @@ class SecondTries(RunnerCase):
     def test_text_between_a_tests_name_and_its_end_hides_nothing(self):
         failed, said = self.play(self.job("a", NOISY))
         self.assertTrue(said.endswith("2 passed, 0 failed\n"), said)
+
+    def test_a_test_that_was_left_out_is_named_and_fails_the_run_before_a_landing(self):
+        failed, said = self.play(self.job("a", SKIPPED))
+        self.assertEqual(failed, 0, said)
+        self.assertIn("left out: a: test_a.Small.test_of_a_release: needs a release\n", said)
+        self.assertTrue(said.endswith("1 passed, 0 failed, 1 skipped\n"), said)
+        with mock.patch.object(runner.stamp, "write"):
+            failed, said = self.play(self.job("b", SKIPPED), strict=True)
+        self.assertEqual(failed, 1, said)
 
     def test_a_failed_step_that_found_a_secret_must_never_happen(self):
         self.assertEqual(read_step("never.MustNeverHappen: a secret", 1, "acts").never, {"acts"})
