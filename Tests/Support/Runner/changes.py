@@ -1,6 +1,7 @@
 """`packaging/test --changed`: the tests of what has changed, within minutes, on the programs of the debug build.
 
-Whatever needs packages or a booted host is left to the whole run.
+Checks and the build come first, then the test files that have changed themselves, beside noise, then everything else: the
+nearest to the change first, and of those the quickest. Whatever needs packages or a booted host is left to the whole run.
 """
 
 import dataclasses
@@ -11,10 +12,12 @@ import re
 import subprocess
 import tempfile
 
+from jobs import Stage
+
 #: Seconds for all of it.
 LONGEST = 10 * 60
 #: What is tried whatever has changed.
-ALWAYS = ("format", "layers", "imports", "words", "links", "unit-build", "runner/*")
+ALWAYS = ("format", "layers", "imports", "words", "links", "unit-build")
 #: The suites that try a program, a library or a file, by the beginnings of paths.
 SUITES = {
     "pam": ("module/*", "caller/*"),
@@ -26,9 +29,13 @@ SUITES = {
     "Sources/Service/IAMPASSServer/PhonePage": ("browser/*",),
     "Sources/Service/IAMPASSServer/Replies/Console": ("browser/test_console", "server/test_console*"),
     "Tests/Support/Demo": ("demo-acts",),
+    "Tests/Support/Runner": ("runner/*",),
+    "packaging": ("packaging/*", "runner/test_kept_builds", "runner/test_shared_builds"),
 }
 #: How often a test file that has changed itself is run, beside noise.
 TIMES = 5
+#: The part of the time left, once the programs are built, that these may take if there is more to do.
+NOISE_SHARE = 0.5
 IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 
@@ -86,18 +93,45 @@ class Change:
         #: Swift Testing's filter for the unit tests of what has changed; None if there are none.
         self.units = rf"^({'|'.join(sorted(units))})\." if (units := affected & package.tests) else None
 
-    def choose(self, jobs):
-        """(Jobs that run once, jobs that run several times beside noise.)"""
-        names = {job.name for job in jobs}
-        own = {job_name(pathlib.Path(one)) for one in self.changed if one.startswith("Tests/System/")} & names
-        patterns = [*ALWAYS, *map(job_name, importers(self.project / "Tests", self.changed))]
-        patterns += ["unit-tests/*"] if self.units else []
-        for beginning, suites in SUITES.items():
-            if any(one.startswith(beginning + "/") for one in self.touched):
-                patterns += suites
-        once = [job for job in jobs if any(fnmatch.fnmatch(job.name, pattern) for pattern in patterns)]
-        return ([debug(job) for job in once if can_run(job) and job.name not in own],
-                [debug(job) for job in jobs if can_run(job) and job.name in own])  # fmt: skip
+    def choose(self, jobs, took):
+        """(Checks and the build, test files that have changed themselves, everything else in the order in which it is tried.)
+
+        `took`: the seconds of each job in a whole run, by its name."""
+        nearest = {}
+        for rank, patterns in enumerate(self.patterns()):
+            for job in jobs:
+                if any(fnmatch.fnmatch(job.name, pattern) for pattern in patterns):
+                    nearest.setdefault(job.name, rank)
+        own = self.own_jobs()
+        chosen = [job for job in jobs if can_run(job) and (job.name in nearest or job.name in own)]
+        first = [job for job in chosen if not job.needs and "suite" not in job.lanes]
+        rest = [job for job in chosen if job not in first and job.name not in own]
+        rest.sort(key=lambda job: (nearest[job.name], took.get(job.name, 0)))
+        return [[debug(job) for job in part] for part in (first, [job for job in chosen if job.name in own], rest)]
+
+    def patterns(self):
+        """Patterns of jobs, the nearest to the change first."""
+        yield [*ALWAYS, *(["unit-tests/*"] if self.units else [])]
+        yield [job_name(path) for path in importers(self.project / "Tests", self.changed)]
+        for changed in (self.changed, self.touched):
+            yield [one for beginning, suites in SUITES.items() for one in suites
+                   if any(path.startswith(beginning + "/") for path in changed)]  # fmt: skip
+
+    def own_jobs(self):
+        """The names of the jobs of test files that have changed themselves."""
+        files = [pathlib.Path(one) for one in self.changed if one.startswith("Tests/System/")]
+        return {job_name(path) for path in files if path.stem.startswith("test_") and (self.project / path).exists()}
+
+    def left_out(self, jobs):
+        """Lines about what has changed and is not tried."""
+        needs = "packages or a booted host"
+        cannot = sorted(self.own_jobs() - {job.name for job in jobs if can_run(job)})
+        return [f"what needs {needs} (--changed)", *(f"{name}, which has changed: it needs {needs}" for name in cannot)]
+
+
+def stages(first, several, rest):
+    """What runs one after the other, and how the time is shared."""
+    return [Stage(first), Stage(several, beside_noise=True, share=NOISE_SHARE if rest else 1), Stage(rest)]
 
 
 def debug(job):

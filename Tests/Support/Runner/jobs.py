@@ -51,8 +51,20 @@ class Job:
     ended: float = 0
     #: When it is killed, once it is ending.
     killed: float = 0
+    #: Whether it was ended because the time of all was over, and not its own.
+    cut: bool = False
     processor: float = 0
     process: subprocess.Popen = None
+
+
+@dataclasses.dataclass
+class Stage:
+    """Jobs that begin once those of the stage before have ended."""
+
+    jobs: list
+    beside_noise: bool = False
+    #: The part of the time left that it may take.
+    share: float = 1
 
 
 def before_exec(gives_way):
@@ -158,7 +170,7 @@ class Schedule:
             elif job.state == "running" and now > min(job.began + job.seconds, self.end):
                 with open(self.log(job), "a") as log:
                     log.write(f"\n{job.name} was ended: it had {now - job.began:.0f} s\n")
-                job.state, job.killed = "ending", now + PATIENCE_AT_THE_END
+                job.state, job.killed, job.cut = "ending", now + PATIENCE_AT_THE_END, now <= job.began + job.seconds
                 self.signal(job, signal.SIGTERM)
             elif job.state == "ending" and now > job.killed:
                 self.signal(job, signal.SIGKILL)
@@ -176,7 +188,11 @@ class Schedule:
         job.ended = time.monotonic()
         text = self.log(job).read_text(errors="replace")
         job.result = job.read(text, status, job.name)
-        job.state = "failed" if job.result.failed else "done"
+        if job.cut:
+            # Its tests that have ended count. Whether the others would have failed is not known.
+            job.result.failed -= {job.name, f"{job.name} (exit {OUT_OF_TIME})"}
+            job.result.skipped.append(f"{job.name}: no time left after {job.ended - job.began:.0f} s")
+        job.state = "failed" if job.result.failed else "left out" if job.cut else "done"
         self.say(job, text)
 
     def stop_all(self):

@@ -21,7 +21,7 @@ import noise
 import second_tries
 import sizes
 import stamp
-from jobs import Schedule
+from jobs import Schedule, Stage
 from plan import PROJECT, SLOW, TESTS, Plan, closure
 from results import Result
 
@@ -54,7 +54,7 @@ def choose(words, jobs):
         chosen = with_the_test(chosen, pattern) if pattern else chosen
         return repeated(closure(jobs, chosen), chosen, words.repeat), []
     if words.quick:
-        return [job for job in jobs if job.suite not in SLOW], ["left out by --quick: hosts, sanitizers and fuzzers"]
+        return [job for job in jobs if job.suite not in SLOW], ["hosts, sanitizers and fuzzers (--quick)"]
     if words.all:
         return jobs, []
     base = words.base or stamp.passed_commit()
@@ -69,17 +69,18 @@ def choose(words, jobs):
 
 
 def choose_changed(base, logs):
-    """(All jobs, those for what has changed since a commit, the test files that have changed themselves, several times.)"""
+    """(All jobs, the stages for what has changed since a commit, lines about what was left out.)"""
     changed = sizes.changed_since(PROJECT, base or stamp.passed_commit() or "HEAD~1")
     if changed is None:
         say(f"test: {base} is not a commit before this one\nhint: git log")
         sys.exit(64)
     change = changes.Change(PROJECT, changed)
     plan = Plan(logs, None, units=change.units, debug=True).everything()
-    once, several = change.choose(plan)
-    say(f"{len(changed)} files changed: {', '.join(job.name for job in once)}")
-    say(f"{changes.TIMES} times beside noise: {', '.join(job.name for job in several) or 'nothing'}")
-    return plan, once, repeated([], several, changes.TIMES)
+    first, several, rest = change.choose(plan, stamp.last_times())
+    names = lambda jobs: ", ".join(job.name for job in jobs) or "nothing"  # noqa: E731
+    say(f"{len(changed)} files changed: {names(first)}\nthen {changes.TIMES} times beside noise: {names(several)}\n"
+        f"then as many as the time allows: {names(rest)}")  # fmt: skip
+    return plan, changes.stages(first, repeated([], several, changes.TIMES), rest), change.left_out(plan)
 
 
 def repeated(jobs, chosen, count):
@@ -160,15 +161,16 @@ def show_tables(jobs, by_suite, began, load):
     say(f"\n{load.since()}\nall of it: {time.monotonic() - began:.0f} s")
 
 
-def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began, beside_noise=()):
-    """Runs the jobs, tries again what may be, and prints everything. The number of failures."""
-    beside_noise = list(beside_noise)
+def run_plan(stages, left_out, elsewhere, logs, words, flakes, began):
+    """Runs the stages, tries again what may be, and prints everything. The number of failures."""
     load = machine_load.Load()
     end = began + (changes.LONGEST if words.changed is not None else LONGEST)
-    for stage, before in ((jobs, ()), (beside_noise, jobs)):
-        with noise.noise() if words.noise or stage is beside_noise and stage else contextlib.nullcontext():
-            Schedule(stage, lanes(), logs, end, lambda job, text: tell(job, text, logs), before).run()
-    jobs = jobs + beside_noise
+    jobs = []
+    for stage in stages:
+        its_end = time.monotonic() + stage.share * (end - time.monotonic())
+        with noise.noise() if stage.beside_noise and stage.jobs else contextlib.nullcontext():
+            Schedule(stage.jobs, lanes(), logs, its_end, lambda job, text: tell(job, text, logs), jobs).run()
+        jobs = jobs + stage.jobs
     run_second_tries(jobs, logs, end, flakes)
     too_many = second_tries.judge(jobs)
     by_suite = totals(jobs)
@@ -191,14 +193,15 @@ def run_plan(jobs, left_out, elsewhere, logs, words, flakes, began, beside_noise
         say(f"hint: mend the cause of each, or give it a row in Tests/flakes.txt: {', '.join(unlisted)}")
     passed = sum(len(result.passed) for result in by_suite.values())
     failed = sum(len(result.failed) for result in by_suite.values()) + (len(left_out) if words.strict else 0)
-    skipped = f", {len(left_out)} skipped" if left_out and not words.strict else ""
+    rest = f", {len(left_out)} left out" if left_out and not words.strict else ""
     if words.strict:
         stamp.write("all" if words.all else "landing", passed, failed, by_suite, time.monotonic() - began,
                     sum(job.ended - job.began for job in jobs if "build" in job.lanes),
+                    {job.name: job.ended - job.began for job in jobs if job.state == "done"},
                     left_parts=words.base is not None and not words.all)  # fmt: skip
     if failed:
         say(f"the logs are kept in {logs}")
-    print(f"{passed} passed, {failed} failed{skipped}", flush=True)
+    print(f"{passed} passed, {failed} failed{rest}", flush=True)
     return failed
 
 
@@ -231,19 +234,17 @@ def main():
     # Packages are read by apt's own user.
     logs.chmod(0o755)
     pattern = (words.only or "").partition(".")[2] or None
-    beside_noise = []
     if words.changed is not None:
-        plan, jobs, beside_noise = choose_changed(words.changed, logs)
-        left_out = ["left out by --changed: what needs packages or a booted host"]
+        plan, stages, left_out = choose_changed(words.changed, logs)
     else:
         plan = Plan(logs, pattern, words.all).everything()
         jobs, left_out = choose(words, plan)
-    elsewhere = sorted({job.name for job in plan} - {job.name for job in jobs})
+        stages = [Stage(jobs, beside_noise=words.noise)]
+    elsewhere = sorted({job.name for job in plan} - {job.name for stage in stages for job in stage.jobs})
     os.chdir(PROJECT)
     failed = 1
     try:
-        failed = run_plan(jobs, left_out, elsewhere, logs, words, second_tries.Flakes((TESTS / "flakes.txt").read_text()), began,
-                          beside_noise)  # fmt: skip
+        failed = run_plan(stages, left_out, elsewhere, logs, words, second_tries.Flakes((TESTS / "flakes.txt").read_text()), began)
     finally:
         shutil.rmtree(logs / "debs", ignore_errors=True)
         if not failed:

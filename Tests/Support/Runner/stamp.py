@@ -11,16 +11,17 @@ from sizes import git
 FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "last-run.json"
 
 
-def write(size, passed, failed, by_suite, seconds, building, left_parts=False):
+def write(size, passed, failed, by_suite, seconds, building, took, left_parts=False):
     """The stamp of a run that has ended. It replaces the former one at once, or not at all. A run that failed leaves the
     commit that passed before it: the next run must know what has changed since. So does one that was told by `--base` to
-    leave out parts whose code has changed (`left_parts`)."""
+    leave out parts whose code has changed (`left_parts`). `took`: the seconds of each job."""
     before = passed_commit()
     said = {
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "passed": passed, "failed": failed,
         "flaked": sorted(f"{suite} {name}" for suite, result in by_suite.items() for name in result.flaked),
         "seconds": round(seconds), "seconds_of_builds": round(building),
+        "took": {**last_times(), **{name: round(its) for name, its in took.items()}},
     }  # fmt: skip
     said["passed_commit"] = said["commit"] if said["clean"] and not failed and not left_parts else before
     FILE.parent.mkdir(parents=True, exist_ok=True)
@@ -39,6 +40,11 @@ def read():
 def passed_commit():
     """The last commit that passed a whole run with nothing changed; None if the stamp knows none."""
     return (read() or {}).get("passed_commit")
+
+
+def last_times():
+    """The seconds that each job took when a whole run had it last, by its name."""
+    return (read() or {}).get("took", {})
 
 
 def show():

@@ -6,15 +6,26 @@ import pathlib
 import tempfile
 import unittest
 
-from changes import Change, importers
+from changes import Change, importers, stages
 from plan import PROJECT, Plan
 
 
 def chosen(*changed):
-    """(Names that run once, names that run beside noise.)"""
+    """(The filter for unit tests, names that run once, names that run beside noise.)"""
+    units, first, several, rest = in_order(*changed)
+    return units, {*first, *rest}, set(several)
+
+
+def in_order(*changed, took=None):
+    """(The filter for unit tests, names of checks and the build, names that run beside noise, the others' names.)"""
     change = Change(PROJECT, list(changed))
     jobs = Plan(pathlib.Path("/nowhere"), None, units=change.units, debug=True).everything()
-    return change.units or "", *({job.name for job in part} for part in change.choose(jobs))
+    return change.units or "", *([job.name for job in part] for part in change.choose(jobs, took or {}))
+
+
+def left_out(*changed):
+    change = Change(PROJECT, list(changed))
+    return change.left_out(Plan(pathlib.Path("/nowhere"), None, debug=True).everything())
 
 
 class Changes(unittest.TestCase):
@@ -53,6 +64,49 @@ class Changes(unittest.TestCase):
     def test_nothing_needs_a_release_a_package_or_a_host(self):
         _, once, several = chosen("Sources/Wire/IAMPASSProtocol/JSON.swift", "Tests/System/Host/test_sudo.py")
         self.assertEqual({name for name in once | several if name.startswith(("host", "debian", "build", "packages"))}, set())
+
+
+class Order(unittest.TestCase):
+    """Ten minutes may be too short for everything that a change touches."""
+
+    def test_checks_and_the_build_come_first(self):
+        _, first, _, rest = in_order("Sources/Computer/HostState/Ledger/SessionLedger.swift")
+        self.assertEqual(first, ["format", "layers", "imports", "words", "links", "unit-build"])
+        self.assertEqual(rest[0], "unit-tests/all")
+
+    def test_the_suites_of_what_has_changed_come_before_those_of_what_is_made_of_it(self):
+        _, _, _, rest = in_order("Sources/Commands/iampassctl/main.swift", "Sources/Computer/HostState/Ledger/SessionLedger.swift")
+        last_of_its_own = max(map(rest.index, named(rest, "control/")))
+        self.assertLess(last_of_its_own, min(map(rest.index, named(rest, "module/"))))
+
+    def test_what_imports_a_changed_module_comes_before_suites(self):
+        _, _, _, rest = in_order("Tests/System/Control/signed_case.py", "Sources/Commands/iampassctl/main.swift")
+        self.assertLess(rest.index("control/test_signed_sign_ins"), rest.index("control/test_audit"))
+
+    def test_of_those_as_near_the_quickest_comes_first(self):
+        took = {"control/test_audit": 40, "control/test_check": 30, "module/test_codes": 2}
+        _, _, _, rest = in_order("Sources/Commands/iampassctl/main.swift", took=took)
+        self.assertLess(rest.index("control/test_check"), rest.index("control/test_audit"))
+
+    def test_noise_leaves_half_of_the_time_to_the_others(self):
+        shares = lambda *parts: [stage.share for stage in stages(*parts)]  # noqa: E731
+        self.assertEqual(shares(["build"], ["own"], ["suite"]), [1, 0.5, 1])
+        self.assertEqual(shares(["build"], ["own"], []), [1, 1, 1])
+
+    def test_the_runner_is_tried_if_it_has_changed(self):
+        self.assertEqual(named(chosen("README.md")[1], "runner/"), [])
+        self.assertIn("runner/test_stamp", chosen("Tests/Support/Runner/main.py")[1])
+        self.assertIn("runner/test_kept_builds", chosen("packaging/swift-build")[1])
+
+    def test_a_changed_test_that_needs_a_host_is_named_as_left_out(self):
+        general = "what needs packages or a booted host (--changed)"
+        self.assertEqual(left_out("Tests/System/Module/test_codes.py", "Tests/System/Module/test_gone.py"), [general])
+        self.assertEqual(left_out("Tests/System/Host/test_sudo.py"),
+                         [general, "host/test_sudo, which has changed: it needs packages or a booted host"])  # fmt: skip
+
+
+def named(names, beginning):
+    return [name for name in names if name.startswith(beginning)]
 
 
 if __name__ == "__main__":

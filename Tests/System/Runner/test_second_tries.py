@@ -17,7 +17,7 @@ from unittest import mock
 import jobs
 import main as runner
 import second_tries
-from jobs import Job, Schedule
+from jobs import Job, Schedule, Stage
 from results import Result, read_step, read_suite
 
 RUNNER = pathlib.Path(runner.__file__).parent
@@ -62,13 +62,14 @@ class RunnerCase(unittest.TestCase):
         pick = lambda names: (whole if any(" (exit " in one for one in names) else tests)(names)  # noqa: E731
         return Job(name, name, lambda: words, 60, ("suite",), read=read_suite, again=pick if again else None)
 
-    def play(self, *jobs, flakes="", beside_noise=(), strict=False):
+    def play(self, *jobs, flakes="", then=(), strict=False, longest=None):
         """(failures, what was printed)."""
         printed = io.StringIO()
         words = types.SimpleNamespace(only="it", strict=strict, noise=False, changed=None, all=False, base=None)
         logs = self.folder / "logs"
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            failed = runner.run_plan(list(jobs), [], [], logs, words, second_tries.Flakes(flakes), time.monotonic(), beside_noise)
+            began = time.monotonic() - (runner.LONGEST - longest if longest else 0)
+            failed = runner.run_plan([Stage(list(jobs)), *then], [], [], logs, words, second_tries.Flakes(flakes), began)
         return failed, printed.getvalue()
 
 
@@ -131,7 +132,7 @@ class SecondTries(RunnerCase):
         failed, said = self.play(self.job("a", SKIPPED))
         self.assertEqual(failed, 0, said)
         self.assertIn("left out: a: test_a.Small.test_of_a_release: needs a release\n", said)
-        self.assertTrue(said.endswith("1 passed, 0 failed, 1 skipped\n"), said)
+        self.assertTrue(said.endswith("1 passed, 0 failed, 1 left out\n"), said)
         with mock.patch.object(runner.stamp, "write"):
             failed, said = self.play(self.job("b", SKIPPED), strict=True)
         self.assertEqual(failed, 1, said)
@@ -141,18 +142,28 @@ class SecondTries(RunnerCase):
         self.assertEqual(read_step("AssertionError: late", 1, "acts").never, set())
 
 
-class BesideNoise(RunnerCase):
+class Stages(RunnerCase):
     """The jobs that run once the others have ended, and need what those have made."""
 
+    def then(self, **more):
+        return Stage([dataclasses.replace(self.job("b", ""), needs=("a",))], **more)
+
     def test_they_use_what_an_earlier_job_made(self):
-        failed, said = self.play(self.job("a", ""), beside_noise=[dataclasses.replace(self.job("b", ""), needs=("a",))])
+        failed, said = self.play(self.job("a", ""), then=[self.then(beside_noise=True)])
         self.assertEqual(failed, 0, said)
         self.assertTrue(said.endswith("2 passed, 0 failed\n"), said)
 
     def test_they_are_left_out_if_that_failed(self):
-        failed, said = self.play(self.job("a", TWICE), beside_noise=[dataclasses.replace(self.job("b", ""), needs=("a",))])
+        failed, said = self.play(self.job("a", TWICE), then=[self.then()])
         self.assertEqual(failed, 1, said)
         self.assertIn("left out: b: b: needs a", said)
+
+    def test_a_stage_has_its_part_of_the_time_left_and_the_next_one_has_the_rest(self):
+        last = Stage([self.job("c", "")])
+        failed, said = self.play(self.job("a", ""), then=[self.then(share=0.5), last], longest=116)
+        self.assertEqual(failed, 0, said)
+        self.assertIn("left out: b: b: no time left", said)
+        self.assertTrue(said.endswith("2 passed, 0 failed, 1 left out\n"), said)
 
 
 class KnownFlakes(RunnerCase):
@@ -208,6 +219,20 @@ class Lanes(RunnerCase):
     def test_a_job_that_has_no_time_left_is_not_begun(self):
         (job,) = self.run_jobs(self.sleeper("late"), end=1)
         self.assertEqual((job.state, job.result.skipped), ("left out", ["late: no time left"]))
+
+    def test_a_job_that_the_end_of_all_cuts_off_counts_for_what_it_has_said(self):
+        self.addCleanup(setattr, jobs, "SHORTEST", jobs.SHORTEST)
+        jobs.SHORTEST = 0
+        says = "echo 'test passed 0.1 a.A.test_one'; echo 'test failed 0.1 a.A.test_two'; exec sleep 100"
+        said = Job("said", "said", lambda: ["sh", "-c", says], 600, ("suite",), read=read_suite)
+        silent = Job("silent", "silent", lambda: ["sleep", "100"], 600, ("suite",))
+        own = Job("own", "own", lambda: ["sleep", "100"], 1, ("build",))
+        self.run_jobs(said, silent, own, end=3)
+        self.assertEqual((said.result.passed, said.result.failed), ({"a.A.test_one"}, {"a.A.test_two"}))
+        self.assertEqual((said.state, silent.state, own.state), ("failed", "left out", "failed"))
+        self.assertEqual((silent.result.failed, own.result.failed), (set(), {"own"}))
+        for job in (said, silent):
+            self.assertRegex(job.result.skipped[-1], rf"{job.name}: no time left after \d+ s")
 
     def test_a_job_that_ignores_its_end_is_killed_while_others_go_on(self):
         self.addCleanup(setattr, jobs, "PATIENCE_AT_THE_END", jobs.PATIENCE_AT_THE_END)

@@ -26,9 +26,9 @@ class Stamp(unittest.TestCase):
         with mock.patch.object(stamp, "git", lambda _, verb, *rest: answers[verb]):
             yield
 
-    def run_ends(self, commit, failed, changes="", **words):
+    def run_ends(self, commit, failed, changes="", took=None, **words):
         with self.at(commit, changes):
-            stamp.write("landing", 10, failed, {}, 1, 1, **words)
+            stamp.write("landing", 10, failed, {}, 1, 1, took or {}, **words)
 
     def shown(self, commit):
         text = io.StringIO()
@@ -62,6 +62,12 @@ class Stamp(unittest.TestCase):
     def test_what_was_not_committed_has_not_passed(self):
         self.run_ends(RED, failed=0, changes=" M Package.swift")
         self.assertIsNone(stamp.passed_commit())
+
+    def test_the_seconds_of_each_job_are_kept_until_it_runs_again(self):
+        self.assertEqual(stamp.last_times(), {})
+        self.run_ends(GREEN, failed=0, took={"module/test_codes": 9.4, "machine/test_tpm": 60})
+        self.run_ends(RED, failed=1, took={"module/test_codes": 12})
+        self.assertEqual(stamp.last_times(), {"module/test_codes": 12, "machine/test_tpm": 60})
 
     def test_a_file_that_cannot_be_read_names_no_commit(self):
         self.run_ends(GREEN, failed=0)
