@@ -31,6 +31,20 @@ def run_three_times(words):
 
 def use_packages(name, packages):
     """Brings these packages into a folder of that name in the cache, once, and makes them importable."""
+    packages = installed(name, packages)
+    site.addsitedir(packages)
+    # Before this machine's own packages, which may be older.
+    sys.path.remove(packages)
+    sys.path.insert(0, packages)
+
+
+def lone_package(name, package):
+    """The folder with this package without those that it needs: for a file in it. Nothing of it can be imported."""
+    return installed(name, (package,), "--no-deps")
+
+
+def installed(name, packages, *options):
+    """The folder in the cache that has these packages."""
     folder = os.path.join(CACHE, name)
     wanted = hashlib.sha256(" ".join(packages).encode() + VERSIONS.read_bytes()).hexdigest()[:16]
     mark = os.path.join(folder, wanted)
@@ -41,13 +55,9 @@ def use_packages(name, packages):
         if not os.path.exists(mark):
             run_three_times(["/usr/bin/python3", "-m", "venv", "--clear", folder])
             pip = [os.path.join(folder, "bin/pip"), "--disable-pip-version-check"]
-            run_three_times([*pip, "install", "--quiet", "--constraint", VERSIONS, *packages])
-            installed = set(run_three_times([*pip, "freeze"]).split())
-            if strangers := installed - set(VERSIONS.read_text().split()):
+            run_three_times([*pip, "install", "--quiet", "--constraint", VERSIONS, *options, *packages])
+            found = set(run_three_times([*pip, "freeze"]).split())
+            if strangers := found - set(VERSIONS.read_text().split()):
                 raise AssertionError(f"{VERSIONS.name} does not have {sorted(strangers)}")
             open(mark, "w").close()
-    packages = glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0]
-    site.addsitedir(packages)
-    # Before this machine's own packages, which may be older.
-    sys.path.remove(packages)
-    sys.path.insert(0, packages)
+    return glob.glob(os.path.join(folder, "lib/python3*/site-packages"))[0]

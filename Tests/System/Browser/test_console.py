@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 import app_keys
+from accessibility import complaints
 from browser import start_browser
 from never import assert_hidden
 from office import PROGRAMS, Office, run
@@ -61,6 +62,7 @@ class Console(unittest.TestCase):
         for dark in (False, True):
             browser.dark(dark)
             self.assertEqual(browser.script(AUDIT), [], f"{name}, dark: {dark}")
+            self.assertEqual(complaints(browser), [], f"{name}, dark: {dark}")
         browser.dark(False)
 
     def open_office(self):

@@ -2,6 +2,7 @@
 
 import unittest
 
+from accessibility import complaints
 from phone_page import PhonePageTest
 
 LONG = "x" * 150
@@ -52,6 +53,7 @@ class Looks(PhonePageTest):
         for dark in (False, True):
             self.browser.dark(dark)
             self.assertEqual(self.browser.script(AUDIT), [], f"{name}, dark: {dark}")
+            self.assertEqual(complaints(self.browser), [], f"{name}, dark: {dark}")
         self.browser.dark(False)
 
     def test_looks_well_at_each_size(self):
@@ -81,6 +83,21 @@ class Looks(PhonePageTest):
         self.browser.tap(".unregister")
         self.browser.sees("#sure")
         self.looks_well("unregister")
+
+    def test_the_judge_sees_what_is_wrong(self):
+        self.browser.open(self.office.address + "/phone/")
+        self.browser.sees("#welcome")
+        self.assertEqual(complaints(self.browser), [])
+        self.browser.script("""
+          const add = (name) => document.querySelector("main").appendChild(document.createElement(name));
+          add("button");
+          add("input");
+          const pale = add("p");
+          pale.textContent = "pale";
+          Object.assign(pale.style, { color: "#bbb", background: "#fff" });
+        """)
+        found = {one.partition(":")[0] for one in complaints(self.browser)}
+        self.assertLessEqual({"button-name", "label", "color-contrast"}, found)
 
     def test_holds_long_words(self):
         self.register(name="A" * 100)
