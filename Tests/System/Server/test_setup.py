@@ -96,6 +96,24 @@ class Automation(SetupCase):
         self.assert_refused(done, USAGE, "admin@example.org is not an address that push services can write to")
         self.assertEqual(self.world.files(), before)
 
+    def test_a_proxy_for_push_services_is_kept_until_another_is_asked_for(self):
+        self.set_up(*self.world.usual, "--push-contact", "mailto:admin@example.org")
+        before = self.world.files()
+        for proxy in ("http://proxy.lan:3128", "http://other.lan/"):
+            self.set_up("--push-proxy", proxy)
+            after = self.world.files()
+            self.assertEqual({path for path in after if after[path] != before[path]}, {self.world.path("settings")})
+            options = f"--public-url {self.world.url} --push-proxy {proxy} --push-contact mailto:admin@example.org"
+            self.assertEqual(self.world.settings()["OPTIONS"], options)
+            self.set_up("--yes")
+            self.assertEqual(self.world.files(), after)
+        for proxy in ("proxy.lan:3128", "https://proxy.lan", "http://user:word@proxy.lan"):
+            done = self.world.setup("--push-proxy", proxy)
+            self.assert_refused(done, USAGE, f"{proxy} is not the address of a proxy")
+            self.assertEqual(self.world.files(), after)
+        self.world.serve()
+        self.assertEqual(self.world.get("/healthz"), 200)
+
     def test_another_application_leaves_the_first(self):
         self.set_up()
         first = self.world.read("office")

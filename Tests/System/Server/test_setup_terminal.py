@@ -70,6 +70,14 @@ class AtATerminal(SetupCase):
         self.assertEqual(self.world.finish(child), 0, child.screen.getvalue())
         self.assertEqual(self.world.files(), before)
 
+    def test_the_proxy_stands_among_what_is_agreed_to(self):
+        child = self.answered(self.asked("--push-proxy", "http://proxy.lan:3128"), USUAL[:-1])
+        child.expect_exact(AGREE)
+        self.assertIn("push proxy     http://proxy.lan:3128\r\n", child.screen.getvalue())
+        child.sendline("n")
+        self.assertEqual(self.world.finish(child), 1)
+        self.assert_nothing_written()
+
     def test_with_yes_nothing_is_asked(self):
         child = self.asked("--name", "localhost", "--yes")
         self.assertEqual(self.world.finish(child), 0, child.screen.getvalue())

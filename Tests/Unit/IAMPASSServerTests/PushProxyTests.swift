@@ -12,7 +12,7 @@ import Testing
   ])
   func aProxyIsANameOrAnAddressWithAPort(_ text: String, _ host: String, _ port: Int) throws {
     let proxy = try #require(PushProxy(text))
-    #expect(proxy.host == host && proxy.port == port)
+    #expect(proxy.host == host && proxy.port == port && proxy.text == text)
   }
 
   @Test(arguments: [

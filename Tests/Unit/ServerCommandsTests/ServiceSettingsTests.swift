@@ -42,6 +42,15 @@ import Testing
     #expect(settings.text == "OPTIONS=--push-contact mailto:y@b --public-url https://a\n")
   }
 
+  @Test func theProxyStandsBesideTheContact() throws {
+    var settings = ServiceSettings("OPTIONS=--public-url https://a --push-contact mailto:x@a\n")
+    #expect(try settings.option(.pushProxy) == nil)
+    for proxy in ["http://old.lan:3128", "http://proxy.lan:3128"] { try settings.set(.pushProxy, to: proxy) }
+    #expect(
+      settings.text == "OPTIONS=--push-proxy http://proxy.lan:3128 --public-url https://a --push-contact mailto:x@a\n")
+    #expect(try settings.option(.pushProxy) == "http://proxy.lan:3128")
+  }
+
   @Test(arguments: ["a\\", "'a b' c", "\"a\\\"b\"", "it's"])
   func aValueThatIsNotPlainIsNotChanged(_ value: String) {
     var settings = ServiceSettings("OPTIONS=\(value)\n")
@@ -74,6 +83,12 @@ import Testing
       try current("TLS_CERT=/etc/iampass-server/certbot.pem\nCERTBOT=/live/a\n").certificate
         == .certbot(folder: "/live/a"))
     #expect(try current("TLS_CERT=/c\nTLS_KEY=/k\n").certificate == .files(certificate: "/c", key: "/k"))
+  }
+
+  @Test func theProxyIsKnown() throws {
+    let found = try current("OPTIONS=--public-url https://a.example --push-proxy=http://proxy.lan/\n")
+    #expect(found.pushProxy == "http://proxy.lan/" && found.pushContact == nil)
+    #expect(try current("OPTIONS=--public-url https://a.example\n").pushProxy == nil)
   }
 
   @Test(arguments: ["https://a.example", "https://a.example/", "https://a.example:8443"])

@@ -15,6 +15,7 @@ enum CertificateChoice: Sendable, Equatable {
 struct CurrentSetup: Sendable, Equatable {
   let publicURL: String?
   let pushContact: String?
+  let pushProxy: String?
   /// The name and the port in ``publicURL``; nil without it.
   let name: PublicName?
   let listen: String?
@@ -26,6 +27,7 @@ struct CurrentSetup: Sendable, Equatable {
     do {
       publicURL = try settings.option(.publicURL)
       pushContact = try settings.option(.pushContact)
+      pushProxy = try settings.option(.pushProxy)
       listen = try settings.value(.listen)
       certificate = try Self.certificate(settings, folder)
     } catch { throw CommandProblem(error) }

@@ -53,6 +53,7 @@ struct ServiceSettings: Sendable, Equatable {
   enum Option: String, Sendable {
     case publicURL = "--public-url"
     case pushContact = "--push-contact"
+    case pushProxy = "--push-proxy"
   }
 
   /// An option's value; nil without it.

@@ -14,6 +14,8 @@ struct SetupAnswers {
   let publicURL: String
   /// As `--push-contact`; nil: the public address is the contact.
   let pushContact: PushContact?
+  /// As `--push-proxy`; nil: push services are reached directly.
+  let pushProxy: PushProxy?
   let listen: ListenAddress
   let certificate: CertificateChoice
   /// What the service shows; nil if its own authority makes it.
@@ -32,6 +34,7 @@ struct SetupAnswers {
     let isSame = command.name == nil && command.listen == nil
     publicURL = isSame ? current.publicURL ?? Self.url(name, listen) : Self.url(name, listen)
     pushContact = try PushContact(ofOption: command.pushContact ?? current.pushContact)
+    pushProxy = try PushProxy(ofOption: command.pushProxy ?? current.pushProxy)
     certificate = try Self.certificate(command, current, name, questions)
     given = try Self.given(certificate, name, places)
     let known = try ServiceApplications(data: places.data)
@@ -54,7 +57,7 @@ struct SetupAnswers {
       }
     return [
       "address        \(publicURL)", "listens on     \(listen.text)", "certificate    \(source)",
-      pushContact.map { "push contact   \($0.text)" },
+      pushContact.map { "push contact   \($0.text)" }, pushProxy.map { "push proxy     \($0.text)" },
       application.map { "application    \($0.name), its credential in \($0.secretFile)" },
     ].compactMap { $0 } + administrators.map { "administrator  \($0)" }
   }

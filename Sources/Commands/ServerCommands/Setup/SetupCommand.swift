@@ -52,6 +52,10 @@ struct SetupCommand: AsyncParsableCommand {
       "Whom the push services' operators may write to, such as mailto:admin@example.org.", valueName: "address"))
   var pushContact: String?
 
+  @Option(
+    help: ArgumentHelp("A proxy through which push services are reached, such as http://proxy:3128.", valueName: "url"))
+  var pushProxy: String?
+
   @Flag(help: "Ask nothing: take the defaults for what is not given.")
   var yes = false
 

@@ -64,6 +64,9 @@ struct SetupWork {
       if let contact = answers.pushContact, try settings.option(.pushContact) != contact.text {
         try settings.set(.pushContact, to: contact.text)
       }
+      if let proxy = answers.pushProxy, try settings.option(.pushProxy) != proxy.text {
+        try settings.set(.pushProxy, to: proxy.text)
+      }
       try settings.set(.publicURL, to: answers.publicURL)
     } catch { throw CommandProblem(error) }
     return settings

@@ -7,6 +7,8 @@ public struct PushProxy: Sendable, Equatable {
   /// A name, or an address without brackets.
   let host: String
   let port: Int
+  /// As it was given; letters, digits and `-._:[]/` alone.
+  public let text: String
 
   /// Nil unless it is `http://` with a name or an address, and perhaps a port. A user's name and password are not taken,
   /// since everybody on this computer can read a command line.
@@ -15,6 +17,7 @@ public struct PushProxy: Sendable, Equatable {
     // Other addresses of ours are never plain ones.
     let rest = text.dropFirst(Self.scheme.count)
     guard let url = try? ServerURL("https://" + rest), url.basePath.isEmpty else { return nil }
+    self.text = text
     let authority = rest.prefix { $0 != "/" }
     let isBracketed = authority.hasPrefix("[")
     host = String(isBracketed ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" })
