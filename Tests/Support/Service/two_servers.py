@@ -32,6 +32,7 @@ class TwoServers(ServerWorld):
         if standby:
             self.standby = PostgreSQL(self.folder, "standby", self.postgresql)
             self.url += "," + self.standby.folder
+        self.command("database", "migrate").check_returncode()
         made = self.command("application", "create", "office", "--json", "--match-code", "off")
         assert made.returncode == 0, made.stderr
         self.application = json.loads(made.stdout)
@@ -92,6 +93,7 @@ class OneName(TwoServers):
         # The same port at both.
         self.port = None
         self.servers = [None, None]
+        self.command("database", "migrate").check_returncode()
         made = self.command("application", "create", "tests", "--match-code", "off")
         assert made.returncode == 0, made.stderr
         self.write("credentials", made.stdout)

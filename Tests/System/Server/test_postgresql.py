@@ -9,7 +9,7 @@ import unittest
 import urllib.parse
 
 import signed_requests
-from server import CONFIG, UNAVAILABLE, USAGE, until
+from server import UNAVAILABLE, USAGE, until
 from two_servers import TwoServers
 from world import PATIENCE
 
@@ -258,15 +258,6 @@ class Addresses(unittest.TestCase):
             self.assertEqual(said.returncode, code, said.stderr)
             self.assertIn(message, said.stderr)
             self.assertNotIn("geheim", said.stdout + said.stderr)
-
-    def test_a_newer_database_is_left_alone(self):
-        world.postgresql.sql("INSERT INTO schema_migration (name, least) VALUES ('later', 99)")
-        try:
-            said = world.command("audit")
-            self.assertEqual(said.returncode, CONFIG, said.stderr)
-            self.assertIn("update iampass-server", said.stderr)
-        finally:
-            world.postgresql.sql("DELETE FROM schema_migration WHERE name = 'later'")
 
     def test_the_audit_is_printed(self):
         said = world.command("audit")

@@ -59,13 +59,13 @@ class Database(ServerWorld):
         until(lambda: wanted in subprocess.run(address, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                                timeout=PATIENCE).stdout, "the new certificate")  # fmt: skip
 
-    def using(self, role="iampass", password=PASSWORD, authority="authority"):
-        """A command that makes tables and a row, by TLS, as that role."""
+    def using(self, *words, role="iampass", password=PASSWORD, authority="authority"):
+        """A command by TLS, as that role; without words, one that makes tables."""
         self.write("pgpass", f"*:*:*:*:{password}\n")
         place = f"localhost:{self.port}/postgres?hostaddr=127.0.0.1"
         url = f"postgresql://{role}@{place}&sslrootcert={self.path(authority)}.crt"
         return subprocess.run(
-            [program("iampass-server"), "application", "create", "office", "--json", "--database", url],
+            [program("iampass-server"), *(words or ("database", "migrate")), "--database", url],
             capture_output=True, text=True, timeout=PATIENCE,
             env={**os.environ, "PGPASSFILE": self.path("pgpass")})  # fmt: skip
 
@@ -118,6 +118,8 @@ class Access(unittest.TestCase):
 
     def test_a_right_certificate_and_password_are_taken(self):
         said = world.using()
+        self.assertEqual(said.returncode, 0, said.stderr)
+        said = world.using("application", "create", "office", "--json")
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("application_id", json.loads(said.stdout))
 

@@ -117,7 +117,9 @@ import Testing
   @Test func aNewerDatabaseIsLeftAlone() async throws {
     let room = try await MoveRoom()
     try await room.opened().write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('later')") }
-    await Self.refuses(.tooNew, from: room.folder, to: room.url)
+    await #expect { try await DatabaseMove.run(from: room.folder, to: room.url) } throws: {
+      ($0 as? StorageError)?.code == .databaseTooNew
+    }
   }
 
   @Test func ofTwoMovesAtOnceOneWins() async throws {

@@ -49,6 +49,23 @@ import Testing
     #expect(try await others.news() == [.missed])
   }
 
+  /// The change may be one that this program's statements would damage.
+  @Test func aRunningServerHearsThatItIsTooOld() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let others = try #require(room.storage.others)
+    _ = try await others.news()
+    // A change that only adds stops nobody.
+    let connection = try connection(room)
+    try connection.run([PostgreSQLCall("INSERT INTO schema_migration (name, least) VALUES ('later', 1)")])
+    for _ in 0..<2 { _ = try await others.news() }
+    try connection.run([PostgreSQLCall("UPDATE schema_migration SET least = 99 WHERE name = 'later'")])
+    for listens in [true, false] {
+      await #expect("\(listens ? "at a sweep" : "with a new connection")") {
+        for _ in 0..<(listens ? 30 : 1) { _ = try await others.news() }
+      } throws: { ($0 as? StorageError)?.code == .databaseTooNew }
+    }
+  }
+
   @Test func oneServerKeepsHouseAndAnotherTakesOver() async throws {
     let room = try await StorageRoom(.postgresql)
     let first = try #require(room.storage.others)

@@ -5,7 +5,7 @@ import IAMPASSServer
 struct DatabaseCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "database", abstract: "Look after the service's database.",
-    subcommands: [CheckCommand.self, MoveCommand.self])
+    subcommands: [CheckCommand.self, MigrateCommand.self, MoveCommand.self])
 
   struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

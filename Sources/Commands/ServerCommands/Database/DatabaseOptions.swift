@@ -21,31 +21,46 @@ struct DatabaseOptions: ParsableArguments {
     }
   }
 
-  /// The database of a service.
+  /// The database of a service, if its form is this program's.
   func existing() throws -> any OperatorStore {
-    if let database { return try PostgreSQLStorage(url: database) }
-    let folder: String
-    switch try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find() {
-    case .folder(let path): folder = path
-    case .postgreSQL(let url, let passwordFile):
+    switch try found() {
+    case .folder(let path): try SQLiteStorage(existing: path)
+    case .postgreSQL(let url, _): try PostgreSQLStorage(existing: url)
+    }
+  }
+
+  /// Brings the database up to date.
+  ///
+  /// - Returns: the names of the changes.
+  func migrated() throws -> [String] {
+    switch try found() {
+    case .folder(let path): try DatabaseMigration.run(folder: path)
+    case .postgreSQL(let url, _): try DatabaseMigration.run(url: url)
+    }
+  }
+
+  /// Which one it is; from now on this process may reach it.
+  private func found() throws -> PackagedDatabase {
+    if let database { return .postgreSQL(url: database, passwordFile: nil) }
+    let place = try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find()
+    switch place {
+    case .folder(let path): try ActingUser.become(ownerOf: path)
+    case .postgreSQL(_, let passwordFile):
       // As the service: its database and the file with the password may know that user alone.
       try ActingUser.become(ownerOf: PackagedDatabase.usualFolder)
       if let passwordFile { setenv("PGPASSFILE", passwordFile, 0) }
-      return try PostgreSQLStorage(url: url)
     }
-    try ActingUser.become(ownerOf: folder)
-    return try SQLiteStorage(existing: folder)
+    return place
   }
 
   /// The same, or a new one in a directory that was given and has none; the operator is told so.
   func openedOrMade() throws -> any OperatorStore {
     guard let data else { return try existing() }
     try ActingUser.become(ownerOf: data)
-    // What is wrong with it, the storage says.
-    let isNew = (try? SQLiteStorage.isThere(in: data)) == false
+    guard try !SQLiteStorage.isThere(in: data) else { return try existing() }
     let storage = try SQLiteStorage(folder: data)
     // A mistyped directory would be one more service, which nothing asks.
-    if isNew { Notice.tell("there was no database in \(data): made a new one") }
+    Notice.tell("there was no database in \(data): made a new one")
     return storage
   }
 }

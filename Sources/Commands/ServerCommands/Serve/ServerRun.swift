@@ -26,7 +26,8 @@ struct ServerRun: Sendable {
   let addresses: ServeAddresses
   let logger: Logger
 
-  /// Returns or throws when the service no longer serves; a signal ends the process.
+  /// Returns or throws when the service no longer serves. A signal ends the process, and a newer server's change of the
+  /// database that this one cannot work with.
   func run() async throws {
     iampass_map_large_blocks(Self.largeBlock)
     let server = HTTPServer(service: service, logger: logger)
@@ -35,18 +36,22 @@ struct ServerRun: Sendable {
     let serving = Task { try await serve(server) }
     let housekeeping = Task {
       async let certificates: Void = tls.keepFresh(logger: logger)
-      async let others: Void = service.followOtherServers()
       async let lists: Void = service.followUserLists()
       async let heap: Void = giveBackHeap()
       await service.keepHouse()
       await certificates
-      await others
       await lists
       await heap
     }
+    let following = Task { await service.followOtherServers() }
+    let cancels = [serving.cancel, housekeeping.cancel, following.cancel]
     renewOnSignal(renewing)
-    stopOnSignal(stopping, server, [serving.cancel, housekeeping.cancel])
+    stopOnSignal(stopping, server, cancels)
+    stopIfOutdated(following, server, cancels)
     try await serving.value
+    following.cancel()
+    // Its log has said why.
+    if let refusal = await following.value { _exit(CommandProblem(refusal).exitCode) }
   }
 
   private func serve(_ server: HTTPServer) async throws {
@@ -130,19 +135,32 @@ struct ServerRun: Sendable {
   ) {
     Task {
       await signals.first()
-      endAnyway()
+      // The kernel's timer ends the process, even if every thread hangs. What was said is on the disk.
+      signal(SIGALRM) { _ in _exit(0) }
+      alarm(Self.stopTime)
       logger.notice("stopping")
-      await server.drain(seconds: Self.drainTime)
-      for cancel in cancels { cancel() }
-      // An idle client could delay the listener's end for seconds; everything that was said is on the disk.
-      try? await Task.sleep(for: .milliseconds(Self.closeTime))
-      _exit(0)
+      await stop(server, cancels, exitCode: 0)
     }
   }
 
-  /// The kernel's timer ends the process, even if every thread hangs. What was said is on the disk.
-  private func endAnyway() {
-    signal(SIGALRM) { _ in _exit(0) }
-    alarm(Self.stopTime)
+  private func stopIfOutdated(
+    _ following: Task<StorageError?, Never>, _ server: HTTPServer, _ cancels: [@Sendable () -> Void]
+  ) {
+    Task {
+      guard let refusal = await following.value else { return }
+      signal(SIGALRM) { _ in _exit(EX_CONFIG) }
+      alarm(Self.stopTime)
+      let problem = CommandProblem(refusal)
+      logger.critical("stopping: \(problem.message)", metadata: problem.hint.map { ["hint": "\($0)"] } ?? [:])
+      await stop(server, cancels, exitCode: problem.exitCode)
+    }
+  }
+
+  private func stop(_ server: HTTPServer, _ cancels: [@Sendable () -> Void], exitCode: Int32) async {
+    await server.drain(seconds: Self.drainTime)
+    for cancel in cancels { cancel() }
+    // An idle client could delay the listener's end for seconds; everything that was said is on the disk.
+    try? await Task.sleep(for: .milliseconds(Self.closeTime))
+    _exit(exitCode)
   }
 }

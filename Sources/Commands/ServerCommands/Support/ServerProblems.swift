@@ -165,6 +165,15 @@ extension CommandProblem {
       self.init(
         message: "a newer version has changed the database: \(error.detail)", hint: "update iampass-server",
         exitCode: EX_CONFIG)
+    case .databaseTooOld:
+      self.init(
+        message: "\(error.path) is of an older version",
+        hint: "start the service of this version, or run iampass-server database migrate", exitCode: EX_CONFIG)
+    case .databaseForeign:
+      self.init(
+        message: "\(error.path) has no tables of iampass-server",
+        hint: "look at the address; to make the tables of a new service, run iampass-server database migrate",
+        exitCode: EX_NOINPUT)
     }
   }
 
@@ -273,8 +282,6 @@ extension CommandProblem {
           "a move from \(refusal.subject) to --to is not completed",
           "complete that one first, or give an empty database or a new directory", EX_CANTCREAT
         )
-      case .tooNew:
-        ("a newer version has changed \(refusal.subject)", "update iampass-server", EX_CONFIG)
       case .formsDiffer:
         (
           "only one of --from and --to has the column \(refusal.subject): they are of different versions",

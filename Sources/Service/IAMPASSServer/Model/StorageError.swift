@@ -19,8 +19,12 @@ public struct StorageError: Error, Sendable {
     case databaseNotReached
     /// PostgreSQL: a pooler lends one session to several connections. `path`: its address.
     case databaseSessionsShared
-    /// PostgreSQL: a newer version changed the tables. `detail`: the change.
+    /// A newer version changed the tables. `detail`: the change.
     case databaseTooNew
+    /// The service, or `database migrate`, has to bring it up to date first.
+    case databaseTooOld
+    /// It has no tables of the service.
+    case databaseForeign
     /// Everything was moved away: nothing may be changed here. `detail`: where it is.
     case databaseMoved
     /// Everything is on its way here, and the move was not completed. `detail`: from where.

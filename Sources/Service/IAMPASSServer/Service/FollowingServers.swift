@@ -4,17 +4,22 @@ extension SignInService {
 
   /// Wakes whoever waits here for what other servers change, until the task is cancelled. Returns at once if the storage
   /// is this server's own.
-  public func followOtherServers() async {
-    guard let others = core.storage.others else { return }
+  ///
+  /// - Returns: why this server must stop: a newer server changed the database. Nil otherwise.
+  public func followOtherServers() async -> StorageError? {
+    guard let others = core.storage.others else { return nil }
     while !Task.isCancelled {
       do {
         for news in try await others.news() { core.hear(news) }
         core.tellWhenStorageWorksAgain()
+      } catch let refusal as StorageError where refusal.code == .databaseTooNew {
+        return refusal
       } catch {
         core.tell(storageFailure: error)
         try? await Task.sleep(for: .seconds(Self.pause))
       }
     }
+    return nil
   }
 }
 

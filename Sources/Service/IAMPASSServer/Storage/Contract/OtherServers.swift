@@ -1,6 +1,9 @@
 /// What other servers on the same database do: who waits here for a session is woken by an answer there.
 protocol OtherServers: Sendable {
   /// Waits for news, a second at most. To be asked by one task, again and again.
+  ///
+  /// - Throws: ``StorageError`` with `databaseTooNew` if a newer server changed the tables so that this program must not
+  ///   work with them any more; what goes wrong with the database.
   func news() async throws -> [ServerNews]
 
   /// Whether this server keeps house for all of them. One does at a time. If it ends, another one takes over within

@@ -24,8 +24,6 @@ public struct MoveRefusal: Error, Sendable {
     case destinationMoved
     /// Another database is on its way there. `subject`: which one.
     case destinationArriving
-    /// A newer version has changed the database. `subject`: which one.
-    case tooNew
     /// Only one of the two has a column: the other one is of another version. `subject`: which one.
     case formsDiffer
     /// Not one directory and one address of PostgreSQL.

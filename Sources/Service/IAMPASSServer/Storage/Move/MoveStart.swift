@@ -5,7 +5,7 @@ extension DatabaseMove {
   /// Moves everything from one database to an empty one of the other engine.
   ///
   /// - Parameters:
-  ///   - from: a data directory, or `postgresql://…` without a password.
+  ///   - from: a data directory, or `postgresql://…` without a password; of this program's form.
   ///   - to: the other one of these. A directory, or the tables in the database, are made if they are missing.
   /// - Throws: ``MoveRefusal`` and ``StorageError``. Then everything is still where it was, or a second run completes the
   ///   move.
@@ -26,7 +26,6 @@ extension DatabaseMove {
   private static func fromSQLite(_ folder: String, to url: String) async throws -> MoveReport {
     let source = try SQLiteStorage(existing: folder, isMoving: true)
     defer { try? source.close() }
-    try refuseNewer(source, folder)
     // A copy that was put back and that no service has begun with: what may have been spent, counts as spent.
     if try await source.read(MoveMark.stored) == nil { _ = try await source.beginWithCopy() }
     let destination = try PostgreSQLStorage(url: url, isMoving: true)
@@ -35,11 +34,10 @@ extension DatabaseMove {
   }
 
   private static func fromPostgreSQL(_ url: String, to folder: String) throws -> MoveReport {
-    let source = try PostgreSQLStorage(url: url, isMoving: true)
+    let source = try PostgreSQLStorage(url: url, isMoving: true, mayChangeForm: false)
     defer { source.close() }
     let destination = try SQLiteStorage(folder: folder, isMoving: true)
     defer { try? destination.close() }
-    try refuseNewer(destination, folder)
     return try move(destination, folder, source, url) { DatabaseMove(source: $1, destination: $0, tables: $2) }
   }
 
@@ -54,9 +52,5 @@ extension DatabaseMove {
       SQLiteMoveEnd(storage: sqlite, place: folder, tables: tables),
       PostgreSQLMoveEnd(storage: postgresql, place: url, tables: tables), tables
     ).run()
-  }
-
-  private static func refuseNewer(_ storage: SQLiteStorage, _ folder: String) throws {
-    if try storage.pool.read(Schema.migrator.hasBeenSuperseded) { throw MoveRefusal(.tooNew, folder) }
   }
 }

@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// Each message has the history's counter, and messages come in the order of commits. Each second the counter is looked
 /// at: if it was ahead a second ago of what came since, a message was lost. A new connection may have missed anything.
+/// Each second also the tables are looked at, which a newer server may have changed.
 final class PostgreSQLOthers: OtherServers {
   private static let sweepTime = Duration.seconds(1)
 
@@ -74,6 +75,7 @@ final class PostgreSQLOthers: OtherServers {
       PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', 'iampass_' || md5(current_schema())); END $$")
     ])
     let counter = try Self.counter(connection)
+    try PostgreSQLSchema.refuseNewer(connection)
     return Ear(
       connection: connection, heard: counter, swept: counter, nextSweep: .now + Self.sweepTime,
       keepsHouse: try Self.takesHouse(connection))
@@ -85,6 +87,7 @@ final class PostgreSQLOthers: OtherServers {
     if isLost { ear.heard = ear.swept }
     ear.swept = try Self.counter(ear.connection)
     ear.nextSweep = .now + Self.sweepTime
+    try PostgreSQLSchema.refuseNewer(ear.connection)
     if !ear.keepsHouse { ear.keepsHouse = try Self.takesHouse(ear.connection) }
     try time.measure(ear.connection)
     return isLost

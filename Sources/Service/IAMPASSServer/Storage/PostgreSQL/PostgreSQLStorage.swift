@@ -23,6 +23,13 @@ public struct PostgreSQLStorage: Sendable {
   let sessionKeys = KnownSessionKeys()
   /// What the other servers do.
   let others: (any OtherServers)?
+  /// The names of the migrations that this opening has brought.
+  let changes: [String]
+
+  /// Connects to the database that a service already has, if its tables are this program's. See ``init(url:clocks:)``.
+  public init(existing url: String, clocks: MachineClocks? = nil) throws {
+    try self.init(url: url, clocks: clocks, isMoving: false, mayChangeForm: false)
+  }
 
   /// Connects to the database, and brings its tables up to date.
   ///
@@ -34,20 +41,27 @@ public struct PostgreSQLStorage: Sendable {
     try self.init(url: url, clocks: clocks, isMoving: false)
   }
 
-  /// - Parameter isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
-  init(url: String, clocks: MachineClocks? = nil, isMoving: Bool) throws {
+  /// - Parameters:
+  ///   - isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
+  ///   - mayChangeForm: brings its tables up to date. Otherwise an older form is refused.
+  init(url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayChangeForm: Bool = true) throws {
     let time = PostgreSQLTime()
     do {
       let pool = PostgreSQLPool(try PostgreSQLAddress(validating: url), time)
       self.pool = pool
       others = PostgreSQLOthers(pool, time)
-      let (stored, mark) = try pool.lend { connection in
+      let (stored, mark, changes) = try pool.lend { connection in
         try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)
         if !isMoving, let refusal = mark?.refusal(of: url) { throw refusal }
-        if mark == nil { try PostgreSQLSchema.migrate(connection) }
-        return (try StorageClock.stored(in: PostgreSQLWork(connection)), mark)
+        // All this comes before the first change.
+        if mark == nil, !mayChangeForm, let refusal = try PostgreSQLSchema.form(of: connection).refusal(of: url) {
+          throw refusal
+        }
+        let changes = mark == nil && mayChangeForm ? try PostgreSQLSchema.migrate(connection) : []
+        return (try StorageClock.stored(in: PostgreSQLWork(connection)), mark, changes)
       }
+      self.changes = changes
       clock = StorageClock(clocks ?? time.clocks, stored: stored)
       if mark == nil, clock.isNews(to: stored) { try keepFirstTime(unlessAfter: stored) }
     } catch let error as PostgreSQLError {

@@ -20,18 +20,24 @@ public struct SQLiteStorage: Sendable {
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
   public let clock: StorageClock
+  /// The names of the migrations that this opening has brought.
+  let changes: [String]
 
-  /// Opens the database that a service already has in `folder`.
+  /// Opens the database that a service already has in `folder`, if its form is this program's.
   public init(existing folder: String, clocks: MachineClocks = .system) throws {
-    try self.init(existing: folder, clocks: clocks, isMoving: false)
+    try self.init(existing: folder, clocks: clocks, mayChangeForm: false)
   }
 
-  /// - Parameter isMoving: opens also a database that is being moved, or was.
-  init(existing folder: String, clocks: MachineClocks = .system, isMoving: Bool) throws {
+  /// - Parameters:
+  ///   - isMoving: opens also a database that is being moved, or was.
+  ///   - mayChangeForm: brings it up to date. By default an older form is refused.
+  init(
+    existing folder: String, clocks: MachineClocks = .system, isMoving: Bool = false, mayChangeForm: Bool = false
+  ) throws {
     guard try SQLiteStorage.isThere(in: folder) else {
       throw StorageError(.noDatabase, path: folder + "/" + SQLiteStorage.fileName)
     }
-    try self.init(folder: folder, clocks: clocks, isMoving: isMoving)
+    try self.init(folder: folder, clocks: clocks, isMoving: isMoving, mayChangeForm: mayChangeForm)
   }
 
   /// Whether `folder` has a database. Throws: where that cannot be seen.
@@ -52,7 +58,7 @@ public struct SQLiteStorage: Sendable {
   }
 
   /// - Parameter isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
-  init(folder: String, clocks: MachineClocks = .system, isMoving: Bool) throws {
+  init(folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayChangeForm: Bool = true) throws {
     try SQLiteStorage.prepareFolder(folder)
     let path = folder + "/" + SQLiteStorage.fileName
     try SQLiteStorage.prepareFile(path)
@@ -65,7 +71,10 @@ public struct SQLiteStorage: Sendable {
       pool = try DatabasePool(path: path, configuration: configuration)
       let mark = try pool.read(MoveMark.stored)
       if !isMoving, let refusal = mark?.refusal(of: folder) { throw refusal }
-      if mark == nil { try Schema.bringUpToDate(pool) }
+      // All this comes before the first change.
+      try pool.read { try Schema.refuseNewer($0, path) }
+      if mark == nil, !mayChangeForm, let refusal = try pool.read(Schema.form).refusal(of: path) { throw refusal }
+      changes = mark == nil && mayChangeForm ? try Schema.bringUpToDate(pool) : []
       clock =
         try mark == nil
         ? StorageClock(clocks, keptIn: pool) : StorageClock(clocks, stored: pool.read(StorageClock.stored))

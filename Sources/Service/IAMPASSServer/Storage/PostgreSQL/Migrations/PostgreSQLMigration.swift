@@ -38,8 +38,10 @@ enum PostgreSQLSchema {
   /// A new database gets all its tables in one transaction, an older one each migration in its own. What a migration needs
   /// may be in use: then others wait behind it for 200 ms at most, and it is tried again.
   ///
+  /// - Returns: the names of the migrations that were missing, in their order.
   /// - Throws: ``StorageError`` with `databaseTooNew`, and ``PostgreSQLError``.
-  static func migrate(_ connection: PostgreSQLConnection) throws {
+  static func migrate(_ connection: PostgreSQLConnection) throws -> [String] {
+    let before = try names(in: connection)
     let end = ContinuousClock.now + greatestWait
     connection.patience = patience + PostgreSQLConnection.answerLimit
     defer { connection.patience = PostgreSQLConnection.answerLimit }
@@ -48,6 +50,26 @@ enum PostgreSQLSchema {
         guard connection.isOpen, ContinuousClock.now < end else { throw error }
         usleep(useconds_t(pause / .microseconds(1)))
       }
+    }
+    return migrations.map(\.name).filter { !before.contains($0) }
+  }
+
+  /// What the database is for a program that does not change its form.
+  ///
+  /// - Throws: as ``migrate(_:)``.
+  static func form(of connection: PostgreSQLConnection) throws -> DatabaseForm {
+    let known = try names(in: connection)
+    return known.count == migrations.count ? .current : known.isEmpty ? .foreign : .older
+  }
+
+  /// To be asked again while the service runs: a newer server may have changed the tables meanwhile.
+  ///
+  /// - Throws: as ``migrate(_:)``.
+  static func refuseNewer(_ connection: PostgreSQLConnection) throws {
+    let later = PostgreSQLCall(
+      "SELECT name FROM schema_migration WHERE least > $1 ORDER BY name LIMIT 1", .integer(Int64(migrations.count)))
+    if let change = try connection.ask([later])[0].first {
+      throw StorageError(.databaseTooNew, detail: try change.text(0) ?? "")
     }
   }
 
@@ -83,10 +105,14 @@ enum PostgreSQLSchema {
     }
   }
 
-  /// The migrations that the database has.
+  /// The migrations of this program that the database has. Another program may have a table of that name.
   private static func names(in connection: PostgreSQLConnection) throws -> Set<String> {
-    let table = try connection.ask([PostgreSQLCall("SELECT to_regclass('schema_migration')::text AS name")])
-    guard try table.first?.first?.text(0) != nil else { return [] }
+    let columns = PostgreSQLCall(
+      """
+      SELECT count(*) FROM pg_attribute
+      WHERE attrelid = to_regclass('schema_migration') AND attname IN ('name', 'least') AND NOT attisdropped
+      """)
+    guard try connection.ask([columns])[0].first?.integer(0) == 2 else { return [] }
     let rows = try connection.ask([PostgreSQLCall("SELECT name, least FROM schema_migration")]).first ?? []
     var names: Set<String> = []
     for row in rows {

@@ -56,16 +56,35 @@ enum Schema {
     return migrator
   }
 
+  /// What `db` is for a program that does not change its form.
+  static func form(of db: Database) throws -> DatabaseForm {
+    let done = try migrator.appliedIdentifiers(db)
+    let isDone = migrations.map { done.contains($0.name) }
+    return isDone.contains(false) ? isDone.contains(true) ? .older : .foreign : .current
+  }
+
+  /// - Throws: ``StorageError`` with `databaseTooNew`. Nothing says which older programs could work with the change.
+  static func refuseNewer(_ db: Database, _ path: String) throws {
+    let later = try migrator.appliedIdentifiers(db).subtracting(migrations.map(\.name))
+    if let change = later.min() { throw StorageError(.databaseTooNew, path: path, detail: change) }
+  }
+
   /// Does the migrations that are missing.
   ///
   /// Another process may be at the same work, as a command beside a service that begins. GRDB looks once at what is done;
   /// a migration that the other one did meanwhile then fails as a whole, since its name can be noted only once. So a
   /// failure is taken for one only if nothing was done since.
-  static func bringUpToDate(_ database: any DatabaseWriter) throws {
+  ///
+  /// - Returns: the names of those that were missing, in their order.
+  static func bringUpToDate(_ database: any DatabaseWriter) throws -> [String] {
     let migrator = migrator
+    let before = try database.read(migrator.appliedIdentifiers)
     while true {
       let done = try database.read(migrator.appliedIdentifiers)
-      do { return try migrator.migrate(database) } catch {
+      do {
+        try migrator.migrate(database)
+        return migrations.map(\.name).filter { !before.contains($0) }
+      } catch {
         guard try database.read(migrator.appliedIdentifiers) != done else { throw error }
       }
     }
