@@ -12,6 +12,7 @@ import threading
 import time
 import unittest
 
+import ports
 from never import assert_hidden
 from server import CANNOT_CREATE, NO_INPUT, USAGE, ServerWorld
 from world import PATIENCE, program, read
@@ -120,6 +121,37 @@ class Stop(unittest.TestCase):
                     self.assertIn(other.wait(PATIENCE), (0, -signal.SIGTERM))
                 finally:
                     other.kill()
+
+    def served_with_delay(self, seconds):
+        """A server of its own with a drain delay: its process, its address and that of its numbers."""
+        port, numbers = ports.take(), ports.take()
+        other = world.start(
+            program("iampass-server"), "serve", "--data", world.path("delayed"), "--listen", f"127.0.0.1:{port}",
+            "--tls-cert", world.certificate, "--tls-key", world.key, "--metrics-listen", f"127.0.0.1:{numbers}",
+            "--drain-delay", str(seconds))  # fmt: skip
+        self.addCleanup(shutil.rmtree, world.path("delayed"), ignore_errors=True)
+        self.addCleanup(other.stop)
+        for line in ("metrics on", "listening on"):
+            other.wait_for(line)
+        return other, f"https://127.0.0.1:{port}", f"http://127.0.0.1:{numbers}"
+
+    def test_with_a_drain_delay_it_serves_on_and_says_that_it_is_not_ready(self):
+        other, address, numbers = self.served_with_delay(60)
+        self.assertEqual(world.get("/readyz", address=numbers)[::2], (200, "ok\n"))
+        other.process.terminate()
+        other.wait_for("stopping in 60 seconds")
+        self.assertEqual(world.get("/readyz", address=numbers)[::2], (503, "the service stops\n"))
+        self.assertEqual(world.get("/healthz", address=address)[0], 200)
+        self.assertIsNone(other.process.poll())
+        other.process.terminate()
+        # The delay is longer than this.
+        self.assertEqual(other.process.wait(PATIENCE), 0)
+
+    def test_after_the_drain_delay_it_ends_by_itself(self):
+        other, _, _ = self.served_with_delay(1)
+        other.process.terminate()
+        other.wait_for("stopping in 1 seconds")
+        self.assertEqual(other.process.wait(PATIENCE), 0)
 
 
 class Logs(unittest.TestCase):

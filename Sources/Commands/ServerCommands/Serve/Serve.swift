@@ -40,6 +40,12 @@ struct Serve: AsyncParsableCommand {
   var longestWait = SignInService.usualWait
 
   @Option(
+    help: ArgumentHelp(
+      "Seconds from a stop's signal, 0 to \(ServerRun.longestDrainDelay), in which /readyz says so and requests are answered as before; give a proxy's interval twice.",
+      valueName: "seconds"))
+  var drainDelay: Int64 = 0
+
+  @Option(
     name: .customLong("push-ca"),
     help: ArgumentHelp(
       "The authority of your own push service, in PEM: no other is used then. By default, the browsers' own are used.",
@@ -99,6 +105,9 @@ struct Serve: AsyncParsableCommand {
     guard (0...SignInService.usualWait).contains(longestWait) else {
       throw ValidationError("--longest-wait takes 0 to \(SignInService.usualWait)")
     }
+    guard (0...ServerRun.longestDrainDelay).contains(drainDelay) else {
+      throw ValidationError("--drain-delay takes 0 to \(ServerRun.longestDrainDelay)")
+    }
   }
 
   func run() async throws {
@@ -111,7 +120,8 @@ struct Serve: AsyncParsableCommand {
       let (service, storage) = try await makeService(tls, addresses, logger)
       warnOfPageProblem(service, logger)
       try await ServerRun(
-        service: service, storage: storage, tls: tls, certificate: tlsCert, addresses: addresses, logger: logger
+        service: service, storage: storage, tls: tls, certificate: tlsCert, addresses: addresses,
+        drainDelay: drainDelay, logger: logger
       ).run()
       try? storage.close()
     }

@@ -7,6 +7,8 @@ import ProgramPages
 
 /// The service at work: its listeners and housekeeping, from the start until a signal stops them.
 struct ServerRun: Sendable {
+  /// Seconds. The packaged unit waits longer than this for the end.
+  static let longestDrainDelay: Int64 = 60
   /// Seconds for the replies at work.
   private static let drainTime = 1.0
   /// Milliseconds.
@@ -15,8 +17,8 @@ struct ServerRun: Sendable {
   private static let largeBlock = 16_384
   /// Seconds between two looks for memory that the kernel can have back.
   private static let heapInterval = 30
-  /// Seconds after which the service has stopped, whatever hangs.
-  private static let stopTime: UInt32 = 3
+  /// Seconds after the drain delay in which the service has stopped, whatever hangs.
+  private static let stopTime: Int64 = 3
 
   let service: SignInService
   let storage: any OperatorStore
@@ -24,6 +26,8 @@ struct ServerRun: Sendable {
   /// The file of the certificate, for the log.
   let certificate: String
   let addresses: ServeAddresses
+  /// Seconds between the signal and the drain, for proxies that look at `/readyz` from time to time.
+  let drainDelay: Int64
   let logger: Logger
 
   /// Returns or throws when the service no longer serves. A signal ends the process, and a newer server's change of the
@@ -135,9 +139,13 @@ struct ServerRun: Sendable {
   ) {
     Task {
       await signals.first()
-      // The kernel's timer ends the process, even if every thread hangs. What was said is on the disk.
-      signal(SIGALRM) { _ in _exit(0) }
-      alarm(Self.stopTime)
+      endAnyway(after: drainDelay + Self.stopTime) { _ in _exit(0) }
+      service.announceStop()
+      if drainDelay > 0 {
+        logger.notice("stopping in \(drainDelay) seconds: /readyz says so, and another signal stops at once")
+        await signals.first(within: drainDelay)
+        endAnyway(after: Self.stopTime) { _ in _exit(0) }
+      }
       logger.notice("stopping")
       await stop(server, cancels, exitCode: 0)
     }
@@ -148,8 +156,7 @@ struct ServerRun: Sendable {
   ) {
     Task {
       guard let refusal = await following.value else { return }
-      signal(SIGALRM) { _ in _exit(EX_CONFIG) }
-      alarm(Self.stopTime)
+      endAnyway(after: Self.stopTime) { _ in _exit(EX_CONFIG) }
       let problem = CommandProblem(refusal)
       logger.critical("stopping: \(problem.message)", metadata: problem.hint.map { ["hint": "\($0)"] } ?? [:])
       await stop(server, cancels, exitCode: problem.exitCode)
@@ -162,5 +169,13 @@ struct ServerRun: Sendable {
     // An idle client could delay the listener's end for seconds; everything that was said is on the disk.
     try? await Task.sleep(for: .milliseconds(Self.closeTime))
     _exit(exitCode)
+  }
+
+  /// The kernel's timer ends the process, even if every thread hangs. What was said is on the disk.
+  ///
+  /// - Parameter end: ends it with its exit status.
+  private func endAnyway(after seconds: Int64, _ end: @escaping @convention(c) (Int32) -> Void) {
+    signal(SIGALRM, end)
+    alarm(UInt32(seconds))
   }
 }

@@ -40,6 +40,18 @@ struct Signals {
     // A source without an owner hears nothing.
     withExtendedLifetime(source) {}
   }
+
+  /// The same, but waits `seconds` at most.
+  func first(within seconds: Int64) async {
+    let arrivals = arrivals
+    await withTaskGroup { group in
+      group.addTask { for await _ in arrivals { break } }
+      group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
+      await group.next()
+      group.cancelAll()
+    }
+    withExtendedLifetime(source) {}
+  }
 }
 
 /// The writing end for each signal, stored before its handler is set. A Swift array could allocate, which a handler must

@@ -5,7 +5,7 @@ extension SignInService {
   /// Why a proxy should send nobody here; nil: it may. Throws if the storage does not answer.
   func unreadiness() async throws -> String? {
     // Requests at work are still answered.
-    if board.isStopped { return "the service stops" }
+    if board.isStopping { return "the service stops" }
     if core.storage.clock.standstill() > Self.longestStandstill {
       return "the database's clock was set back: no deadline comes until it has caught up"
     }

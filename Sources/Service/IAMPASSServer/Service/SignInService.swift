@@ -76,6 +76,9 @@ public struct SignInService: Sendable {
     DocumentRequests(core: core, sessions: router.sessions, contact: publicURL?.origin ?? "https://localhost")
   }
 
+  /// `/readyz` tells proxies from now on to send requests to other servers. Those that come are answered as ever.
+  public func announceStop() { core.board.announceStop() }
+
   /// Answers every held request, and those to come at once.
   public func stopHolding() { core.board.stop() }
 

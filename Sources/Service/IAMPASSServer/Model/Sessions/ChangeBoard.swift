@@ -18,6 +18,7 @@ final class ChangeBoard: Sendable {
 
   private struct State {
     var isStopped = false
+    var isStopAnnounced = false
     var nextKey = 0
     var signals: [Topic: [Int: Watch.Signal]] = [:]
   }
@@ -63,8 +64,11 @@ final class ChangeBoard: Sendable {
     for signal in all { signal.finish() }
   }
 
-  /// Whether requests are held no more: the service stops.
-  var isStopped: Bool { state.withLock(\.isStopped) }
+  /// The service is about to stop. Until ``stop()`` requests are still held.
+  func announceStop() { state.withLock { $0.isStopAnnounced = true } }
+
+  /// Whether the service stops, or is about to.
+  var isStopping: Bool { state.withLock { $0.isStopped || $0.isStopAnnounced } }
 
   /// How many requests are held.
   var heldCount: Int { state.withLock { $0.signals.values.reduce(0) { $0 + $1.count } } }
