@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import IAMPASSServer
 
 struct AuditCommand: AsyncParsableCommand {
@@ -10,6 +11,18 @@ struct AuditCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var place: DatabaseOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Only what happened at this time (UTC) or later: 2027-01-15T08:00:00Z, or the day alone.", valueName: "time"),
+    transform: AuditCommand.time)
+  var since: UnixTime?
+
+  @Option(help: ArgumentHelp("Only entries after the one with this id, as --json-lines prints it.", valueName: "id"))
+  var after: Int64 = 0
+
+  @Flag(help: "Go on with each entry as it comes, until Ctrl-C.")
+  var follow = false
 
   @Flag(help: "Print a line of JSON for each.")
   var jsonLines = false
@@ -24,20 +37,38 @@ struct AuditCommand: AsyncParsableCommand {
   private static let portion = 1_000
 
   func validate() throws {
-    guard !(answers && jsonLines) else { throw ValidationError("--answers are lines of JSON already") }
+    guard !answers || !(jsonLines || follow || since != nil || after != 0) else {
+      throw ValidationError("--answers are lines of JSON already, and all of them")
+    }
+    guard after >= 0 else { throw ValidationError("--after takes an id, which is 1 or more") }
   }
 
   func run() async throws {
     try await explaining {
       let storage = try place.existing()
       if answers { return try await printAnswers(of: storage) }
-      var last: Int64 = 0
-      while true {
-        let entries = try await storage.auditEntries(after: last, limit: Self.portion)
-        guard let newest = entries.last else { return }
-        try Output.say(entries.map { jsonLines ? $0.jsonLine : $0.textLine })
-        last = newest.id
-      }
+      var tail = AuditTail(last: try await beginning(in: storage))
+      try await printEntries(of: storage, after: &tail.last)
+      if follow { try await tail.follow { try await printEntries(of: storage, after: &$0) } }
+    }
+  }
+
+  /// The id after which to print.
+  private func beginning(in storage: any OperatorStore) async throws -> Int64 {
+    if after > 0, try await storage.auditEntries(after: after - 1, limit: 1).isEmpty {
+      throw CommandProblem.noAuditEntry(after)
+    }
+    guard let since else { return after }
+    return max(after, try await storage.auditPlace(before: since))
+  }
+
+  private func printEntries(of storage: any OperatorStore, after last: inout Int64) async throws {
+    while true {
+      let entries = try await storage.auditEntries(after: last, limit: Self.portion)
+      guard let newest = entries.last else { return }
+      let wanted = entries.filter { since == nil || $0.at >= since! }
+      try Output.say(wanted.map { jsonLines ? $0.jsonLine : $0.textLine })
+      last = newest.id
     }
   }
 
@@ -49,5 +80,12 @@ struct AuditCommand: AsyncParsableCommand {
       try Output.say(kept.map(\.jsonLine))
       last = newest.id
     }
+  }
+
+  private static func time(_ text: String) throws -> UnixTime {
+    guard let time = UnixTime(text: text) else {
+      throw ValidationError("a time is such as 2027-01-15T08:00:00Z or 2027-01-15, in UTC")
+    }
+    return time
   }
 }

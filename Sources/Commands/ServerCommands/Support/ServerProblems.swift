@@ -70,6 +70,13 @@ extension CommandProblem {
       exitCode: EX_IOERR)
   }
 
+  /// Whoever goes on after an entry would miss those of a copy of the database that was put back.
+  static func noAuditEntry(_ id: Int64) -> CommandProblem {
+    CommandProblem(
+      message: "the audit has no entry \(id) yet: its ids are smaller",
+      hint: "if an older copy of the database was put back, go on by time: --since", exitCode: EX_DATAERR)
+  }
+
   static func unreliable(_ problems: [String]) -> CommandProblem {
     CommandProblem(
       message: problems.joined(separator: "; "), hint: "change the settings of the PostgreSQL server, and check again",

@@ -5,7 +5,9 @@ public struct AuditEntry: Sendable {
   /// Seconds for which entries are kept: 400 days.
   static let lifetime: Int64 = 400 * 86_400
 
+  /// Greater than that of every entry before it.
   public let id: Int64
+  /// By the wall clock.
   public let at: UnixTime
   public let event: String
   /// The names that have a value, in the order of the table: `application`, `user`, `phone`, `session`, `host`, …
@@ -24,7 +26,7 @@ public struct AuditEntry: Sendable {
   /// One line of JSON.
   public var jsonLine: String {
     let fixed = [
-      JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),
+      JSON.Member("id", .integer(id)), JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),
     ]
     let all =
       fixed

@@ -27,6 +27,20 @@ public struct UnixTime: Sendable, Comparable, Hashable {
     }
   }
 
+  /// Reads what ``text`` writes, or its date alone, which is the beginning of that day. Nil for anything else, and for
+  /// a day or an hour that does not exist.
+  public init?(text: String) {
+    let whole = text.utf8.count == 10 ? text + "T00:00:00Z" : text
+    let numbers = whole.split { "-T:Z".contains($0) }.compactMap { Int32($0) }
+    guard numbers.count == 6, numbers.allSatisfy({ (0...9_999).contains($0) }), numbers[0] >= 1970 else { return nil }
+    var parts = tm()
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (numbers[0] - 1_900, numbers[1] - 1, numbers[2])
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (numbers[3], numbers[4], numbers[5])
+    self.init(seconds: Int64(timegm(&parts)))
+    // timegm(3) makes the 31st of February a day of March, and there are other spellings of numbers.
+    guard self.text == whole else { return nil }
+  }
+
   /// Milliseconds from `earlier` to here; negative where `earlier` is later.
   public func milliseconds(since earlier: UnixTime) -> Int64 { milliseconds - earlier.milliseconds }
 

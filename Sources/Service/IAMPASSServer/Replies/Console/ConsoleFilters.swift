@@ -1,4 +1,3 @@
-import Glibc
 import IAMPASSProtocol
 
 // Search forms above the console's lists. They send their fields in the address, so that a search can be kept as a link.
@@ -12,13 +11,7 @@ extension Console {
   /// - Parameter more: days after it.
   func queryDay(_ name: String, plus more: Int64 = 0) -> UnixTime? {
     let text = query(name)
-    let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int32($0) }
-    guard numbers.count == 3, (1970...9_999).contains(numbers[0]) else { return nil }
-    var parts = tm()
-    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (numbers[0] - 1_900, numbers[1] - 1, numbers[2])
-    let day = UnixTime(seconds: Int64(timegm(&parts)))
-    // timegm(3) makes the 31st of February a day of March.
-    guard day.text.hasPrefix(text) else { return nil }
+    guard text.utf8.count == 10, let day = UnixTime(text: text) else { return nil }
     return day.advanced(seconds: more * 86_400)
   }
 

@@ -90,6 +90,9 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, For
   /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
   func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
 
+  /// The place in the audit after which the entries of `time` and later are, with some older ones.
+  func auditPlace(before time: UnixTime) async throws -> Int64
+
   /// What could lose data that was stored; empty if nothing that is known could. Throws for a damaged database.
   func problems() async throws -> [String]
 

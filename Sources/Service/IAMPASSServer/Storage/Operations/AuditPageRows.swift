@@ -18,12 +18,6 @@ extension AuditPage {
 }
 
 extension AuditEntry {
-  /// The entry that was noted last before this time of the service; nil if there is none.
-  fileprivate static func last(notedBefore time: UnixTime, in db: some StorageWork) throws -> Int64? {
-    try db.first(
-      "SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at DESC, id DESC LIMIT 1", time.milliseconds)?.get("id")
-  }
-
   fileprivate static func find(
     _ filter: AuditFilter, from first: Int64, before id: Int64, limit: Int, in db: some StorageWork
   ) throws -> [AuditEntry] {

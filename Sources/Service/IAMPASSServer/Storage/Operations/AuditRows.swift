@@ -11,6 +11,12 @@ extension AuditEntry {
     }
   }
 
+  /// The entry that was noted last before this time of the service; nil if there is none.
+  static func last(notedBefore time: UnixTime, in db: some StorageWork) throws -> Int64? {
+    try db.first(
+      "SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at DESC, id DESC LIMIT 1", time.milliseconds)?.get("id")
+  }
+
   /// - Parameter now: service time. What entries are dated by is the wall clock's.
   static func prune(at now: UnixTime, in db: some StorageWork) throws {
     try db.execute("DELETE FROM audit WHERE noted_at < $1", now.advanced(seconds: -lifetime).milliseconds)
@@ -24,6 +30,18 @@ extension StorageEngine {
       try db.all("SELECT * FROM audit WHERE id > $1 ORDER BY id LIMIT $2", id, limit)
         .map(AuditEntry.init(row:))
     }
+  }
+
+  /// The place in the audit after which the entries of `time` and later are: ``auditEntries(after:limit:)`` goes on there.
+  /// Some older entries are after it, too.
+  ///
+  /// - Parameter time: by the wall clock, as ``AuditEntry/at``.
+  public func auditPlace(before time: UnixTime) async throws -> Int64 {
+    // Entries are found by the service's time in which they were noted.
+    let now = now()
+    let offset = clock.unixTime(of: now).milliseconds(since: now)
+    let noted = UnixTime(milliseconds: time.milliseconds - offset - AuditFilter.slack)
+    return try await read { try AuditEntry.last(notedBefore: noted, in: $0) ?? 0 }
   }
 
   /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.

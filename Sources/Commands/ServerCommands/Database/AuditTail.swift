@@ -1,0 +1,42 @@
+import CommandSupport
+import Glibc
+import HostSystem
+
+/// Prints what comes to the audit, until its reader is gone.
+struct AuditTail {
+  private static let interval = Duration.seconds(1)
+  /// Milliseconds for which the database may fail: a failover of PostgreSQL takes less.
+  private static let patience: Int64 = 60_000
+
+  /// The id of the newest entry that was printed.
+  var last: Int64
+
+  /// - Parameter print: prints the entries after an id, and moves the id on with each portion that is printed.
+  /// - Throws: what `print` throws: a ``CommandProblem`` at once, and anything else once it lasts for a minute.
+  mutating func follow(_ print: (inout Int64) async throws -> Void) async throws {
+    var failingSince: MonotonicInstant?
+    while !Self.hasLostReader {
+      try await Task.sleep(for: Self.interval)
+      do {
+        try await print(&last)
+        if failingSince != nil { Notice.tell("the database answers again") }
+        failingSince = nil
+      } catch let problem as CommandProblem {
+        throw problem
+      } catch {
+        let now = MonotonicInstant.now()
+        if failingSince == nil { Notice.tell("the database does not answer; asking again for a minute") }
+        let begin = failingSince ?? now
+        failingSince = begin
+        if now.milliseconds(since: begin) > Self.patience { throw error }
+      }
+    }
+  }
+
+  /// Whether nobody reads the pipe or the socket that is standard output. Without that, the next entry would tell, and
+  /// it may not come for hours.
+  private static var hasLostReader: Bool {
+    var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLERR | POLLHUP) != 0
+  }
+}
