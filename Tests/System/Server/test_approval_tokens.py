@@ -8,6 +8,7 @@ import pypi
 from server import NO_INPUT, ServerWorld
 
 PACKAGES = ("PyJWT", "Authlib")
+TEMPORARY_FAILURE = 75
 CONTEXT = {"service": "pay", "amount": "7 €", "to": "Bob ‹ é"}
 
 
@@ -77,22 +78,32 @@ class Tokens(unittest.TestCase):
     def test_only_who_asks_gets_one(self):
         self.assertNotIn("id_token", self.approved(""))
 
-    def test_a_new_key_signs_and_the_old_one_still_verifies(self):
+    def test_a_new_key_is_published_before_it_signs(self):
+        world.command("signing-key", "rotate", "--now")
         old = self.approved("?id_token=1")["id_token"]
         listed = world.command("signing-key", "list")
         rotated = world.command("signing-key", "rotate")
         self.assertEqual((listed.returncode, rotated.returncode), (0, 0), listed.stderr + rotated.stderr)
         self.assertRegex(listed.stdout, r"^[\w-]{43}  made=\S+Z  signs\n$")
-        self.assertEqual(rotated.stdout.splitlines()[1].split()[0], listed.stdout.split()[0])
-        self.assertIn("still verifies", rotated.stdout.splitlines()[1])
-        new = self.approved("?id_token=1")["id_token"]
+        new, before = rotated.stdout.splitlines()
+        self.assertRegex(new, r"^[\w-]{43}  made=\S+Z  signs from \S+Z$")
+        self.assertEqual(before + "\n", listed.stdout)
         published = keys()
-        self.assertEqual(len(published["keys"]), 2)
-        for token in (old, new):
-            self.assertEqual(judged_by_pyjwt(token, published)["sub"], "alice")
-        world.command("signing-key", "rotate")
+        self.assertEqual([key["kid"] for key in published["keys"]], [new.split()[0], before.split()[0]])
+        for token in (old, self.approved("?id_token=1")["id_token"]):
+            self.assertEqual(judged_by_pyjwt(token, {"keys": published["keys"][1:]})["sub"], "alice")
+        again = world.command("signing-key", "rotate")
+        self.assertEqual((again.returncode, again.stdout), (TEMPORARY_FAILURE, ""))
+        self.assertIn("does not sign yet", again.stderr)
+        self.assertEqual(keys(), published)
+
+    def test_an_urgent_key_replaces_all_others_at_once(self):
+        old = self.approved("?id_token=1")["id_token"]
+        rotated = world.command("signing-key", "rotate", "--now")
+        self.assertRegex(rotated.stdout, r"^[\w-]{43}  made=\S+Z  signs\n$")
         with self.assertRaises(ValueError):
             judged_by_pyjwt(old, keys())
+        self.assertEqual(judged_by_pyjwt(self.approved("?id_token=1")["id_token"], keys())["sub"], "alice")
         log = world.command("audit").stdout
         self.assertIn("signing key made", log)
         self.assertIn("signing key removed", log)

@@ -72,8 +72,9 @@ import Testing
     // A signed request confirms the clock.
     _ = try await fixture.started("alice", context: context, query: "?id_token=1")
     let storage = fixture.service.storage
-    let listed = try await storage.publishedKeys(at: storage.now()) + storage.rotatedKeys(at: storage.now())
-    #expect(listed.count == 3)
+    var listed = try await storage.publishedKeys(at: storage.now())
+    listed += try #require(try await storage.rotatedKeys(at: storage.now(), isUrgent: true))
+    #expect(listed.count == 2)
     #expect(listed.allSatisfy { $0.madeAt.seconds == fixture.clock.now.seconds })
   }
 
@@ -120,23 +121,26 @@ import Testing
     #expect(await fixture.respond(try fixture.startRequest("alice", query: query)).status == 400)
   }
 
-  @Test func aKeyStaysPublishedForOneRotation() async throws {
+  @Test func aNewKeyIsPublishedBeforeItSignsAndAnOldOneUntilItsTokensAreOver() async throws {
     let (fixture, session) = try await approved(query: "?id_token=1")
     let first = try #require(try await token(of: session, fixture))
     let storage = try SQLiteStorage(folder: fixture.folder, clocks: fixture.clock.clocks)
-    let now = storage.now()
-    _ = try await storage.rotateSigningKey(at: now.advanced(seconds: 1))
-    var keys = try await published(fixture)
-    #expect(keys.count == 2)
-    #expect(try await claims(first, by: keys).sub == "alice")
+    let old = try #require(try await published(fixture).first)
+    _ = try #require(try await storage.rotateSigningKey(at: storage.now(), isUrgent: false))
+    #expect(try await published(fixture).count == 2)
+    #expect(try await claims(first, by: [old]).sub == "alice")
+    // Whoever has the old keys alone still verifies what is signed now.
+    let meanwhile = try #require(try await token(of: session, fixture))
+    #expect(try await claims(meanwhile, by: [old]).sub == "alice")
+    #expect(try await storage.rotateSigningKey(at: storage.now(), isUrgent: false) == nil)
+    fixture.clock.advance(seconds: SigningKey.lead)
     let second = try #require(try await token(of: session, fixture))
-    #expect(try await claims(second, by: [try #require(keys.first)]).sub == "alice")
-    _ = try await storage.rotateSigningKey(at: now.advanced(seconds: 2))
-    keys = try await published(fixture)
-    #expect(keys.count == 2)
-    #expect(try await claims(second, by: keys).sub == "alice")
-    let late = keys
-    await #expect(throws: (any Error).self) { try await claims(first, by: late) }
+    let new = try #require(try await published(fixture).first)
+    #expect(try await claims(second, by: [new]).sub == "alice")
+    fixture.clock.advance(seconds: SigningKey.afterlife - 1)
+    #expect(try await published(fixture).count == 2)
+    fixture.clock.advance(seconds: 1)
+    #expect(try await published(fixture) == [new])
   }
 
   @Test func thePrivateKeyIsNotPublished() async throws {
@@ -161,13 +165,32 @@ import Testing
     #expect(ids.count == 1 && ids.first?.count == 1)
   }
 
-  @Test(arguments: StorageEngine.allCases) func twoKeysAreKeptTheNewestFirst(_ engine: StorageEngine) async throws {
+  @Test(arguments: StorageEngine.allCases) func eachRotationWaitsForTheOneBefore(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let first = try await room.storage.signingKeys(at: room.now)
-    let second = try await room.storage.rotateSigningKey(at: room.now)
-    let third = try await room.storage.rotateSigningKey(at: room.now)
-    #expect(second.map(\.id) == [try #require(second.first).id, try #require(first.first).id])
-    #expect(third.map(\.id) == [try #require(third.first).id, try #require(second.first).id])
-    #expect(try await room.opened().signingKeys(at: room.now).map(\.id) == third.map(\.id))
+    let now = room.now
+    let second = try #require(try await room.storage.rotateSigningKey(at: now, isUrgent: false))
+    #expect(second.dropFirst().map(\.id) == first.map(\.id))
+    #expect(second.signer(at: now)?.id == first.first?.id)
+    #expect(try await room.storage.rotateSigningKey(at: now, isUrgent: false) == nil)
+    let later = now.advanced(seconds: SigningKey.lead)
+    #expect(second.signer(at: later)?.id == second.first?.id)
+    let third = try #require(try await room.storage.rotateSigningKey(at: later, isUrgent: false))
+    #expect(third.dropFirst().map(\.id) == second.map(\.id))
+    #expect(try await room.opened().signingKeys(at: later).map(\.id) == third.map(\.id))
+    let much = later.advanced(seconds: SigningKey.lead + SigningKey.afterlife)
+    let fourth = try #require(try await room.storage.rotateSigningKey(at: much, isUrgent: false))
+    #expect(fourth.dropFirst().map(\.id) == [try #require(third.first).id])
+    #expect(try await room.opened().signingKeys(at: much).map(\.id) == fourth.map(\.id))
+  }
+
+  @Test(arguments: StorageEngine.allCases) func anUrgentKeySignsAtOnceAndAlone(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    _ = try await room.storage.signingKeys(at: room.now)
+    _ = try await room.storage.rotateSigningKey(at: room.now, isUrgent: false)
+    let keys = try #require(try await room.storage.rotateSigningKey(at: room.now, isUrgent: true))
+    #expect(keys.count == 1)
+    #expect(keys.signer(at: room.now)?.id == keys.first?.id)
+    #expect(try await room.opened().signingKeys(at: room.now).map(\.id) == keys.map(\.id))
   }
 }

@@ -40,8 +40,8 @@ import Testing
     _ = try await storage.addUsers(["dave"], to: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1")
     let entries = try await storage.auditEntries(after: last.id, limit: 10)
     #expect(entries.map(\.event) == ["user added"])
-    let key = try await storage.rotatedKeys(at: storage.now())
-    #expect(key.count == 2)
+    let keys = try await storage.publishedKeys(at: storage.now())
+    #expect(keys.map(\.use) == [.signs])
   }
 
   @Test func whoeverStillWorksOnTheOldDatabaseChangesNothing() async throws {

@@ -130,8 +130,8 @@ extension LosingStorage {
     try await call { try await $0.signingKeys(at: now) }
   }
 
-  func rotateSigningKey(at now: UnixTime) async throws -> [SigningKey] {
-    try await call { try await $0.rotateSigningKey(at: now) }
+  func rotateSigningKey(at now: UnixTime, isUrgent: Bool) async throws -> [SigningKey]? {
+    try await call { try await $0.rotateSigningKey(at: now, isUrgent: isUrgent) }
   }
 
   func pushToken() async throws -> PushToken {

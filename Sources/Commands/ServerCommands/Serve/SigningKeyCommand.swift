@@ -14,8 +14,14 @@ struct SigningKeyCommand: AsyncParsableCommand {
     /// Prints the keys that `work` gives, the newest first.
     func print(_ work: (any OperatorStore) async throws -> [PublishedKey]) async throws {
       let keys = try await explaining { try await work(try place.existing()) }
-      for (place, key) in keys.enumerated() {
-        try Output.say("\(key.id)  made=\(key.madeAt.text)  \(place == 0 ? "signs" : "still verifies")")
+      try Output.say(keys.map { "\($0.id)  made=\($0.madeAt.text)  \(Self.text(of: $0.use))" })
+    }
+
+    private static func text(of use: PublishedKey.Use) -> String {
+      switch use {
+      case .signsFrom(let time): "signs from \(time.text)"
+      case .signs: "signs"
+      case .verifies: "still verifies"
       }
     }
   }
@@ -32,14 +38,24 @@ struct SigningKeyCommand: AsyncParsableCommand {
 
   struct RotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "rotate", abstract: "Make a new key, by which tokens are signed from now on.",
+      commandName: "rotate", abstract: "Make a new key, by which tokens are signed in 15 minutes.",
       discussion: """
-        The key before it stays published, so that its tokens can be verified; an older one is removed. Rotate again \
-        when the tokens' hour is over. The service may be running.
+        Until then it is only published, so that whoever keeps a copy of the keys learns of it. A key that signs no more \
+        stays published until its last token is over. The service may be running.
         """)
 
     @OptionGroup var options: Options
 
-    func run() async throws { try await options.print { try await $0.rotatedKeys(at: $0.now()) } }
+    @Flag(help: "Sign by it at once, and remove all other keys: no token of theirs can be verified any more.")
+    var now = false
+
+    func run() async throws {
+      try await options.print { storage in
+        guard let keys = try await storage.rotatedKeys(at: storage.now(), isUrgent: now) else {
+          throw CommandProblem.keyIsNew
+        }
+        return keys
+      }
+    }
   }
 }

@@ -70,6 +70,11 @@ extension CommandProblem {
       exitCode: EX_IOERR)
   }
 
+  static let keyIsNew = CommandProblem(
+    message: "the newest key does not sign yet",
+    hint: "signing-key list says when it does; rotate --now replaces all keys at once, if one was stolen",
+    exitCode: EX_TEMPFAIL)
+
   /// Whoever goes on after an entry would miss those of a copy of the database that was put back.
   static func noAuditEntry(_ id: Int64) -> CommandProblem {
     CommandProblem(

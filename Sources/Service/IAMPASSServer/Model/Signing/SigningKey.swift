@@ -3,8 +3,10 @@ import JWTKit
 
 /// A key by which the service signs approval tokens: ES256 (RFC 7518 §3.4).
 struct SigningKey: Sendable {
-  /// The names of the newest key and of the one before it are published: a token that the old one signed stays good.
-  static let publishedCount = 2
+  /// Seconds for which a new key is only published: whoever keeps a copy of the keys may not ask again at once.
+  static let lead: Int64 = 15 * 60
+  /// Seconds for which a key that signs no more is still published: its last token's lifetime, and verifiers' clocks.
+  static let afterlife = ApprovalToken.lifetime + 300
 
   /// The key's thumbprint (RFC 7638), `kid` in tokens.
   let id: String
@@ -37,6 +39,9 @@ struct SigningKey: Sendable {
 
   private static func urlSafe(_ base64: String) -> String { Base64.decode(base64).map(Base64URL.encode) ?? "" }
 
+  /// The only key signs at once.
+  var signsFrom: UnixTime { madeAt.advanced(seconds: Self.lead) }
+
   /// A JWK (RFC 7517) without the private part.
   var published: JSON {
     .object([
@@ -49,6 +54,16 @@ struct SigningKey: Sendable {
   func sign(_ claims: some JWTPayload) async throws -> String {
     let name = JWKIdentifier(string: id)
     return try await JWTKeyCollection().add(ecdsa: key, kid: name).sign(claims, kid: name)
+  }
+}
+
+extension [SigningKey] {
+  /// The one that signs, if these are the published keys, the newest first. The only key does so at once.
+  func signer(at now: UnixTime) -> SigningKey? { first { $0.signsFrom <= now } ?? last }
+
+  /// Those that sign, will sign, or have signed what may still be verified, if these are all keys, the newest first.
+  func published(at now: UnixTime) -> [SigningKey] {
+    prefix(1) + zip(dropFirst(), self).filter { now < $1.signsFrom.advanced(seconds: SigningKey.afterlife) }.map(\.0)
   }
 }
 

@@ -136,7 +136,8 @@ struct SessionReplies: Sendable {
       let claims = ApprovalToken(
         told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock)
     else { return nil }
-    return try await core.storage.signingKeys(at: core.clock()).first?.sign(claims)
+    let now = core.clock()
+    return try await core.storage.signingKeys(at: now).signer(at: now)?.sign(claims)
   }
 
   /// Ends the session. A second call changes nothing, and succeeds.

@@ -68,8 +68,11 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, For
   /// The published keys, the newest first. The first of all is made here.
   func publishedKeys(at now: UnixTime) async throws -> [PublishedKey]
 
-  /// Makes a new key and returns the published ones, the newest first.
-  func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey]
+  /// Makes a new key, by which tokens are signed after ``SigningKey/lead``.
+  ///
+  /// - Parameter isUrgent: signs by it at once, and removes all others.
+  /// - Returns: the published keys, the newest first; nil if the newest does not sign yet. Nothing is made then.
+  func rotatedKeys(at now: UnixTime, isUrgent: Bool) async throws -> [PublishedKey]?
 
   /// Rings the application's own apps by these settings from now on. Throws ``ApplicationRefusal``.
   ///
@@ -87,11 +90,11 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, For
   /// Entries of the audit with greater ids, the oldest first: for reading all of them in portions.
   func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
 
-  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
-  func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
-
   /// The place in the audit after which the entries of `time` and later are, with some older ones.
   func auditPlace(before time: UnixTime) async throws -> Int64
+
+  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
 
   /// What could lose data that was stored; empty if nothing that is known could. Throws for a damaged database.
   func problems() async throws -> [String]

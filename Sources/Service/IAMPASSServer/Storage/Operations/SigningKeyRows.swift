@@ -2,21 +2,23 @@ import IAMPASSProtocol
 
 extension StorageEngine {
   func signingKeys(at now: UnixTime) async throws -> [SigningKey] {
-    let known = try await read { try SigningKey.published(in: $0) }
+    let known = try await read { try SigningKey.all(in: $0).published(at: now) }
     guard known.isEmpty else { return known }
     return try await write { db in
-      if try SigningKey.published(in: db).isEmpty { try SigningKey.generate(at: now).insert(in: db) }
-      return try SigningKey.published(in: db)
+      if try SigningKey.all(in: db).isEmpty { try SigningKey.generate(at: now).insert(in: db) }
+      return try SigningKey.all(in: db).published(at: now)
     }
   }
 
-  func rotateSigningKey(at now: UnixTime) async throws -> [SigningKey] {
+  func rotateSigningKey(at now: UnixTime, isUrgent: Bool) async throws -> [SigningKey]? {
     try await write { db in
-      try SigningKey.generate(at: now).insert(in: db)
-      let kept = try SigningKey.published(in: db)
-      for row in try db.all("SELECT id FROM signing_key") {
-        let id: String = try row.get("id")
-        if !kept.contains(where: { $0.id == id }) { try db.execute("DELETE FROM signing_key WHERE id = $1", id) }
+      let known = try SigningKey.all(in: db)
+      guard isUrgent || known.signer(at: now)?.id == known.first?.id else { return nil }
+      let key = try SigningKey.generate(at: now)
+      try key.insert(in: db)
+      let kept = isUrgent ? [key] : ([key] + known).published(at: now)
+      for old in known where !kept.contains(where: { $0.id == old.id }) {
+        try db.execute("DELETE FROM signing_key WHERE id = $1", old.id)
       }
       return kept
     }
@@ -29,28 +31,44 @@ public struct PublishedKey: Sendable {
   public let id: String
   /// By Unix time, also if the service's own is elsewhere.
   public let madeAt: UnixTime
+  public let use: Use
 
-  init(_ key: SigningKey, by clock: StorageClock) {
-    id = key.id
-    madeAt = clock.unixTime(of: key.madeAt)
+  public enum Use: Sendable, Equatable {
+    /// Only published until then, by Unix time.
+    case signsFrom(UnixTime)
+    case signs
+    /// Tokens that it signed may not be over yet.
+    case verifies
+  }
+
+  /// - Parameter keys: the published ones, the newest first.
+  static func list(_ keys: [SigningKey], at now: UnixTime, by clock: StorageClock) -> [PublishedKey] {
+    let signer = keys.signer(at: now)
+    var isNewer = true
+    return keys.map { key in
+      let isSigner = key.id == signer?.id
+      if isSigner { isNewer = false }
+      let use: Use = isSigner ? .signs : isNewer ? .signsFrom(clock.unixTime(of: key.signsFrom)) : .verifies
+      return PublishedKey(id: key.id, madeAt: clock.unixTime(of: key.madeAt), use: use)
+    }
   }
 }
 
 extension StorageEngine {
   /// The published keys, the newest first. The first of all is made here.
   public func publishedKeys(at now: UnixTime) async throws -> [PublishedKey] {
-    try await signingKeys(at: now).map { PublishedKey($0, by: clock) }
+    PublishedKey.list(try await signingKeys(at: now), at: now, by: clock)
   }
 
-  /// Makes a new key and returns the published ones, the newest first.
-  public func rotatedKeys(at now: UnixTime) async throws -> [PublishedKey] {
-    try await rotateSigningKey(at: now).map { PublishedKey($0, by: clock) }
+  public func rotatedKeys(at now: UnixTime, isUrgent: Bool) async throws -> [PublishedKey]? {
+    try await rotateSigningKey(at: now, isUrgent: isUrgent).map { PublishedKey.list($0, at: now, by: clock) }
   }
 }
 
 extension SigningKey {
-  fileprivate static func published(in db: some StorageWork) throws -> [SigningKey] {
-    try db.all("SELECT * FROM signing_key ORDER BY made_at DESC, number DESC LIMIT $1", publishedCount).map {
+  /// The newest first. Each rotation removes what is published no more.
+  fileprivate static func all(in db: some StorageWork) throws -> [SigningKey] {
+    try db.all("SELECT * FROM signing_key ORDER BY made_at DESC, number DESC").map {
       try SigningKey(
         pem: Secret($0.get("private_key")), madeAt: UnixTime(milliseconds: $0.get("made_at")))
     }
