@@ -77,7 +77,7 @@ import Testing
     let url = try StorageEngine.url(of: room.folder)
     try Self.connection(url).run(
       script: "INSERT INTO schema_migration (name, least) VALUES ('later', 99)")
-    // The clock would be kept anew.
+    // The clock would be kept again.
     room.clock.advance(seconds: 2 * Self.hour)
     let before = try Self.clock(room)
     for open in [PostgreSQLStorage.init(url:clocks:), PostgreSQLStorage.init(existing:clocks:)] {
