@@ -60,14 +60,23 @@ class FaultyWorld(TwoServers):
 
     @contextlib.contextmanager
     def sql_goes_on(self, text):
-        """A transaction of the administrator's that has said `text` and does not end before the `with` block does."""
+        """A transaction of the administrator's that has said `text` and does not end before the `with` block does. Gives what
+        asks further in it, and returns the answer's lines."""
         asking = subprocess.Popen(
             ["psql", "-X", "-A", "-t", "-q", self.postgresql.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        asking.stdin.write(f"BEGIN; {text}; SELECT 'said';\n")
-        asking.stdin.flush()
-        assert asking.stdout.readline() == "said\n"
+
+        def ask(text):
+            asking.stdin.write(f"{text}; SELECT 'said';\n")
+            asking.stdin.flush()
+            lines = []
+            while (line := asking.stdout.readline()) != "said\n":
+                assert line, "the database's administrator was sent away"
+                lines.append(line)
+            return lines
+
         try:
-            yield
+            ask(f"BEGIN; {text}")
+            yield ask
         finally:
             asking.communicate("ROLLBACK;\n", timeout=PATIENCE)
 
@@ -106,6 +115,53 @@ class Running(unittest.TestCase):
         self.assertEqual(world.adds("unlocked"), 201)
         self.assertFalse({name for name in world.users() if name.startswith("locked-")})
 
+    def ready(self):
+        return self.world.get("/readyz", address=self.world.metrics)[0]
+
+    def test_writes_that_wait_keep_no_read_and_no_health_check_waiting(self):
+        world = self.world
+        world.at(0)
+        session = world.approved("web-8")
+        path = f"/management/add_users/{world.application['application_id']}"
+        replies, stopped = [], threading.Event()
+
+        def add(number):
+            while not stopped.is_set():
+                replies.append(world.ask("POST", path, {"users": [f"behind-{number}"]}))
+
+        def waiting():
+            """The writes that wait at the database, and since when."""
+            return sql("SELECT pid, waitstart FROM pg_locks WHERE NOT granted ORDER BY pid")
+
+        def is_alone(ask):
+            """Whether it was answered while the same writes waited, before and after. A write waits for three seconds: on a
+            slow machine one often ends meanwhile. If `ask` waited for a write's turn, one would end each time."""
+            before = waiting()
+            ask()
+            return len(before) >= 3 and before == waiting()
+
+        with world.sql_goes_on("LOCK TABLE write_turn IN ACCESS EXCLUSIVE MODE") as sql:
+            threads = [threading.Thread(target=add, args=(number,)) for number in range(10)]
+            for thread in threads:
+                thread.start()
+            try:
+                # From the first refusal on, writes have filled all their places.
+                until(lambda: replies, "a write that was refused")
+                for ask in (
+                    lambda: self.assertEqual(world.status(session), "active"),
+                    lambda: self.assertEqual(self.ready(), 200),
+                ):
+                    alone = []
+                    while alone.count(True) < 4:
+                        alone.append(is_alone(ask))
+                        self.assertLess(len(alone), 20, alone)
+            finally:
+                stopped.set()
+                for thread in threads:
+                    thread.join(PATIENCE)
+        self.assertEqual({(code, headers["Retry-After"]) for code, headers, _ in replies}, {(503, "2")})
+        self.assertFalse({name for name in world.users() if name.startswith("behind-")})
+
     def test_a_crowd_that_waits_at_both_servers_keeps_nobody_out_and_is_told(self):
         world = self.world
         session = world.approved("web-5")
@@ -114,9 +170,9 @@ class Running(unittest.TestCase):
         told = []
 
         def wait(number):
-            address, text = world.servers[number % 2][1], '"active"'
-            # For some seconds a reply is repeated, in case the last one was lost.
-            while '"active"' in text:
+            address, code, text = world.servers[number % 2][1], 200, '"active"'
+            # For some seconds a reply is repeated, in case the last one was lost. What had no turn in time is asked again.
+            while '"active"' in text or code == 503:
                 headers = {**signed_requests.headers(*keys, address + path), "Prefer": "wait=60"}
                 code, _, text = world.get(path, headers=headers, address=address)
             told.append((code, text))

@@ -19,8 +19,8 @@ extension ServiceStorage {
 extension FailureLimits {
   /// Counts a failure.
   ///
-  /// Only failures cost a step in the database, and only until their sender is told to wait. If the database does not
-  /// answer, this server counts by itself.
+  /// Only failures cost a step in the database, and only until their sender is told to wait. If there are too many to
+  /// count, the sender is told to wait. If the database does not answer, this server counts by itself.
   ///
   /// - Parameter shared: nil for a database of one server.
   /// - Returns: for how many seconds the sender is told to wait; nil: it is told why it failed.
@@ -31,9 +31,16 @@ extension FailureLimits {
     count(kind, from: source, at: now)
     guard wait == nil, let shared else { return wait }
     let (greatest, window) = Self.allowance(kind)
-    guard let found = try? await shared.count(Self.key(kind, source), within: window, at: now) else { return nil }
-    adopt(found.failures, until: found.end, kind, from: source)
-    return found.failures > greatest ? self.wait(for: kind, from: source, at: now) : nil
+    do {
+      let found = try await shared.count(Self.key(kind, source), within: window, at: now)
+      adopt(found.failures, until: found.end, kind, from: source)
+      return found.failures > greatest ? self.wait(for: kind, from: source, at: now) : nil
+    } catch is StorageBusy {
+      // Otherwise a flood of failures would have each server count alone.
+      return StorageBusy.pause
+    } catch {
+      return nil
+    }
   }
 
   /// One of 65,536 for each kind of failure: names come from anybody, who must not choose how many rows there are.
@@ -45,11 +52,11 @@ extension FailureLimits {
 }
 
 extension PollPace {
-  /// Whether this question comes too soon after the last one of the same request, at any server. If the database does not
-  /// answer, this server counts by itself.
+  /// Whether this question comes too soon after the last one of the same request, at any server. If there
+  /// are too many to count, it does. If the database does not answer, this server counts by itself.
   func isTooFast(_ request: String, with shared: (any SharedLimits)?, at now: UnixTime) async -> Bool {
     let isTooFast = isTooFast(request, at: now)
     guard let shared else { return isTooFast }
-    return (try? await shared.isTooFast(request, at: now)) ?? isTooFast
+    do { return try await shared.isTooFast(request, at: now) } catch { return error is StorageBusy || isTooFast }
   }
 }

@@ -9,6 +9,8 @@ enum StorageTrouble: Sendable {
   case damaged
   /// PostgreSQL alone.
   case unreachable
+  /// PostgreSQL alone: what was asked waited too long for its turn.
+  case busy
   /// `iampass-server database move` took everything away.
   case moved
   case other
@@ -19,10 +21,19 @@ enum StorageTrouble: Sendable {
     case .locked: "look for another program that holds the database"
     case .damaged: "stop the service, and put the last backup in the database's place"
     case .unreachable: "look at the PostgreSQL server, and at the network on the way to it"
+    case .busy: "look whether the PostgreSQL server answers, at its load, and for transactions that take long"
     case .moved: "start the service on the new database; iampass-server database check says where it is"
     case .other: "look at the data directory and its disk"
     }
   }
+}
+
+/// What was asked of the storage waited too long for its turn, and was not begun.
+struct StorageBusy: Error, CustomStringConvertible {
+  /// Seconds after which the client asks again.
+  static let pause: Int64 = 2
+
+  var description: String { "the database is slower than what is asked of it" }
 }
 
 /// Keeps the log readable while the storage does not work: each request fails then.

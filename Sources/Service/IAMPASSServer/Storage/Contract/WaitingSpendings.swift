@@ -31,28 +31,58 @@ final class WaitingSpendings: Sendable {
   private struct State {
     var waiters: [Waiter] = []
     var turns = 0
+    var isWatched = false
   }
 
   /// One transaction spends no more.
   private static let greatestCount = 128
 
   private let greatestTurns: Int
+  private let patience: Duration?
   private let state = Mutex(State())
 
-  /// - Parameter greatestTurns: the greatest number of turns that go on at the same time.
-  init(greatestTurns: Int) { self.greatestTurns = greatestTurns }
+  /// - Parameters:
+  ///   - greatestTurns: the greatest number of turns that go on at the same time.
+  ///   - patience: how long one waits for its turn at most; nil: the engine sees to that.
+  init(greatestTurns: Int, patience: Duration? = nil) {
+    self.greatestTurns = greatestTurns
+    self.patience = patience
+  }
 
   /// How many wait.
   var count: Int { state.withLock(\.waiters.count) }
 
   /// - Returns: whether a turn is to be asked for.
   func add(_ spending: Spending, _ continuation: CheckedContinuation<Spending.Outcome, any Error>) -> Bool {
-    state.withLock { state in
+    let (hasTurn, isToBeWatched) = state.withLock { state in
       state.waiters.append(Waiter(spending: spending, continuation: continuation))
-      guard state.turns < greatestTurns else { return false }
-      state.turns += 1
-      return true
+      guard state.turns >= greatestTurns else {
+        state.turns += 1
+        return (true, false)
+      }
+      defer { state.isWatched = true }
+      return (false, !state.isWatched)
     }
+    if isToBeWatched, let patience { Task.detached { await self.watch(patience) } }
+    return hasTurn
+  }
+
+  /// Refuses those that have waited too long, until nobody waits.
+  private func watch(_ patience: Duration) async {
+    while let next = refuse(after: patience) { try? await Task.sleep(until: next, clock: .continuous) }
+  }
+
+  /// - Returns: when the next one is overdue; nil: nobody waits.
+  private func refuse(after patience: Duration) -> ContinuousClock.Instant? {
+    let now = ContinuousClock.now
+    let (overdue, next) = state.withLock { state in
+      let overdue = Array(state.waiters.prefix { $0.arrival + patience <= now })
+      state.waiters.removeFirst(overdue.count)
+      state.isWatched = !state.waiters.isEmpty
+      return (overdue, state.waiters.first.map { $0.arrival + patience })
+    }
+    for waiter in overdue { waiter.resume(.failure(StorageBusy())) }
+    return next
   }
 
   /// The oldest of those that wait, in a turn.

@@ -5,6 +5,7 @@ extension PostgreSQLStorage: SharedLimits {
 
   func count(_ key: String, within window: Int64, at now: UnixTime) async throws -> (failures: Int, end: UnixTime) {
     let rows = try await commitAlone(
+      .counting,
       PostgreSQLCall(
         """
         INSERT INTO failure_count (key, failures, until) VALUES ($1, 1, $3)
@@ -20,6 +21,7 @@ extension PostgreSQLStorage: SharedLimits {
 
   func isTooFast(_ request: String, at now: UnixTime) async throws -> Bool {
     let rows = try await commitAlone(
+      .counting,
       PostgreSQLCall(
         """
         INSERT INTO poll_pace (request, asked_at, step, is_too_fast) VALUES ($1, $2, $3, 0)
@@ -38,12 +40,14 @@ extension PostgreSQLStorage: SharedLimits {
   /// is just being counted is left for the next time.
   func forgetLimits(at now: UnixTime) async throws {
     _ = try await commitAlone(
+      .writing,
       PostgreSQLCall(
         """
         DELETE FROM failure_count
         WHERE key IN (SELECT key FROM failure_count WHERE until < $1 FOR UPDATE SKIP LOCKED)
         """, .integer(now.milliseconds)))
     _ = try await commitAlone(
+      .writing,
       PostgreSQLCall(
         """
         DELETE FROM poll_pace

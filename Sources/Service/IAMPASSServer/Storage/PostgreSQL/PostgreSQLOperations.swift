@@ -7,6 +7,7 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     switch error {
     case let error as PostgreSQLError: StorageTrouble(error)
     case is DamagedRow: .damaged
+    case is StorageBusy: .busy
     default: .other
     }
   }
@@ -22,6 +23,8 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     }
     try await forgetLimits(at: now)
   }
+
+  func answer() async throws { try await health.check() }
 
   /// The settings of the server that break what a commit promises. They cannot be changed for one connection.
   public func problems() async throws -> [String] {

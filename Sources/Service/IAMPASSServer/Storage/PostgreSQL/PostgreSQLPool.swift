@@ -4,11 +4,39 @@ import Synchronization
 
 /// Connections to one database, each lent to one operation at a time.
 final class PostgreSQLPool: Sendable {
-  /// The greatest number of this process's operations that ask a database at the same time. Further ones wait for their
-  /// turn.
-  static let width = 8
+  /// What an operation does. Each kind has places of its own, so that none waits behind another kind.
+  enum Kind: CaseIterable, Sendable {
+    case reading
+    /// A transaction under the lock that all servers share: it waits for its turn in its thread.
+    case writing
+    /// Nonces are spent: each signed request needs it, also one that only reads.
+    case spending
+    /// One statement on counters that all servers share.
+    case counting
+    /// A health check, which must not wait behind the work whose health it tells.
+    case checking
 
-  /// libpq waits in the thread that asks. Swift's own threads must not be kept waiting: these are the service's.
+    /// How many operations of a kind ask a database at the same time at most. Further ones wait for their turn.
+    fileprivate var places: Int {
+      switch self {
+      case .reading: 6
+      case .writing: 3
+      case .spending: spendingTurns
+      case .counting: 2
+      case .checking: 1
+      }
+    }
+  }
+
+  /// How many transactions spend nonces at the same time.
+  static let spendingTurns = 2
+  /// How many operations of all kinds ask a database at the same time.
+  static let width = Kind.allCases.reduce(0) { $0 + $1.places }
+  /// A client that has waited for so long asks again: what is done then is done for nobody.
+  static let usualPatience = Duration.seconds(2)
+
+  /// libpq waits in the thread that asks. Swift's own threads must not be kept waiting: these are the service's. There is one
+  /// for each place, so that whoever has a place waits for no thread.
   private static let threads: NIOThreadPool = {
     let threads = NIOThreadPool(numberOfThreads: width)
     threads.start()
@@ -21,42 +49,38 @@ final class PostgreSQLPool: Sendable {
     var connections: [PostgreSQLConnection] = []
   }
 
-  /// See ``inThread(_:)``.
-  private static let longestTurn = Duration.seconds(5)
-
   private let address: PostgreSQLAddress
   /// The database's clock, which each new connection is asked for.
   private let time: PostgreSQLTime
   private let idle = Mutex(Idle())
   private let lastHost = LastHost()
-  /// When the database failed last.
-  private let failure = Mutex<ContinuousClock.Instant?>(nil)
+  private let places: [Kind: WaitingPlaces]
 
-  init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime) {
+  /// - Parameter patience: how long an operation waits for its turn at most.
+  init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime, patience: Duration) {
     self.address = address
     self.time = time
+    places = Dictionary(
+      uniqueKeysWithValues: Kind.allCases.map { ($0, WaitingPlaces($0.places, patience: patience)) })
   }
 
-  /// Does `work` in a thread that may wait.
+  /// How many connections are kept that are not lent.
+  var idleCount: Int { idle.withLock(\.connections.count) }
+
+  /// How many operations of a kind wait for their turn.
+  func waiting(_ kind: Kind) -> Int { places[kind]?.waiting ?? 0 }
+
+  /// Does `work` in a thread that may wait, once there is a place for its kind.
   ///
-  /// - Throws: what `work` throws. Throws at once, without doing it, if `work` had to wait for its turn for as long as
-  ///   ``longestTurn`` and the database failed others meanwhile: otherwise the last of many would wait for minutes.
-  func inThread<Value: Sendable>(_ work: @escaping @Sendable (PostgreSQLPool) throws -> Value) async throws -> Value {
-    let arrival = ContinuousClock.now
-    return try await Self.threads.runIfActive {
-      if let refusal = self.refusal(ofArrival: arrival) { throw refusal }
-      do { return try work(self) } catch let error as PostgreSQLError {
-        if [.unreachable, .locked].contains(StorageTrouble(error)) { self.failure.withLock { $0 = .now } }
-        throw error
-      }
-    }
-  }
-
-  /// For whoever has waited for a turn since then: see ``inThread(_:)``.
-  func refusal(ofArrival arrival: ContinuousClock.Instant) -> PostgreSQLError? {
-    guard arrival.duration(to: .now) >= Self.longestTurn, let failure = failure.withLock(\.self), failure >= arrival
-    else { return nil }
-    return PostgreSQLError(.notConnected, detail: "the database failed those who came before")
+  /// - Throws: what `work` throws. Without doing it: ``StorageBusy`` if it waited too long for its turn, and
+  ///   `CancellationError` if the task was cancelled meanwhile. Once begun, it is done to its end.
+  func inThread<Value: Sendable>(
+    _ kind: Kind, _ work: @escaping @Sendable (PostgreSQLPool) throws -> Value
+  ) async throws -> Value {
+    guard let places = places[kind] else { throw StorageBusy() }
+    try await places.enter()
+    defer { places.leave() }
+    return try await Self.threads.runIfActive { try work(self) }
   }
 
   /// Lends a connection to `work`. It comes back without a transaction; a connection that was lost does not come back.

@@ -6,6 +6,8 @@ extension PostgreSQLStorage {
   ///
   /// What is spent is spent for every server. A power cut of the database's machine may undo it, until the next
   /// ``write(_:)``.
+  ///
+  /// - Throws: ``StorageBusy`` if it had no turn in time. Then it is not spent.
   func spend(_ spending: Spending) async throws -> Spending.Outcome {
     try await withCheckedThrowingContinuation { continuation in
       if spendings.add(spending, continuation) { askForTurn() }
@@ -15,15 +17,7 @@ extension PostgreSQLStorage {
   private func askForTurn() {
     // No client that goes away ends it.
     Task.detached { [self] in
-      var waiters: [WaitingSpendings.Waiter] = []
-      for waiter in spendings.take() {
-        if let refusal = pool.refusal(ofArrival: waiter.arrival) {
-          waiter.resume(.failure(refusal))
-        } else {
-          waiters.append(waiter)
-        }
-      }
-      await spend(waiters)
+      await spend(spendings.take())
       if spendings.endTurn() { askForTurn() }
     }
   }
@@ -31,7 +25,7 @@ extension PostgreSQLStorage {
   private func spend(_ waiters: [WaitingSpendings.Waiter]) async {
     guard !waiters.isEmpty else { return }
     do {
-      let outcomes = try await pool.inThread { try $0.spend(waiters.map(\.spending)) }
+      let outcomes = try await pool.inThread(.spending) { try $0.spend(waiters.map(\.spending)) }
       alarm.wrote()
       for (waiter, outcome) in zip(waiters, outcomes) { waiter.resume(outcome) }
     } catch {

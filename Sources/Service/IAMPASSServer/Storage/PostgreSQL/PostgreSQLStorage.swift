@@ -12,14 +12,16 @@ import PostgreSQLLink
 /// most. If the commit was sent and not answered, ``PostgreSQLCommits`` finds out. If that fails, too, the operation
 /// throws.
 ///
-/// **Waits.** A statement ends after 5 s, the wait for a lock after 3 s, an answer that does not come after 7 s. Operations
-/// that wait for one of the pool's connections do not wait one after another for a database that fails them all.
+/// **Waits.** A statement ends after 5 s, the wait for a lock after 3 s, an answer that does not come after 7 s. An
+/// operation that had no turn within 2 s is refused without being begun. Reads, writes, nonces, counters and health
+/// checks have turns of their own: see ``PostgreSQLPool/Kind``.
 public struct PostgreSQLStorage: Sendable {
   let pool: PostgreSQLPool
+  let health: PostgreSQLHealth
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
   public let clock: StorageClock
-  let spendings = WaitingSpendings(greatestTurns: 2)
+  let spendings: WaitingSpendings
   let sessionKeys = KnownSessionKeys()
   /// What the other servers do.
   let others: (any OtherServers)?
@@ -44,11 +46,18 @@ public struct PostgreSQLStorage: Sendable {
   /// - Parameters:
   ///   - isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
   ///   - mayChangeForm: brings its tables up to date. Otherwise an older form is refused.
-  init(url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayChangeForm: Bool = true) throws {
+  ///   - patience: how long an operation waits for its turn at most.
+  init(
+    url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayChangeForm: Bool = true,
+    patience: Duration = PostgreSQLPool.usualPatience
+  ) throws {
     let time = PostgreSQLTime()
     do {
-      let pool = PostgreSQLPool(try PostgreSQLAddress(validating: url), time)
+      let address = try PostgreSQLAddress(validating: url)
+      let pool = PostgreSQLPool(address, time, patience: patience)
       self.pool = pool
+      health = PostgreSQLHealth(address, time)
+      spendings = WaitingSpendings(greatestTurns: PostgreSQLPool.spendingTurns, patience: patience)
       others = PostgreSQLOthers(pool, time)
       let (stored, mark, changes) = try pool.lend { connection in
         try pool.lend { try connection.requireOwnSession(beside: $0) }
@@ -104,7 +113,7 @@ public struct PostgreSQLStorage: Sendable {
     let act = ConsoleAct.current
     // A client that goes away must not undo what is half done.
     return try await Task.detached { [pool, alarm, clock] in
-      try await pool.inThread { pool in
+      try await pool.inThread(.writing) { pool in
         let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock) { db in
           if let seen = act?.seen { try seen.check(seen.subject.state(in: db)) }
           if let act { try act.sign(in: db) }
@@ -117,9 +126,9 @@ public struct PostgreSQLStorage: Sendable {
   }
 
   /// One statement that changes something by itself.
-  func commitAlone(_ call: PostgreSQLCall) async throws -> [PostgreSQLRow] {
+  func commitAlone(_ kind: PostgreSQLPool.Kind, _ call: PostgreSQLCall) async throws -> [PostgreSQLRow] {
     try await Task.detached { [pool, alarm] in
-      try await pool.inThread { pool in
+      try await pool.inThread(kind) { pool in
         let rows = try pool.lend { try $0.run([call])[0] }
         alarm.wrote()
         return rows
@@ -130,7 +139,7 @@ public struct PostgreSQLStorage: Sendable {
   public func read<Value: Sendable>(
     _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
-    try await pool.inThread { pool in
+    try await pool.inThread(.reading) { pool in
       try pool.again { connection in
         let db = PostgreSQLWork(
           connection, opening: [PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")])
@@ -144,14 +153,17 @@ public struct PostgreSQLStorage: Sendable {
   public func glance<Value: Sendable>(
     _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
-    try await pool.inThread { pool in try pool.again { try work(PostgreSQLWork($0)) } }
+    try await pool.inThread(.reading) { pool in try pool.again { try work(PostgreSQLWork($0)) } }
   }
 
   /// Service time: see ``StorageClock``.
   public func now() -> UnixTime { clock.now() }
 
   /// Closes all connections.
-  public func close() { pool.closeAll() }
+  public func close() {
+    pool.closeAll()
+    health.close()
+  }
 }
 
 extension PostgreSQLPool {

@@ -1,0 +1,104 @@
+import Synchronization
+
+/// A few places at something slow, and those that wait for one: the first that came has the next.
+final class WaitingPlaces: Sendable {
+  private struct Waiter {
+    let number: Int
+    let overdue: ContinuousClock.Instant
+    let continuation: CheckedContinuation<Void, any Error>
+  }
+
+  private struct State {
+    var free: Int
+    var nextNumber = 0
+    var waiters: [Waiter] = []
+    var isWatched = false
+  }
+
+  private let patience: Duration
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - count: how many may be in at the same time.
+  ///   - patience: how long one waits at most.
+  init(_ count: Int, patience: Duration) {
+    self.patience = patience
+    state = Mutex(State(free: count))
+  }
+
+  /// How many wait.
+  var waiting: Int { state.withLock(\.waiters.count) }
+
+  /// Takes a place. ``leave()`` gives it back.
+  ///
+  /// - Throws: ``StorageBusy`` after the longest wait; `CancellationError` if the task is cancelled meanwhile. Then no
+  ///   place was taken.
+  func enter() async throws {
+    try Task.checkCancellation()
+    let number = state.withLock { state in
+      state.nextNumber += 1
+      return state.nextNumber
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let (isIn, isToBeWatched) = take(number, continuation)
+        if isIn { return continuation.resume() }
+        if isToBeWatched { Task.detached { await self.watch() } }
+        // The handler came before there was something to drop.
+        if Task.isCancelled { drop(number) }
+      }
+    } onCancel: {
+      drop(number)
+    }
+  }
+
+  /// Gives a place to the first that waits.
+  func leave() {
+    let next = state.withLock { state -> Waiter? in
+      guard !state.waiters.isEmpty else {
+        state.free += 1
+        return nil
+      }
+      return state.waiters.removeFirst()
+    }
+    next?.continuation.resume()
+  }
+
+  private func take(
+    _ number: Int, _ continuation: CheckedContinuation<Void, any Error>
+  ) -> (isIn: Bool, isToBeWatched: Bool) {
+    state.withLock { state in
+      guard state.free == 0 else {
+        state.free -= 1
+        return (true, false)
+      }
+      state.waiters.append(Waiter(number: number, overdue: .now + patience, continuation: continuation))
+      defer { state.isWatched = true }
+      return (false, !state.isWatched)
+    }
+  }
+
+  private func drop(_ number: Int) {
+    let dropped = state.withLock { state in
+      state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+    }
+    dropped?.continuation.resume(throwing: CancellationError())
+  }
+
+  /// Refuses those that have waited too long, until nobody waits.
+  private func watch() async {
+    while let next = refuseOverdue(at: .now) { try? await Task.sleep(until: next, clock: .continuous) }
+  }
+
+  /// - Returns: when the next one is overdue; nil: nobody waits.
+  private func refuseOverdue(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    let (overdue, next) = state.withLock { state in
+      let overdue = Array(state.waiters.prefix { $0.overdue <= now })
+      state.waiters.removeFirst(overdue.count)
+      state.isWatched = !state.waiters.isEmpty
+      return (overdue, state.waiters.first?.overdue)
+    }
+    for waiter in overdue { waiter.continuation.resume(throwing: StorageBusy()) }
+    return next
+  }
+}
