@@ -1,3 +1,4 @@
+import DeviceProtocol
 import Dispatch
 import IAMPASSProtocol
 import Logging
@@ -71,6 +72,7 @@ import Testing
     let holders = PostgreSQLPool.Kind.allCases.flatMap { kind in
       (0..<9).map { _ in Task { try await pool.inThread(kind) { _ in gate.wait() } } }
     }
+    defer { gate.open() }
     // The manual's number, without the connection for news.
     try await until { gate.arrivals == 14 }
     gate.open()
@@ -168,8 +170,7 @@ import Testing
   @Test func aWriteThatWaitsTooLongIsAnsweredWith503AndThenAskedAgain() async throws {
     let fixture = try await Fixture(engine: .postgresql)
     let storage = try impatient(fixture.folder, fixture.clock)
-    let service = SignInService(
-      on: storage, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let service = quiet(storage)
     let path = "/management/add_users/\(fixture.application.id)"
     let body = UsersRequest(users: ["alice"]).encoded()
     try await holding(.writing, count: 3, of: storage.pool) { _ in
@@ -179,6 +180,26 @@ import Testing
     }
     #expect(try await storage.user("alice", of: fixture.application.id) == nil)
     #expect(await service.respond(to: try fixture.signed("POST", path, body)).status == 201)
+  }
+
+  @Test func aPageWhoseLookHasNoTurnIsToldLater() async throws {
+    let fixture = try await Fixture(engine: .postgresql)
+    let phone = try await TestPhone.registered(in: fixture)
+    let storage = try impatient(fixture.folder, fixture.clock)
+    let service = quiet(storage)
+    let reply = await service.respond(to: TestPhone.request(DeviceRoute.events, try phone.askBody(.events)))
+    let source = try #require(reply.events)
+    _ = try #require(await source.next())
+    _ = try await fixture.started("alice")
+    let told = Mutex<Task<[UInt8]?, Never>?>(nil)
+    try await holding(.reading, count: 6, of: storage.pool) { _ in
+      service.board.changedAll()
+      told.withLock { $0 = Task { await source.next() } }
+      try await until { failures(of: service) > 0 }
+    }
+    service.board.changedAll()
+    let piece = try #require(await told.withLock(\.self)?.value)
+    #expect(String(decoding: piece, as: UTF8.self).contains("event: requests"))
   }
 
   @Test func aWriteIsDoneAlsoIfItsClientIsGone() async throws {
@@ -251,6 +272,18 @@ import Testing
   private func impatient(_ folder: String, _ clock: TestClock) throws -> PostgreSQLStorage {
     try PostgreSQLStorage(
       url: StorageEngine.url(of: folder), clocks: clock.clocks, isMoving: false, patience: .milliseconds(20))
+  }
+
+  private func quiet(_ storage: PostgreSQLStorage) -> SignInService {
+    SignInService(on: storage, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  /// How often the storage failed the service's requests.
+  private func failures(of service: SignInService) -> Int {
+    let text = service.core.metrics.text(
+      nil, signing: nil, unsignedSince: nil, held: 0, keepsHouse: false, certificateEnd: nil)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("iampass_storage_failures_total ") }
+    return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
   }
 
   private func connection(_ folder: String) throws -> PostgreSQLConnection {

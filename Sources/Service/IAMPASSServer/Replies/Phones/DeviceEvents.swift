@@ -51,7 +51,8 @@ actor DeviceEvents: EventSource {
     }
   }
 
-  /// What has changed since the last look, and when time alone changes something; nil if the phone was cut off.
+  /// What has changed since the last look, and when time alone changes something; nil if the phone was cut off or the
+  /// storage fails. A page whose stream ends asks again, which costs more than a look: what had no turn is looked at later.
   private func look(at now: UnixTime) async -> (news: [UInt8], deadline: UnixTime?)? {
     do {
       guard let shown = try await replies.openRequests(of: verified, at: now),
@@ -79,7 +80,10 @@ actor DeviceEvents: EventSource {
       return (news, deadline)
     } catch {
       core.tell(storageFailure: error)
-      return nil
+      guard error is StorageBusy else { return nil }
+      // What this look found was not told.
+      shownRequests = nil
+      return ([], core.clock().advanced(seconds: StorageBusy.pause))
     }
   }
 
