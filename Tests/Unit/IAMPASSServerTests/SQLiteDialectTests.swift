@@ -30,6 +30,12 @@ import Testing
         == "instr(max(?1, name), min(a, 1)) ORDER BY name COLLATE BINARY")
   }
 
+  @Test func theMembersOfAListAreSQLites() {
+    #expect(
+      SQLiteDialect.translated("id IN (SELECT value::bigint FROM json_array_elements_text($1::json))")
+        == "id IN (SELECT value FROM json_each(?1))")
+  }
+
   @Test func aColumnIsFoundByItsNameInSQLite() {
     #expect(SQLiteDialect.column("user_id") == "user")
     #expect(SQLiteDialect.column("name") == "name")

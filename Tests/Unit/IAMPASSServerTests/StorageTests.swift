@@ -46,7 +46,7 @@ import Testing
       let user = try await fixture.service.storage.read { try User.find(name, application: application, in: $0) }
       let found = try #require(user)
       ids.append(found.id)
-      _ = try await fixture.service.storage.write { try found.delete(at: fixture.clock.now, in: $0) }
+      _ = try await fixture.service.storage.deleteUsers([name], of: application, at: fixture.clock.now)
     }
     #expect(ids == [1, 2, 3])
   }

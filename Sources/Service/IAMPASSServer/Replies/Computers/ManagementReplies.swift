@@ -30,18 +30,24 @@ struct ManagementReplies: Sendable {
     // Each user once, compared by bytes as the database does.
     var seen: Set<[UInt8]> = []
     let names = users.filter { seen.insert(Array($0.utf8)).inserted }
-    let added = try await storage.addUsers(names, to: application.id)
-    let reply = AddUsersReply(created: added.created, existing: added.existing)
-    return ServiceReply(201, reply.encoded())
+    var (created, existing): ([String], [String]) = ([], [])
+    for portion in UserPortions(names) {
+      let added = try await storage.addUsers(portion, to: application.id)
+      created += added.created
+      existing += added.existing
+    }
+    return ServiceReply(201, AddUsersReply(created: created, existing: existing).encoded())
   }
 
   /// An unknown user does not count as an error: a repeated call must succeed.
   private func deleteUsers(of application: Application, _ call: Call) async throws -> ServiceReply {
     guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(.badRequest) }
     guard !users.isEmpty else { return .refused(.noUsers) }
-    let closed = try await storage.deleteUsers(users, of: application.id, at: core.clock())
-    core.announceEnd(of: closed)
-    core.board.changed(.userList(application.id))
+    // Also if a later portion fails.
+    defer { core.board.changed(.userList(application.id)) }
+    for portion in UserPortions(users) {
+      core.announceEnd(of: try await storage.deleteUsers(portion, of: application.id, at: core.clock()))
+    }
     return .done
   }
 

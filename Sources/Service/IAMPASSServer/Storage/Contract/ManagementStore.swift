@@ -3,7 +3,8 @@ import IAMPASSProtocol
 
 /// An application's users, and how they get a phone.
 protocol ManagementStore: Sendable {
-  /// Adds users to an application: all of them, or none.
+  /// Adds users to an application: all of them, or none. Whoever signs in meanwhile waits as long as that takes: many are
+  /// added in portions, as ``UserPortions`` says.
   ///
   /// - Parameter names: each once.
   func addUsers(_ names: [String], to application: String) async throws -> AddedUsers

@@ -90,8 +90,8 @@ extension StorageEngine {
       if keepsOne, AdministratorRule.leavesNobody(without: name, of: try Administrator.admins(in: db)) {
         return .lastAdmin
       }
-      if let own = try Administrator.application(in: db), let user = try User.find(name, application: own, in: db) {
-        _ = try user.delete(at: now, in: db)
+      if let own = try Administrator.application(in: db) {
+        _ = try User.delete([name], of: own, at: now, in: db)
       }
       // The user may have been deleted before.
       try db.execute("DELETE FROM administrator WHERE name = $1", name)

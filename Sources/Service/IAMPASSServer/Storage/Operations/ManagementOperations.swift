@@ -4,20 +4,13 @@ extension StorageEngine {
   func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
     try await write { db in
       let created = try User.add(names, application: application, in: db)
-      let isNew = Set(created)
-      return AddedUsers(created: created, existing: names.filter { !isNew.contains($0) })
+      let isNew = Set(created.map { Array($0.utf8) })
+      return AddedUsers(created: created, existing: names.filter { !isNew.contains(Array($0.utf8)) })
     }
   }
 
   func deleteUsers(_ names: [String], of application: String, at now: UnixTime) async throws -> [Session] {
-    try await write { db in
-      var closed: [Session] = []
-      for name in names {
-        guard let user = try User.find(name, application: application, in: db) else { continue }
-        closed += try user.delete(at: now, in: db)
-      }
-      return closed
-    }
+    try await write { try User.delete(names, of: application, at: now, in: $0) }
   }
 
   func user(_ name: String, of application: String) async throws -> UserRecord? {

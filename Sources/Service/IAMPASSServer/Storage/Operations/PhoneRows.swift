@@ -60,6 +60,15 @@ extension Phone {
     return meant
   }
 
+  /// From now on all phones of these users are refused.
+  static func cutOff(ofAny users: [Int64], at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute(
+      """
+      UPDATE phone SET cut_off_at = $1
+      WHERE user_id IN (SELECT value::bigint FROM json_array_elements_text($2::json)) AND cut_off_at IS NULL
+      """, now.milliseconds, users)
+  }
+
   static func markPage(_ id: String, in db: some StorageWork) throws {
     try db.execute("UPDATE phone SET has_page = 1 WHERE id = $1", id)
   }

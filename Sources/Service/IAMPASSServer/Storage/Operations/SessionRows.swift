@@ -61,6 +61,17 @@ extension Session {
       .map(Session.init(row:))
   }
 
+  /// As ``unended(of:in:)``, of any of these users.
+  static func unended(ofAny users: [Int64], in db: some StorageWork) throws -> [Session] {
+    try db.all(
+      """
+      SELECT * FROM session
+      WHERE user_id IN (SELECT value::bigint FROM json_array_elements_text($1::json)) AND ended_at IS NULL
+      ORDER BY started_at, number
+      """, users
+    ).map(Session.init(row:))
+  }
+
   /// Those of other users that a phone may answer as a locum, the oldest first.
   static func unended(forLocum phone: String, in db: some StorageWork) throws -> [Session] {
     try db.all(

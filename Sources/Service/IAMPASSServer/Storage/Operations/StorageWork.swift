@@ -70,6 +70,26 @@ extension Int: StorableValue { public var storedValue: StoredValue { .integer(In
 extension UInt32: StorableValue { public var storedValue: StoredValue { .integer(Int64(self)) } }
 extension Bool: StorableValue { public var storedValue: StoredValue { .integer(self ? 1 : 0) } }
 extension String: StorableValue { public var storedValue: StoredValue { .text(self) } }
+
+/// A list is one parameter, whatever its length: `json_array_elements_text($1::json)` has a row for each member, whose
+/// column `value` is a text.
+extension Array: StorableValue where Element: StorableValue {
+  public var storedValue: StoredValue {
+    let list = JSON.array(map(\.storedValue.json))
+    return .text(String(decoding: list.encoded(), as: UTF8.self))
+  }
+}
+
+extension StoredValue {
+  fileprivate var json: JSON {
+    switch self {
+    case .null: .null
+    case .integer(let number): .integer(number)
+    case .text(let text): .string(text)
+    }
+  }
+}
+
 extension Optional: StorableValue where Wrapped: StorableValue {
   public var storedValue: StoredValue { map(\.storedValue) ?? .null }
 }

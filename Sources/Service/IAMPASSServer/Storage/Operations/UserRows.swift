@@ -21,24 +21,40 @@ extension User {
   }
 
   /// Those of these names that are new, in their order.
+  ///
+  /// - Parameter names: each once.
   static func add(_ names: [String], application: String, in db: some StorageWork) throws -> [String] {
-    try names.filter { name in
-      let added = try db.change(
-        """
-        INSERT INTO app_user (id, application, name) SELECT id + 1, $1, $2 FROM greatest_user WHERE true
-        ON CONFLICT (application, name) DO NOTHING RETURNING id
-        """, application, name)
-      return !added.isEmpty
-    }
+    let added: [String] = try db.change(
+      """
+      INSERT INTO app_user (id, application, name)
+      SELECT (SELECT id FROM greatest_user) + row_number() OVER (), $1, value
+      FROM json_array_elements_text($2::json)
+      WHERE NOT EXISTS (SELECT 1 FROM app_user WHERE application = $1 AND name = value)
+      ON CONFLICT (application, name) DO NOTHING RETURNING name
+      """, application, names
+    ).map { try $0.get("name") }
+    // By bytes, as the database compares them: to Swift, two spellings of one letter are equal.
+    let isNew = Set(added.map { Array($0.utf8) })
+    return names.filter { isNew.contains(Array($0.utf8)) }
   }
 
-  /// Removes the user with phone and links, and closes the sessions.
+  /// Removes those of these names that the application has, with phones and links, and closes their sessions.
   ///
   /// - Returns: the sessions that were live.
-  func delete(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
-    let closed = try Session.close(all: .live, of: id, .userDeleted, at: now, in: db)
-    try Phone.cutOff(user: id, at: now, in: db)
-    try db.execute("DELETE FROM app_user WHERE id = $1", id)
+  static func delete(
+    _ names: [String], of application: String, at now: UnixTime, in db: some StorageWork
+  ) throws -> [Session] {
+    let users: [Int64] = try db.all(
+      """
+      SELECT id FROM app_user
+      WHERE application = $1 AND name IN (SELECT value FROM json_array_elements_text($2::json))
+      """, application, names
+    ).map { try $0.get("id") }
+    guard !users.isEmpty else { return [] }
+    let closed = try Session.close(Session.unended(ofAny: users, in: db), .userDeleted, at: now, in: db)
+    try Phone.cutOff(ofAny: users, at: now, in: db)
+    try db.execute(
+      "DELETE FROM app_user WHERE id IN (SELECT value::bigint FROM json_array_elements_text($1::json))", users)
     return closed
   }
 }

@@ -8,7 +8,7 @@ import Synchronization
 enum SQLiteDialect {
   private static let words = [
     "app_user": "user", "user_id": "user", "number": "rowid",
-    "greatest": "max", "least": "min", "strpos": "instr",
+    "greatest": "max", "least": "min", "strpos": "instr", "json_array_elements_text": "json_each",
   ]
 
   /// The statements that were asked for, by their places in the program: there are some hundred.
