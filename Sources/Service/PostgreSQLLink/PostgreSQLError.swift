@@ -29,6 +29,9 @@ public struct PostgreSQLError: Error, Equatable, Sendable {
   /// What libpq or the server said. It may quote what a user sent.
   public let detail: String
 
+  /// The server takes no writes: it became a standby, or read-only, while connections to it were open. Nothing was stored.
+  public var isReadOnly: Bool { code == .refused(sqlState: "25006") }
+
   /// An error of this module, or of an engine that works with it.
   public init(_ code: Code, detail: String = "") {
     self.code = code

@@ -43,6 +43,8 @@ extension PostgreSQLConnection {
     guard PQpipelineSync(connection) == 1 else { throw lost(.connectionLost) }
     let answers = try results(of: sent, until: end)
     guard PQexitPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+    // The next connection is made to a server that takes writes.
+    if answers.refusal?.isReadOnly == true { close() }
     return answers
   }
 

@@ -48,6 +48,21 @@ import Testing
     #expect(try await storage.read { try $0.all("SELECT value FROM service_fact").count } == 1)
   }
 
+  @Test func aConnectionThatTakesNoWritesAnyMoreIsReplaced() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    let readOnly = [PostgreSQLCall("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")]
+    try storage.pool.lend { _ = try $0.run(readOnly) }
+    // A write is done again.
+    #expect(try await room.addUser() == 1)
+    try storage.pool.lend { _ = try $0.run(readOnly) }
+    // A nonce's request is asked again by its client.
+    let nonce = SignedNonce(owner: "web-1", value: "7", forgetAt: room.now.advanced(seconds: 600))
+    let error = await #expect(throws: PostgreSQLError.self) { try await storage.spend(nonce, at: room.now) }
+    #expect(error.map { storage.trouble(behind: $0) } == .unreachable)
+    #expect(try await storage.spend(nonce, at: room.now))
+  }
+
   @Test func anotherTransactionInBetweenHasTheWholeDoneAgain() async throws {
     let room = try await StorageRoom(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)

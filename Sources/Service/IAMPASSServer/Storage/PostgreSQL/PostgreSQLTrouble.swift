@@ -4,6 +4,7 @@ extension StorageTrouble {
   init(_ error: PostgreSQLError) {
     switch error.code {
     case .notConnected, .connectionLost, .timedOut, .commitUnanswered: self = .unreachable
+    case .refused where error.isReadOnly: self = .unreachable
     // PostgreSQL's manual, appendix A: a full disk, a lock or a statement that took too long, a damaged file.
     case .refused(sqlState: "53100"): self = .full
     case .refused(sqlState: "55P03"), .refused(sqlState: "57014"): self = .locked
@@ -16,10 +17,11 @@ extension StorageTrouble {
 }
 
 extension PostgreSQLError {
-  /// Another transaction came between, or another server changed the tables. Nothing was stored, and the whole operation
-  /// can be done again.
+  /// Another transaction came between, another server changed the tables, or the database's server takes no writes any
+  /// more. Nothing was stored, and the whole operation can be done again.
   var isPassing: Bool {
     switch code {
+    case .refused where isReadOnly: true
     case .refused(sqlState: "40001"), .refused(sqlState: "40P01"), .refused(sqlState: "0A000"), .connectionLost: true
     default: false
     }
