@@ -122,6 +122,8 @@ class OneFails(unittest.TestCase):
                     return
 
         waiter, looker = threading.Thread(target=wait), threading.Thread(target=look)
+        # Otherwise a test that fails would leave a looker that keeps this program from ending.
+        self.addCleanup(over.set)
         waiter.start()
         until(lambda: world.held(0) >= 1, "a held request")
         looker.start()
