@@ -222,6 +222,7 @@ let package = Package(
       swiftSettings: lean),
     .target(
       name: "KeyringSeal", dependencies: ["HostSystem", "IAMPASSProtocol", "HostState", "CHost"], swiftSettings: lean),
+    .target(name: "PAMStacks", dependencies: ["HostSystem", "HostState"], swiftSettings: lean),
     .target(
       name: "SessionHelper",
       dependencies: [
@@ -240,14 +241,14 @@ let package = Package(
       name: "HostDoctor",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState",
-        "PresenceLink", "CHost",
+        "PAMStacks", "PresenceLink", "CHost",
       ], swiftSettings: strict),
     .target(name: "QRCodes", dependencies: ["CQRCode"], swiftSettings: strict),
     .target(
       name: "IAMPASSControl",
       dependencies: [
         "IAMPASSProtocol", "HostSystem", "CommandSupport", "WorkerLink", "IAMPASSClient", "HostState", "HostDoctor",
-        "PresenceLink", "QRCodes", "CPAM", "CHost",
+        "PAMStacks", "PresenceLink", "QRCodes", "CPAM", "CHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
 
@@ -359,8 +360,8 @@ let package = Package(
     .testTarget(
       name: "HostDoctorTests",
       dependencies: [
-        "HostDoctor", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "PresenceLink",
-        "QRCodes",
+        "HostDoctor", "PAMStacks", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink",
+        "PresenceLink", "QRCodes",
       ],
       path: "Tests/Unit/HostDoctorTests", swiftSettings: strict),
     .testTarget(
@@ -422,8 +423,8 @@ let groups = [
   "Wire": ["IAMPASSProtocol", "DeviceProtocol", "IAMPASSClient", "IAMPASSPhone", "IAMPASSHTTPTransport"],
   "Worker": ["WorkerLink", "NetworkWorker", "iampass-https"],
   "Computer": [
-    "HostSystem", "HostState", "LoginModule", "SignInBroker", "KeyringSeal", "PresenceLink", "PresenceProbe",
-    "SessionHelper", "iampass-helper",
+    "HostSystem", "HostState", "PAMStacks", "LoginModule", "SignInBroker", "KeyringSeal", "PresenceLink",
+    "PresenceProbe", "SessionHelper", "iampass-helper",
   ],
   "Commands": [
     "CommandSupport", "QRCodes", "HostDoctor", "IAMPASSControl", "ServerCommands", "PhoneCommands", "iampassctl",

@@ -1,6 +1,7 @@
 import HostState
 import HostSystem
 import IAMPASSProtocol
+import PAMStacks
 
 /// What the account lines of the services that ask the phone make of its approval.
 public struct AccountFindings {

@@ -4,6 +4,7 @@ import HostState
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import PAMStacks
 import WorkerLink
 
 /// What `enable` is about to change.

@@ -1,3 +1,5 @@
+import PAMStacks
+
 /// What a jump across the phone's line, or across lines that are about to be written, leads to.
 struct JumpFinding {
   let service: String

@@ -3,10 +3,11 @@ import Glibc
 import HostState
 import HostSystem
 import IAMPASSProtocol
+import PAMStacks
 
 /// What is to be said of stacks that ask for a security key (pam_u2f) beside the phone.
 extension StackJudgement {
-  static let keyModule = "pam_u2f"
+  static let keyModule = PAMLine.keyModule
 
   var keyLines: [PAMLine] { auth.flatMap(\.lines).filter { $0.moduleName == Self.keyModule } }
 

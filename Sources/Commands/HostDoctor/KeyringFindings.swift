@@ -1,4 +1,5 @@
 import HostState
+import PAMStacks
 
 /// What is said of sealed passwords (`keyring = sealed`): who gets them, and what is missing.
 public struct KeyringFindings {
@@ -41,9 +42,4 @@ public struct KeyringFindings {
         hint: "move the line of pam_iampass.so keyring below it")
     }
   }
-}
-
-extension PAMLine {
-  /// A line of the module's that asks nobody.
-  public var servesKeyring: Bool { moduleName == StackJudgement.module && moduleArguments.servesKeyring }
 }

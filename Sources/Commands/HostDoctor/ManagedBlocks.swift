@@ -1,3 +1,5 @@
+import PAMStacks
+
 /// The parts of a file that pam-auth-update(8) writes. Other lines of the file are an administrator's, and are kept.
 public struct ManagedBlocks: Sendable {
   /// As pam-auth-update looks for them: two parts, each between two comments.

@@ -3,6 +3,7 @@ import Glibc
 import HostState
 import HostSystem
 import IAMPASSProtocol
+import PAMStacks
 
 /// Each PAM service that has the module, and those that should.
 struct PAMChecks {

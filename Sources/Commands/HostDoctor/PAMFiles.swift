@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import PAMStacks
 
 /// A line in force that names the module, or security keys that are registered here.
 public struct ModuleLine: Sendable, Equatable {

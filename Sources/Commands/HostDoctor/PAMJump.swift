@@ -1,3 +1,5 @@
+import PAMStacks
+
 /// A number in a line's control, and where it leads: `[success=2 default=ignore]` skips two entries (pam.conf(5)).
 struct PAMJump {
   let line: PAMLine

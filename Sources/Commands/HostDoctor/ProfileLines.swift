@@ -1,3 +1,5 @@
+import PAMStacks
+
 /// The lines that pam-auth-update writes for the two profiles, where an admin has to write them by hand.
 public struct ProfileLines: Sendable, Equatable {
   public let auth: String

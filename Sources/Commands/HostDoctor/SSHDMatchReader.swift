@@ -1,4 +1,5 @@
 import Glibc
+import PAMStacks
 
 /// Reads sshd's configuration for its `Match` blocks, with what it includes, after `sshd -T` understood all of it.
 struct SSHDMatchReader {

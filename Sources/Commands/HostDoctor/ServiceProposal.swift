@@ -1,4 +1,5 @@
 import HostState
+import PAMStacks
 
 /// What is seen of a PAM service that nothing is known of, and the row that would make it known.
 public struct ServiceProposal {

@@ -6,6 +6,7 @@ import HostState
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import PAMStacks
 import WorkerLink
 
 /// Why a command stops: a code with its subject and its cause. ``problem`` says it to the person at the terminal.

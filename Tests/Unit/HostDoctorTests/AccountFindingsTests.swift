@@ -1,5 +1,6 @@
 import HostDoctor
 import HostSystem
+import PAMStacks
 import Testing
 
 /// What `check` says of account lines and of passwords that have expired.

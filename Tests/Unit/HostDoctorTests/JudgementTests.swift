@@ -1,3 +1,4 @@
+import PAMStacks
 import Testing
 
 @testable import HostDoctor

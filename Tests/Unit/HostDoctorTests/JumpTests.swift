@@ -1,4 +1,5 @@
 import HostState
+import PAMStacks
 import Testing
 
 @testable import HostDoctor

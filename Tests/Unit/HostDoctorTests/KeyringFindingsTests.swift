@@ -1,4 +1,5 @@
 import HostDoctor
+import PAMStacks
 import Testing
 
 @Suite struct KeyringFindingsTests {

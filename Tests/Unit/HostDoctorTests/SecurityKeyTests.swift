@@ -1,6 +1,7 @@
 import Glibc
 import HostState
 import HostSystem
+import PAMStacks
 import Testing
 
 @testable import HostDoctor

@@ -1,4 +1,5 @@
 import HostDoctor
+import PAMStacks
 import Testing
 
 /// What `iampassctl login-test` says of a service that nothing is known of.

@@ -1,5 +1,6 @@
 import HostDoctor
 import HostState
+import PAMStacks
 import Testing
 
 /// A PAM service whose files are given as text.

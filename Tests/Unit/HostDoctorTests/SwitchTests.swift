@@ -1,5 +1,6 @@
 import HostDoctor
 import HostState
+import PAMStacks
 import QRCodes
 import Testing
 

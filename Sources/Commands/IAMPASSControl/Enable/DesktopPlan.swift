@@ -1,6 +1,7 @@
 import CommandSupport
 import HostDoctor
 import HostState
+import PAMStacks
 
 /// What `enable --desktop` says of each program that it finds.
 enum DesktopPlan {

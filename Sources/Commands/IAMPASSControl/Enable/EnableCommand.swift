@@ -5,6 +5,7 @@ import HostDoctor
 import HostState
 import HostSystem
 import IAMPASSProtocol
+import PAMStacks
 
 struct EnableCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

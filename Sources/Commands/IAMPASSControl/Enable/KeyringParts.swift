@@ -2,6 +2,7 @@ import CommandSupport
 import Glibc
 import HostDoctor
 import HostState
+import PAMStacks
 
 /// What `keyring = sealed` needs besides the configuration: a profile, and a socket.
 enum KeyringParts {

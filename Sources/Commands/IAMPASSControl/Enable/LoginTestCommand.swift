@@ -8,6 +8,7 @@ import HostState
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
+import PAMStacks
 
 struct LoginTestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

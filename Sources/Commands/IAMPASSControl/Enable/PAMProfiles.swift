@@ -3,6 +3,7 @@ import Glibc
 import HostDoctor
 import HostState
 import HostSystem
+import PAMStacks
 
 /// The two profiles of pam-auth-update, switched and read back.
 enum PAMProfiles {

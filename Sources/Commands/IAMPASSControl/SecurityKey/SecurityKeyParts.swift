@@ -4,6 +4,7 @@ import Glibc
 import HostDoctor
 import HostState
 import HostSystem
+import PAMStacks
 
 /// What `enable` is to do about security keys.
 enum SecurityKeyChoice: EnumerableFlag {

@@ -130,7 +130,7 @@ public struct PAMDispatch {
 
 extension PAMLine {
   /// The numbers in its control, each with its word: `success=2`.
-  var numbers: [(word: String, count: Int)] { PAMDispatch.numbers(control) }
+  package var numbers: [(word: String, count: Int)] { PAMDispatch.numbers(control) }
 
   /// Whether a success of this line ends the stack or passes over what follows it.
   public var passesOverOnSuccess: Bool {

@@ -1,4 +1,3 @@
-import HostState
 import HostSystem
 
 /// One line of a PAM file, or what stands for it.
@@ -72,7 +71,7 @@ public struct PAMReader {
   static let kinds: Set<String> = ["auth", "account", "password", "session"]
 
   /// Where libpam looks for what the admin's folder does not have.
-  static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
+  package static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
 
   private let folder: String
   private let read: (String) -> [UInt8]?
@@ -113,7 +112,7 @@ public struct PAMReader {
   }
 
   /// The file of this name that is in force.
-  func path(of name: String) -> String {
+  package func path(of name: String) -> String {
     if name.hasPrefix("/") { return name }
     let own = folder + "/" + name
     guard read(own) == nil, let vendor = Self.vendorFolders[folder] else { return own }
