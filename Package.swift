@@ -226,8 +226,8 @@ let package = Package(
     .target(
       name: "SessionHelper",
       dependencies: [
-        "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "CSystemd",
-        "CHost",
+        "PresenceLink", "IAMPASSProtocol", "HostSystem", "WorkerLink", "IAMPASSClient", "HostState", "PAMStacks",
+        "CSystemd", "CHost",
       ],
       swiftSettings: lean),
 
@@ -385,8 +385,8 @@ let package = Package(
     .testTarget(
       name: "SessionHelperTests",
       dependencies: [
-        "SessionHelper", "PresenceLink", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink",
-        "CSystemd", "CHost",
+        "SessionHelper", "PAMStacks", "PresenceLink", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol",
+        "WorkerLink", "CSystemd", "CHost",
       ],
       path: "Tests/Unit/SessionHelperTests",
       swiftSettings: strict),

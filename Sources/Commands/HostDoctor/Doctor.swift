@@ -54,6 +54,8 @@ public struct Doctor {
     report.add(SystemChecks.findings(configuration.services.filter { reader.has($0) }))
     let pam = pamChecks(configuration)
     report.add(pam.findings())
+    // `enable` is what mends it.
+    if change == nil { report.add(LostLineFindings.findings(configuration, pamFolder: pamFolder)) }
     let accounts = pam.accountFindings()
     report.add(accounts.findings)
     // What `enable` is about to list has its socket started by it.

@@ -28,6 +28,7 @@ public struct HostStatus {
     let pam = PAMChecks(
       folder: pamFolder, configuration: setup.configuration, path: setup.configurationPath, sudoers: Sudoers.settings())
     asking = pam.asking()
-    problems = pam.findings().filter { $0.level == .problem }
+    let lost = LostLineFindings.findings(setup.configuration, pamFolder: pamFolder)
+    problems = (pam.findings() + lost).filter { $0.level == .problem }
   }
 }

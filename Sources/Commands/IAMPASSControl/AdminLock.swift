@@ -14,7 +14,7 @@ final class AdminLock {
 
   /// Takes the lock of the configuration's folder, and finishes what a killed command had begun.
   init(folder: String) throws(Failure) {
-    let path = folder + "/iampassctl.lock"
+    let path = folder + "/" + SetupPlace.administratorLockName
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw errno == ENOENT ? .notSetUp(folder: folder) : .file(FileError(.system(errno), path: path))

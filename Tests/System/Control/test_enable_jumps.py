@@ -22,7 +22,7 @@ def setUpModule():
     world.serve()
 
 
-class Jumps(unittest.TestCase):
+class Enabled(unittest.TestCase):
     def setUp(self):
         world.configure(services="sudo", signed_replies="required", signed_targets="required")
         self.root = world.path("root")
@@ -51,6 +51,8 @@ class Jumps(unittest.TestCase):
             stdin=subprocess.DEVNULL)  # fmt: skip
         return Answer(done)
 
+
+class Jumps(Enabled):
     def assert_refused(self, control, said):
         self.sudo(control)
         before = self.common(), world.snapshot()
@@ -114,6 +116,46 @@ class Jumps(unittest.TestCase):
         answer = self.ctl("enable")
         self.assertEqual((answer.code, answer.err), (0, ""), answer.text)
         self.assertRegex(self.common(), r"(?m)^auth.*pam_iampass")
+
+
+class Rewritten(Enabled):
+    """Configuration management puts its own common-auth in the place of the one that `enable` has changed."""
+
+    LOST = "/etc/pam.d/common-auth has lost its line of pam_iampass.so; the phone is not asked any more: sudo"
+
+    def setUp(self):
+        super().setUp()
+        with open(self.root + "/etc/pam.d/sudo", "w") as file:
+            file.write("@include common-auth\n")
+        self.plain = self.common()
+        answer = self.ctl("enable")
+        self.assertEqual((answer.code, answer.err), (0, ""), answer.text)
+        self.assertNotIn(self.LOST, self.ctl("status").out)
+
+    def write_over(self):
+        self.assertNotEqual(self.common(), self.plain)
+        with open(self.root + "/etc/pam.d/common-auth", "w") as file:
+            file.write(self.plain)
+
+    def test_status_and_check_name_the_file_until_enable_has_run(self):
+        self.write_over()
+        status = self.ctl("status")
+        self.assertEqual(status.code, 1, status.text)
+        hint = r"\n +hint: iampassctl enable, or iampassctl disable if this is meant; see iampass-helper\(8\)\n"
+        self.assertRegex(status.out, rf"problem +{self.LOST}{hint}")
+        check = self.ctl("check")
+        self.assertEqual(check.code, 2, check.text)
+        self.assertRegex(check.out, rf"problem +{self.LOST}{hint}")
+        answer = self.ctl("enable")
+        self.assertEqual((answer.code, answer.err), (0, ""), answer.text)
+        for words in ("status", "check"):
+            self.assertNotIn(self.LOST, self.ctl(words).out)
+
+    def test_what_disable_has_taken_away_is_not_missed(self):
+        answer = self.ctl("disable")
+        self.assertEqual((answer.code, self.common()), (0, self.plain), answer.text)
+        for words in ("status", "check"):
+            self.assertNotIn("has lost its line", self.ctl(words).out)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ struct EnableCommand: ParsableCommand {
       let trialUser = try switchOn(names, dropIn)
       BrokerUnit.settle(for: DesktopServices.expanded(names), unlock: try configuration().unlock)
       KeyringParts.settle(try configuration().keyring, host)
+      ExpectedLines.note(try configuration(), folder: PAMProfiles.folder)
       Terminal.say(SwitchedOn.text(DesktopServices.expanded(names), sshdAsks: dropIn != .leave))
       if let trial, let trialUser {
         let isLate = UnixUsername(validating: trialUser).map {
@@ -205,7 +206,9 @@ enum TurnOff {
   /// Each part, also where another fails; the first failure is thrown. A trial goes on where the profiles are still on.
   static func run(_ host: HostOptions) throws(Failure) {
     var failure: Failure?
-    do { try KeyringParts.switchOff(host) } catch { failure = error }
+    // First: the helper would miss the lines otherwise.
+    do { try ExpectedLines.forget(host) } catch { failure = error }
+    do { try KeyringParts.switchOff(host) } catch { failure = failure ?? error }
     do { try SecurityKeyParts.switchOff() } catch { failure = failure ?? error }
     do { try PAMProfiles.switchOff() } catch { failure = failure ?? error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }

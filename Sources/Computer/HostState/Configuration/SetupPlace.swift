@@ -28,6 +28,9 @@ public struct SetupPlace: Sendable, Equatable {
   public var trial: String { beside("iampass-trial") }
   /// That a trial has ended (``TrialEndNote``). It need not be there.
   public var trialEnd: String { beside("iampass-trial-ended") }
+  /// Locked by each command that changes something; root alone can open it. It need not be there.
+  public var administratorLock: String { beside(Self.administratorLockName) }
+  public static let administratorLockName = "iampassctl.lock"
 
   private func beside(_ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
 }

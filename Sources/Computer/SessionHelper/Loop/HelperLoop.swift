@@ -33,6 +33,7 @@ public final class HelperLoop {
   private let run: RunFolder
   private let presence: HelperPresence
   private let phones: PresenceSupervisor
+  private let stacks: StackGuard
   private var files: ConfigurationFiles
   private var pipeline: WorkerPipeline?
   private var supervisor: Supervisor?
@@ -49,6 +50,7 @@ public final class HelperLoop {
 
   /// - Parameter path: of the configuration.
   public init(path: String, log: any HelperLog) {
+    stacks = StackGuard(folder: "/etc/pam.d", log: log)
     self.path = path
     self.log = log
     files = ConfigurationFiles(path: path)
@@ -139,6 +141,7 @@ public final class HelperLoop {
   private func lookAtEverything(_ now: Int64) {
     nextLook = now + Self.lookTime
     configure(now)
+    stacks.turn(at: now)
     let hasNews = (try? SessionLedger(run: run).folder()).map { folderWatch.begin($0) } ?? true
     guard let supervisor else { return }
     supervisor.lookAtUses(at: now)
@@ -159,6 +162,7 @@ public final class HelperLoop {
       let pipeline = WorkerPipeline(settings: try setup.workerSettings(lifetime: 0))
       let seal = RequestSeal(
         settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
+      stacks.adopt(setup)
       adopt(try SupervisorSetup(setup), state: setup.state, pipeline, SessionInquiry(seal: seal), now)
       if setup.run.path != run.path {
         // Also if the file could not be read at the start: this would watch a folder that nobody writes to.
@@ -262,6 +266,7 @@ public final class HelperLoop {
         files.forget()
         nextLook = 0
         nextRescan = 0
+        stacks.lookSoon()
         // Anyone who has it read its files looks at its status next.
         nextAlive = 0
       case .stop: mustStop = true

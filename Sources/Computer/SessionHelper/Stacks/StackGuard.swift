@@ -1,0 +1,119 @@
+import CHost
+import Glibc
+import HostState
+import HostSystem
+import PAMStacks
+
+/// Tells root that a PAM file has lost the line of a listed service: once for each change, and once a day. It mends
+/// nothing.
+///
+/// Times are milliseconds after boot.
+public final class StackGuard {
+  /// Between two looks at PAM's files. What is there for so long is expected from then on.
+  static let lookTime: Int64 = 300_000
+  /// Between two lines about the same loss.
+  static let tellTime: Int64 = 86_400_000
+
+  private let folder: String
+  private let log: any HelperLog
+  private var setup: Setup?
+  private var nextLook: Int64 = 0
+  private var seen: [PhoneLine: Int64] = [:]
+  private var told: [String: Int64] = [:]
+  private var complaint = ""
+
+  struct Setup {
+    let configuration: Configuration
+    let note: PhoneLineNote
+    /// Held by a command that may be taking lines away.
+    let administratorLock: String
+
+    init(_ setup: HostSetup) {
+      configuration = setup.configuration
+      note = PhoneLineNote(state: setup.state)
+      administratorLock = SetupPlace(configuration: setup.configurationPath).administratorLock
+    }
+  }
+
+  /// - Parameter folder: such as `/etc/pam.d`.
+  public init(folder: String, log: any HelperLog) {
+    self.folder = folder
+    self.log = log
+  }
+
+  /// What is listed may have changed: looks at the next chance.
+  public func adopt(_ setup: HostSetup) {
+    self.setup = Setup(setup)
+    lookSoon()
+  }
+
+  public func lookSoon() { nextLook = 0 }
+
+  /// Looks if it is time. While a command of an administrator's is at work it does not, and does at the next chance.
+  public func turn(at now: Int64) {
+    guard let setup, now >= nextLook else { return }
+    do throws(FileError) {
+      guard let lock = try AdministratorsTurn(setup.administratorLock) else { return }
+      defer { withExtendedLifetime(lock) {} }
+      try look(setup, now)
+      complaint = ""
+    } catch {
+      if complaint != error.explanation {
+        log.write(LOG_WARNING, "does not notice if a PAM file loses its line: \(error.explanation)")
+      }
+      complaint = error.explanation
+    }
+    nextLook = now + Self.lookTime
+  }
+
+  private func look(_ setup: Setup, _ now: Int64) throws(FileError) {
+    let services = setup.configuration.services
+    let known = try setup.note.read()
+    var read: [String: [UInt8]?] = [:]
+    // Most services include the same files.
+    let reader = PAMReader(folder: folder) { path in
+      if let bytes = read[path] { return bytes }
+      let bytes = PAMReader.readFile(path)
+      read[path] = .some(bytes)
+      return bytes
+    }
+    let lines = PhoneLines(of: services, reader: reader, opensSession: setup.configuration.opensSession)
+    seen = Dictionary(lines.found.map { ($0, seen[$0] ?? now) }, uniquingKeysWith: min)
+    let remembered = lines.remembered(after: known, listed: services) { line in
+      seen[line].map { now - $0 >= Self.lookTime } ?? false
+    }
+    if remembered != known { try setup.note.write(remembered) }
+    tell(LostLines.all(lines.lost(of: known, listed: services)), now)
+  }
+
+  private func tell(_ losses: [LostLines], _ now: Int64) {
+    told = told.filter { text, _ in losses.contains { $0.text == text } }
+    for loss in losses {
+      if let last = told[loss.text], now - last < Self.tellTime { continue }
+      told[loss.text] = now
+      log.write(loss.wasRequired ? LOG_ERR : LOG_WARNING, "\(loss.text); \(loss.hint)")
+    }
+  }
+}
+
+/// The lock of administrators' commands, taken for a look: what they are changing is not looked at half changed. Root
+/// alone can open it, so nobody else can keep the helper from it.
+private final class AdministratorsTurn {
+  private let descriptor: Int32
+
+  /// - Returns: nil while a command is at work; it is not waited for.
+  init?(_ path: String) throws(FileError) {
+    descriptor = iampass_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0)
+    // Without the file no command has run yet.
+    guard descriptor >= 0 else {
+      guard errno == ENOENT else { throw FileError(.system(errno), path: path) }
+      return
+    }
+    guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw FileError(.system(errno), path: path) }
+      return nil
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+}
