@@ -35,7 +35,8 @@ public final class PostgreSQLConnection {
   public init(
     to address: PostgreSQLAddress, within limit: Duration = .seconds(5), last: LastHost? = nil
   ) throws(PostgreSQLError) {
-    let hosts = last?.first(of: address.hosts()) ?? address.hosts()
+    let found = address.hosts(last: last)
+    let hosts = last?.first(of: found) ?? found
     let end = ContinuousClock.now + limit
     var refusals: [String] = []
     for (index, host) in hosts.enumerated() {

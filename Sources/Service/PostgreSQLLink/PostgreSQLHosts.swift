@@ -27,6 +27,13 @@ public final class LastHost: Sendable {
 
   func keep(_ found: PostgreSQLHost) { host.withLock { $0 = found } }
 
+  /// The same host with the numeric address that it answered at, if it was the last one that answered.
+  func known(_ host: PostgreSQLHost) -> PostgreSQLHost? {
+    guard let last = self.host.withLock(\.self), last.address != nil, (last.name, last.port) == (host.name, host.port)
+    else { return nil }
+    return last
+  }
+
   func first(of hosts: [PostgreSQLHost]) -> [PostgreSQLHost] {
     guard let last = host.withLock(\.self), hosts.contains(last) else { return hosts }
     return [last] + hosts.filter { $0 != last }
@@ -37,9 +44,9 @@ extension PostgreSQLAddress {
   /// Each numeric address of each host, in the address's order. libpq itself would try one after the other as well, but
   /// without a bound for each.
   ///
-  /// The look-up of a name is the resolver's own wait, which resolv.conf bounds. A name that is not found is left to libpq,
-  /// which says so.
-  func hosts() -> [PostgreSQLHost] {
+  /// The look-up of a name is the resolver's own wait, which resolv.conf bounds. A name that is not found stands for the
+  /// numeric address that it had when it answered last. Any other is left to libpq, which says that it is not found.
+  func hosts(last: LastHost? = nil) -> [PostgreSQLHost] {
     let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
     return (0..<max(names.count, addresses.count, 1)).flatMap { index -> [PostgreSQLHost] in
       let host = PostgreSQLHost(
@@ -47,7 +54,8 @@ extension PostgreSQLAddress {
         port: ports.count == 1 ? Self.entry(0, of: ports) : Self.entry(index, of: ports))
       guard host.address == nil, let name = host.name, !name.hasPrefix("/"), !name.hasPrefix("@") else { return [host] }
       let found = Self.numericAddresses(of: name)
-      return found.isEmpty ? [host] : found.map { PostgreSQLHost(name: name, address: $0, port: host.port) }
+      if found.isEmpty { return [last?.known(host) ?? host] }
+      return found.map { PostgreSQLHost(name: name, address: $0, port: host.port) }
     }
   }
 

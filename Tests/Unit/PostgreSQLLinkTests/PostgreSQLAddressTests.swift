@@ -68,6 +68,20 @@ struct PostgreSQLAddressTests {
     #expect(try PostgreSQLAddress(validating: url).hosts() == hosts)
   }
 
+  @Test func aNameThatIsNotFoundAnyMoreIsTriedWhereItAnsweredLast() throws {
+    let address = try PostgreSQLAddress(validating: "postgresql://other.invalid:1,db.invalid:1/iampass")
+    let known = PostgreSQLHost(name: "db.invalid", address: "127.0.0.1", port: "1")
+    let last = LastHost()
+    last.keep(known)
+    #expect(address.hosts(last: last) == [PostgreSQLHost(name: "other.invalid", port: "1"), known])
+    // Nobody listens there: what libpq says has the address.
+    let error = #expect(throws: PostgreSQLError.self) { try PostgreSQLConnection(to: address, last: last) }
+    #expect(error?.detail.contains("127.0.0.1") == true)
+    // The port is another server's.
+    last.keep(PostgreSQLHost(name: "db.invalid", address: "127.0.0.1", port: "2"))
+    #expect(address.hosts(last: last).allSatisfy { $0.address == nil })
+  }
+
   @Test func theHostThatAnsweredLastComesFirst() {
     let hosts = ["a", "b", "c"].map { PostgreSQLHost(name: $0) }
     let last = LastHost()
