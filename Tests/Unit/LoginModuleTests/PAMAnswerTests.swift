@@ -98,6 +98,14 @@ import WorkerLink
     }
   }
 
+  /// Otherwise strangers at sshd's prompt could tell names that have a token from others.
+  @Test func aNameThatTheSystemDoesNotKnowLooksTheSameWithAndWithoutAToken() throws {
+    let gone = Refusal.notInSystem(try #require(UnixUsername(validating: "alice")))
+    for answer in [closed, open, ssh] {
+      #expect(answer.message(for: gone) == nil && answer.message(for: .noToken) == nil)
+    }
+  }
+
   @Test func failOpenNeverOpensOnABrokenConfiguration() {
     #expect(open.code(for: .misconfigured(.noServer)) == PAM_SERVICE_ERR)
   }

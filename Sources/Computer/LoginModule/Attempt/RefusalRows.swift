@@ -98,6 +98,7 @@ extension Refusal {
       row(
         .unavailable, "IAMPASS: not asked: this computer cannot look up its users now", log: error.explanation,
         level: LOG_ERR)
+    // Without a line, as for a name without a token: a stranger at sshd's prompt would learn which names have one.
     case .notInSystem(let user):
       row(.unavailable, nil, log: "\(user) has a token, and the system does not know the name")
     case .noPhone:
