@@ -1,3 +1,4 @@
+import CommandSupport
 import HostState
 import IAMPASSProtocol
 
@@ -15,7 +16,8 @@ public struct UnitState: Sendable, Equatable {
   }
 
   /// What the findings need.
-  public static let properties = "LoadState,ActiveState,SubState,UnitFileState,WatchdogUSec,NRestarts,StatusText"
+  public static let properties =
+    "LoadState,ActiveState,SubState,UnitFileState,WatchdogUSec,NRestarts,StatusText,ExecMainStatus"
 
   public subscript(name: String) -> String { values[name] ?? "" }
 
@@ -38,6 +40,9 @@ public struct UnitState: Sendable, Equatable {
     )
   }
 
+  /// Nil unless the unit's process has ended for want of its restrictions.
+  public var namespaceFailure: NamespaceFailure? { NamespaceFailure(mainStatus: self["ExecMainStatus"]) }
+
   public func helperFindings() -> [Finding] {
     let name = "iampass-helper"
     guard self["LoadState"] == "loaded" else {
@@ -45,10 +50,16 @@ public struct UnitState: Sendable, Equatable {
     }
     guard isActive else {
       let state = [self["ActiveState"], self["SubState"]].filter { !$0.isEmpty }.joined(separator: ", ")
+      let text = "\(name) is not running (\(state)): nobody is logged out when the phone leaves"
+      if let failure = namespaceFailure {
+        return [
+          Finding(
+            .problem, .helper, "\(text); \(failure.explanation(of: name))",
+            hint: failure.hint(for: name, manual: "iampass-helper(8)"))
+        ]
+      }
       return [
-        Finding(
-          .problem, .helper, "\(name) is not running (\(state)): nobody is logged out when the phone leaves",
-          hint: "systemctl enable --now \(name); journalctl -u \(name)")
+        Finding(.problem, .helper, text, hint: "systemctl enable --now \(name); journalctl -u \(name)")
       ]
     }
     var findings: [Finding] = []

@@ -5,6 +5,14 @@ extension UnitState {
   public static func workerFindings(socket: UnitState, service: UnitState) -> [Finding] {
     let name = "iampass-worker"
     guard socket["LoadState"] == "loaded" else { return [] }
+    if service["ActiveState"] == "failed", let failure = service.namespaceFailure {
+      return [
+        Finding(
+          .warning, .helper,
+          "\(name).service has failed, and each sign-in starts a worker of its own; \(failure.explanation(of: name))",
+          hint: failure.hint(for: name, manual: "iampass-helper(8)"))
+      ]
+    }
     if socket.isActive, service["ActiveState"] == "failed" {
       return [
         Finding(

@@ -20,12 +20,13 @@ ends() {{
   rm -f pid
 }}
 case $1 in
-  show) ;;
+  show) case "$*" in *ExecMainStatus*) [ ! -e status ] || cat status ;; esac ;;
   is-active) if runs; then echo active; else echo inactive; exit 3; fi ;;
   reload) kill -HUP "$(cat pid)" ;;
   stop) ends ;;
   restart)
     [ ! -e hangs ] || sleep 300
+    [ ! -e status ] || exit 1
     ends
     if [ -e deaf ] && [ "$(set_to LISTEN)" = "$(cat deaf)" ]; then exit 0; fi
     [ -d data ] || install -d -m 700 -o {user} -g {user} data
@@ -36,7 +37,13 @@ esac
 """
 
 #: systemd runs this computer, and its command is the script.
-INSIDE = 'mount --bind "$0" /usr/bin/systemctl && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && exec "$@"'
+INSIDE = """set -e
+mount --bind "$0" /usr/bin/systemctl
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/system
+if [ -e "${0%/*}/container" ]; then cp "${0%/*}/container" /run/systemd; fi
+exec "$@"
+"""
 
 
 class UnitWorld(SetupWorld):
@@ -66,7 +73,8 @@ class UnitWorld(SetupWorld):
         return Background(*self.words(*words))
 
     def put(self, name, text=""):
-        """What the script goes by: "deaf" has the address that a started service never listens on; with "hangs" it hangs."""
+        """What the script goes by: "deaf" has the address that a started service never listens on; with "hangs" it hangs;
+        with "status" the service ends with that status. "container" has the kind of container that systemd runs in."""
         with open(self.path(name), "w") as file:
             file.write(text)
 

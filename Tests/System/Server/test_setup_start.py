@@ -89,6 +89,34 @@ class Tried(StartCase):
         self.assertEqual(self.world.files(), before)
 
 
+class WithoutNesting(StartCase):
+    """systemd cannot make the mounts that the unit asks for."""
+
+    SAID = r"systemd cannot set up the restrictions of iampass-trial \(226/NAMESPACE\): "
+
+    def refused(self, reason, hint):
+        self.world.put("status", "226\n")
+        done = self.world.setup(*self.world.usual)
+        self.assert_refused(done, UNAVAILABLE, self.SAID + reason + "; the settings of before are put back")
+        self.assertIn(f"\nhint: {hint}", done.stderr)
+        self.assertFalse(os.path.exists(self.world.path("settings")))
+        self.world.take("status")
+        self.set_up()
+        self.assertEqual(self.world.get("/healthz"), 200)
+
+    def test_a_container_is_said_to_be_without_nesting(self):
+        self.world.put("container", "lxc\n")
+        self.refused(r"this container \(lxc\) seems to be without nesting", "allow nesting (Proxmox: Options, Features, nesting=1)")
+
+    def test_elsewhere_a_folder_may_be_missing(self):
+        self.refused("a folder that the unit names may be missing", "journalctl -u iampass-trial -n 20")
+
+    def test_another_failure_says_nothing_of_it(self):
+        self.world.put("container", "lxc\n")
+        self.world.put("status", "1\n")
+        self.assert_refused(self.world.setup(*self.world.usual), UNAVAILABLE, "systemctl restart iampass-trial failed")
+
+
 class Interrupted(StartCase):
     def stuck(self, *words, line=LISTENS):
         process = self.world.begin(*words)

@@ -199,6 +199,24 @@ import Testing
     #expect(UnitState("LoadState=loaded\nActiveState=failed").helperFindings().map(\.level) == [.problem])
   }
 
+  @Test func aHelperWithoutItsRestrictionsSaysSo() throws {
+    let state = "LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nExecMainStatus="
+    let finding = try #require(UnitState(state + "226").helperFindings().first)
+    #expect(finding.level == .problem)
+    let said = "the phone leaves; systemd cannot set up the restrictions of iampass-helper (226/NAMESPACE): "
+    #expect(finding.text.contains(said) && finding.hint?.contains("enable --now") == false)
+    #expect(UnitState(state + "1").helperFindings().first?.text.contains("NAMESPACE") == false)
+  }
+
+  @Test func aWorkerWithoutItsRestrictionsSaysSo() {
+    let (socket, failed) = ("LoadState=loaded\nActiveState=failed", "ActiveState=failed\nExecMainStatus=")
+    func said(_ status: String) -> [String] {
+      UnitState.workerFindings(socket: UnitState(socket), service: UnitState(failed + status)).map(\.text)
+    }
+    #expect(said("226").count == 1 && said("226")[0].contains("restrictions of iampass-worker (226/NAMESPACE)"))
+    #expect(said("1").count == 1 && !said("1")[0].contains("NAMESPACE"))
+  }
+
   @Test func aHelperWithItsWatchdogIsWell() {
     let state = UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=30s\nNRestarts=0\nUnitFileState=enabled")
     #expect(state.helperFindings().map(\.level) == [.ok])

@@ -146,6 +146,12 @@ extension CommandProblem {
       exitCode: EX_UNAVAILABLE)
   }
 
+  static func noNamespace(_ failure: NamespaceFailure, _ unit: String) -> CommandProblem {
+    CommandProblem(
+      message: failure.explanation(of: unit), hint: failure.hint(for: unit, manual: "iampass-server(8)"),
+      exitCode: EX_UNAVAILABLE)
+  }
+
   static func unitDoesNotListen(_ unit: String, _ address: String) -> CommandProblem {
     CommandProblem(
       message: "the service does not listen on \(address) within 20 seconds",

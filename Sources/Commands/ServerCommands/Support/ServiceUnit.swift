@@ -61,7 +61,7 @@ struct ServiceUnit {
       usleep(100_000)
     }
     try wait.check()
-    throw .unitDoesNotListen(name, address.text)
+    throw namespaceProblem ?? .unitDoesNotListen(name, address.text)
   }
 
   /// Stops the service: it did not run before the setup.
@@ -69,9 +69,16 @@ struct ServiceUnit {
     try does("stop", SetupWait("until the service is stopped", seconds: Self.patience, heedsSignals: false))
   }
 
+  /// Nil unless the service has ended for want of its restrictions.
+  private var namespaceProblem: CommandProblem? {
+    let words = [Self.systemctl, "show", "--property=ExecMainStatus", "--value", name]
+    guard let output = Program.run(words, seconds: Self.patience)?.output else { return nil }
+    return NamespaceFailure(mainStatus: String(output.prefix { $0 != "\n" })).map { .noNamespace($0, name) }
+  }
+
   private func does(_ word: String, _ wait: SetupWait) throws(CommandProblem) {
     let done = Program.run([Self.systemctl, word, name], seconds: Self.patience, whileTrue: wait.goesOn)
     try wait.check()
-    guard done?.status == 0 else { throw .unitFails(word, name) }
+    guard done?.status == 0 else { throw namespaceProblem ?? .unitFails(word, name) }
   }
 }
