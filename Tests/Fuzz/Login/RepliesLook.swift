@@ -118,6 +118,7 @@ private func checkMessages(_ body: [UInt8]) {
   same(body, { try? ServiceAnnouncement(parsing: $0) }, { $0.encoded() })
   same(body, { try? StartRequest(parsing: $0) }, { $0.encoded() })
   same(body, { try? UsersRequest(parsing: $0) }, { $0.encoded() })
+  same(body, { try? AddUsersRequest(parsing: $0) }, { $0.encoded() })
   same(body, { try? UserListReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? SignedUserListReply(parsing: $0) }, { $0.encoded() })
   same(body, { try? JoinReply(parsing: $0) }, { $0.encoded() })

@@ -17,7 +17,7 @@ import Testing
       #expect(one == listed)
       return one
     }
-    #expect(try await known() == KnownUser(listed: nil, called: nil, id: Self.token))
+    #expect(try await known() == KnownUser(listed: nil, told: nil, called: nil, id: Self.token))
     func link(_ name: String, _ code: String) async throws {
       let order = LinkOrder(
         code: Secret(code), user: Self.token, application: room.application.id, displayName: name, loss: nil)

@@ -72,6 +72,12 @@ import Testing
       }
     },
     Deed("new users") { room in { _ = try await room.storage.addUsers(["a", "b"], to: room.application.id) } },
+    Deed("new users with names") { room in
+      {
+        _ = try await room.storage.addUsers(
+          ["a", "b"], called: [.init(user: "a", text: "A"), .init(user: "b", text: "B")], to: room.application.id)
+      }
+    },
     Deed("deleted users") { room in
       for user in ["a", "b"] { _ = try await room.approved(by: room.phone(of: user), for: user) }
       return { _ = try await room.storage.deleteUsers(["a", "b"], of: room.application.id, at: room.now) }

@@ -86,8 +86,10 @@ extension LosingStorage {
 
 // ManagementStore.
 extension LosingStorage {
-  func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
-    try await call { try await $0.addUsers(names, to: application) }
+  func addUsers(
+    _ names: [String], called: [AddUsersRequest.Name], to application: String
+  ) async throws -> AddedUsers {
+    try await call { try await $0.addUsers(names, called: called, to: application) }
   }
 
   func deleteUsers(_ names: [String], of application: String, at now: UnixTime) async throws -> [Session] {

@@ -22,7 +22,7 @@ import Testing
     // A guard that nothing reaches guards nothing.
     #expect(
       lost.isSuperset(of: [
-        "starter(_:)", "spend(_:at:)", "mark()", "addUsers(_:to:)", "makeLink(_:at:)", "link(_:)",
+        "starter(_:)", "spend(_:at:)", "mark()", "addUsers(_:called:to:)", "makeLink(_:at:)", "link(_:)",
         "register(_:by:at:deciding:)", "start(_:at:deciding:)", "phone(_:)", "requests(for:at:)",
         "changeUnended(of:by:)", "answer(_:by:at:deciding:)", "keys(ofSession:)",
         "spend(_:telling:at:)", "changeSession(_:by:)", "setPresence(_:of:at:)", "account(of:at:)",

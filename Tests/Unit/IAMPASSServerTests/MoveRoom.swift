@@ -25,7 +25,8 @@ final class MoveRoom: Sendable {
     // What came after that release, by the service itself.
     let storage = try opened()
     _ = try await storage.publishedKeys(at: storage.now())
-    _ = try await storage.addUsers(["carol"], to: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1")
+    _ = try await storage.addUsers(
+      ["carol"], called: [.init(user: "carol", text: "Carol Stra\u{DF}e")], to: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1")
     try storage.close()
   }
 

@@ -24,7 +24,7 @@ import Testing
     "offline sessions": "4e90d788ef7cad62",
     "named locums": "ee89a2411bc1abf0", "signed lists": "752f1382854097ba",
     "indices of sessions": "5015c9503777bdec",
-    "lifted blocks": "84495a697cecbba2",
+    "lifted blocks": "84495a697cecbba2", "told names": "9b0f055ffd56bc5a",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -53,6 +53,7 @@ import Testing
     "signed lists": "5dfc8b5f4e8fbe1d",
     "indices of sessions": "c6cd6583622620d6",
     "lifted blocks": "84fb18fa66e1974d",
+    "told names": "c730fed1b3a7a929",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -101,6 +102,7 @@ import Testing
     "signed lists": "e8eba4017c51af32",
     "indices of sessions": "56a35cd067cb88c1",
     "lifted blocks": "37b17919821ffc61",
+    "told names": "cb14a4244a153aec",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

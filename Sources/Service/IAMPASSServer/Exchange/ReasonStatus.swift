@@ -6,7 +6,7 @@ extension Reason {
     case .badUserID, .noUsers, .noTextMessages, .badPhoneNumber, .messageNotSent, .noAdministrator,
       .administratorBusy, .changeDenied, .changeCodeWrong, .changeNotAnswered, .changeUsed, .userNameNotFit,
       .groupNameNotFit, .noMobileDevice, .requestPending, .computerHeld, .contextRequired, .codeRequired,
-      .sourceBlocked,
+      .sourceBlocked, .badDisplayName, .nameWithoutUser,
       .tooManyDenials, .codeInUse:
       200
     case .badRequest, .wrongBody, .unknownMethod, .badDuration, .wrongHost, .reservedService, .badPublicKey,

@@ -26,6 +26,10 @@ public enum Reason: String, Sendable, CaseIterable {
   case unknownSession = "UNKNOWN_SESSION"
   case badUserID = "BAD_USER_ID"
   case noUsers = "NO_USERS"
+  /// What people call a user is too long, or a reader would not see all of it.
+  case badDisplayName = "BAD_DISPLAY_NAME"
+  /// A name is for somebody whom the same request does not add.
+  case nameWithoutUser = "NAME_WITHOUT_USER"
   case noTextMessages = "SMS_NOT_CONFIGURED"
   case badPhoneNumber = "BAD_PHONE_NUMBER"
   case messageNotSent = "SMS_NOT_SENT"

@@ -1,4 +1,4 @@
-/// The body of `add_users` and `delete_users`.
+/// The body of `delete_users`, and what each service reads of `add_users`.
 public struct UsersRequest: Sendable, Equatable {
   public let users: [String]
 

@@ -21,6 +21,18 @@ public struct AuditEntry: Sendable {
   /// The user, if the console asked and the user still exists.
   var known: KnownUser?
 
+  /// What people call the user, if that was asked for and the user still exists: by the list of users, or as the
+  /// application told it.
+  var userName: String?
+
+  /// ``details``, with ``userName`` behind the user's number.
+  private var shownDetails: [(name: String, value: String)] {
+    details.flatMap { one in
+      let name = one.name == "user" ? userName : nil
+      return [one] + (name.map { [("user_name", $0)] } ?? [])
+    }
+  }
+
   public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
 
   /// One line of JSON.
@@ -30,12 +42,14 @@ public struct AuditEntry: Sendable {
     ]
     let all =
       fixed
-      + details.map { JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value)) }
+      + shownDetails.map {
+        JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value))
+      }
     return JSON.object(all).printed()
   }
 
   /// One line for people.
   public var textLine: String {
-    ([at.text, event] + details.map { "\($0.name)=\(FieldText.quoted($0.value))" }).joined(separator: "  ")
+    ([at.text, event] + shownDetails.map { "\($0.name)=\(FieldText.quoted($0.value))" }).joined(separator: "  ")
   }
 }

@@ -17,7 +17,7 @@ struct AuditFilter: Sendable {
   /// have been set meanwhile.
   static let slack = UnixTime.millisecondsOfDay
 
-  /// Part of a Unix user's, a phone's or an administrator's name.
+  /// Part of a Unix user's, a phone's or an administrator's name, or of what people call the user.
   var user = ""
   /// Part of a host's or a credential's name.
   var computer = ""

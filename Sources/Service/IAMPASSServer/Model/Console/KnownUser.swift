@@ -13,11 +13,12 @@ struct KnownUser: Sendable, Equatable {
 
   /// - Parameters:
   ///   - listed: the user's name in the list of users.
+  ///   - told: what people call the user, as the application told it.
   ///   - called: what the user's phone shows, or what a phone or a link showed last.
   ///   - id: as the application chose it. A short one was chosen for people, and serves as a name.
-  init(listed: String?, called: String?, id: String) {
+  init(listed: String?, told: String?, called: String?, id: String) {
     let isShort = id.count <= 2 * Self.shownLength
-    name = listed ?? (called == Self.nobodysName ? nil : called) ?? (isShort ? id : nil)
+    name = listed ?? told ?? (called == Self.nobodysName ? nil : called) ?? (isShort ? id : nil)
     shownID = isShort ? id : id.prefix(Self.shownLength) + "…"
   }
 

@@ -24,15 +24,20 @@ struct ManagementReplies: Sendable {
   }
 
   private func addUsers(to application: Application, _ call: Call) async throws -> ServiceReply {
-    guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(.badRequest) }
+    guard let request = try? AddUsersRequest(parsing: call.request.body) else { return .refused(.badRequest) }
+    let users = request.users
     guard !users.isEmpty else { return .refused(.noUsers) }
     guard users.allSatisfy(User.isFit) else { return .refused(.badUserID) }
     // Each user once, compared by bytes as the database does.
     var seen: Set<[UInt8]> = []
     let names = users.filter { seen.insert(Array($0.utf8)).inserted }
+    guard request.names.allSatisfy({ seen.contains(Array($0.user.utf8)) }) else { return .refused(.nameWithoutUser) }
+    guard request.names.allSatisfy(\.isFit) else { return .refused(.badDisplayName) }
+    let called = Dictionary(request.names.map { (Array($0.user.utf8), $0) }, uniquingKeysWith: { $1 })
     var (created, existing): ([String], [String]) = ([], [])
     for portion in UserPortions(names) {
-      let added = try await storage.addUsers(portion, to: application.id)
+      let theirs = portion.compactMap { called[Array($0.utf8)] }
+      let added = try await storage.addUsers(portion, called: theirs, to: application.id)
       created += added.created
       existing += added.existing
     }
@@ -142,7 +147,7 @@ extension Phone {
 }
 
 extension Call {
-  /// What the registration shows for the user: the service does not know names.
+  /// What the registration shows for the user.
   fileprivate var displayName: String { target.value("display_name") ?? "" }
 
   /// The id of the one that is lost; nil: all of the user's.

@@ -6,8 +6,12 @@ protocol ManagementStore: Sendable {
   /// Adds users to an application: all of them, or none. Whoever signs in meanwhile waits as long as that takes: many are
   /// added in portions, as ``UserPortions`` says.
   ///
-  /// - Parameter names: each once.
-  func addUsers(_ names: [String], to application: String) async throws -> AddedUsers
+  /// - Parameters:
+  ///   - names: each once.
+  ///   - called: what people call some of them, each once, also if the user was there before.
+  func addUsers(
+    _ names: [String], called: [AddUsersRequest.Name], to application: String
+  ) async throws -> AddedUsers
 
   /// Removes users with their phones and links: all that the application has, or none. Others are passed over.
   ///
@@ -39,6 +43,13 @@ protocol ManagementStore: Sendable {
     _ phone: NewPhone, by code: Secret, at now: UnixTime,
     deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>
   ) async throws -> Result<RegisteredPhone, Refusal>
+}
+
+extension ManagementStore {
+  /// Users keep the names that they have.
+  func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
+    try await addUsers(names, called: [], to: application)
+  }
 }
 
 /// What became of names that were to be added.

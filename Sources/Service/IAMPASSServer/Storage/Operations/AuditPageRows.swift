@@ -23,7 +23,7 @@ extension AuditEntry {
   ) throws -> [AuditEntry] {
     try db.all(
       """
-      SELECT entry.*, app_user.name AS user_token, listed_user.name AS listed_name,
+      SELECT entry.*, app_user.name AS user_token, app_user.told_name, listed_user.name AS listed_name,
         coalesce(
           (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
             ORDER BY one.cut_off_at IS NULL DESC, one.registered_at DESC LIMIT 1),
@@ -32,7 +32,8 @@ extension AuditEntry {
       FROM (
         SELECT * FROM audit WHERE id < $1 AND id >= $8
           AND ($2::text = '' OR strpos(lower(coalesce(account, '') || ' ' || coalesce(phone, '') || ' '
-            || coalesce(administrator, '')), lower($2::text)) > 0)
+            || coalesce(administrator, '') || ' ' || coalesce(
+              (SELECT one.told_name FROM app_user AS one WHERE one.id = audit.user_id), '')), lower($2::text)) > 0)
           AND ($3::text = '' OR strpos(lower(coalesce(host, '') || ' ' || coalesce(credential, '')), lower($3::text)) > 0)
           AND ($4::text = '' OR $4::text = event
             OR $4::text = 'not answered' AND event = 'ended' AND reason = 'NOT_ANSWERED'
@@ -48,7 +49,8 @@ extension AuditEntry {
     ).map { row in
       var entry = try AuditEntry(row: row)
       entry.known = try (row.get("user_token") as String?).map { token in
-        try KnownUser(listed: row.get("listed_name"), called: row.get("called"), id: token)
+        try KnownUser(
+          listed: row.get("listed_name"), told: row.get("told_name"), called: row.get("called"), id: token)
       }
       return entry
     }

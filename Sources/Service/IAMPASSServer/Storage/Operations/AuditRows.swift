@@ -17,6 +17,12 @@ extension AuditEntry {
       "SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at DESC, id DESC LIMIT 1", time.milliseconds)?.get("id")
   }
 
+  /// For a statement that also says `user_name`.
+  fileprivate init(naming row: some StorageRow) throws {
+    try self.init(row: row)
+    userName = try row.get("user_name")
+  }
+
   /// - Parameter now: service time. What entries are dated by is the wall clock's.
   static func prune(at now: UnixTime, in db: some StorageWork) throws {
     try db.execute("DELETE FROM audit WHERE noted_at < $1", now.advanced(seconds: -lifetime).milliseconds)
@@ -27,8 +33,14 @@ extension StorageEngine {
   /// Entries with greater ids, the oldest first: for reading all of them in portions.
   public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
     try await read { db in
-      try db.all("SELECT * FROM audit WHERE id > $1 ORDER BY id LIMIT $2", id, limit)
-        .map(AuditEntry.init(row:))
+      try db.all(
+        """
+        SELECT audit.*, coalesce(listed_user.name, app_user.told_name) AS user_name FROM audit
+        LEFT JOIN app_user ON app_user.id = audit.user_id
+        LEFT JOIN listed_user ON listed_user.user_id = app_user.id
+        WHERE audit.id > $1 ORDER BY audit.id LIMIT $2
+        """, id, limit
+      ).map(AuditEntry.init(naming:))
     }
   }
 
@@ -75,8 +87,14 @@ extension StorageEngine {
   /// The newest first, before this id where one is given.
   func newestAuditEntries(before id: Int64? = nil, limit: Int) async throws -> [AuditEntry] {
     try await read { db in
-      try db.all("SELECT * FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", id ?? Int64.max, limit).map(
-        AuditEntry.init(row:))
+      try db.all(
+        """
+        SELECT audit.*, coalesce(listed_user.name, app_user.told_name) AS user_name FROM audit
+        LEFT JOIN app_user ON app_user.id = audit.user_id
+        LEFT JOIN listed_user ON listed_user.user_id = app_user.id
+        WHERE audit.id < $1 ORDER BY audit.id DESC LIMIT $2
+        """, id ?? Int64.max, limit
+      ).map(AuditEntry.init(naming:))
     }
   }
 }

@@ -22,7 +22,8 @@ extension ApplicationSummary {
 extension UserSummary {
   private init(row: some StorageRow) throws {
     id = try row.get("id")
-    known = try KnownUser(listed: row.get("listed_name"), called: row.get("called"), id: row.get("name"))
+    known = try KnownUser(
+      listed: row.get("listed_name"), told: row.get("told_name"), called: row.get("called"), id: row.get("name"))
     groups = try (row.get("groups") as String?) ?? " "
     phone = try row.get("display_name")
     registeredAt = try row.time("registered_at")
@@ -52,7 +53,7 @@ extension UserSummary {
       LEFT JOIN listed_user ON listed_user.user_id = app_user.id
       WHERE app_user.application = $1 AND app_user.id > $2 AND app_user.id <= $5
         AND ($3::text = '' OR strpos(lower(coalesce(listed_user.name, app_user.name) || ' '
-          || coalesce(phone.display_name,
+          || coalesce(app_user.told_name || ' ', '') || coalesce(phone.display_name,
             (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id
               ORDER BY one.expires_at DESC LIMIT 1),
             (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id

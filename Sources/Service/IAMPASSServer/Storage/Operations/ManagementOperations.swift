@@ -1,9 +1,12 @@
 import IAMPASSProtocol
 
 extension StorageEngine {
-  func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
+  func addUsers(
+    _ names: [String], called: [AddUsersRequest.Name], to application: String
+  ) async throws -> AddedUsers {
     try await write { db in
       let created = try User.add(names, application: application, in: db)
+      try User.note(called, application: application, in: db)
       let isNew = Set(created.map { Array($0.utf8) })
       return AddedUsers(created: created, existing: names.filter { !isNew.contains(Array($0.utf8)) })
     }

@@ -38,6 +38,18 @@ extension User {
     return names.filter { isNew.contains(Array($0.utf8)) }
   }
 
+  /// Notes what people call users, in the place of what was noted.
+  static func note(_ names: [AddUsersRequest.Name], application: String, in db: some StorageWork) throws {
+    for one in names {
+      let text = one.text.isEmpty ? nil : one.text
+      try db.execute(
+        """
+        UPDATE app_user SET told_name = $1::text
+        WHERE application = $2 AND name = $3 AND coalesce(told_name, '') <> coalesce($1::text, '')
+        """, text, application, one.user)
+    }
+  }
+
   /// Removes those of these names that the application has, with phones and links, and closes their sessions.
   ///
   /// - Returns: the sessions that were live.

@@ -21,6 +21,7 @@ enum PostgreSQLSchema {
     .moves, .sharedLimits, .joining, .userLists, .toldGroups,
     .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
     .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .sessionIndices, .liftedBlocks,
+    .toldNames,
   ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.

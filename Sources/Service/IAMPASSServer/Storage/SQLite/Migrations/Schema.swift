@@ -48,6 +48,7 @@ enum Schema {
     .signedLists,
     .sessionIndices,
     .liftedBlocks,
+    .toldNames,
   ]
 
   static var migrator: DatabaseMigrator {
