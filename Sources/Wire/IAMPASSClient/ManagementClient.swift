@@ -23,8 +23,17 @@ public final class ManagementClient {
   }
 
   /// Makes the service know these tokens. Those it knew are named in `existing`.
-  public func addUsers(_ tokens: [Secret], deadline: MonotonicInstant) throws(ServiceError) -> AddUsersReply {
-    let body = UsersRequest(users: tokens.map(\.exposedValue)).encoded()
+  ///
+  /// - Parameter names: what people call some of these users; see ``AddUsersRequest/Name``. Left out are names that a
+  ///   service would refuse, and all of them if the service does not sign its replies: it may be another one than ours.
+  public func addUsers(
+    _ tokens: [Secret], called names: [(token: Secret, name: String)] = [], deadline: MonotonicInstant
+  ) throws(ServiceError) -> AddUsersReply {
+    // Several users may share a token, and no member of an object may repeat.
+    var seen: Set<String> = []
+    let told = (isOurs ? names : []).lazy.map { AddUsersRequest.Name(user: $0.token.exposedValue, text: $0.name) }
+      .filter { $0.isFit && seen.insert($0.user).inserted }
+    let body = AddUsersRequest(users: tokens.map(\.exposedValue), names: Array(told)).encoded()
     let reply = try channel.send(.post, route("add_users", body: body), by: signer, body: body, deadline: deadline)
     return try understood { () throws(MessageError) in try AddUsersReply(parsing: reply.body) }
   }

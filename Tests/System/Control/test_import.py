@@ -1,12 +1,14 @@
 """`iampassctl user import` and `user export`: nothing is taken of a file that is damaged, and users whom the system does not
 know do not hold up the others."""
 
+import json
 import os
+import subprocess
 import unittest
 
 from control import CONFIG, DATA, NO_USER, UNAVAILABLE, USAGE
 from user_case import UserCase, open_world
-from world import read
+from world import PATIENCE, program, read
 
 
 def setUpModule():
@@ -94,6 +96,64 @@ class ImportAndExport(UserCase):
         self.assertEqual(self.user("import", self.world.path("incoming")).code, UNAVAILABLE)
         self.assertEqual(self.world.users(), {})
         self.assertEqual(self.user("import", "--local", self.world.path("incoming")).code, 0)
+
+
+class Names(UserCase):
+    """What the service's console and audit call users: nothing rests on it."""
+
+    def setUp(self):
+        super().setUp()
+        self.world.configure(signed_replies="required", signed_targets="required")
+        self.addCleanup(self.world.configure, signed_replies=None, signed_targets=None)
+
+    def told(self):
+        """The names that the service has, by its numbers of the users."""
+        done = subprocess.run(
+            [program("iampass-server"), "audit", "--json-lines", "--data", self.world.path("data")],
+            capture_output=True, text=True, timeout=PATIENCE, check=True)
+        entries = [json.loads(line) for line in done.stdout.splitlines()]
+        return {entry["user"]: entry.get("user_name") for entry in entries if entry["event"] == "user added"}
+
+    def new(self, before):
+        """The names of users who are new at the service since."""
+        return sorted(str(name) for user, name in self.told().items() if user not in before)
+
+    def incoming(self, *entries):
+        self.world.write("incoming", "".join(f"{user}:{token}\n" for user, token in entries))
+        return self.world.path("incoming")
+
+    def test_who_is_imported_or_added_is_called_by_the_unix_name(self):
+        before = self.told()
+        path = self.incoming(("daemon", "import-1"), ("bin", "import-2"))
+        self.assertEqual(self.user("import", path).code, 0)
+        self.assertEqual(self.user("add", "games").code, 0)
+        self.assertEqual(self.new(before), ["bin", "daemon", "games"])
+
+    def test_names_that_are_not_to_be_told_are_forgotten(self):
+        before = self.told()
+        path = self.incoming(("daemon", "import-3"), ("bin", "import-4"))
+        self.assertEqual(self.user("import", "--no-names", path).code, 0)
+        self.assertEqual(self.new(before), ["None", "None"])
+        self.assertEqual(self.user("import", path).code, 0)
+        self.assertEqual(self.new(before), ["bin", "daemon"])
+        self.assertEqual(self.user("add", "--no-names", "daemon").code, 0)
+        self.assertEqual(self.new(before), ["None", "bin"])
+
+    def test_a_service_that_may_be_another_one_is_told_no_names(self):
+        self.world.configure(signed_replies=None, signed_targets=None)
+        before = self.told()
+        self.assertEqual(self.user("import", self.incoming(("daemon", "import-5"))).code, 0)
+        self.assertEqual(self.new(before), ["None"])
+
+    def test_users_of_one_token_and_long_tokens_are_told_all_the_same(self):
+        self.world.configure(shared_tokens="allowed")
+        self.addCleanup(self.world.configure, shared_tokens=None)
+        before = self.told()
+        # Each has 512 bytes and is told twice: more than one request takes. The shared one is told first and last.
+        entries = [(f"long{number}", f"{number}-".ljust(512, "x")) for number in range(90)]
+        done = self.user("import", "--force", self.incoming(("daemon", "import-6"), *entries, ("bin", "import-6")))
+        self.assertEqual((done.code, done.out), (0, "92 users imported\n"), done.text)
+        self.assertEqual(self.new(before), sorted(["daemon", *(user for user, _ in entries)]))
 
 
 if __name__ == "__main__":

@@ -140,10 +140,22 @@ private final class VersionedService: HTTPTransport {
     }
   }
 
+  /// `iampass-server` of any version takes them: an older one reads the users alone.
+  @Test func aServiceThatSignsItsRepliesIsToldTheNamesThatItTakes() throws {
+    let service = VersionedService(.older)
+    let (first, second) = (Secret("t"), Secret("u"))
+    // Several users may share a token; a name that is not fit would have the service refuse everybody.
+    let names = [(first, "alice"), (first, "bob"), (second, "c\u{202E}d")]
+    _ = try client(service).addUsers([first, second], called: names, deadline: deadline)
+    let body = AddUsersRequest(users: ["t", "u"], names: [.init(user: "t", text: "alice")]).encoded()
+    #expect(service.requests.map(\.body) == [body])
+  }
+
   @Test func aServiceThatSignsNothingIsToldNoMoreThanTheContractHas() throws {
     let service = VersionedService(.another)
     let client = try client(service, replies: false)
-    _ = try client.addUsers([Secret("t")], deadline: deadline)
+    _ = try client.addUsers([Secret("t")], called: [(Secret("t"), "alice")], deadline: deadline)
+    #expect(service.requests.map(\.body) == [UsersRequest(users: ["t"]).encoded()])
     let link = try client.deviceRegistrationLink(token: Secret("t"), displayName: nil, deadline: deadline)
     #expect(link == VersionedService.link)
     #expect(

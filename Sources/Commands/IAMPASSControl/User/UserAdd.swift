@@ -20,6 +20,7 @@ struct UserAdd: ParsableCommand {
     help: "On the service's list: only computers of this group, and those without, have them.")
   var groups: [String] = []
   @Flag(help: "Add users that this system does not know.") var force = false
+  @OptionGroup var naming: NamingOptions
   @Argument(help: "Names of users.") var users: [String]
 
   func validate() throws {
@@ -46,6 +47,9 @@ struct UserAdd: ParsableCommand {
     guard token == nil else {
       throw Failure.change(.option("--token is for the users file, and users come from the service (users = service)"))
     }
+    guard !naming.noNames else {
+      throw Failure.change(.option("--no-names is for the users file: the service's list has Unix names"))
+    }
     let names = try users.map { (text) throws(Failure) in try known(text) }
     let approved = try UserChangeCall(host: host).run(.add, names, groups: groups.isEmpty ? nil : groups)
     for user in names { Terminal.say("\(user): on the service's list, approved by \(approved.administrator)") }
@@ -69,7 +73,7 @@ struct UserAdd: ParsableCommand {
     }
     do throws(Failure) {
       _ = try host.manage { (client, deadline) throws(ServiceError) in
-        try client.addUsers([inFile], deadline: deadline)
+        try client.addUsers([inFile], called: [(inFile, naming.name(of: user))], deadline: deadline)
       }
       Terminal.say(isNew ? "\(user): added" : "\(user): was there already")
     } catch {
@@ -102,4 +106,12 @@ struct UserAdd: ParsableCommand {
       try UserTokensEditor(path: host.usersPath).remove(user, token: fresh)
     }
   }
+}
+
+/// What the service is told of the users that a command adds.
+struct NamingOptions: ParsableArguments {
+  @Flag(help: "Do not tell the service the users' names; it forgets those that it was told.") var noNames = false
+
+  /// For people who read the service's console and audit. An empty name takes back what was told.
+  func name(of user: UnixUsername) -> String { noNames ? "" : user.text }
 }

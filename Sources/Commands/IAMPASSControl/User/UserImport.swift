@@ -15,12 +15,15 @@ struct UserImport: ParsableCommand {
       refuses the file. Running it again changes nothing.
       """)
 
-  /// Tokens in one call: the service's reply names them, and is 64 KiB at most.
+  /// Users in one call, and the greatest size of their tokens and names in bytes: the request names each token twice, the
+  /// reply once, and both are 64 KiB at most.
   private static let batch = 100
+  private static let batchSize = 24_000
 
   @OptionGroup var options: ManagementOptions
   @Flag(help: "Take users that this system does not know.") var force = false
   @Flag(help: "Do not ask the service, which knows the tokens already.") var local = false
+  @OptionGroup var naming: NamingOptions
   @Argument(help: "File of username:token lines, of root's alone.", completion: .file()) var file: String
 
   func run() throws {
@@ -31,7 +34,7 @@ struct UserImport: ParsableCommand {
       let (entries, leftOut) = try readEntries()
       try refuseConflicts(entries)
       // The service first: it takes a token twice, and a crash behind it is repaired by the next run.
-      if !local { try tellService(entries.map(\.token)) }
+      if !local { try tellService(entries) }
       let path = options.host.usersPath
       do throws(UserTokensError) {
         try UserTokensEditor(path: path, sharing: options.host.sharedTokens).add(entries)
@@ -73,13 +76,31 @@ struct UserImport: ParsableCommand {
     }
   }
 
-  private func tellService(_ tokens: [Secret]) throws(Failure) {
-    guard !tokens.isEmpty else { return }
+  private func tellService(_ entries: [(user: UnixUsername, token: Secret)]) throws(Failure) {
+    guard !entries.isEmpty else { return }
     let host = try ConfiguredHost(options)
-    for start in stride(from: 0, to: tokens.count, by: Self.batch) {
-      let some = Array(tokens[start..<min(start + Self.batch, tokens.count)])
-      _ = try host.manage { (client, deadline) throws(ServiceError) in try client.addUsers(some, deadline: deadline) }
+    var rest = entries[...]
+    // Users of one token are one user to the service.
+    var named: Set<Secret> = []
+    while !rest.isEmpty {
+      let some = rest.prefix(Self.countInOneCall(rest))
+      rest = rest.dropFirst(some.count)
+      let names = some.filter { named.insert($0.token).inserted }
+        .map { (token: $0.token, name: naming.name(of: $0.user)) }
+      _ = try host.manage { (client, deadline) throws(ServiceError) in
+        try client.addUsers(some.map(\.token), called: names, deadline: deadline)
+      }
     }
+  }
+
+  /// One at least: a single token and name always have room.
+  private static func countInOneCall(_ entries: ArraySlice<(user: UnixUsername, token: Secret)>) -> Int {
+    var size = 0
+    let fitting = entries.prefix(batch).prefix { entry in
+      size += entry.token.exposedBytes.count + entry.user.text.utf8.count
+      return size <= batchSize
+    }
+    return max(1, fitting.count)
   }
 }
 
