@@ -314,9 +314,9 @@ class InTheMiddle(unittest.TestCase):
         added = world.postgresql.sql("SELECT count(*) FROM audit WHERE event = 'user added'")
         self.assertEqual(int(added[0]), len(users))
 
-    def test_a_standby_that_hangs_costs_a_bounded_wait_and_then_all_goes_on(self):
-        world = self.world
-        with open(os.path.join(world.standby.data, "postmaster.pid"), encoding="utf-8") as file:
+    @contextlib.contextmanager
+    def hanging_standby(self):
+        with open(os.path.join(self.world.standby.data, "postmaster.pid"), encoding="utf-8") as file:
             standby = file.readline().strip()
         group = [standby, *run("pgrep", "-P", standby).split()]
 
@@ -327,11 +327,37 @@ class InTheMiddle(unittest.TestCase):
 
         send(signal.SIGSTOP)
         try:
+            yield
+        finally:
+            send(signal.SIGCONT)
+
+    def test_while_a_standby_hangs_what_is_old_is_forgotten_and_statuses_are_answered(self):
+        world = self.world
+        session = world.approved("web-1")
+        codes = []
+
+        def is_forgotten():
+            for number in (0, 1):
+                world.at(number)
+                codes.append(world.ask_status(world.elsewhere(session))[0])
+            return not world.postgresql.sql("SELECT 1 FROM spent_nonce WHERE client = 'old' LIMIT 1")
+
+        with self.hanging_standby():
+            # The administrator's own commit does not wait, either.
+            world.postgresql.sql(
+                "SET synchronous_commit = off; INSERT INTO spent_nonce (client, nonce, forget_at, spent_at) "
+                "SELECT 'old', number::text, 1000 * number, 1000 * number FROM generate_series(1, 2500) AS number")
+            until(is_forgotten, "housekeeping that has forgotten them", 120)
+            is_forgotten()
+        self.assertEqual(set(codes), {200})
+        world.at(0)
+
+    def test_a_standby_that_hangs_costs_a_bounded_wait_and_then_all_goes_on(self):
+        world = self.world
+        with self.hanging_standby():
             begun = time.monotonic()
             self.assertEqual(world.adds("slow"), 503)
             self.assertLess(time.monotonic() - begun, GREATEST_WAIT)
-        finally:
-            send(signal.SIGCONT)
         until(lambda: world.adds("after") in (200, 201), "the standby's answers")
         self.assertIn("after", world.users())
 

@@ -120,13 +120,19 @@ import Testing
       room.clock.advance(seconds: SessionLifecycle.answerTime)
       return { _ = try await room.endOverdue() }
     },
-    Deed("what is forgotten") { room in
-      let phone = try await room.phone()
-      _ = try await room.approved(by: phone)
+    Deed("nonces that are forgotten") { room in
       let nonce = SignedNonce(owner: "host:a", value: "7", forgetAt: room.now)
       _ = try await room.storage.spend(nonce, at: room.now)
+      room.clock.advance(seconds: 2 * 86_400)
+      return { _ = try await room.storage.forgetOld(.nonces, at: room.now, wall: room.clock.now) }
+    },
+    Deed("sessions that are forgotten") { room in
+      let phone = try await room.phone()
+      for host in ["web-1", "web-2"] {
+        _ = try await room.storage.logOut(room.approved(by: phone, host: host).id, at: room.now)
+      }
       room.clock.advance(seconds: 500 * 86_400)
-      return { try await room.storage.forgetOld(at: room.now, wall: room.clock.now) }
+      return { _ = try await room.storage.forgetOld(.endedSessions, at: room.now, wall: room.clock.now) }
     },
   ]
 

@@ -63,8 +63,8 @@ extension LosingStorage {
     try await call { try await $0.keepTime() }
   }
 
-  func forgetOld(at now: UnixTime, wall: UnixTime) async throws {
-    try await call { try await $0.forgetOld(at: now, wall: wall) }
+  func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool {
+    try await call { try await $0.forgetOld(kind, at: now, wall: wall) }
   }
 
   func stock() async throws -> StorageStock {

@@ -256,10 +256,9 @@ import Testing
     try before.close()
     let storage = try SQLiteStorage(folder: folder, clocks: clock.clocks)
     #expect(storage.now() == now)
+    try await storage.forgetOld(at: now, wall: now)
     let isSpentAgain = try await storage.write { db in
-      try SpentNonces.prune(at: now, wall: now, in: db)
-      try AuditEntry.prune(at: now, in: db)
-      return try SpentNonces.spend("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)
+      try SpentNonces.spend("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)
     }
     #expect(!isSpentAgain)
     #expect(try await storage.auditEntries(after: 0).map(\.at) == [now])
@@ -270,7 +269,7 @@ import Testing
     let storage = fixture.service.storage
     let now = storage.now()
     let later = now.advanced(seconds: SignedNonce.lifetime + 1)
-    let left = try await storage.write { db in
+    try await storage.write { db in
       for (client, time) in [("a", now), ("b", later)] {
         try db.execute(
           sql: """
@@ -279,9 +278,9 @@ import Testing
             """,
           arguments: [client, time.milliseconds, time.milliseconds, SpentNonces.usualCount])
       }
-      try SpentNonces.prune(at: later.advanced(seconds: 1), wall: later.advanced(seconds: 1), in: db)
-      return try String.fetchSet(db, sql: "SELECT DISTINCT client FROM spent_nonce")
     }
+    try await storage.forgetOld(at: later.advanced(seconds: 1), wall: later.advanced(seconds: 1))
+    let left = try await storage.read { try String.fetchSet($0, sql: "SELECT DISTINCT client FROM spent_nonce") }
     #expect(left == ["b"])
     #expect(try await storage.write { try !SpentNonces.spend("7", client: "a", forgetAt: now, at: later, in: $0) })
   }

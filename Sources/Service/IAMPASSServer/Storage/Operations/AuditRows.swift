@@ -24,8 +24,14 @@ extension AuditEntry {
   }
 
   /// - Parameter now: service time. What entries are dated by is the wall clock's.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM audit WHERE noted_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  /// - Returns: how many were forgotten.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at LIMIT $2)
+      RETURNING noted_at
+      """, now.advanced(seconds: -lifetime).milliseconds, Forgettable.portion
+    ).count
   }
 }
 

@@ -48,8 +48,14 @@ extension CodeUse {
     }
   }
 
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM code_use WHERE reported_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  /// - Returns: how many were forgotten.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM code_use WHERE (user_id, use) IN (SELECT user_id, use FROM code_use WHERE reported_at < $1 ORDER BY reported_at LIMIT $2)
+      RETURNING reported_at
+      """, now.advanced(seconds: -lifetime).milliseconds, Forgettable.portion
+    ).count
   }
 }
 

@@ -47,15 +47,16 @@ extension ConsoleAccess {
     try db.execute("DELETE FROM console_visit WHERE key_hash = $1", hash(key))
   }
 
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM console_link WHERE expires_at <= $1", now.milliseconds)
-    try db.execute(
-      "DELETE FROM console_session WHERE expires_at <= $1 OR used_at <= $2", now.milliseconds,
-      now.advanced(seconds: -idleLifetime).milliseconds)
-    try db.execute(
-      "DELETE FROM console_visit WHERE expires_at <= $1 OR used_at <= $2", now.milliseconds,
-      now.advanced(seconds: -idleLifetime).milliseconds)
-    try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
+  /// All at once: there are few.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    let (now, idle) = (now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds)
+    _ = try db.change("DELETE FROM console_link WHERE expires_at <= $1 RETURNING expires_at", now)
+    _ = try db.change(
+      "DELETE FROM console_session WHERE expires_at <= $1 OR used_at <= $2 RETURNING expires_at", now, idle)
+    _ = try db.change(
+      "DELETE FROM console_visit WHERE expires_at <= $1 OR used_at <= $2 RETURNING expires_at", now, idle)
+    _ = try db.change("DELETE FROM console_ask WHERE expires_at <= $1 RETURNING expires_at", now)
+    return 0
   }
 }
 

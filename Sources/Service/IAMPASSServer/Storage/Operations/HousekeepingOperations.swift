@@ -6,16 +6,30 @@ extension StorageEngine {
   func answer() async throws { try await glance { _ = try $0.has("SELECT id FROM application LIMIT 1") } }
 }
 
+extension StorageEngine {
+  /// When the nonces were spent that may be forgotten: before this moment, in milliseconds. Nil if there are none, so
+  /// that nobody who signs a request waits for nothing.
+  func endOfOldNonces(at now: UnixTime, wall: UnixTime) async throws -> Int64? {
+    try await glance { try SpentNonces.endOfOld(at: now, wall: wall, in: $0) }
+  }
+}
+
 extension StorageWork {
-  /// Forgets what is old: see ``HousekeepingStore/forgetOld(at:wall:)``.
-  func forgetOld(at now: UnixTime, wall: UnixTime) throws {
-    try SpentNonces.prune(at: now, wall: wall, in: self)
-    try Link.prune(at: now, in: self)
-    try SourceBlock.prune(at: now, in: self)
-    try KeptAnswer.prune(at: now, in: self)
-    try Session.prune(at: now, in: self)
-    try AuditEntry.prune(at: now, in: self)
-    try CodeUse.prune(at: now, in: self)
-    try ConsoleAccess.prune(at: now, in: self)
+  /// Forgets a portion: see ``HousekeepingStore/forgetOld(_:at:wall:)``. Nonces and notes are an engine's own.
+  ///
+  /// - Returns: whether there may be more.
+  func forgetOld(_ kind: Forgettable, at now: UnixTime) throws -> Bool {
+    let count =
+      switch kind {
+      case .links: try Link.prune(at: now, in: self)
+      case .blocks: try SourceBlock.prune(at: now, in: self)
+      case .answers: try KeptAnswer.prune(at: now, in: self)
+      case .endedSessions: try Session.prune(at: now, in: self)
+      case .auditEntries: try AuditEntry.prune(at: now, in: self)
+      case .codeUses: try CodeUse.prune(at: now, in: self)
+      case .consoleVisits: try ConsoleAccess.prune(at: now, in: self)
+      case .nonces, .notes: 0
+      }
+    return count >= Forgettable.portion
   }
 }

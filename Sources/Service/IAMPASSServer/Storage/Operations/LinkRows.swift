@@ -42,7 +42,13 @@ extension Link {
   }
 
   /// Forgets links a day after their time; until then their refusal says why.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM link WHERE expires_at < $1", now.advanced(seconds: -86_400).milliseconds)
+  /// - Returns: how many were forgotten.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM link WHERE code_hash IN (SELECT code_hash FROM link WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)
+      RETURNING expires_at
+      """, now.advanced(seconds: -86_400).milliseconds, Forgettable.portion
+    ).count
   }
 }

@@ -60,7 +60,13 @@ extension KeptAnswer {
     ])
   }
 
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM answer WHERE answered_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  /// - Returns: how many were forgotten.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM answer WHERE session IN (SELECT session FROM answer WHERE answered_at < $1 ORDER BY answered_at LIMIT $2)
+      RETURNING answered_at
+      """, now.advanced(seconds: -lifetime).milliseconds, Forgettable.portion
+    ).count
   }
 }

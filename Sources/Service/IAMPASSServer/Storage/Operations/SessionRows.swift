@@ -157,7 +157,13 @@ extension Session {
   /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.
   static let keptAfterEnd: Int64 = 31 * 86_400
 
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM session WHERE ended_at < $1", now.advanced(seconds: -keptAfterEnd).milliseconds)
+  /// - Returns: how many were forgotten.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM session WHERE id IN (SELECT id FROM session WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)
+      RETURNING ended_at
+      """, now.advanced(seconds: -keptAfterEnd).milliseconds, Forgettable.portion
+    ).count
   }
 }

@@ -14,7 +14,13 @@ extension SourceBlock {
       now.milliseconds)
   }
 
-  static func prune(at now: UnixTime, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM source_block WHERE until <= $1", now.milliseconds)
+  /// - Returns: how many were forgotten.
+  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM source_block WHERE (user_id, source) IN (SELECT user_id, source FROM source_block WHERE until <= $1 ORDER BY until LIMIT $2)
+      RETURNING until
+      """, now.milliseconds, Forgettable.portion
+    ).count
   }
 }

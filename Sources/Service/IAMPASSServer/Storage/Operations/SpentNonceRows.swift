@@ -1,21 +1,34 @@
 extension SpentNonces {
-  /// Forgets what is old, and remembers its span. Nobody may spend a nonce meanwhile: it could be one of those.
+  /// See ``StorageEngine/endOfOldNonces(at:wall:)``.
   ///
   /// - Parameters:
   ///   - now: service time.
   ///   - wall: the wall clock's. What it has yet to come to is kept, since then it would be taken.
-  static func prune(at now: UnixTime, wall: UnixTime, in db: some StorageWork) throws {
+  static func endOfOld(at now: UnixTime, wall: UnixTime, in db: some StorageWork) throws -> Int64? {
     let excess: Int64? = try db.first(
       "SELECT spent_at FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET $1", usualCount)?.get("spent_at")
     let usual = now.advanced(seconds: -usualTime).milliseconds
-    let before = min(max(usual, (excess ?? usual - 1) + 1), now.advanced(seconds: -leastTime).milliseconds)
-    let stamps: [Int64] = try db.all(
-      "SELECT DISTINCT forget_at FROM spent_nonce WHERE spent_at < $1 AND forget_at < $2 ORDER BY forget_at", before,
-      wall.milliseconds
+    let end = min(max(usual, (excess ?? usual - 1) + 1), now.advanced(seconds: -leastTime).milliseconds)
+    let isThere = try db.has(
+      "SELECT 1 FROM spent_nonce WHERE spent_at < $1 AND forget_at < $2 LIMIT 1", end, wall.milliseconds)
+    return isThere ? end : nil
+  }
+
+  /// Forgets a portion of what was spent before `end`, and remembers its span. Nobody may spend a nonce meanwhile: it
+  /// could be one of those.
+  ///
+  /// - Returns: whether there may be more.
+  static func prune(before end: Int64, wall: UnixTime, in db: some StorageWork) throws -> Bool {
+    let stamps: [Int64] = try db.change(
+      """
+      DELETE FROM spent_nonce WHERE (client, nonce) IN (
+        SELECT client, nonce FROM spent_nonce WHERE spent_at < $1 AND forget_at < $2 ORDER BY spent_at LIMIT $3
+      ) RETURNING forget_at
+      """, end, wall.milliseconds, Forgettable.portion
     ).map { try $0.get("forget_at") }
-    guard !stamps.isEmpty else { return }
-    for span in spans(of: stamps) { try remember(span, in: db) }
-    try db.execute("DELETE FROM spent_nonce WHERE spent_at < $1 AND forget_at < $2", before, wall.milliseconds)
+    guard !stamps.isEmpty else { return false }
+    for span in spans(of: stamps.sorted()) { try remember(span, in: db) }
+    return stamps.count >= Forgettable.portion
   }
 
   private static func remember(_ span: ClosedRange<Int64>, in db: some StorageWork) throws {

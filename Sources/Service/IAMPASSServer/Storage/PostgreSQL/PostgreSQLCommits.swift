@@ -24,8 +24,15 @@ enum PostgreSQLCommits {
     return taken[0].isEmpty
   }
 
-  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws {
-    try db.execute(
-      "DELETE FROM committed_write WHERE written_at < $1", now.advanced(seconds: -lifetime).milliseconds)
+  /// Forgets a portion.
+  ///
+  /// - Returns: whether there may be more.
+  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws -> Bool {
+    let forgotten = try db.change(
+      """
+      DELETE FROM committed_write
+      WHERE id IN (SELECT id FROM committed_write WHERE written_at < $1 ORDER BY written_at LIMIT $2) RETURNING id
+      """, now.advanced(seconds: -lifetime).milliseconds, Forgettable.portion)
+    return forgotten.count >= Forgettable.portion
   }
 }

@@ -16,12 +16,21 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     try await write { try HostCredential.use(credential, at: now, in: $0) }
   }
 
-  func forgetOld(at now: UnixTime, wall: UnixTime) async throws {
-    try await write(locking: "LOCK TABLE forgotten_nonces IN SHARE ROW EXCLUSIVE MODE") { db in
-      try db.forgetOld(at: now, wall: wall)
-      try PostgreSQLCommits.prune(at: now, in: db)
+  /// Its commits wait for no standby: one that is lost would keep waiting whoever signs a request or stores something.
+  func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool {
+    switch kind {
+    case .nonces:
+      guard let end = try await endOfOldNonces(at: now, wall: wall) else { return false }
+      // Whoever spends a nonce locks this table as well, at once and not in turn.
+      return try await note(locking: "LOCK TABLE forgotten_nonces IN SHARE ROW EXCLUSIVE MODE") {
+        try SpentNonces.prune(before: end, wall: wall, in: $0)
+      }
+    case .notes:
+      // These commit by themselves, and hold nothing but old counters.
+      try await forgetLimits(at: now)
+      return try await note { try PostgreSQLCommits.prune(at: now, in: $0) }
+    default: return try await note { try $0.forgetOld(kind, at: now) }
     }
-    try await forgetLimits(at: now)
   }
 
   func answer() async throws { try await health.check() }

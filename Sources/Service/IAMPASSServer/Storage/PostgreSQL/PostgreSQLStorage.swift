@@ -92,13 +92,13 @@ public struct PostgreSQLStorage: Sendable {
     try await write(waitsForDisk: true, nil, work)
   }
 
-  /// A ``write(_:)`` that locks a table further.
+  /// A ``note(_:)`` that locks a table further.
   ///
   /// - Parameter lock: comes before the first look at anything.
-  func write<Value: Sendable>(
+  func note<Value: Sendable>(
     locking lock: StaticString, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
-    try await write(waitsForDisk: true, lock, work)
+    try await write(waitsForDisk: false, lock, work)
   }
 
   public func note<Value: Sendable>(

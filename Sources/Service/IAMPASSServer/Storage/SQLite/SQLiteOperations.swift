@@ -9,8 +9,10 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
     try await note { try HostCredential.use(credential, at: now, in: $0) }
   }
 
-  func forgetOld(at now: UnixTime, wall: UnixTime) async throws {
-    try await write { try $0.forgetOld(at: now, wall: wall) }
+  func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool {
+    guard kind == .nonces else { return try await note { try $0.forgetOld(kind, at: now) } }
+    guard let end = try await endOfOldNonces(at: now, wall: wall) else { return false }
+    return try await note { try SpentNonces.prune(before: end, wall: wall, in: $0) }
   }
 
   /// See ``checkWhole()``.
