@@ -210,6 +210,36 @@ class Failover(unittest.TestCase):
         self.assertIn("NONCE_REPLAYED", text)
         self.assertEqual(world.status(world.approved("web-3")), "active")
 
+    def test_a_standby_that_lagged_begins_a_higher_epoch_once(self):
+        world = self.world
+        kept = world.approved("web-1")
+        # From now on nothing waits for the standby, and it hears of nothing.
+        world.postgresql.set(synchronous_standby_names="")
+        world.standby.stop()
+        lost = [world.approved(f"lost-{number}") for number in range(2)]
+        epoch = "SELECT epoch FROM service_mark"
+        before = int(world.postgresql.sql(epoch)[0])
+        world.postgresql.stop("immediate")
+        world.standby.start()
+        world.standby.promote()
+        for number in (0, 1):
+            world.at(number)
+            until(lambda: world.ask_status(world.elsewhere(kept))[0] == 200, "an answer after the promotion")
+            self.assertEqual(world.status(world.elsewhere(kept)), "active")
+            for session in lost:
+                code, _, reply = world.ask_status(world.elsewhere(session))
+                self.assertEqual((code, reply["reason"]), (404, "UNKNOWN_SESSION"))
+        after = int(world.standby.sql(epoch)[0])
+        self.assertGreater(after, before)
+        told = "a standby of the database was promoted, or a copy was put back"
+        until(lambda: sum(server.count(told) for server, *_ in world.servers) == 1, "the line of one server")
+        # The next start finds the usual place.
+        world.servers.append(world.served())
+        world.at(2)
+        self.assertEqual(world.status(world.approved("web-2")), "active")
+        self.assertEqual(int(world.standby.sql(epoch)[0]), after)
+        self.assertEqual(sum(server.count(told) for server, *_ in world.servers), 1)
+
     def test_a_server_begins_while_the_first_host_is_gone(self):
         world = self.world
         world.postgresql.stop("immediate")

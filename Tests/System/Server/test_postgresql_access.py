@@ -7,7 +7,7 @@ import unittest
 
 import ports
 from postgresql import PostgreSQL
-from server import UNAVAILABLE, ServerWorld, until
+from server import CONFIG, UNAVAILABLE, ServerWorld, until
 from world import PATIENCE, program, run
 
 PASSWORD = "geheim-7f3a"
@@ -59,15 +59,19 @@ class Database(ServerWorld):
         until(lambda: wanted in subprocess.run(address, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                                timeout=PATIENCE).stdout, "the new certificate")  # fmt: skip
 
-    def using(self, *words, role="iampass", password=PASSWORD, authority="authority"):
-        """A command by TLS, as that role; without words, one that makes tables."""
+    def using(self, *words, **place):
+        """A command by TLS; without words, one that makes tables."""
+        words, options = self.by_tls(*(words or ("database", "migrate")), **place)
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, **options)
+
+    def by_tls(self, *words, role="iampass", password=PASSWORD, authority="authority", database="postgres"):
+        """How a command is run as that role."""
         self.write("pgpass", f"*:*:*:*:{password}\n")
-        place = f"localhost:{self.port}/postgres?hostaddr=127.0.0.1"
+        place = f"localhost:{self.port}/{database}?hostaddr=127.0.0.1"
         url = f"postgresql://{role}@{place}&sslrootcert={self.path(authority)}.crt"
-        return subprocess.run(
-            [program("iampass-server"), *(words or ("database", "migrate")), "--database", url],
-            capture_output=True, text=True, timeout=PATIENCE,
-            env={**os.environ, "PGPASSFILE": self.path("pgpass")})  # fmt: skip
+        return (
+            [program("iampass-server"), *words, "--database", url],
+            {"env": {**os.environ, "PGPASSFILE": self.path("pgpass")}})  # fmt: skip
 
     def close(self):
         self.postgresql.stop("immediate")
@@ -115,6 +119,31 @@ class Access(unittest.TestCase):
             self.refused(world.using(), "certificate verify failed")
         finally:
             world.showing("good")
+
+    def test_a_role_needs_to_see_where_the_history_is_written(self):
+        database = world.postgresql
+        database.sql(f"CREATE ROLE plain LOGIN PASSWORD '{PASSWORD}'")
+        database.sql("CREATE DATABASE plain OWNER plain")
+        place = {"role": "plain", "database": "plain"}
+        serve = ("serve", "--listen", "127.0.0.1:0", "--tls-cert", os.path.join(database.data, "good.crt"), "--tls-key",
+                 os.path.join(database.data, "good.key"))  # fmt: skip
+
+        def administer(text):
+            url = database.url.replace("/postgres?", "/plain?")
+            subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", url, "-c", text], check=True, timeout=PATIENCE)
+
+        administer("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+        said = world.using(*serve, **place)
+        self.assertEqual(said.returncode, CONFIG, said.stderr)
+        self.assertIn("does not say whether it was promoted or put back: ", said.stderr)
+        self.assertIn("permission denied for function pg_control_system", said.stderr)
+        self.assertIn("hint: GRANT EXECUTE ON FUNCTION pg_control_system()", said.stderr)
+        # As the manual has it.
+        administer("GRANT EXECUTE ON FUNCTION pg_control_system(), pg_current_wal_lsn(), pg_walfile_name(pg_lsn) TO plain")
+        words, options = world.by_tls(*serve, **place)
+        server = world.start(*words, **options)
+        server.wait_for("listening on https")
+        server.stop()
 
     def test_a_right_certificate_and_password_are_taken(self):
         said = world.using()

@@ -156,6 +156,7 @@ struct Serve: AsyncParsableCommand {
     let proxies = TrustedProxies(addresses.proxies)
     if let database {
       let storage = try PostgreSQLStorage(url: database)
+      if try storage.beginWithCopy() { SignInService.tellOfLostHistory(logger) }
       let service = SignInService(
         storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
         pushContact: contact, proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end },

@@ -177,6 +177,12 @@ extension CommandProblem {
       self.init(
         message: "a newer version has changed the database: \(error.detail)", hint: "update iampass-server",
         exitCode: EX_CONFIG)
+    case .historyUnreadable:
+      self.init(
+        message: "\(error.path) does not say whether it was promoted or put back: \(error.detail)",
+        hint:
+          "GRANT EXECUTE ON FUNCTION pg_control_system(), pg_current_wal_lsn(), pg_walfile_name(pg_lsn) TO the role",
+        exitCode: EX_CONFIG)
     case .databaseTooOld:
       self.init(
         message: "\(error.path) is of an older version",

@@ -21,6 +21,8 @@ public struct StorageError: Error, Sendable {
     case databaseSessionsShared
     /// A newer version changed the tables. `detail`: the change.
     case databaseTooNew
+    /// PostgreSQL: the role may not see where the history is written. `path`: its address. `detail`: the refusal.
+    case historyUnreadable
     /// The service, or `database migrate`, has to bring it up to date first.
     case databaseTooOld
     /// It has no tables of the service.

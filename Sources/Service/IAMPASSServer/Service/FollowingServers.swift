@@ -1,6 +1,15 @@
+import Logging
+
 extension SignInService {
   /// Seconds until another look after a failure.
   private static let pause = 1
+
+  /// Says that a PostgreSQL database may lack what it knew before.
+  public static func tellOfLostHistory(_ logger: Logger) {
+    logger.warning(
+      "a standby of the database was promoted, or a copy was put back",
+      metadata: ["hint": "phones cut off and credentials revoked that it did not hear of are taken again"])
+  }
 
   /// Wakes whoever waits here for what other servers change, until the task is cancelled. Returns at once if the storage
   /// is this server's own.
@@ -32,6 +41,9 @@ extension ServiceCore {
       logger.warning(
         "the database's clock was set",
         metadata: ["step": "\(milliseconds) ms", "hint": "look at the time synchronization of the database's machine"])
+    case .historyBegan:
+      SignInService.tellOfLostHistory(logger)
+      board.changedAll()
     }
   }
 }

@@ -18,4 +18,6 @@ enum ServerNews: Equatable, Sendable {
   case missed
   /// The database's clock was set forward, or back if this is negative.
   case clockStepped(milliseconds: Int64)
+  /// The database may lack what it knew before, and this server has begun a higher epoch.
+  case historyBegan
 }

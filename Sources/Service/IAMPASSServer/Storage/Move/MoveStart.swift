@@ -36,6 +36,8 @@ extension DatabaseMove {
   private static func fromPostgreSQL(_ url: String, to folder: String) throws -> MoveReport {
     let source = try PostgreSQLStorage(url: url, isMoving: true, mayChangeForm: false)
     defer { source.close() }
+    // A standby that was promoted, or a copy that was put back, and that no service has begun with.
+    if try source.pool.lend(MoveMark.stored) == nil { _ = try source.beginWithCopy() }
     let destination = try SQLiteStorage(folder: folder, isMoving: true)
     defer { try? destination.close() }
     return try move(destination, folder, source, url) { DatabaseMove(source: $1, destination: $0, tables: $2) }

@@ -42,7 +42,8 @@ final class PostgreSQLOthers: OtherServers {
       defer { isHousekeeper.store(place.ear?.keepsHouse ?? false, ordering: .relaxed) }
       do {
         let news = try hear()
-        return news + time.takeSteps().map { .clockStepped(milliseconds: $0) }
+        let steps = time.takeSteps().map { ServerNews.clockStepped(milliseconds: $0) }
+        return news + steps + (pool.history.takeBeginning() ? [.historyBegan] : [])
       } catch {
         place.ear = nil
         throw error
@@ -88,6 +89,7 @@ final class PostgreSQLOthers: OtherServers {
     ear.swept = try Self.counter(ear.connection)
     ear.nextSweep = .now + Self.sweepTime
     try PostgreSQLSchema.refuseNewer(ear.connection)
+    try pool.history.check(ear.connection)
     if !ear.keepsHouse { ear.keepsHouse = try Self.takesHouse(ear.connection) }
     try time.measure(ear.connection)
     return isLost

@@ -52,6 +52,8 @@ final class PostgreSQLPool: Sendable {
   private let address: PostgreSQLAddress
   /// The database's clock, which each new connection is asked for.
   private let time: PostgreSQLTime
+  /// What each new connection is looked at for.
+  let history = PostgreSQLHistory()
   private let idle = Mutex(Idle())
   private let lastHost = LastHost()
   private let places: [Kind: WaitingPlaces]
@@ -131,6 +133,7 @@ final class PostgreSQLPool: Sendable {
       PostgreSQLCall("SET jit = off"),
     ])
     try time.measure(connection)
+    try history.check(connection)
     return connection
   }
 }

@@ -18,6 +18,8 @@ import PostgreSQLLink
 public struct PostgreSQLStorage: Sendable {
   let pool: PostgreSQLPool
   let health: PostgreSQLHealth
+  /// Without a password.
+  let url: String
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
   public let clock: StorageClock
@@ -52,6 +54,7 @@ public struct PostgreSQLStorage: Sendable {
     patience: Duration = PostgreSQLPool.usualPatience
   ) throws {
     let time = PostgreSQLTime()
+    self.url = url
     do {
       let address = try PostgreSQLAddress(validating: url)
       let pool = PostgreSQLPool(address, time, patience: patience)
