@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 import ends
+from built_for import needs_release
 from caller import LOGOUT, PATIENCE, START, CallerWorld, Report, ServedCase, asked, assert_ended
 from never import assert_nobody_signed_in
 from world import AUTHINFO_UNAVAIL, SUCCESS, read, run
@@ -62,6 +63,7 @@ class ManyLogins(Case):
         first, last = report.memory[FIRST // 2], report.memory[FIRST]
         self.assertLess(last["heap"] - first["heap"], GREATEST_GROWTH, report.memory)
 
+    @needs_release("valgrind takes the loader's look at a debug module's RPATH for an error")
     def test_valgrind_finds_nothing_lost_nothing_wrong_and_no_growth(self):
         self.serve()
         # Its debugging information is too new for valgrind 3.19.
