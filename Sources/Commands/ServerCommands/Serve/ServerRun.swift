@@ -11,8 +11,6 @@ struct ServerRun: Sendable {
   static let longestDrainDelay: Int64 = 60
   /// Seconds for the replies at work.
   private static let drainTime = 1.0
-  /// Milliseconds.
-  private static let closeTime = 500
   /// Bytes. TLS keeps three times as much for each connection, and uses little of it.
   private static let largeBlock = 16_384
   /// Seconds between two looks for memory that the kernel can have back.
@@ -48,7 +46,7 @@ struct ServerRun: Sendable {
       await heap
     }
     let following = Task { await service.followOtherServers() }
-    let cancels = [serving.cancel, housekeeping.cancel, following.cancel]
+    let cancels = [housekeeping.cancel, following.cancel]
     renewOnSignal(renewing)
     stopOnSignal(stopping, server, cancels)
     stopIfOutdated(following, server, cancels)
@@ -163,11 +161,13 @@ struct ServerRun: Sendable {
     }
   }
 
+  /// The listeners end with the process. If they were cancelled, NIO would trap on a connection that has just come, and
+  /// an idle client could delay them for seconds.
   private func stop(_ server: HTTPServer, _ cancels: [@Sendable () -> Void], exitCode: Int32) async {
     await server.drain(seconds: Self.drainTime)
     for cancel in cancels { cancel() }
-    // An idle client could delay the listener's end for seconds; everything that was said is on the disk.
-    try? await Task.sleep(for: .milliseconds(Self.closeTime))
+    // Everything that was said is on the disk.
+    try? storage.close()
     _exit(exitCode)
   }
 
