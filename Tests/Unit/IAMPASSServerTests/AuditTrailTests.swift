@@ -209,4 +209,33 @@ import Testing
     try await fixture.service.tidy()
     #expect(!(try await events(fixture).contains("asked")))
   }
+
+  @Test func anOperatorMayKeepThemForAnotherTime() async throws {
+    let (fixture, _) = try await office()
+    _ = try await fixture.started("alice")
+    let times = KeptTimes(answers: 400, audit: 7)
+    fixture.clock.advance(seconds: 7 * 86_400 - 61)
+    try await fixture.service.tidy(keeping: times)
+    #expect(try await events(fixture).contains("asked"))
+    fixture.clock.advance(seconds: 62)
+    try await fixture.service.tidy(keeping: KeptTimes(answers: 62, audit: 400))
+    #expect(try await events(fixture).contains("asked"))
+    try await fixture.service.tidy(keeping: times)
+    #expect(!(try await events(fixture).contains("asked")))
+  }
+
+  @Test func signedAnswersAreKeptByATimeOfTheirOwn() {
+    let now = UnixTime(seconds: 1_800_000_000)
+    let times = KeptTimes(answers: 62, audit: 3_650)
+    for kind in Forgettable.allCases {
+      let days: Int64 =
+        switch kind {
+        case .answers: 400 - 62
+        case .auditEntries: 400 - 3_650
+        default: 0
+        }
+      #expect(times.date(for: kind, at: now) == now.advanced(seconds: days * 86_400), "\(kind)")
+      #expect(KeptTimes.usual.date(for: kind, at: now) == now)
+    }
+  }
 }

@@ -7,7 +7,7 @@ struct AuditCommand: AsyncParsableCommand {
     commandName: "audit", abstract: "Print who asked, from where, what was answered, and when; the oldest first.",
     discussion: """
       Also which phones, users, applications and host credentials came and went. Times are UTC; entries are kept for \
-      400 days. The service may be running.
+      400 days, or as serve's --keep-audit says. The service may be running.
       """)
 
   @OptionGroup var place: DatabaseOptions

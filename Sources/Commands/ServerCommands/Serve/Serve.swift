@@ -46,6 +46,16 @@ struct Serve: AsyncParsableCommand {
   var drainDelay: Int64 = 0
 
   @Option(
+    help: ArgumentHelp(
+      "Days for which phones' signed answers are kept, \(Self.text(KeptTimes.answersBounds)).", valueName: "days"))
+  var keepAnswers = 400
+
+  @Option(
+    help: ArgumentHelp(
+      "Days for which entries of the audit are kept, \(Self.text(KeptTimes.auditBounds)).", valueName: "days"))
+  var keepAudit = 400
+
+  @Option(
     name: .customLong("push-ca"),
     help: ArgumentHelp(
       "The authority of your own push service, in PEM: no other is used then. By default, the browsers' own are used.",
@@ -105,10 +115,18 @@ struct Serve: AsyncParsableCommand {
     guard (0...SignInService.usualWait).contains(longestWait) else {
       throw ValidationError("--longest-wait takes 0 to \(SignInService.usualWait)")
     }
+    guard KeptTimes.answersBounds.contains(keepAnswers) else {
+      throw ValidationError("--keep-answers takes \(Self.text(KeptTimes.answersBounds))")
+    }
+    guard KeptTimes.auditBounds.contains(keepAudit) else {
+      throw ValidationError("--keep-audit takes \(Self.text(KeptTimes.auditBounds))")
+    }
     guard (0...ServerRun.longestDrainDelay).contains(drainDelay) else {
       throw ValidationError("--drain-delay takes 0 to \(ServerRun.longestDrainDelay)")
     }
   }
+
+  private static func text(_ bounds: ClosedRange<Int>) -> String { "\(bounds.lowerBound) to \(bounds.upperBound)" }
 
   func run() async throws {
     let logger = try makeLogger()
@@ -121,7 +139,7 @@ struct Serve: AsyncParsableCommand {
       warnOfPageProblem(service, logger)
       try await ServerRun(
         service: service, storage: storage, tls: tls, certificate: tlsCert, addresses: addresses,
-        drainDelay: drainDelay, logger: logger
+        drainDelay: drainDelay, keptTimes: KeptTimes(answers: keepAnswers, audit: keepAudit), logger: logger
       ).run()
       try? storage.close()
     }

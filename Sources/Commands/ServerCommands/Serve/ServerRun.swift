@@ -26,6 +26,7 @@ struct ServerRun: Sendable {
   let addresses: ServeAddresses
   /// Seconds between the signal and the drain, for proxies that look at `/readyz` from time to time.
   let drainDelay: Int64
+  let keptTimes: KeptTimes
   let logger: Logger
 
   /// Returns or throws when the service no longer serves. A signal ends the process, and a newer server's change of the
@@ -40,7 +41,7 @@ struct ServerRun: Sendable {
       async let certificates: Void = tls.keepFresh(logger: logger)
       async let lists: Void = service.followUserLists()
       async let heap: Void = giveBackHeap()
-      await service.keepHouse()
+      await service.keepHouse(keeping: keptTimes)
       await certificates
       await lists
       await heap

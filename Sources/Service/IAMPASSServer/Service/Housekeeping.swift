@@ -2,11 +2,11 @@ extension SignInService {
   /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
   ///
   /// One of several servers on one database does it.
-  public func keepHouse() async {
+  public func keepHouse(keeping times: KeptTimes = .usual) async {
     while !Task.isCancelled {
       do {
         try await core.storage.keepTime()
-        if keepsHouse { try await tidy() }
+        if keepsHouse { try await tidy(keeping: times) }
         core.tellWhenStorageWorksAgain()
       } catch {
         core.tell(storageFailure: error)
@@ -19,14 +19,14 @@ extension SignInService {
   var keepsHouse: Bool { core.storage.others?.keepsHouse ?? true }
 
   /// One round.
-  func tidy() async throws {
+  func tidy(keeping times: KeptTimes = .usual) async throws {
     let storage = core.storage
     try await storage.keepTime()
     let now = core.clock()
     let wall = storage.clock.wall()
     try await core.closeOverdue(at: now)
     try await leaveForSilence(at: now)
-    try await storage.forgetOld(at: now, wall: wall)
+    try await storage.forgetOld(at: now, wall: wall, keeping: times)
     core.metrics.housekept()
   }
 }

@@ -48,12 +48,14 @@ extension HousekeepingStore {
   /// One round: forgets all that is old, or as much of it as a round may.
   ///
   /// - Throws: the first failure, after all other kinds have had their turn.
-  func forgetOld(at now: UnixTime, wall: UnixTime, portions: Int = Forgettable.greatestPortions) async throws {
+  func forgetOld(
+    at now: UnixTime, wall: UnixTime, keeping times: KeptTimes = .usual, portions: Int = Forgettable.greatestPortions
+  ) async throws {
     var failure: (any Error)?
     for kind in Forgettable.allCases {
       do {
         for _ in 0..<portions where !Task.isCancelled {
-          guard try await forgetOld(kind, at: now, wall: wall) else { break }
+          guard try await forgetOld(kind, at: times.date(for: kind, at: now), wall: wall) else { break }
         }
       } catch {
         failure = failure ?? error
