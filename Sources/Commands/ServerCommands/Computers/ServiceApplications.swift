@@ -14,7 +14,14 @@ struct ServiceApplications {
 
   /// - Parameter data: the data directory; it may not be there yet.
   init(data: String) throws(CommandProblem) {
-    let done = try Self.run(["application", "list", "--json", "--data", data])
+    let list = ["application", "list", "--json", "--data", data]
+    var done = try Self.run(list)
+    // A setup that was killed leaves a database half made, and an update of the package one of the version before.
+    if done.status == EX_CONFIG {
+      let migrated = try Self.run(["database", "migrate", "--data", data])
+      guard migrated.status == 0 else { throw CommandProblem(ofCommand: migrated) }
+      done = try Self.run(list)
+    }
     guard done.status != EX_NOINPUT else {
       names = []
       hasOne = false

@@ -24,9 +24,20 @@ struct DatabaseOptions: ParsableArguments {
   /// The database of a service, if its form is this program's.
   func existing() throws -> any OperatorStore {
     switch try found() {
-    case .folder(let path): try SQLiteStorage(existing: path)
-    case .postgreSQL(let url, _): try PostgreSQLStorage(existing: url)
+    case .folder(let path): try Self.onceMade { try SQLiteStorage(existing: path) }
+    case .postgreSQL(let url, _): try Self.onceMade { try PostgreSQLStorage(existing: url) }
     }
+  }
+
+  /// A service that begins may be making the tables at this moment: asks again for two seconds.
+  private static func onceMade<Storage>(_ open: () throws -> Storage) throws -> Storage {
+    for _ in 0..<20 {
+      do { return try open() } catch let error as StorageError {
+        guard error.code == .databaseTooOld || error.code == .databaseForeign else { throw error }
+        usleep(100_000)
+      }
+    }
+    return try open()
   }
 
   /// Brings the database up to date.
