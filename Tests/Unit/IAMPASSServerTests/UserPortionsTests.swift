@@ -89,7 +89,7 @@ import Testing
       let lost = try #require(losing.lost)
       let users = Int(try await losing.inner.stock().users)
       number += 1
-      guard lost == "addUsers(_:to:)", users >= 100, moment == .before || users > 100 else { continue }
+      guard lost == "addUsers(_:called:to:)", users >= 100, moment == .before || users > 100 else { continue }
       #expect(first.status == 503)
       #expect(users == (moment == .before ? 100 : 200))
       let repeated = try await fixture.manage("add_users", names)
