@@ -189,5 +189,19 @@ class Numbers(Stacks):
             self.assert_alice_is_asked()
 
 
+class Rewritten(Stacks):
+    """A package or configuration management writes a PAM file again, without our line."""
+
+    def test_root_is_told_that_a_file_has_lost_its_line(self):
+        self.assertEqual(self.ctl("enable", "--force")[0], 0)
+        said = f"{testhost.COMMON_AUTH} has lost its line of pam_iampass.so"
+        with self.host.changed(testhost.COMMON_AUTH, lambda text: re.sub(r"(?m)^.*pam_iampass.*\n", "", text)):
+            self.host.run("systemctl", "reload", "iampass-helper")
+            self.assert_eventually("the helper's line", lambda: said in self.host.run("journalctl", "-u", "iampass-helper"))
+            for word in ("status", "check"):
+                self.assertIn(said, self.ctl(word)[1])
+        self.assertNotIn(said, self.ctl("status")[1])
+
+
 if __name__ == "__main__":
     unittest.main()
