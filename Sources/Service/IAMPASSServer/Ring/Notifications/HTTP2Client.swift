@@ -98,7 +98,13 @@ final class HTTP2Client: HTTP2Posting {
       all.replaceOrAdd(name: "Host", value: String(place.origin.dropFirst("https://".count)))
       all.replaceOrAdd(name: "Content-Length", value: "\(body.count)")
       let head = HTTPRequestHead(version: .http2, method: .POST, uri: path, headers: all)
-      try await outbound.write(contentsOf: [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)])
+      var unwritten: (any Error)?
+      do {
+        try await outbound.write(contentsOf: [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)])
+      } catch {
+        // Whoever ended the connection may have said why, which is read below.
+        unwritten = error
+      }
       var reply: PushReply?
       var text: [UInt8] = []
       for try await part in inbound {
@@ -112,7 +118,7 @@ final class HTTP2Client: HTTP2Posting {
           return HTTP2Reply(push: reply, body: text)
         }
       }
-      throw PushProblem.noReply
+      throw unwritten ?? PushProblem.noReply
     }
   }
 

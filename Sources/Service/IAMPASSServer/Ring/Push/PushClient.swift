@@ -77,9 +77,15 @@ struct PushClient: PushPosting {
     defer { end.cancel() }
     return try await channel.executeThenClose { inbound, outbound in
       let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: subscription.target, headers: headers)
-      try await outbound.write(contentsOf: [
-        .head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil),
-      ])
+      var unwritten: (any Error)?
+      do {
+        try await outbound.write(contentsOf: [
+          .head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil),
+        ])
+      } catch {
+        // Whoever ended the connection may have said why: a proxy its status, TLS its error. That is read below.
+        unwritten = error
+      }
       var reply: PushReply?
       var text: [UInt8] = []
       do {
@@ -97,7 +103,7 @@ struct PushClient: PushPosting {
         // The status counts, even if the text after it does not come.
         guard reply != nil else { throw error }
       }
-      guard var reply else { throw PushProblem.noReply }
+      guard var reply else { throw unwritten ?? PushProblem.noReply }
       reply.reason = PushReply.reason(in: text)
       return reply
     }
