@@ -36,10 +36,10 @@ def say(text):
 
 
 def lanes():
-    """How many jobs of each lane at once. Suites mostly wait, so that two for each processor keep it at work: one fewer, for
-    the booted hosts beside them, whose tests wait for real programs."""
+    """How many jobs of each lane at once. Suites mostly wait, so that more than two for each processor keep it at work; what
+    keeps it at work by itself takes two places."""
     processors = len(os.sched_getaffinity(0))
-    return {"build": 1, "suite": 2 * processors - 1, "host": max(1, processors), "machine": 1, "light": 4, "again": 1}
+    return {"build": 1, "suite": 2 * processors + 1, "host": max(1, processors), "machine": 1, "light": 4, "again": 1}
 
 
 def choose(words, jobs):
@@ -123,6 +123,8 @@ def run_second_tries(jobs, logs, end, read_flakes):
     for second in again:
         first = by_name[second.name.removeprefix("again/")]
         first.result = second_tries.settle(first.result, second.result)
+        if first.result.flaked:
+            stamp.keep_log(logs / f"{first.name}.log", first.name)
         for name, reason in sorted(first.result.flaked.items()):
             say(f"flaked: {first.name}: {name}: first: {reason or 'see the log'}; second: passed alone")
 

@@ -29,6 +29,7 @@ FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "conso
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment test_directory_away",
     "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on",
+    "host-waiting": "test_long_waits",
     "host-control": "test_control test_second_factor test_walkthrough test_readme test_examples test_desktop test_offline "
                     "test_recovery",
 }
@@ -48,7 +49,9 @@ NEWER_POSTGRESQL_TESTS = "StorageContract|PostgreSQL|DatabaseMove|RollingUpgrade
 
 #: Files that take longest, which begin first.
 LONG = "test_hostile_service test_one_process test_hostile_network test_floods test_scarcity test_hostile test_variables".split()
-#: Files that start dozens of processes or threads at once.
+#: Of HOSTS, what waits for minutes and does nothing: it takes no host's place.
+WAITING_HOSTS = ("host-waiting",)
+#: Files that start dozens of processes or threads at once. A browser does, too.
 CROWDED = "test_hostile_service test_one_process test_hostile_network test_floods test_hostile_routes test_several_servers".split()
 #: Suites that decide nothing by waiting: they have one try.
 ONCE = ("Packaging", "Runner")
@@ -123,7 +126,7 @@ class Plan:
                 # It compiles, in the folder of the unit tests.
                 lane, needs = "build", ("build", "unit-build")
             self.system(f"{folder.lower()}/{module}", folder, module, seconds, lane, suite=folder.lower(), needs=needs,
-                        weight=2 if module in CROWDED else 1)  # fmt: skip
+                        weight=2 if module in CROWDED or folder == "Browser" else 1)  # fmt: skip
 
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 600, "light")
@@ -156,7 +159,7 @@ class Plan:
         for name, options in parts.items():
             again = lambda names, options=options: lambda: [*program, *filters_of(names, options)]  # noqa: E731
             self.add(f"unit-tests/{name}", [*program, *options], 1800, "suite", suite="unit-tests", needs=("unit-build",),
-                     read=read_units, again=again)  # fmt: skip
+                     weight=2 if name == "others" else 1, read=read_units, again=again)  # fmt: skip
 
         newer_tests = ["--filter", self.pattern or NEWER_POSTGRESQL_TESTS]
         # The root's name is known once it is made.
@@ -211,7 +214,8 @@ class Plan:
             # The traces are those of all files.
             return self.python("Host", files if has_a_job(names) or TRACES in failed else failed or files)
 
-        self.add(name, self.python("Host", files), seconds, "host", suite="host", needs=("packages", root), read=read_suite,
+        lane = "light" if name in WAITING_HOSTS else "host"
+        self.add(name, self.python("Host", files), seconds, lane, suite="host", needs=("packages", root), read=read_suite,
                  files=files, again=again)  # fmt: skip
 
     def suites(self):
@@ -220,7 +224,8 @@ class Plan:
         for name in FIREFOX:
             module = "test_" + name.partition(".")[0]
             self.system(f"firefox/{module}", "Browser", module, 900, "suite", suite="firefox", needs=("build",),
-                        patterns=[f"test_{name}"] if "." in name else [], environment={"IAMPASS_BROWSER": "firefox"})  # fmt: skip
+                        patterns=[f"test_{name}"] if "." in name else [], weight=2,
+                        environment={"IAMPASS_BROWSER": "firefox"})  # fmt: skip
         # What packaging/demo shows if no host can boot.
         words = lambda: [PYTHON, "-B", str(TESTS / "Support/Demo/private_acts.py"), self.built()]  # noqa: E731
         self.add("demo-acts", words, 300, "suite", needs=("build",), again=lambda names: words)

@@ -3,12 +3,16 @@
 import json
 import os
 import pathlib
+import shutil
 import time
 
 from plan import PROJECT
 from sizes import git
 
 FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "last-run.json"
+#: Beside it, the logs of jobs with a test that passed at the second try alone: a green run removes its own logs, and a cause
+#: that was seen once is looked for in them. So many are kept.
+FLAKED, GREATEST_COUNT = "flaked", 20
 
 
 def write(size, passed, failed, by_suite, seconds, building, took, left_parts=False):
@@ -20,6 +24,7 @@ def write(size, passed, failed, by_suite, seconds, building, took, left_parts=Fa
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "passed": passed, "failed": failed,
         "flaked": sorted(f"{suite} {name}" for suite, result in by_suite.items() for name in result.flaked),
+        "why": {name: why for result in by_suite.values() for name, why in sorted(result.flaked.items())},
         "seconds": round(seconds), "seconds_of_builds": round(building),
         "took": {**last_times(), **{name: round(its) for name, its in took.items()}},
     }  # fmt: skip
@@ -28,6 +33,15 @@ def write(size, passed, failed, by_suite, seconds, building, took, left_parts=Fa
     new = FILE.with_suffix(".new")
     new.write_text(json.dumps(said, indent=1) + "\n")
     new.replace(FILE)
+
+
+def keep_log(log, job):
+    """Keeps a job's log, under the time and the job's name."""
+    folder = FILE.parent / FLAKED
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(log, folder / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{job.replace('/', '-')}.log")
+    for old in sorted(folder.iterdir())[:-GREATEST_COUNT]:
+        old.unlink()
 
 
 def read():

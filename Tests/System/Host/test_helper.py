@@ -210,35 +210,6 @@ class Listing(HelperTestCase):
         self.assertIn("iampass-helper does not run", self.host.run("iampassctl", "session", "list"))
 
 
-class Expiry(HelperTestCase):
-    """Sessions that are warned after half of their time. On a busy machine the other half is enough for a renewal."""
-
-    def test_a_new_approval_prolongs_a_session_and_another_sudo_does_not(self):
-        hour = self.host.changed(testhost.CONFIGURATION, lambda text: text.replace(
-            "session_duration = 100s", "session_duration = 1h"))
-        without_password = self.host.changed("/etc/sudoers.d/test-host", lambda text: text + (
-            "alice ALL=(root) NOPASSWD: /usr/bin/iampassctl session renew\n"))
-        with self.configured("session_duration = 100s"), without_password:
-            stays, goes = self.ssh_shell(), self.ssh_shell()
-            before = set(self.records())
-            with self.phone("approve"):
-                goes.sendline("sudo id -un")
-                goes.expect("root")
-            for child in (stays, goes):
-                child.expect("You are signed out in [0-9]+ s, .*sudo iampassctl session renew", timeout=120)
-            with hour, self.phone("approve"):
-                stays.sendline("sudo iampassctl session renew")
-                stays.expect("goes on for 1h", timeout=60)
-            self.assert_eventually("the old record is left", lambda: not before <= set(self.records()))
-            # By then the one that was renewed would be over, too.
-            self.assert_over(goes, "Signed out: the session's time is over.", patience=240)
-            self.assert_alive(stays)
-            self.assertEqual(len(self.live_sessions()), 1)
-            self.leave()
-            self.assert_over(stays)
-            self.assert_nothing_left()
-
-
 class Sudo(HelperTestCase):
     def test_the_helper_tells_the_service_when_the_command_is_over(self):
         with self.phone("approve"):

@@ -129,24 +129,5 @@ class Offline(Terminals):
             return subprocess.run(["zbarimg", "--quiet", "--raw", path], capture_output=True, text=True).stdout.strip()
 
 
-class Ends(Terminals):
-    """Sessions that either way opened end with their time, the service being away."""
-
-    offline_session = "1m"
-
-    def test_both_end_with_their_time(self):
-        with self.interface_down():
-            first, second = self.login(), self.visitor()
-            for child, way in ((first, self.digits_for), (second, self.next_code)):
-                self.choose_offline(child, way)
-                child.expect(PROMPT)
-            self.assert_offline(2)
-            for child in (first, second):
-                # A minute, and another for clocks that differ: the bound is far from both.
-                child.expect_exact("the session's time is over", timeout=300)
-                child.finish(30)
-        self.assert_nothing_left()
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -17,6 +17,7 @@ from unittest import mock
 import jobs
 import main as runner
 import second_tries
+import stamp
 from jobs import Job, Schedule, Stage
 from results import Result, read_step, read_suite
 
@@ -50,6 +51,10 @@ class RunnerCase(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="iampass-runner-"))
         self.addCleanup(subprocess.run, ["rm", "-rf", self.folder], check=True)
+        self.stamp = self.folder / "cache" / "last-run.json"
+        file = mock.patch.object(stamp, "FILE", self.stamp)
+        file.start()
+        self.addCleanup(file.stop)
 
     def job(self, name, text, again=True):
         """A job for a suite of one file, which `again` allows a second try."""
@@ -87,6 +92,22 @@ class SecondTries(RunnerCase):
         self.assertEqual(failed, 1)
         self.assertIn("failed: a: test_a.Small.test_that_fails_twice", said)
         self.assertTrue(said.endswith("1 passed, 1 failed\n"), said)
+
+    def test_the_log_of_the_first_try_is_kept(self):
+        self.play(self.job("a", ONCE))
+        [kept] = (self.stamp.parent / "flaked").iterdir()
+        self.assertRegex(kept.name, r"^\d{8}T\d{6}Z-a\.log$")
+        self.assertIn("the first time", kept.read_text())
+
+    def test_of_kept_logs_the_oldest_goes_first(self):
+        folder = self.stamp.parent / "flaked"
+        folder.mkdir(parents=True)
+        for number in range(stamp.GREATEST_COUNT):
+            (folder / f"20200101T0000{number:02}Z-b.log").touch()
+        self.play(self.job("a", ONCE))
+        names = sorted(path.name for path in folder.iterdir())
+        self.assertEqual((len(names), names[0]), (stamp.GREATEST_COUNT, "20200101T000001Z-b.log"))
+        self.assertTrue(names[-1].endswith("-a.log"))
 
     def test_four_flaked_tests_have_failed_all(self):
         many = "".join(ONCE.replace("once", f"once_{name}").replace("fails(1)", "fails(4)") for name in "wxyz")
