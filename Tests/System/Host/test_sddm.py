@@ -25,7 +25,8 @@ SessionDir=/usr/local/share/test-sessions
 [Wayland]
 SessionDir=/usr/local/share/no-sessions
 """
-STUBBORN = "#!/bin/bash\ntrap '' TERM\nwhile :; do sleep 0.2; done\n"
+#: It has its name once it does not end by SIGTERM any more.
+STUBBORN = "#!/bin/bash\ntrap '' TERM\nexec -a stubborn sleep infinity\n"
 #: What udev would write down of a graphics card, here of a device that every computer has: SDDM waits for a seat with one.
 SEAT_OF = "c1:3"
 UDEV = "I:1\nG:master-of-seat\nG:seat\nQ:master-of-seat\nQ:seat\nV:1\n"
@@ -76,7 +77,7 @@ class SDDM(Typed, greeter_case.Greeters, GreeterTestCase):
 class Stubborn(SDDM):
     """A desktop that does not end by SIGTERM, for which sddm-helper would wait for five seconds."""
 
-    desktop = "test-desktop$"
+    desktop = "^stubborn infinity$"
     files = {**SDDM.files, "/usr/local/bin/test-desktop": STUBBORN}
     test_the_password_is_taken_at_the_same_prompt = None
     test_after_a_denial_the_next_try_takes_the_password = None
