@@ -37,6 +37,19 @@ import Testing
     }
   }
 
+  /// As one that makes the tables and gets no rest, for longer than a write waits.
+  @Test func anOpeningWaitsForAnotherProcess() async throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/iampass-made-late-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let other = try DatabaseQueue(path: folder + "/iampass.sqlite")
+    try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+    async let opened: Void = inAThread { try SQLiteStorage(folder: folder).close() }
+    try await Task.sleep(for: .seconds(8))
+    try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+    try await opened
+  }
+
   @Test func aUsersIDIsNeverAnothers() async throws {
     let fixture = try await Fixture()
     let application = fixture.application.id

@@ -9,6 +9,8 @@ import IAMPASSProtocol
 public struct SQLiteStorage: Sendable {
   /// How long a write waits for another process, in seconds; with its turn among others it waits twice as long at most.
   private static let busyTime = 5.0
+  /// How long an opening waits for another process, in seconds.
+  private static let openingTime = 30.0
   private static let fileName = "iampass.sqlite"
 
   let pool: DatabasePool
@@ -68,7 +70,7 @@ public struct SQLiteStorage: Sendable {
     // This trusts as little of a damaged page as possible.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
     do {
-      pool = try DatabasePool(path: path, configuration: configuration)
+      pool = try SQLiteStorage.opened(path, configuration)
       let mark = try pool.read(MoveMark.stored)
       if !isMoving, let refusal = mark?.refusal(of: folder) { throw refusal }
       // All this comes before the first change.
@@ -84,6 +86,20 @@ public struct SQLiteStorage: Sendable {
       throw StorageError(.databaseDamaged, path: path, detail: "\(error)")
     } catch {
       throw StorageError(.databaseNotOpened, path: path, detail: "\(error)")
+    }
+  }
+
+  /// Another process may be making the tables. Its transactions follow each other so closely that ``busyTime`` can pass
+  /// without a turn.
+  private static func opened(_ path: String, _ configuration: Configuration) throws -> DatabasePool {
+    let end = ContinuousClock.now + .seconds(openingTime)
+    while true {
+      do {
+        return try DatabasePool(path: path, configuration: configuration)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < end {
+        // SQLite may say so at once, without having waited.
+        usleep(50_000)
+      }
     }
   }
 
