@@ -109,6 +109,18 @@ class KeptBuilds(unittest.TestCase):
         self.assertEqual(self.says("newer"), "1.1.0")
         self.assertNotEqual(self.inode("newer", "Theirs"), self.inode("first", "Theirs"))
 
+    def test_what_a_clone_fetches_and_compiles_later_changes_nothing_that_is_kept(self):
+        self.clone("looks")
+        self.build("looks")
+        # As SwiftPM and git write for the package that Tests/System/Libraries builds in the same folder.
+        self.git("commit", "--quiet", "--allow-empty", "-m", "later")
+        self.git("tag", "1.2.0")
+        self.clone("looks", version="1.2.0")
+        self.build("looks")
+        self.clone("after_it")
+        self.assertNotIn("what was kept has changed", self.build("after_it"))
+        self.assertEqual(self.inode("after_it", "Theirs"), self.inode("first", "Theirs"))
+
     def test_what_has_changed_since_it_was_kept_is_not_used(self):
         self.clone("before", version="1.1.0")
         self.build("before")

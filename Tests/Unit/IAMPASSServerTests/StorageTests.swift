@@ -42,7 +42,9 @@ import Testing
     let folder = FileManager.default.temporaryDirectory.path + "/iampass-made-late-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    let other = try DatabaseQueue(path: folder + "/iampass.sqlite")
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    let other = try DatabaseQueue(path: folder + "/iampass.sqlite", configuration: configuration)
     try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
     async let opened: Void = inAThread { try SQLiteStorage(folder: folder).close() }
     try await Task.sleep(for: .seconds(8))
