@@ -14,8 +14,8 @@ from signing_phone import Key, ServiceOfPhone, SigningPhone
 
 OFFER = rb"Digits on your phone, recovery code, or password: "
 WAYS = "phone recovery"
-#: DESIGN's connect time, and what else a sign-in takes.
-GREATEST = 3_200
+#: The time to connect (AddressRace.share), and what else a sign-in takes.
+GREATEST = 3_000
 AT_ONCE = 100
 
 

@@ -51,6 +51,18 @@ struct AddressRaceTests {
     #expect(race.wakeTime == nil)
   }
 
+  @Test func twoSilentAddressesAreLostWithinThreeSeconds() {
+    var race = AddressRace([address(1), address(2, family: AF_INET6)], proven: nil, at: start)
+    for (place, time) in [(1, 0), (2, AddressRace.delay)] as [(Int32, Int64)] {
+      race.began(race.due(after(time)) ?? address(9), socket: place, at: after(time))
+    }
+    while let end = race.wakeTime, let socket = race.late(end) {
+      #expect(end < after(3_000))
+      race.failed(socket: socket, with: ETIMEDOUT, at: end)
+    }
+    #expect(race.isLost)
+  }
+
   @Test func familiesTakeTurns() {
     let far = (11...12).map { address($0, family: AF_INET6) }
     let near = (1...3).map { address($0) }
