@@ -1,5 +1,6 @@
 """What tests of security keys share: a virtual machine with a service, a phone and a key of software, and its sign-ins."""
 
+import contextlib
 import json
 import pathlib
 import unittest
@@ -82,6 +83,23 @@ class KeyMachine(Machine):
             done
             exit 1
         """)
+
+    @contextlib.contextmanager
+    def service_down(self):
+        self.run("systemctl stop service")
+        try:
+            yield
+        finally:
+            self.serve()
+
+    @contextlib.contextmanager
+    def interface_down(self):
+        """The machine has no other one."""
+        self.run("ip link set lo down")
+        try:
+            yield
+        finally:
+            self.run("ip link set lo up")
 
     def plug(self, secret, finger="touched"):
         self.run(f"""

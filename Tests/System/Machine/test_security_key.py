@@ -52,11 +52,20 @@ class Instead(KeyCase):
         self.assertLess(screen.index(TOUCH), screen.index(ASKED))
 
     def test_without_key_and_service_the_password_works(self):
-        machine.run("systemctl stop service")
-        self.addCleanup(machine.serve)
-        screen = self.assert_in(machine.sudo("alice", "sesame"))
-        self.assertIn(UNREACHABLE, screen.lower())
-        self.assert_out(machine.sudo("alice", "wrong"))
+        with machine.service_down():
+            screen = self.assert_in(machine.sudo("alice", "sesame"))
+            self.assertIn(UNREACHABLE, screen.lower())
+            self.assert_out(machine.sudo("alice", "wrong"))
+
+    def test_a_touch_signs_in_without_service_and_network(self):
+        machine.plug("one")
+        for name, outage in (("service", machine.service_down), ("interface", machine.interface_down)):
+            with outage(), self.subTest(down=name):
+                screen = self.assert_in(machine.sudo("alice"))
+                self.assertIn(TOUCH, screen)
+                self.assertNotIn(UNREACHABLE, screen.lower())
+                self.assertIn(TOUCH, self.assert_in(machine.login("alice", SHELL), "alice"))
+                self.assertIn(f"message: {TOUCH}\nsigned in\n", machine.greet("alice"))
 
     def test_without_the_package_phone_and_password_work(self):
         module = "/usr/lib/x86_64-linux-gnu/security/pam_u2f.so"
@@ -119,6 +128,15 @@ class Second(KeyCase):
         self.assertIn(ASKED, self.assert_out(machine.sudo("alice")))
         machine.plug("two")
         self.assertIn(ASKED, self.assert_out(machine.sudo("alice")))
+
+    def test_without_service_and_network_password_and_key_sign_in_together(self):
+        for name, outage in (("service", machine.service_down), ("interface", machine.interface_down)):
+            with outage(), self.subTest(down=name):
+                machine.plug("one")
+                screen = self.assert_in(machine.sudo("alice", "sesame"))
+                self.assertLess(screen.lower().index(UNREACHABLE), screen.index(TOUCH))
+                machine.unplug()
+                self.assert_out(machine.sudo("alice", "sesame"))
 
     def test_others_sign_in_as_before(self):
         self.assertNotIn(TOUCH, self.assert_in(machine.sudo("bob", "sesame")))
