@@ -35,6 +35,9 @@ struct PAMChecks {
               .warning, .pam, "\(service) is in services, but there is no \(folder)/\(service)",
               hint: "check its spelling in \(path)"))
         }
+        if listed.contains(service) {
+          findings += [LockerWithoutFile.finding(service, folder: folder)].compactMap(\.self)
+        }
         continue
       }
       do throws(PAMFileError) {

@@ -53,6 +53,14 @@ class Known(DesktopTestCase):
         self.addCleanup(pam.unlink)
         self.assertRegex(self.host.run("iampassctl", "check", check=False), "(?m)^warning +hyprlock was not tried: ")
 
+    def test_xsecurelock_as_debian_brings_it_is_named(self):
+        pam = self.host.path("/etc/pam.d/xsecurelock")
+        pam.unlink()
+        self.addCleanup(pam.write_text, PAM_OF_XSECURELOCK)
+        said = "xsecurelock is installed, but there is no /etc/pam.d/xsecurelock: it asks for the password only"
+        self.assertRegex(self.host.run("iampassctl", "check", check=False), f"(?m)^warning +{said}$")
+        self.assertIn(f"warning: {said}\n", self.host.run("sh", "-c", "iampassctl enable --desktop 2>&1"))
+
     def test_login_test_asks_by_each(self):
         with self.phone("approve") as phone:
             for count, name in enumerate((*GREETERS, *LOCKERS, "polkit-1"), 1):

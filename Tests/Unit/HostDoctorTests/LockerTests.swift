@@ -54,6 +54,15 @@ import Testing
     #expect(found.last?.text.hasPrefix("hyprlock, waylock was not tried: if it does not set logind's Locked") == true)
   }
 
+  @Test func aLockerThatIsInstalledWithoutAPAMFileIsAWarning() {
+    let finding = LockerWithoutFile.finding("xsecurelock", folder: "/etc/pam.d") { $0 == "xsecurelock" }
+    #expect(finding?.level == .warning)
+    #expect(finding?.text.hasPrefix("xsecurelock is installed, but there is no /etc/pam.d/xsecurelock: ") == true)
+    #expect(finding?.hint == "give it one; see xsecurelock in iampass-broker(8)")
+    #expect(LockerWithoutFile.finding("vlock", folder: "/etc/pam.d") { $0 == "xsecurelock" } == nil)
+    #expect(LockerWithoutFile.finding("greetd", folder: "/etc/pam.d") { _ in true } == nil)
+  }
+
   @Test func otherLockersAndOtherSettingsAreNotFindings() {
     #expect(lock(["swaylock", "gtklock", "i3lock", "xsecurelock", "kde", "polkit-1", "gdm-password"]).isEmpty)
     #expect(lock { $0.onLockFailure = .ignore }.isEmpty)

@@ -10,6 +10,11 @@ enum DesktopPlan {
     let found = DesktopServices.all.filter { files.has($0) }
     if found.isEmpty { Terminal.complain("warning: no greeter, screen locker or polkit was found") }
     for service in found { Terminal.say("\(service): \(act(service, keyring))") }
+    for service in DesktopServices.all where !found.contains(service) {
+      guard let finding = LockerWithoutFile.finding(service, folder: PAMProfiles.folder) else { continue }
+      Terminal.complain("warning: \(finding.text)")
+      if let hint = finding.hint { Terminal.complain("hint: \(hint)") }
+    }
   }
 
   private static func act(_ service: String, _ keyring: KeyringPolicy) -> String {
