@@ -4,6 +4,7 @@ offered without it."""
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import time
 
@@ -14,8 +15,10 @@ from signing_phone import Key, ServiceOfPhone, SigningPhone
 
 OFFER = rb"Digits on your phone, recovery code, or password: "
 WAYS = "phone recovery"
-#: The time to connect (AddressRace.share), and what else a sign-in takes.
+#: The time to look the name up or to connect (Transfer.Phase), and what else a sign-in takes.
 GREATEST = 3_000
+#: A port of it takes questions and answers none.
+NAME_SERVER = "127.0.0.153"
 AT_ONCE = 100
 
 
@@ -55,6 +58,13 @@ def measure_prompts(report, world, runs):
     with FullListener() as port:
         world.configure(server=f"https://127.0.0.1:{port}")
         offered(report, "address black-holed", world, max(3, runs // 8), [], GREATEST)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind((NAME_SERVER, 53))
+        world.write("resolv.conf", f"nameserver {NAME_SERVER}\n", 0o644)
+        world.configure(server="https://iampass.example.org")
+        place = f'mount --bind {world.path("resolv.conf")} "$(readlink -f /etc/resolv.conf)"; exec "$@"'
+        before = ["unshare", "--mount", "sh", "-c", place, "sh"]
+        offered(report, "name server silent", world, max(3, runs // 8), before, GREATEST)
     world.configure(server="https://127.0.0.1:1")
     offered(report, "connection refused", world, runs, [], AT_ONCE)
     # A network of its own, whose one interface is down.

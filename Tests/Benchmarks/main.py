@@ -7,7 +7,7 @@ usage: packaging/bench [--part sign-in|offline|helper|server|scale|fleet|desktop
 sign-in   `pamtester SERVICE USER authenticate` as a process, beside pam_permit and pam_unix: by the real service and a
           phone, and by a stand-in that approves at once
 offline   sign-ins with `methods_offline` and without it while the service is there; without it, how soon its prompt comes:
-          black-holed, refused, and with the interface down
+          black-holed, with a name server that is silent, refused, and with the interface down
 helper    from the service's word that the phone left to logind's that the session is gone, on a booted test host; and
           processor time, memory, wake-ups and connections of the helper with many watched sessions, and with one
 server    signed status requests a second over 50 connections, beside a fixed text; memory with thousands of phones and

@@ -41,12 +41,13 @@ final class Transfer {
     /// socket nor a time. The loop therefore drives it.
     var isUnderWay: Bool { self == .lookup || self == .connect || self == .handshake }
 
-    /// In ms; nil: the request's own limit. Together less than the 15 s after which a login gives up.
+    /// In ms; nil: the request's own limit. Together less than the 15 s after which a login gives up. Without a network
+    /// the first of them ends a request, within 3 s.
     var longest: Int64? {
       switch self {
-      case .lookup: 4000
-      // For all addresses together. Each has its share, and eleven that do not answer have it whole (`AddressRace`).
-      case .connect: 5500
+      case .lookup: 2700
+      // For all addresses together. Two that do not answer have their whole share, further ones less (`AddressRace`).
+      case .connect: 2950
       case .handshake: 5000
       case .queue, .exchange: nil
       }
