@@ -191,7 +191,9 @@ import Testing
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     _ = try await fixture.started("alice")
-    let body = Array(#"{"statement":{"device":"\#(phone.device)"},"signature":"AA=="}"#.utf8)
+    let open = try #require(try await phone.list().first)
+    let thief = TestPhone(fixture: fixture, key: try DeviceKey.generate(), device: phone.device)
+    let body = try thief.answerBody(.deny, to: open)
     for _ in 0..<FailureLimits.allowance(.answer(device: "")).failures {
       #expect(await fixture.respond(TestPhone.request(DeviceRoute.answer, body)).status == 401)
     }

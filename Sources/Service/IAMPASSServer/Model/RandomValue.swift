@@ -8,6 +8,15 @@ enum RandomValue {
     return identifier
   }
 
+  /// Whether it may be an ``identifier()``: all ids of applications, credentials, sessions and phones are, and the codes of
+  /// links. Nothing else needs to be looked for.
+  static func isIdentifier(_ text: String) -> Bool {
+    text.utf8.count == 32
+      && text.utf8.allSatisfy { byte in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+      }
+  }
+
   static func bytes(_ count: Int) throws(StorageError) -> [UInt8] {
     guard let bytes = Digest.randomBytes(count) else { throw StorageError(.noRandomBytes) }
     return bytes

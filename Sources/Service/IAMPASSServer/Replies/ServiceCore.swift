@@ -8,6 +8,7 @@ struct ServiceCore: Sendable {
   let reports = HostReports()
   let repeatedStarts = RepeatedStarts()
   let signing = SigningMemory()
+  let pushKey = KnownPushKey()
   let unreadable = UnreadableSessions()
   let metrics: Metrics
   let audit: Audit

@@ -155,11 +155,20 @@ struct Router: Sendable {
   private func signed(
     starter id: String, _ call: Call, _ work: @Sendable (Starter, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
+    guard RandomValue.isIdentifier(id) else { return .refused(.unknownApplication) }
+    let check = check(of: call)
+    let claim: SignatureCheck.Claim
+    switch check.claim(in: call.request) {
+    case .failure(let refusal): return refusal.reply
+    case .success(let found): claim = found
+    }
+    // It signs under the id in its path.
+    guard claim.clientID == id else { return .refused(.signatureRefused) }
     // An OpenID client signs nothing.
     guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
       return .refused(.unknownApplication)
     }
-    switch try await check(of: call).starter(starter, signed: call.request, uris: call.signedURIs) {
+    switch try await check.starter(starter, signed: call.request, claim, uris: call.signedURIs) {
     case .refused(let reason): return .refused(reason)
     case .verified(let client):
       return await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
@@ -173,10 +182,17 @@ struct Router: Sendable {
   private func signed(
     session id: String, _ call: Call, _ work: @Sendable (SessionMoment) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    guard let keys = try await core.storage.keys(ofSession: id) else {
-      return .refused(.unknownSession)
+    guard RandomValue.isIdentifier(id) else { return .refused(.unknownSession) }
+    let check = check(of: call)
+    let claim: SignatureCheck.Claim
+    switch check.claim(in: call.request) {
+    case .failure(let refusal): return refusal.reply
+    case .success(let found): claim = found
     }
-    let (outcome, moment) = try await check(of: call).session(keys, signed: call.request, uris: call.signedURIs)
+    // Under its token.
+    guard RandomValue.isIdentifier(claim.clientID) else { return .refused(.signatureRefused) }
+    guard let keys = try await core.storage.keys(ofSession: id) else { return .refused(.unknownSession) }
+    let (outcome, moment) = try await check.session(keys, signed: call.request, claim, uris: call.signedURIs)
     switch (outcome, moment) {
     case (.refused(let reason), _): return .refused(reason)
     case (.verified, nil): return .refused(.nonceReplayed)

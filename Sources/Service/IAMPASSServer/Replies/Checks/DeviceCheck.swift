@@ -1,7 +1,8 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The check of what a phone signed.
+/// The check of what a phone signed. Form, address and time come first: what is refused for them costs no look at the
+/// storage.
 struct DeviceCheck: Sendable {
   enum Outcome<Value: Sendable>: Sendable {
     case verified(Value)
@@ -10,12 +11,30 @@ struct DeviceCheck: Sendable {
 
   let storage: any ServiceStorage
 
-  /// The statement in the body, and the phone that signed it.
-  func statement(in call: Call) async throws -> Outcome<VerifiedStatement> {
-    guard let unverified = try? UnverifiedStatement(parsing: call.request.body), let id = unverified.device else {
-      return .refused(.refused(.badRequest))
+  /// What the body says of itself: of the right form, and for this service. Nothing of it is verified.
+  struct Claim {
+    fileprivate let unverified: UnverifiedStatement
+    fileprivate let device: String
+
+    var statement: JSON { unverified.statement }
+  }
+
+  /// What the body says of itself, without a look at the storage.
+  func claim(in call: Call) -> Result<Claim, Refusal> {
+    guard let unverified = try? UnverifiedStatement(parsing: call.request.body), let device = unverified.device else {
+      return .failure(Refusal(.badRequest))
     }
-    guard let phone = try await storage.phone(id) else {
+    guard RandomValue.isIdentifier(device) else { return .failure(Refusal(.unknownDevice)) }
+    guard unverified.statement["origin"]?.string == call.address.url.origin else {
+      return .failure(Refusal(.wrongOrigin))
+    }
+    return .success(Claim(unverified: unverified, device: device))
+  }
+
+  /// The statement in the body, and the phone that signed it.
+  func verify(_ claim: Claim, in call: Call) async throws -> Outcome<VerifiedStatement> {
+    let unverified = claim.unverified
+    guard let phone = try await storage.phone(claim.device) else {
       return .refused(.refused(.unknownDevice))
     }
     guard let key = try? DevicePublicKey(phone.publicKey), unverified.isMade(by: key) else {
@@ -23,9 +42,6 @@ struct DeviceCheck: Sendable {
     }
     // Only the holder of the key is told: the phone can tell its user.
     guard !phone.isCutOff, let user = phone.user else { return .refused(.refused(.deviceCutOff)) }
-    guard unverified.statement["origin"]?.string == call.address.url.origin else {
-      return .refused(.refused(.wrongOrigin))
-    }
     call.request.onProof()
     return .verified(
       VerifiedStatement(
@@ -35,17 +51,22 @@ struct DeviceCheck: Sendable {
 
   /// What the phone asks for. When this returns `verified`, the nonce is spent, even if the service is killed then.
   func ask(in call: Call, purposes: Set<DevicePurpose>) async throws -> Outcome<(VerifiedStatement, DeviceAsk)> {
-    switch try await statement(in: call) {
+    let claim: Claim
+    switch self.claim(in: call) {
+    case .failure(let refusal): return .refused(refusal.reply)
+    case .success(let found): claim = found
+    }
+    guard let ask = try? DeviceAsk(claim.statement), purposes.contains(ask.purpose),
+      (1...64).contains(ask.nonce.utf8.count)
+    else { return .refused(.refused(.badRequest)) }
+    let wall = storage.clock.wall().seconds
+    let window = RequestSigner.clockWindow
+    guard (wall - window...wall + window).contains(ask.timestamp) else {
+      return .refused(.refused(.timestampOutsideWindow))
+    }
+    switch try await verify(claim, in: call) {
     case .refused(let reply): return .refused(reply)
     case .verified(let verified):
-      guard let ask = try? DeviceAsk(verified.statement), purposes.contains(ask.purpose),
-        (1...64).contains(ask.nonce.utf8.count)
-      else { return .refused(.refused(.badRequest)) }
-      let wall = storage.clock.wall().seconds
-      let window = RequestSigner.clockWindow
-      guard (wall - window...wall + window).contains(ask.timestamp) else {
-        return .refused(.refused(.timestampOutsideWindow))
-      }
       let now = storage.now()
       let nonce = SignedNonce(
         owner: "phone:" + verified.phone.id, value: ask.nonce,

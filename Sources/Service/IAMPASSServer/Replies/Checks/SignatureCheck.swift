@@ -12,7 +12,8 @@ struct VerifiedClient: Sendable {
   let signedAt: Int64
 }
 
-/// The check of a request's signature, time stamp and nonce.
+/// The check of a request's signature, time stamp and nonce. Form and time come first: what is refused for them costs no
+/// look at the storage.
 struct SignatureCheck: Sendable {
   private static let timestampHeaders = Dialect.allCases.flatMap(\.timestampHeaders)
 
@@ -27,44 +28,45 @@ struct SignatureCheck: Sendable {
 
   /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this
   /// says yes.
-  func starter(_ starter: Starter, signed request: ServiceRequest, uris: [String]) async throws -> Outcome {
-    switch claim(in: request) {
+  ///
+  /// - Parameter claim: what ``claim(in:)`` found in the request.
+  func starter(
+    _ starter: Starter, signed request: ServiceRequest, _ claim: Claim, uris: [String]
+  ) async throws -> Outcome {
+    guard claim.clientID == starter.id else { return .refused(.signatureRefused) }
+    switch proof(of: claim, .starter(starter), uris: uris) {
     case .failure(let refusal): return .refused(refusal.reason)
-    case .success(let claim):
-      guard claim.authentication.clientID == starter.id else { return .refused(.signatureRefused) }
-      switch proof(of: claim, .starter(starter), uris: uris) {
-      case .failure(let refusal): return .refused(refusal.reason)
-      case .success(let proof):
-        guard try await storage.spend(proof.nonce, at: storage.now()) else { return .refused(.nonceReplayed) }
-        return try await verified(claim, .starter(starter), proof, of: request)
-      }
+    case .success(let proof):
+      guard try await storage.spend(proof.nonce, at: storage.now()) else { return .refused(.nonceReplayed) }
+      return try await verified(claim, .starter(starter), proof, of: request)
     }
   }
 
   /// Whether the session with these keys signed the request; with the session as it stands once the nonce is spent.
+  ///
+  /// - Parameter claim: what ``claim(in:)`` found in the request.
   func session(
-    _ keys: SessionKeys, signed request: ServiceRequest, uris: [String]
+    _ keys: SessionKeys, signed request: ServiceRequest, _ claim: Claim, uris: [String]
   ) async throws -> (outcome: Outcome, moment: SessionMoment?) {
-    switch claim(in: request) {
+    guard Secret(claim.clientID) == keys.token else { return (.refused(.signatureRefused), nil) }
+    switch proof(of: claim, .session(keys), uris: uris) {
     case .failure(let refusal): return (.refused(refusal.reason), nil)
-    case .success(let claim):
-      guard Secret(claim.authentication.clientID) == keys.token else { return (.refused(.signatureRefused), nil) }
-      switch proof(of: claim, .session(keys), uris: uris) {
-      case .failure(let refusal): return (.refused(refusal.reason), nil)
-      case .success(let proof):
-        guard let moment = try await storage.spend(proof.nonce, telling: keys.id, at: storage.now()) else {
-          return (.refused(.nonceReplayed), nil)
-        }
-        return (try await verified(claim, .session(keys), proof, of: request), moment)
+    case .success(let proof):
+      guard let moment = try await storage.spend(proof.nonce, telling: keys.id, at: storage.now()) else {
+        return (.refused(.nonceReplayed), nil)
       }
+      return (try await verified(claim, .session(keys), proof, of: request), moment)
     }
   }
 
-  /// What a request says of itself.
-  private struct Claim {
-    let authentication: UnverifiedAuthentication
-    let timestamp: String
-    let signedAt: Int64
+  /// What a request says of itself: of the right form, and of this time. Nothing of it is verified.
+  struct Claim: Sendable {
+    fileprivate let authentication: UnverifiedAuthentication
+    fileprivate let timestamp: String
+    fileprivate let signedAt: Int64
+
+    /// Whom it says to be signed by.
+    var clientID: String { authentication.clientID }
   }
 
   /// What a right signature says.
@@ -73,8 +75,6 @@ struct SignatureCheck: Sendable {
     let address: String
     let nonce: SignedNonce
   }
-
-  private struct Refusal: Error { let reason: Reason }
 
   /// The client whose signature it must be.
   private enum Party: Sendable {
@@ -109,20 +109,21 @@ struct SignatureCheck: Sendable {
     }
   }
 
-  private func claim(in request: ServiceRequest) -> Result<Claim, Refusal> {
+  /// What the request says of itself, without a look at the storage.
+  func claim(in request: ServiceRequest) -> Result<Claim, Refusal> {
     let headers = request.values(of: [Dialect.authenticationHeader])
     guard headers.count == 1, let authentication = UnverifiedAuthentication(header: headers[0]) else {
-      return .failure(Refusal(reason: .authenticationMissing))
+      return .failure(Refusal(.authenticationMissing))
     }
     // Clients send both spellings of their dialect; which one counts must not be a question.
     let timestamps = Set(request.values(of: Self.timestampHeaders))
     guard timestamps.count == 1, let timestamp = timestamps.first, let seconds = Self.seconds(timestamp) else {
-      return .failure(Refusal(reason: .timestampMissing))
+      return .failure(Refusal(.timestampMissing))
     }
     // The stamp is of the client's own clock, which knows nothing of service time.
     let now = storage.clock.wall().seconds
     guard (now - RequestSigner.clockWindow...now + RequestSigner.clockWindow).contains(seconds) else {
-      return .failure(Refusal(reason: .timestampOutsideWindow))
+      return .failure(Refusal(.timestampOutsideWindow))
     }
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
   }
@@ -144,13 +145,13 @@ struct SignatureCheck: Sendable {
 
   private func proof(of claim: Claim, _ party: Party, uris: [String]) -> Result<Proof, Refusal> {
     guard let address = address(signedBy: party, claim, uris: uris) else {
-      return .failure(Refusal(reason: .signatureRefused))
+      return .failure(Refusal(.signatureRefused))
     }
     // Only the holder of the secret is told.
-    guard party.hostCredential?.isRevoked != true else { return .failure(Refusal(reason: .credentialRevoked)) }
+    guard party.hostCredential?.isRevoked != true else { return .failure(Refusal(.credentialRevoked)) }
     // By value: "7" and "007" are one nonce to the documented scheme.
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else {
-      return .failure(Refusal(reason: .signatureRefused))
+      return .failure(Refusal(.signatureRefused))
     }
     let forgetAt = UnixTime(seconds: claim.signedAt + SignedNonce.lifetime)
     let nonce = SignedNonce(

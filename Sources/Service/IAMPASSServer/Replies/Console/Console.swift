@@ -121,7 +121,7 @@ struct Console: Sendable {
   }
 
   private func visitor() async throws -> Visitor? {
-    guard let key = cookie(Self.cookie) else { return nil }
+    guard let key = cookie(Self.cookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
     guard let visit = try await storage.consoleVisit(key, at: now) else { return nil }
     if visit.isUseOld { try await storage.markUsed(consoleVisit: key, at: now) }
     call.request.onProof()
@@ -152,9 +152,7 @@ struct Console: Sendable {
 
   /// Opening the link changes nothing, since mail programs and chats open links too.
   private func door(_ code: Secret) async throws -> ServiceReply {
-    guard try await storage.isUsable(consoleLink: code, at: now) else {
-      return refusal(.unknownLink)
-    }
+    guard try await isUsable(code) else { return refusal(.unknownLink) }
     let content: HTML = """
       <p>This link opens the console in this browser, once.</p>
       <form method="post" action="\(base)/enter">
@@ -165,12 +163,16 @@ struct Console: Sendable {
     return show("Sign in", content, visitor: nil)
   }
 
+  /// Whether a link with this code can be used; not for what no code looks like.
+  private func isUsable(_ code: Secret) async throws -> Bool {
+    guard RandomValue.isIdentifier(code.exposedValue) else { return false }
+    return try await storage.isUsable(consoleLink: code, at: now)
+  }
+
   private func enter() async throws -> ServiceReply {
     guard let code = field("code").map({ Secret($0) }) else { return refusal(.badRequest) }
     // A read is enough to check, so that a guessed code does not cost a write.
-    guard try await storage.isUsable(consoleLink: code, at: now) else {
-      return refusal(.unknownLink)
-    }
+    guard try await isUsable(code) else { return refusal(.unknownLink) }
     let key = Secret(try RandomValue.identifier())
     guard try await storage.enterConsole(by: code, key: key, from: call.client, at: now) else {
       return refusal(.unknownLink)

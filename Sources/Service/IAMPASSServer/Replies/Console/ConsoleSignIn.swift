@@ -53,10 +53,16 @@ extension Console {
 
   /// This browser's earlier request, which would keep the new one out.
   private func withdraw() async throws {
-    guard let key = cookie(Self.askCookie), let former = try await storage.consoleAsk(key, at: now)?.session,
+    guard let former = try await browsersAsk()?.session,
       let session = try await storage.session(former), session.lifecycle.isUnanswered
     else { return }
     _ = try await sessions.logOut(former)
+  }
+
+  /// What this browser asked; nil if it asked nothing, or too long ago.
+  private func browsersAsk() async throws -> ConsoleAsk? {
+    guard let key = cookie(Self.askCookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
+    return try await storage.consoleAsk(key, at: now)
   }
 
   private func asked(_ name: String) async throws -> Session? {
@@ -85,7 +91,7 @@ extension Console {
 
   /// Where the request stands; whoever's phone approved it is signed in.
   func signInProgress() async throws -> ServiceReply {
-    guard let key = cookie(Self.askCookie), let ask = try await storage.consoleAsk(key, at: now) else {
+    guard let ask = try await browsersAsk() else {
       return signInPage(status: 401, reason: nil)
     }
     guard let id = ask.session else {
@@ -96,7 +102,7 @@ extension Console {
     if session.lifecycle.isUnanswered { return waiting(ask) }
     guard session.lifecycle.status == .active else { return notSignedIn(session.lifecycle.ending) }
     let visit = Secret(try RandomValue.identifier())
-    guard let entered = try await storage.enterConsole(asked: key, key: visit, from: call.client, at: now) else {
+    guard let entered = try await storage.enterConsole(asked: ask.key, key: visit, from: call.client, at: now) else {
       return notSignedIn(nil)
     }
     core.announceChange(of: entered)

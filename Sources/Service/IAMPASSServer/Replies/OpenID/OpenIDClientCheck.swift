@@ -14,7 +14,8 @@ struct OpenIDClientCheck: Sendable {
   func client(of request: ServiceRequest, _ form: OpenIDForm) async throws -> Starter {
     let claim = try Self.claim(in: request, form)
     let refused = OpenIDError(.invalidClient, "the id or the secret is wrong", .signatureRefused)
-    guard let starter = try await storage.starter(claim.id), let credential = starter.credential, credential.isOpenID,
+    guard RandomValue.isIdentifier(claim.id), let starter = try await storage.starter(claim.id),
+      let credential = starter.credential, credential.isOpenID,
       credential.secret == OpenIDSecret.stored(claim.secret)
     else { throw refused }
     // Only the holder of the secret is told.

@@ -9,12 +9,18 @@ struct AnswerReplies: Sendable {
   /// Takes the user's answer to a request of this phone's, in time, once.
   func take(_ call: Call) async throws -> ServiceReply {
     guard call.request.body.count <= KeptAnswer.greatestLength else { return .refused(.answerTooLong) }
+    let device = DeviceCheck(storage: core.storage)
+    let claim: DeviceCheck.Claim
+    switch device.claim(in: call) {
+    case .failure(let refusal): return refusal.reply
+    case .success(let found): claim = found
+    }
+    guard let answer = try? AnswerStatement(claim.statement) else { return .refused(.badRequest) }
     let verified: VerifiedStatement
-    switch try await DeviceCheck(storage: core.storage).statement(in: call) {
+    switch try await device.verify(claim, in: call) {
     case .refused(let reply): return reply
     case .verified(let statement): verified = statement
     }
-    guard let answer = try? AnswerStatement(verified.statement) else { return .refused(.badRequest) }
     let check = CredentialCheck(origin: call.address.url.origin)
     let now = core.clock()
     let outcome = try await core.storage.answer(answer.session, by: verified.acting, at: now) { phone, session in

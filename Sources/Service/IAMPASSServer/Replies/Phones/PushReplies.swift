@@ -8,8 +8,7 @@ struct PushReplies: Sendable {
 
   /// The public key that a browser needs to subscribe.
   func key() async throws -> ServiceReply {
-    let token = try await core.storage.pushToken()
-    return ServiceReply(200, PushKeyReply(key: Base64URL.encode(try token.key.publicKey.point)).encoded())
+    ServiceReply(200, PushKeyReply(key: try await core.pushKey.text(core.storage, at: core.clock())).encoded())
   }
 
   /// Sets how the phone is rung from now on, or that it is not rung.

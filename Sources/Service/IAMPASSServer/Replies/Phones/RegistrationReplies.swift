@@ -16,7 +16,7 @@ struct RegistrationReplies: Sendable {
   /// Shows which user the phone will belong to. Using the link is another request: previews and scanners fetch links too.
   private func showLink(_ code: Secret) async throws -> ServiceReply {
     let now = core.clock()
-    let found = try await core.storage.link(code)
+    let found = try await link(code)
     switch Registration.usable(found?.link, at: now) {
     case .failure(let refusal): return refusal.reply
     case .success(let link):
@@ -31,7 +31,7 @@ struct RegistrationReplies: Sendable {
     guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(.badRequest) }
     // First, and without a write: a made-up code costs no more than this.
     let arrival = core.clock()
-    let link = Registration.usable(try await core.storage.link(request.code)?.link, at: arrival)
+    let link = Registration.usable(try await link(request.code)?.link, at: arrival)
     if case .failure(let refusal) = link { return refusal.reply }
     switch try newPhone(request, call) {
     case .failure(let refusal): return reply(to: refusal)
@@ -45,6 +45,11 @@ struct RegistrationReplies: Sendable {
       case .success(let registered): return announce(registered, phone)
       }
     }
+  }
+
+  /// The link with this code; nil if there is none, as for what no code looks like.
+  private func link(_ code: Secret) async throws -> (link: Link, application: String)? {
+    RandomValue.isIdentifier(code.exposedValue) ? try await core.storage.link(code) : nil
   }
 
   private func newPhone(_ request: RegisterRequest, _ call: Call) throws -> Result<NewPhone, Refusal> {
