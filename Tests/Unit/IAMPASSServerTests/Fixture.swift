@@ -138,6 +138,11 @@ final class Fixture: Sendable {
       nonce: nonce, headers: headers)
   }
 
+  /// A request signed with any id and secret.
+  func signed(_ method: String, _ target: String, by id: String, _ secret: Secret) throws -> ServiceRequest {
+    try sign(method, target, [], by: id, secret)
+  }
+
   private func sign(
     _ method: String, _ target: String, _ body: [UInt8], by id: String, _ secret: Secret,
     scheme: SigningScheme = .documented, nonce: UInt64? = nil, origin: String = Fixture.origin,

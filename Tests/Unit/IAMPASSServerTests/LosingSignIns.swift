@@ -36,6 +36,9 @@ extension LosingStorage {
     try await call { try await $0.keys(ofSession: id) }
   }
 
+  /// From memory, which is not lost.
+  func knownKeys(ofSession id: String) -> SessionKeys? { inner.knownKeys(ofSession: id) }
+
   func session(_ id: String) async throws -> Session? {
     try await call { try await $0.session(id) }
   }

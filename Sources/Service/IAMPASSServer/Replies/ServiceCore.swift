@@ -1,3 +1,4 @@
+import DeviceProtocol
 import IAMPASSProtocol
 import Logging
 
@@ -9,6 +10,13 @@ struct ServiceCore: Sendable {
   let repeatedStarts = RepeatedStarts()
   let signing = SigningMemory()
   let pushKey = KnownPushKey()
+  let failures = FailureLimits()
+  /// Requests under ids that are not known.
+  let unknownIDs = FailureLimits()
+  /// Applications and host credentials as they were read last. They decide nothing but what is worth the work.
+  let starters = Remembered<Starter>()
+  /// Phones' keys, in the same way.
+  let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
   let metrics: Metrics
   let audit: Audit

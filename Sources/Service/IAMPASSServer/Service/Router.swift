@@ -12,7 +12,6 @@ struct Router: Sendable {
   let certificateEnd: @Sendable () -> UnixTime?
   let joinCodes: JoinCodeMaker
   private let backchannel: BackchannelReplies
-  private let failures = FailureLimits()
   private let addresses: KnownAddresses
 
   init(
@@ -52,10 +51,15 @@ struct Router: Sendable {
     of route: Route, _ call: Call, _ work: () async -> ServiceReply
   ) async -> ServiceReply {
     let reply = await work()
-    guard let reason = reply.reason, let kind = FailureLimits.Kind(route, call.request), kind.isFailure(reason) else {
-      return reply
+    guard let reason = reply.reason, let kind = FailureLimits.Kind(route, call.request) else { return reply }
+    let wait: Int64?
+    if kind.isFailure(reason) {
+      wait = await core.failures.note(kind, from: call.client.text, with: core.storage.limits, at: core.clock())
+    } else if kind.isUnknown(reason) {
+      wait = await core.unknownIDs.note(kind, from: call.client.text, with: nil, at: core.clock())
+    } else {
+      wait = nil
     }
-    let wait = await failures.note(kind, from: call.client.text, with: core.storage.limits, at: core.clock())
     return wait.map(ServiceReply.tooManyFailures) ?? reply
   }
 
@@ -90,7 +94,7 @@ struct Router: Sendable {
   /// Seconds that a browser waits which begins too many sign-ins; nil: it need not.
   private func waitForSignIn(_ path: [String], _ call: Call) async -> Int64? {
     guard path == ["sign-in"], call.request.method == "POST" else { return nil }
-    return await failures.note(.consoleSignIn, from: call.client.text, with: core.storage.limits, at: core.clock())
+    return await core.failures.note(.consoleSignIn, from: call.client.text, with: core.storage.limits, at: core.clock())
   }
 
   private func reply(to route: SessionRoute, _ call: Call) async throws -> ServiceReply {
@@ -164,10 +168,15 @@ struct Router: Sendable {
     }
     // It signs under the id in its path.
     guard claim.clientID == id else { return .refused(.signatureRefused) }
+    let refusal = core.earlyRefusal(.signature(client: id), call) {
+      core.starters[id].map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false
+    }
+    if let refusal { return refusal }
     // An OpenID client signs nothing.
     guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
       return .refused(.unknownApplication)
     }
+    core.starters.keep(starter, as: id)
     switch try await check.starter(starter, signed: call.request, claim, uris: call.signedURIs) {
     case .refused(let reason): return .refused(reason)
     case .verified(let client):
@@ -191,6 +200,10 @@ struct Router: Sendable {
     }
     // Under its token.
     guard RandomValue.isIdentifier(claim.clientID) else { return .refused(.signatureRefused) }
+    let refusal = core.earlyRefusal(.signature(client: id), call) {
+      core.storage.knownKeys(ofSession: id).map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false
+    }
+    if let refusal { return refusal }
     guard let keys = try await core.storage.keys(ofSession: id) else { return .refused(.unknownSession) }
     let (outcome, moment) = try await check.session(keys, signed: call.request, claim, uris: call.signedURIs)
     switch (outcome, moment) {
@@ -229,10 +242,6 @@ struct Router: Sendable {
 }
 
 extension ServiceReply {
-  fileprivate static func tooManyFailures(_ seconds: Int64) -> ServiceReply {
-    refused(.tooManyFailures).adding("Retry-After", String(seconds))
-  }
-
   /// With this service's own signatures, for the client that was verified.
   fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
     adding(

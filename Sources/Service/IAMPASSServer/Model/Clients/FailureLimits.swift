@@ -6,7 +6,8 @@ import Synchronization
 /// servers of one database count together: see ``SharedLimits``.
 ///
 /// A right request is taken however many wrong ones came before. Signatures and codes have 128 bits, so guessing leads
-/// nowhere, and many may be behind one address: whoever sends wrong ones must not keep the others out.
+/// nowhere, and many may be behind one address: whoever sends wrong ones must not keep the others out. Beyond the limit,
+/// what is remembered of the id decides which requests are worth the work: see ``ServiceCore/earlyRefusal(_:_:unless:)``.
 ///
 /// Signatures are counted for the id they are made under, too: a computer or phone that was set up wrongly, or pretends to
 /// be one, shuts out nobody else behind its address.
@@ -33,6 +34,8 @@ final class FailureLimits: Sendable {
 
   /// Counters that are kept at most; each takes some hundred bytes.
   static let greatestCount = 10_000
+  /// Milliseconds between two requests beyond the limit that are let through.
+  private static let lookInterval: Int64 = 1_000
 
   private struct Key: Hashable {
     let source: String
@@ -42,6 +45,8 @@ final class FailureLimits: Sendable {
   private struct Counter {
     var failures: Int
     let end: UnixTime
+    /// When a request beyond the limit was let through for the last time.
+    var lookedAt: UnixTime?
   }
 
   private let counters = Mutex<[Key: Counter]>([:])
@@ -72,6 +77,18 @@ final class FailureLimits: Sendable {
     }
   }
 
+  /// The same before any work; nil also for one request a second: what is remembered of an id may be old.
+  func waitBeforeWork(for kind: Kind, from source: String, at now: UnixTime) -> Int64? {
+    guard let wait = wait(for: kind, from: source, at: now) else { return nil }
+    let isToBeLookedAt = counters.withLock { counters in
+      let last = counters[Key(source: source, kind: kind)]?.lookedAt
+      guard last.map({ (0..<Self.lookInterval).contains(now.milliseconds(since: $0)) }) != true else { return false }
+      counters[Key(source: source, kind: kind)]?.lookedAt = now
+      return true
+    }
+    return isToBeLookedAt ? nil : wait
+  }
+
   func count(_ kind: Kind, from source: String, at now: UnixTime) {
     let key = Key(source: source, kind: kind)
     counters.withLock { counters in
@@ -88,8 +105,8 @@ final class FailureLimits: Sendable {
   func adopt(_ failures: Int, until end: UnixTime, _ kind: Kind, from source: String) {
     counters.withLock { counters in
       let key = Key(source: source, kind: kind)
-      guard counters[key] != nil else { return }
-      counters[key] = Counter(failures: failures, end: end)
+      guard let counter = counters[key] else { return }
+      counters[key] = Counter(failures: failures, end: end, lookedAt: counter.lookedAt)
     }
   }
 
@@ -109,8 +126,13 @@ extension FailureLimits.Kind {
   /// What is kept of a name that anybody may make up: by bytes, since one character may have any number of marks.
   static func cut(_ name: String) -> String { String(decoding: name.utf8.prefix(64), as: UTF8.self) }
 
-  /// Whether a reply with this reason may be the trace of guessing. An unknown id is not: ids are known or random, and
-  /// the sessions of a restored database are asked for by everybody.
+  /// Whether this id is not known. Such requests are counted by each server alone: ids are known or random, so nobody
+  /// guesses one, and what strangers make up must not cost a step in the database.
+  func isUnknown(_ reason: Reason) -> Bool {
+    if case .signature = self { [.unknownApplication, .unknownSession].contains(reason) } else { false }
+  }
+
+  /// Whether a reply with this reason may be the trace of guessing.
   func isFailure(_ reason: Reason) -> Bool {
     switch self {
     case .signature: [.signatureRefused, .nonceReplayed].contains(reason)

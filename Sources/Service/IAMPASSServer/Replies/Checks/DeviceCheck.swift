@@ -9,7 +9,9 @@ struct DeviceCheck: Sendable {
     case refused(ServiceReply)
   }
 
-  let storage: any ServiceStorage
+  let core: ServiceCore
+
+  private var storage: any ServiceStorage { core.storage }
 
   /// What the body says of itself: of the right form, and for this service. Nothing of it is verified.
   struct Claim {
@@ -34,12 +36,16 @@ struct DeviceCheck: Sendable {
   /// The statement in the body, and the phone that signed it.
   func verify(_ claim: Claim, in call: Call) async throws -> Outcome<VerifiedStatement> {
     let unverified = claim.unverified
+    let refusal = core.earlyRefusal(.answer(device: claim.device), call) {
+      core.phoneKeys[claim.device].map(unverified.isMade) ?? false
+    }
+    if let refusal { return .refused(refusal) }
     guard let phone = try await storage.phone(claim.device) else {
       return .refused(.refused(.unknownDevice))
     }
-    guard let key = try? DevicePublicKey(phone.publicKey), unverified.isMade(by: key) else {
-      return .refused(.refused(.signatureRefused))
-    }
+    guard let key = try? DevicePublicKey(phone.publicKey) else { return .refused(.refused(.signatureRefused)) }
+    core.phoneKeys.keep(key, as: phone.id)
+    guard unverified.isMade(by: key) else { return .refused(.refused(.signatureRefused)) }
     // Only the holder of the key is told: the phone can tell its user.
     guard !phone.isCutOff, let user = phone.user else { return .refused(.refused(.deviceCutOff)) }
     call.request.onProof()

@@ -6,9 +6,8 @@ extension FailureLimits.Kind {
   init?(_ route: Route, _ request: ServiceRequest) {
     switch route.failureGroup {
     case .signed:
-      let headers = request.values(of: [Dialect.authenticationHeader])
-      guard headers.count == 1, let claim = UnverifiedAuthentication(header: headers[0]) else { return nil }
-      self = .signature(client: Self.cut(claim.clientID))
+      guard let id = route.signer, RandomValue.isIdentifier(id) else { return nil }
+      self = .signature(client: id)
     case .registration: self = .registration
     case .joining: self = .joining
     case .openID:
@@ -33,6 +32,27 @@ extension Route {
     case .openID(let route): route == .configuration ? .none : .openID
     case .join: .joining
     case .announcement, .health, .signingKeys, .door, .phoneFile: .none
+    }
+  }
+}
+
+extension Route {
+  /// The id that stands in the path for the client that must have signed.
+  fileprivate var signer: String? {
+    switch self {
+    case .management(_, let application): application
+    case .session(let route): route.signer
+    case .announcement, .health, .signingKeys, .openID, .join, .console, .phone, .door, .phoneFile: nil
+    }
+  }
+}
+
+extension SessionRoute {
+  fileprivate var signer: String {
+    switch self {
+    case .start(_, let id), .mark(let id), .phones(_, let id), .userList(let id), .codeUse(_, let id), .audit(let id),
+      .userChange(let id), .status(let id), .logout(let id):
+      id
     }
   }
 }

@@ -59,6 +59,16 @@ struct SignatureCheck: Sendable {
     }
   }
 
+  /// Whether `starter` made the signature; whether its credential was revoked is not asked.
+  func isMade(_ claim: Claim, by starter: Starter, uris: [String]) -> Bool {
+    claim.clientID == starter.id && address(signedBy: .starter(starter), claim, uris: uris) != nil
+  }
+
+  /// Whether the session with these keys made the signature.
+  func isMade(_ claim: Claim, by keys: SessionKeys, uris: [String]) -> Bool {
+    Secret(claim.clientID) == keys.token && address(signedBy: .session(keys), claim, uris: uris) != nil
+  }
+
   /// What a request says of itself: of the right form, and of this time. Nothing of it is verified.
   struct Claim: Sendable {
     fileprivate let authentication: UnverifiedAuthentication

@@ -19,13 +19,15 @@ struct BackchannelReplies: Sendable {
       case .authorize: return try await authorize(call)
       case .token: return try await token(call)
       }
+    } catch let refusal as OpenIDClientCheck.RefusedEarly {
+      return refusal.reply
     } catch let refusal as OpenIDError {
       return refusal.reply(at: route)
     }
   }
 
   private func client(of call: Call, _ form: OpenIDForm) async throws -> Starter {
-    let client = try await OpenIDClientCheck(storage: core.storage).client(of: call.request, form)
+    let client = try await OpenIDClientCheck(core: core).client(of: call, form)
     guard try await !core.storage.settings(of: client.application.id).isDisabled else {
       throw OpenIDError(.unauthorizedClient, "the application is disabled", .applicationDisabled)
     }

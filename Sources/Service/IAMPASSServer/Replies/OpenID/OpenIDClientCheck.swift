@@ -2,7 +2,10 @@ import IAMPASSProtocol
 
 /// The check of an OpenID client's id and secret: `client_secret_basic` or `client_secret_post` (RFC 6749 §2.3.1).
 struct OpenIDClientCheck: Sendable {
-  let storage: any ServiceStorage
+  /// The client failed too often: see ``ServiceCore/earlyRefusal(_:_:unless:)``.
+  struct RefusedEarly: Error { let reply: ServiceReply }
+
+  let core: ServiceCore
 
   /// What a request says of its client.
   private struct Claim {
@@ -11,17 +14,27 @@ struct OpenIDClientCheck: Sendable {
   }
 
   /// The client whose secret this is.
-  func client(of request: ServiceRequest, _ form: OpenIDForm) async throws -> Starter {
-    let claim = try Self.claim(in: request, form)
+  func client(of call: Call, _ form: OpenIDForm) async throws -> Starter {
+    let claim = try Self.claim(in: call.request, form)
     let refused = OpenIDError(.invalidClient, "the id or the secret is wrong", .signatureRefused)
-    guard RandomValue.isIdentifier(claim.id), let starter = try await storage.starter(claim.id),
-      let credential = starter.credential, credential.isOpenID,
-      credential.secret == OpenIDSecret.stored(claim.secret)
+    guard RandomValue.isIdentifier(claim.id) else { throw refused }
+    let refusal = core.earlyRefusal(.signature(client: claim.id), call) {
+      core.starters[claim.id].map { Self.isMade(claim, by: $0) } ?? false
+    }
+    if let refusal { throw RefusedEarly(reply: refusal) }
+    guard let starter = try await core.storage.starter(claim.id), let credential = starter.credential,
+      credential.isOpenID
     else { throw refused }
+    core.starters.keep(starter, as: claim.id)
+    guard Self.isMade(claim, by: starter) else { throw refused }
     // Only the holder of the secret is told.
     guard !credential.isRevoked else { throw OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked) }
-    request.onProof()
+    call.request.onProof()
     return starter
+  }
+
+  private static func isMade(_ claim: Claim, by starter: Starter) -> Bool {
+    starter.credential?.isOpenID == true && starter.secret == OpenIDSecret.stored(claim.secret)
   }
 
   /// The id under which failures are counted; nil if the request names none.

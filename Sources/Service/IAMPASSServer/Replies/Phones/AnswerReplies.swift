@@ -9,7 +9,7 @@ struct AnswerReplies: Sendable {
   /// Takes the user's answer to a request of this phone's, in time, once.
   func take(_ call: Call) async throws -> ServiceReply {
     guard call.request.body.count <= KeptAnswer.greatestLength else { return .refused(.answerTooLong) }
-    let device = DeviceCheck(storage: core.storage)
+    let device = DeviceCheck(core: core)
     let claim: DeviceCheck.Claim
     switch device.claim(in: call) {
     case .failure(let refusal): return refusal.reply

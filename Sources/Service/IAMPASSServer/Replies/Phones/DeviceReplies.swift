@@ -71,7 +71,7 @@ extension ServiceCore {
   func answering(
     _ call: Call, _ purposes: Set<DevicePurpose>, _ work: (VerifiedStatement, DeviceAsk) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    switch try await DeviceCheck(storage: storage).ask(in: call, purposes: purposes) {
+    switch try await DeviceCheck(core: self).ask(in: call, purposes: purposes) {
     case .refused(let reply): return reply
     case .verified(let (verified, ask)): return try await work(verified, ask)
     }

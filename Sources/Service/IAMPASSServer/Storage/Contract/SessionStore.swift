@@ -14,6 +14,9 @@ protocol SessionStore: Sendable {
   /// An engine may answer from its memory, even after the session was forgotten: nothing of it ever changes.
   func keys(ofSession id: String) async throws -> SessionKeys?
 
+  /// The same from memory alone; nil if they are not there.
+  func knownKeys(ofSession id: String) -> SessionKeys?
+
   /// The session with what its computer verifies.
   func toldSession(_ id: String) async throws -> ToldSession?
 
@@ -135,6 +138,8 @@ extension Session {
 
 extension SessionStore {
   func keys(ofSession id: String) async throws -> SessionKeys? { try await session(id).map(SessionKeys.init) }
+
+  func knownKeys(ofSession id: String) -> SessionKeys? { nil }
 
   /// Ends the session for its client. Nil if it had ended before, or there is none.
   func logOut(_ id: String, at now: UnixTime) async throws -> Session? {

@@ -65,6 +65,8 @@ extension StorageEngine {
 }
 
 extension ServiceEngine {
+  func knownKeys(ofSession id: String) -> SessionKeys? { sessionKeys[id] }
+
   func keys(ofSession id: String) async throws -> SessionKeys? {
     if let known = sessionKeys[id] { return known }
     guard let keys = try await session(id).map(SessionKeys.init) else { return nil }
