@@ -109,9 +109,11 @@ public final class PostgreSQLConnection {
 
   /// Does the last calls of a transaction and commits it, in one round trip.
   ///
+  /// - Returns: the rows of each of the calls.
   /// - Throws: ``PostgreSQLError``. After `commitUnanswered` the caller asks the database whether it happened; after any
   ///   other error nothing was committed.
-  public func commit(after calls: [PostgreSQLCall] = []) throws(PostgreSQLError) {
+  @discardableResult
+  public func commit(after calls: [PostgreSQLCall] = []) throws(PostgreSQLError) -> [[PostgreSQLRow]] {
     let outcome: (answers: [Answer], refusal: PostgreSQLError?)
     do throws(PostgreSQLError) {
       outcome = try exchange(calls + [PostgreSQLCall("COMMIT")])
@@ -126,6 +128,7 @@ public final class PostgreSQLConnection {
     let tag = outcome.answers.last?.tag
     // COMMIT succeeds with the tag ROLLBACK if a statement before had failed and the caller did not say so.
     guard tag == "COMMIT" else { throw PostgreSQLError(.rolledBack) }
+    return outcome.answers.dropLast().map(\.rows)
   }
 
   /// Ends the transaction, if there is one, without its changes.

@@ -26,6 +26,10 @@ def fields(line):
     return dict(word.split("=", 1) for word in shlex.split(line) if "=" in word)
 
 
+#: The labels of a sample of OpenMetrics.
+LABELS = r'\w+="\w+"(,\w+="\w+")*'
+
+
 def setUpModule():
     global world
     world = ServerWorld()
@@ -56,14 +60,41 @@ class Metrics(unittest.TestCase):
     def test_they_are_openmetrics(self):
         text = self.metrics()
         self.assertTrue(text.endswith("# EOF\n"))
-        families = re.findall(r"(?m)^# TYPE (\w+) (counter|gauge)$", text)
+        families = re.findall(r"(?m)^# TYPE (\w+) (counter|gauge|histogram)$", text)
         self.assertEqual(len(families), len(set(families)))
+        self.assertEqual({kind for _, kind in families}, {"counter", "gauge", "histogram"})
+        forms = {
+            "counter": rf"_total(\{{{LABELS}\}})? \d+", "gauge": rf"(\{{{LABELS}\}})? \d+",
+            "histogram": rf'(_bucket\{{({LABELS},)?le="(\d+\.\d+|\+Inf)"\}} \d+|_count(\{{{LABELS}\}})? \d+|_sum(\{{{LABELS}\}})? \d+\.\d+)',
+        }
+        samples = [line for line in text.splitlines() if not line.startswith("#")]
         for name, kind in families:
-            suffix = "_total" if kind == "counter" else ""
             self.assertRegex(text, rf"(?m)^# HELP {name} \S")
-            lines = [line for line in text.splitlines() if re.match(rf"{name}(_total)?[ {{]", line)]
-            for line in lines:
-                self.assertRegex(line, rf'^{name}{suffix}(\{{\w+="\w+"\}})? \d+$')
+            own = [line for line in samples if re.match(rf"{name}(_total|_bucket|_count|_sum)?[ {{]", line)]
+            for line in own:
+                self.assertRegex(line, rf"^{name}{forms[kind]}$")
+            samples = [line for line in samples if line not in own]
+        self.assertEqual(samples, [])
+
+    def test_the_counts_of_a_histogram_grow_to_its_whole(self):
+        text = self.metrics()
+        for name in re.findall(r"(?m)^# TYPE (\w+) histogram$", text):
+            points = {}
+            for labels, end, count in re.findall(rf'(?m)^{name}_bucket\{{(.*?),?le="(.*)"\}} (\d+)$', text):
+                points.setdefault(labels, []).append((float(end), int(count)))
+            self.assertTrue(points, name)
+            for labels, spans in points.items():
+                self.assertEqual(spans, sorted(spans), name)
+                self.assertEqual([count for _, count in spans], sorted(count for _, count in spans), name)
+                whole = self.value(f"{name}_count" + (f"{{{labels}}}" if labels else ""), text)
+                self.assertEqual(spans[-1], (float("inf"), whole), name)
+
+    def test_they_tell_how_long_requests_and_the_database_take(self):
+        world.started("timed-host")
+        text = self.metrics()
+        for sample in ('iampass_request_seconds_count{route="start",status="2xx"}',
+                       'iampass_storage_wait_seconds_count{kind="write"}'):
+            self.assertGreater(self.value(sample, text), 0, sample)
 
     def test_they_count(self):
         before = self.metrics()

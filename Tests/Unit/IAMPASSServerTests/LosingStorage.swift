@@ -14,6 +14,7 @@ final class LosingStorage: ServiceStorage {
     var calls = 0
     var lost: String?
     var isDown = false
+    var isHanging = false
   }
 
   let inner: any ServiceStorage
@@ -31,6 +32,9 @@ final class LosingStorage: ServiceStorage {
   /// Loses every connection from now on, or gives them back.
   func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
 
+  /// Has every call wait from now on, until this ends.
+  func setHanging(_ isHanging: Bool) { state.withLock { $0.isHanging = isHanging } }
+
   var calls: Int { state.withLock(\.calls) }
 
   /// The call at which the connection was lost; nil while it has not been.
@@ -44,6 +48,7 @@ final class LosingStorage: ServiceStorage {
       if state.calls == number { state.lost = name }
       return (state.calls == number, state.isDown)
     }
+    while state.withLock(\.isHanging) { try? await Task.sleep(for: .milliseconds(5)) }
     if isDown || isLost && moment == .before { throw ConnectionLost() }
     let value = try await work(inner)
     if isLost { throw ConnectionLost() }
@@ -52,6 +57,7 @@ final class LosingStorage: ServiceStorage {
 
   var clock: StorageClock { inner.clock }
   var alarm: StorageAlarm { inner.alarm }
+  var load: StorageLoad { inner.load }
   func trouble(behind error: any Error) -> StorageTrouble {
     error is ConnectionLost ? .other : inner.trouble(behind: error)
   }

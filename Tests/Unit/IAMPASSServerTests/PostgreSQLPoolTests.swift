@@ -281,7 +281,8 @@ import Testing
   /// How often the storage failed the service's requests.
   private func failures(of service: SignInService) -> Int {
     let text = service.core.metrics.text(
-      nil, signing: nil, unsignedSince: nil, held: 0, keepsHouse: false, certificateEnd: nil)
+      nil, signing: nil, unsignedSince: nil, load: service.core.storage.load, held: 0, keepsHouse: false,
+      certificateEnd: nil)
     let line = text.split(separator: "\n").first { $0.hasPrefix("iampass_storage_failures_total ") }
     return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
   }

@@ -32,6 +32,7 @@ import Testing
     let posts: Int
     let warnings: [String]
     let isStillRung: Bool
+    let results: [PushCounts.Kind: Int64]
   }
 
   /// - Parameter late: seconds that pass before the phone is rung.
@@ -47,8 +48,9 @@ import Testing
     let pushes = ScriptedPushes(replies)
     let pauses = Mutex<[Int64]>([])
     let lines = LogLines()
+    let counts = PushCounts()
     let sender = PushSender(
-      storage: storage, trust: PushTrust(), logger: lines.logger, client: pushes,
+      storage: storage, trust: PushTrust(), counts: counts, logger: lines.logger, client: pushes,
       sleep: { [clock = fixture.clock] seconds in
         pauses.withLock { $0.append(seconds) }
         clock.advance(seconds: seconds)
@@ -59,7 +61,7 @@ import Testing
     return Rung(
       pauses: pauses.withLock { $0 }, posts: pushes.posts,
       warnings: lines.all.filter { $0.level == .warning }.map { $0.metadata["error"] ?? $0.message },
-      isStillRung: try await !storage.bells(of: user).isEmpty)
+      isStillRung: try await !storage.bells(of: user).isEmpty, results: counts.counts)
   }
 
   @Test func isTriedAgainAfterTheTimeThatTheServiceNames() async throws {
@@ -99,6 +101,15 @@ import Testing
     let rung = try await ring([PushReply(status: 400)])
     #expect(rung.warnings == ["status 400"])
     #expect(rung.isStillRung)
+  }
+
+  @Test(
+    arguments: [
+      ([201], .delivered), ([503, 201], .delivered), ([410], .gone), ([400], .failed), ([503, 503, 503], .failed),
+    ] as [([Int], PushCounts.Result)])
+  func aMessageIsCountedOnceByWhatBecameOfIt(_ replies: [Int], _ result: PushCounts.Result) async throws {
+    let rung = try await ring(replies.map { PushReply(status: $0) })
+    #expect(rung.results == [PushCounts.Kind(service: .web, result: result): 1])
   }
 
   @Test func applesReasonIsLogged() async throws {

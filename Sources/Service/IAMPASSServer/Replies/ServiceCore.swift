@@ -19,6 +19,7 @@ struct ServiceCore: Sendable {
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
   let metrics: Metrics
+  let stockLooks = StockLooks()
   let audit: Audit
   let logger: Logger
 

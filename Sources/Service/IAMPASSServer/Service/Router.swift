@@ -32,10 +32,20 @@ struct Router: Sendable {
   }
 
   func respond(to request: ServiceRequest) async -> ServiceReply {
-    guard let address = addresses.address(authority: request.authority),
-      let target = RequestTarget(address.routed(request.target))
-    else { return .refused(.badRequest) }
-    guard let route = Route(path: target.path) else { return .refused(.notFound) }
+    let start = ContinuousClock.now
+    let address = addresses.address(authority: request.authority)
+    let target = address.flatMap { RequestTarget($0.routed(request.target)) }
+    let route = target.flatMap { Route(path: $0.path) }
+    let reply = await reply(to: request, address, target, route)
+    core.metrics.requestTimes.note(reply, to: route, after: start.duration(to: .now))
+    return reply
+  }
+
+  private func reply(
+    to request: ServiceRequest, _ address: PublicAddress?, _ target: RequestTarget?, _ route: Route?
+  ) async -> ServiceReply {
+    guard let address, let target else { return .refused(.badRequest) }
+    guard let route else { return .refused(.notFound) }
     guard request.method == route.method || route.isConsole else {
       return .refused(.methodNotAllowed).adding("Allow", route.method)
     }

@@ -56,7 +56,8 @@ public struct SignInService: Sendable {
     certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
     core = ServiceCore(storage: storage, logger: logger)
-    let pushes = PushSender(storage: storage, trust: pushTrust, contact: pushContact, logger: logger)
+    let pushes = PushSender(
+      storage: storage, trust: pushTrust, contact: pushContact, counts: core.metrics.pushes, logger: logger)
     let sessions = SessionReplies(core: core, longestWait: longestWait, pushes: pushes)
     router = Router(
       core: core, publicURL: publicURL, proxies: proxies,

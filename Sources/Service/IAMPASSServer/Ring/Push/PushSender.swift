@@ -11,6 +11,7 @@ final class PushSender: Sendable {
   /// hangs must not fill the memory.
   private static let mostAtOnce = 2_048
   private let storage: any ServiceStorage
+  private let counts: PushCounts
   private let logger: Logger
   private let trust: PushTrust
   /// Nil: the address by which the service was asked.
@@ -23,18 +24,20 @@ final class PushSender: Sendable {
 
   /// - Parameters:
   ///   - contact: for the push services' operators; nil: each request's own address of the service.
+  ///   - counts: notes what becomes of messages.
   ///   - client: for browsers' push services; nil: one that connects to those that `trust` allows.
   ///   - appClient: for Apple's and Google's services; nil: one that connects as `trust` says.
   ///   - sleep: waits between attempts.
   init(
-    storage: any ServiceStorage, trust: PushTrust, contact: PushContact? = nil, logger: Logger,
-    client: (any PushPosting)? = nil,
+    storage: any ServiceStorage, trust: PushTrust, contact: PushContact? = nil,
+    counts: PushCounts = PushCounts(), logger: Logger, client: (any PushPosting)? = nil,
     appClient: (any HTTP2Posting)? = nil,
     sleep: @escaping @Sendable (_ seconds: Int64) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
   ) {
     self.storage = storage
     self.trust = trust
     self.contact = contact
+    self.counts = counts
     self.logger = logger
     self.client = Mutex(client)
     apps = AppSender(client: appClient ?? HTTP2Client(proxy: trust.proxy), trust: trust)
@@ -51,7 +54,10 @@ final class PushSender: Sendable {
       count += 1
       return false
     }
-    guard !isFull else { return tell(Self.tooMany, session, "any") }
+    guard !isFull else {
+      counts.count(.any, .dropped)
+      return tell(Self.tooMany, session, "any")
+    }
     Task {
       await send(session, of: user, contact: contact)
       underway.withLock { $0 -= 1 }
@@ -78,20 +84,26 @@ final class PushSender: Sendable {
 
   private func send(_ session: Session, by bell: PhoneBell, _ contact: String) async {
     let service = bell.service
+    var result = PushCounts.Result.failed
     do {
       switch try await deliver(session, by: bell, contact) {
       case .delivered:
+        result = .delivered
         logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(service)"])
       case .gone:
+        result = .gone
         try await storage.forget(bell)
         logger.info(
           "a push subscription has ended", metadata: ["phone": "\(bell.phone)", "push_service": "\(service)"])
       case .again: tell("not asked again", session, service)
-      case .failed(let problem): tell(problem, session, service)
+      case .failed(let problem):
+        if problem == Self.tooMany { result = .dropped }
+        tell(problem, session, service)
       }
     } catch {
       tell("\(error)", session, service)
     }
+    counts.count(bell.kind, result)
   }
 
   /// The last attempt's verdict.
@@ -161,6 +173,17 @@ final class PushSender: Sendable {
 }
 
 extension PhoneBell {
+  fileprivate var kind: PushCounts.Service {
+    switch way {
+    case .browser: .web
+    case .app(_, let settings):
+      switch settings.service {
+      case .apple: .apple
+      case .google: .google
+      }
+    }
+  }
+
   /// What may be logged of the push service.
   fileprivate var service: String {
     switch way {

@@ -39,6 +39,9 @@ protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore
   /// What is to be told of failures. The engine notes in it each change that is stored.
   var alarm: StorageAlarm { get }
 
+  /// How busy it is. The engine notes it.
+  var load: StorageLoad { get }
+
   /// What other servers on the same database do; nil for a database of one server.
   var others: (any OtherServers)? { get }
 

@@ -23,6 +23,7 @@ final class WaitingSpendings: Sendable {
   struct Waiter: Sendable {
     let spending: Spending
     let arrival = ContinuousClock.now
+    fileprivate let wait: StorageLoad.Wait
     fileprivate let continuation: CheckedContinuation<Spending.Outcome, any Error>
 
     func resume(_ result: Result<Spending.Outcome, any Error>) { continuation.resume(with: result) }
@@ -39,14 +40,17 @@ final class WaitingSpendings: Sendable {
 
   private let greatestTurns: Int
   private let patience: Duration?
+  private let queue: StorageLoad.Queue
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - greatestTurns: the greatest number of turns that go on at the same time.
   ///   - patience: how long one waits for its turn at most; nil: the engine sees to that.
-  init(greatestTurns: Int, patience: Duration? = nil) {
+  ///   - queue: notes the waits.
+  init(greatestTurns: Int, patience: Duration? = nil, queue: StorageLoad.Queue = .init()) {
     self.greatestTurns = greatestTurns
     self.patience = patience
+    self.queue = queue
   }
 
   /// How many wait.
@@ -54,8 +58,9 @@ final class WaitingSpendings: Sendable {
 
   /// - Returns: whether a turn is to be asked for.
   func add(_ spending: Spending, _ continuation: CheckedContinuation<Spending.Outcome, any Error>) -> Bool {
+    let waiter = Waiter(spending: spending, wait: queue.begin(), continuation: continuation)
     let (hasTurn, isToBeWatched) = state.withLock { state in
-      state.waiters.append(Waiter(spending: spending, continuation: continuation))
+      state.waiters.append(waiter)
       guard state.turns >= greatestTurns else {
         state.turns += 1
         return (true, false)
@@ -81,17 +86,23 @@ final class WaitingSpendings: Sendable {
       state.isWatched = !state.waiters.isEmpty
       return (overdue, state.waiters.first.map { $0.arrival + patience })
     }
-    for waiter in overdue { waiter.resume(.failure(StorageBusy())) }
+    for waiter in overdue {
+      waiter.wait.end()
+      queue.refused.add()
+      waiter.resume(.failure(StorageBusy()))
+    }
     return next
   }
 
   /// The oldest of those that wait, in a turn.
   func take() -> [Waiter] {
-    state.withLock { state in
+    let taken = state.withLock { state in
       let taken = Array(state.waiters.prefix(Self.greatestCount))
       state.waiters.removeFirst(taken.count)
       return taken
     }
+    for waiter in taken { waiter.wait.end() }
+    return taken
   }
 
   /// To be called at the end of each turn, whatever became of it.

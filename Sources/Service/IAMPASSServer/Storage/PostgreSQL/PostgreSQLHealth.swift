@@ -7,8 +7,8 @@ final class PostgreSQLHealth: Sendable {
   let pool: PostgreSQLPool
   private let current = Mutex<Task<Void, any Error>?>(nil)
 
-  init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime) {
-    pool = PostgreSQLPool(address, time, patience: PostgreSQLPool.usualPatience)
+  init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime, _ load: StorageLoad) {
+    pool = PostgreSQLPool(address, time, patience: PostgreSQLPool.usualPatience, load: load)
   }
 
   func check() async throws {

@@ -26,6 +26,17 @@ final class PostgreSQLPool: Sendable {
       case .checking: 1
       }
     }
+
+    fileprivate func queue(in load: StorageLoad) -> StorageLoad.Queue {
+      switch self {
+      case .reading: load[.read]
+      case .writing: load[.write]
+      // Nonces wait before, in ``WaitingSpendings``: there are as many places as turns.
+      case .spending: StorageLoad.Queue()
+      case .counting: load[.counter]
+      case .checking: load[.health]
+      }
+    }
   }
 
   /// How many transactions spend nonces at the same time.
@@ -57,13 +68,19 @@ final class PostgreSQLPool: Sendable {
   private let idle = Mutex(Idle())
   private let lastHost = LastHost()
   private let places: [Kind: WaitingPlaces]
+  let load: StorageLoad
 
-  /// - Parameter patience: how long an operation waits for its turn at most.
-  init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime, patience: Duration) {
+  /// - Parameters:
+  ///   - patience: how long an operation waits for its turn at most.
+  ///   - load: notes how long they wait.
+  init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime, patience: Duration, load: StorageLoad) {
     self.address = address
     self.time = time
+    self.load = load
     places = Dictionary(
-      uniqueKeysWithValues: Kind.allCases.map { ($0, WaitingPlaces($0.places, patience: patience)) })
+      uniqueKeysWithValues: Kind.allCases.map { kind in
+        (kind, WaitingPlaces(kind.places, patience: patience, queue: kind.queue(in: load)))
+      })
   }
 
   /// How many connections are kept that are not lent.

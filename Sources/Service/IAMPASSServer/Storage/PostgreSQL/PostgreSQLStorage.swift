@@ -22,6 +22,7 @@ public struct PostgreSQLStorage: Sendable {
   let url: String
   /// What is to be told of its failures.
   let alarm = StorageAlarm()
+  let load = StorageLoad(StorageLoad.Kind.allCases, hasLock: true)
   public let clock: StorageClock
   let spendings: WaitingSpendings
   let sessionKeys = KnownSessionKeys()
@@ -57,10 +58,11 @@ public struct PostgreSQLStorage: Sendable {
     self.url = url
     do {
       let address = try PostgreSQLAddress(validating: url)
-      let pool = PostgreSQLPool(address, time, patience: patience)
+      let pool = PostgreSQLPool(address, time, patience: patience, load: load)
       self.pool = pool
-      health = PostgreSQLHealth(address, time)
-      spendings = WaitingSpendings(greatestTurns: PostgreSQLPool.spendingTurns, patience: patience)
+      health = PostgreSQLHealth(address, time, load)
+      spendings = WaitingSpendings(
+        greatestTurns: PostgreSQLPool.spendingTurns, patience: patience, queue: load[.nonce])
       others = PostgreSQLOthers(pool, time)
       let (stored, mark, changes) = try pool.lend { connection in
         try pool.lend { try connection.requireOwnSession(beside: $0) }
@@ -183,6 +185,7 @@ extension PostgreSQLPool {
     var isNew = false
     for _ in 1..<Self.greatestAttempts {
       do { return try lend(new: isNew, work) } catch let error as PostgreSQLError where error.isPassing {
+        load.repeats.add()
         // A statement that was prepared before the tables changed would be refused for ever.
         isNew = error.code == .refused(sqlState: "0A000")
       }
@@ -213,6 +216,7 @@ extension PostgreSQLPool {
           throw PostgreSQLError(.commitUnanswered, detail: "\(error)")
         }
         if wasCommitted, let value { return Written(value: value, hasChanged: true) }
+        load.repeats.add()
       }
     }
     throw PostgreSQLError(.commitUnanswered, detail: "no commit was answered")
@@ -222,7 +226,7 @@ extension PostgreSQLPool {
     _ id: String, at now: UnixTime, _ opening: [PostgreSQLCall], _ connection: PostgreSQLConnection,
     _ work: (PostgreSQLWork) throws -> Value
   ) throws -> Written<Value> {
-    let db = PostgreSQLWork(connection, opening: opening)
+    let db = PostgreSQLWork(connection, opening: opening, lock: load.lock)
     let value = try work(db)
     if db.hasChanged { try db.commit(after: PostgreSQLCommits.note(id, at: now)) } else { try db.end() }
     return Written(value: value, hasChanged: db.hasChanged)
@@ -234,6 +238,9 @@ extension PostgreSQLPool {
     // Neither takes a snapshot (PostgreSQL's manual, LOCK).
     calls.append(PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE"))
     if let lock { calls.append(PostgreSQLCall(lock)) }
+    // The last of the opening: see ``PostgreSQLWork/init(_:opening:lock:)``.
+    calls.append(
+      PostgreSQLCall("SELECT (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint AS waited"))
     return calls
   }
 }

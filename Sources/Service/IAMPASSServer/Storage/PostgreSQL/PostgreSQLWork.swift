@@ -9,11 +9,18 @@ public final class PostgreSQLWork: StorageWork {
   private var unsent: [PostgreSQLCall]
   /// Whether there is something to commit.
   private(set) var hasChanged = false
+  /// Notes how long the opening took; nil once it is noted.
+  private var lock: Histogram?
+  private let openingCount: Int
 
-  /// - Parameter opening: what begins the transaction; sent with the first question.
-  init(_ connection: PostgreSQLConnection, opening: [PostgreSQLCall] = []) {
+  /// - Parameters:
+  ///   - opening: what begins the transaction; sent with the first question.
+  ///   - lock: notes how long the opening waited for locks. Its last call asks how many microseconds that were.
+  init(_ connection: PostgreSQLConnection, opening: [PostgreSQLCall] = [], lock: Histogram? = nil) {
     self.connection = connection
+    self.lock = lock
     unsent = opening
+    openingCount = opening.count
   }
 
   public func all(_ sql: StaticString, _ values: any StorableValue...) throws -> [PostgreSQLRow] {
@@ -63,7 +70,7 @@ public final class PostgreSQLWork: StorageWork {
   /// Ends the transaction, which changed something, by these last calls and the commit.
   func commit(after last: PostgreSQLCall) throws {
     defer { unsent = [] }
-    try connection.commit(after: unsent + [last])
+    noteLock(try connection.commit(after: unsent + [last]))
   }
 
   /// Ends the transaction, which changed nothing.
@@ -79,10 +86,19 @@ public final class PostgreSQLWork: StorageWork {
     return try send(PostgreSQLCall(sql, values))
   }
 
+  /// - Parameter answers: of the opening, and what was sent with it.
+  private func noteLock(_ answers: [[PostgreSQLRow]]) {
+    guard let lock, openingCount > 0, answers.count >= openingCount else { return }
+    self.lock = nil
+    if let waited = try? answers[openingCount - 1].first?.integer(0) { lock.note(.microseconds(waited)) }
+  }
+
   private func send(_ call: PostgreSQLCall) throws -> [PostgreSQLRow] {
     let calls = unsent + [call]
     unsent = []
-    return try connection.ask(calls).last ?? []
+    let answers = try connection.ask(calls)
+    noteLock(answers)
+    return answers.last ?? []
   }
 }
 

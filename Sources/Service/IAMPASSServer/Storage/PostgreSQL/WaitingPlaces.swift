@@ -16,13 +16,16 @@ final class WaitingPlaces: Sendable {
   }
 
   private let patience: Duration
+  private let queue: StorageLoad.Queue
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - count: how many may be in at the same time.
   ///   - patience: how long one waits at most.
-  init(_ count: Int, patience: Duration) {
+  ///   - queue: notes the waits.
+  init(_ count: Int, patience: Duration, queue: StorageLoad.Queue = .init()) {
     self.patience = patience
+    self.queue = queue
     state = Mutex(State(free: count))
   }
 
@@ -35,6 +38,10 @@ final class WaitingPlaces: Sendable {
   ///   place was taken.
   func enter() async throws {
     try Task.checkCancellation()
+    try await queue.measure(wait)
+  }
+
+  private func wait() async throws {
     let number = state.withLock { state in
       state.nextNumber += 1
       return state.nextNumber

@@ -24,6 +24,7 @@ extension SQLiteStorage {
     var inTime: [WaitingSpendings.Waiter] = []
     for waiter in spendings.take() {
       if hasWaitedEnough(since: waiter.arrival) {
+        load[.nonce].refused.add()
         waiter.resume(.failure(DatabaseError(resultCode: .SQLITE_BUSY)))
       } else {
         inTime.append(waiter)

@@ -16,7 +16,8 @@ public struct SQLiteStorage: Sendable {
   let pool: DatabasePool
   private let lock = LockWatch()
   private let syncing = Syncing()
-  let spendings = WaitingSpendings(greatestTurns: 1)
+  let load: StorageLoad
+  let spendings: WaitingSpendings
   let sessionKeys = KnownSessionKeys()
   let sessions = KnownSessions()
   /// What is to be told of its failures.
@@ -61,6 +62,9 @@ public struct SQLiteStorage: Sendable {
 
   /// - Parameter isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
   init(folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayChangeForm: Bool = true) throws {
+    let load = StorageLoad([.read, .write, .nonce], hasLock: false)
+    self.load = load
+    spendings = WaitingSpendings(greatestTurns: 1, queue: load[.nonce])
     try SQLiteStorage.prepareFolder(folder)
     let path = folder + "/" + SQLiteStorage.fileName
     try SQLiteStorage.prepareFile(path)
@@ -132,8 +136,14 @@ public struct SQLiteStorage: Sendable {
     let act = ConsoleAct.current
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
     return try await Task.detached {
-      try await pool.writeWithoutTransaction { db in
-        if hasWaitedEnough(since: arrival) { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+      let wait = load[.write].begin()
+      defer { wait.end() }
+      return try await pool.writeWithoutTransaction { db in
+        wait.end()
+        if hasWaitedEnough(since: arrival) {
+          load[.write].refused.add()
+          throw DatabaseError(resultCode: .SQLITE_BUSY)
+        }
         sessions.forgetAll()
         guard let act else { return try transact(mode, in: db, work) }
         return try transact(mode, in: db) { try act.does(work, in: $0) }
@@ -166,11 +176,16 @@ public struct SQLiteStorage: Sendable {
   }
 
   public func read<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    try await pool.read(work)
+    let wait = load[.read].begin()
+    defer { wait.end() }
+    return try await pool.read { db in
+      wait.end()
+      return try work(db)
+    }
   }
 
   public func glance<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    try await pool.read(work)
+    try await read(work)
   }
 
   /// Service time: see ``StorageClock``.

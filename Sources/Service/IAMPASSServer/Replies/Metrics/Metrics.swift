@@ -12,6 +12,8 @@ final class Metrics: Sendable {
   }
 
   let startedAt = UnixTime.now()
+  let requestTimes = RequestTimes()
+  let pushes = PushCounts()
   private let counts = Mutex(Counts())
 
   func count(_ reply: ServiceReply) {
@@ -54,18 +56,25 @@ final class Metrics: Sendable {
   ///   - signing: like `stock`.
   ///   - unsignedSince: in Unix time.
   func text(
-    _ stock: StorageStock?, signing: SigningState?, unsignedSince: UnixTime?, held: Int, keepsHouse: Bool,
-    certificateEnd: UnixTime?
+    _ stock: StorageStock?, signing: SigningState?, unsignedSince: UnixTime?, load: StorageLoad, held: Int,
+    keepsHouse: Bool, certificateEnd: UnixTime?
   ) -> String {
     let counts = counts.withLock { $0 }
-    var text = MetricsText()
-    text.counter("iampass_replies", "Replies sent.", counts.replies.map { ("status", "\($0.key)", $0.value) })
+    var text = OpenMetricsText()
+    text.counter("iampass_replies", "Replies sent.", counts.replies.map { ([("status", "\($0.key)")], $0.value) })
     text.counter(
       "iampass_refusals", "Requests refused, by the reason told.",
-      counts.refusals.map { ("reason", $0.key.rawValue, $0.value) })
+      counts.refusals.map { ([("reason", $0.key.rawValue)], $0.value) })
     text.counter(
-      "iampass_session_events", "What became of sessions.", counts.events.map { ("event", $0.key, $0.value) })
+      "iampass_session_events", "What became of sessions.", counts.events.map { ([("event", $0.key)], $0.value) })
+    text.histogram(
+      "iampass_request_seconds", "Time until a request's reply, or until it is held.",
+      requestTimes.noted.map { ([("route", $0.group.rawValue), ("status", $0.outcome.rawValue)], $0.noted) })
+    text.counter(
+      "iampass_pushes", "Messages that were to ring a phone, by push service and result.",
+      pushes.counts.map { ([("service", $0.key.service.rawValue), ("result", $0.key.result.rawValue)], $0.value) })
     text.counter("iampass_storage_failures", "Requests that failed for the storage.", counts.storageFailures)
+    text.add(load)
     text.gauge(
       "iampass_stock_readable", "Whether the numbers that the database has could be read: 1 or 0.",
       stock == nil || signing == nil ? 0 : 1)
@@ -101,28 +110,8 @@ final class Metrics: Sendable {
   }
 }
 
-/// Writes OpenMetrics: families with type, help and samples in a stable order, and the end that says that all is there.
-private struct MetricsText {
-  private var lines: [String] = []
-
-  mutating func counter(_ name: String, _ help: String, _ samples: [(label: String, value: String, count: Int64)]) {
-    head(name, "counter", help)
-    for sample in samples.sorted(by: { $0.value < $1.value }) {
-      lines.append("\(name)_total{\(sample.label)=\"\(sample.value)\"} \(sample.count)")
-    }
-  }
-
-  mutating func counter(_ name: String, _ help: String, _ count: Int64) {
-    head(name, "counter", help)
-    lines.append("\(name)_total \(count)")
-  }
-
-  mutating func gauge(_ name: String, _ help: String, _ value: Int64) {
-    head(name, "gauge", help)
-    lines.append("\(name) \(value)")
-  }
-
-  mutating func add(_ stock: StorageStock) {
+extension OpenMetricsText {
+  fileprivate mutating func add(_ stock: StorageStock) {
     gauge("iampass_applications", "Applications.", stock.applications)
     gauge("iampass_users", "Users of all applications.", stock.users)
     gauge("iampass_phones", "Registered phones.", stock.phones)
@@ -132,7 +121,7 @@ private struct MetricsText {
     gauge("iampass_database_size_bytes", "Size of the database.", stock.bytes)
   }
 
-  mutating func add(_ signing: SigningState, unsignedSince: UnixTime?) {
+  fileprivate mutating func add(_ signing: SigningState, unsignedSince: UnixTime?) {
     guard signing.set != nil else { return }
     gauge(
       "iampass_unsigned_lists", "Lists of users that no administrator has signed as they are.",
@@ -147,11 +136,24 @@ private struct MetricsText {
     }
   }
 
-  var finished: String { (lines + ["# EOF", ""]).joined(separator: "\n") }
-
-  private mutating func head(_ name: String, _ type: String, _ help: String) {
-    lines.append("# TYPE \(name) \(type)")
-    lines.append("# HELP \(name) \(help)")
+  fileprivate mutating func add(_ load: StorageLoad) {
+    gauge(
+      "iampass_storage_waiting", "What waits for its turn at the database now.",
+      load.queues.map { ([("kind", $0.kind.rawValue)], $0.queue.waiting.count) })
+    histogram(
+      "iampass_storage_wait_seconds", "Waits for a turn at the database.",
+      load.queues.map { ([("kind", $0.kind.rawValue)], $0.queue.waits.noted) })
+    counter(
+      "iampass_storage_shed", "What waited too long for its turn at the database, and was refused.",
+      load.queues.map { ([("kind", $0.kind.rawValue)], $0.queue.refused.count) })
+    if let lock = load.lock {
+      histogram(
+        "iampass_storage_lock_seconds", "Waits of transactions that change something for all others, of all servers.",
+        [([], lock.noted)])
+      counter(
+        "iampass_storage_repeats", "Operations that were done again, since another came between or a connection ended.",
+        load.repeats.count)
+    }
   }
 }
 
