@@ -90,6 +90,63 @@ import Testing
     #expect(!first.keepsHouse)
   }
 
+  /// Its connection and its lock stay where they are.
+  @Test func aKeeperThatIsStoppedIsReplacedAfterAMinuteAndChangesNothingWhenItGoesOn() async throws {
+    let fixture = try await Fixture(engine: .postgresql)
+    let stopped = fixture.service
+    let first = try #require(stopped.core.storage.others)
+    let other = try StorageEngine.postgresql.open(in: fixture.folder, fixture.clock)
+    let second = try #require(other.others)
+    _ = try await first.news()
+    for _ in 0..<3 { _ = try await second.news() }
+    #expect(first.keepsHouse && !second.keepsHouse)
+    _ = try await TestPhone.registered(in: fixture)
+    _ = try await fixture.started("alice")
+    let connection = try PostgreSQLConnection(
+      to: PostgreSQLAddress(validating: StorageEngine.url(of: fixture.folder)))
+    try connection.run([PostgreSQLCall("UPDATE housekeeper SET renewed_at = renewed_at - 61000")])
+    for _ in 0..<30 where !second.keepsHouse { _ = try await second.news() }
+    #expect(second.keepsHouse)
+    // It goes on with what it was about to do: it does not know yet.
+    #expect(first.keepsHouse)
+    fixture.clock.advance(seconds: 86_400)
+    let live = PostgreSQLCall("SELECT count(*) FROM session WHERE ended_at IS NULL")
+    await #expect(throws: HouseTaken.self) { try await stopped.tidyIfKeeper() }
+    #expect(try connection.run([live])[0].first?.integer(0) == 1)
+    // It has the lock, so that it takes over again, and the other one notices.
+    for _ in 0..<30 where second.keepsHouse {
+      _ = try await first.news()
+      _ = try await second.news()
+    }
+    #expect(first.keepsHouse && !second.keepsHouse)
+    try await stopped.tidyIfKeeper()
+    #expect(try connection.run([live])[0].first?.integer(0) == 0)
+  }
+
+  @Test func aKeeperIsNotReplacedWhileItChangesSomething() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    let others = try #require(storage.others)
+    _ = try await others.news()
+    let take = [
+      PostgreSQLCall("SET lock_timeout = '100ms'"), PostgreSQLCall("UPDATE housekeeper SET server = 'other'"),
+    ]
+    let address = try PostgreSQLAddress(validating: StorageEngine.url(of: room.folder))
+    try await HouseDuty.$isOn.withValue(true) {
+      try await storage.write { db in
+        let connection = try PostgreSQLConnection(to: address)
+        #expect(throws: PostgreSQLError.self) { try connection.run(take) }
+        // It renews its row meanwhile.
+        try connection.run([PostgreSQLCall("UPDATE housekeeper SET renewed_at = renewed_at + 1")])
+        _ = try db.has("SELECT 1 FROM housekeeper")
+      }
+    }
+    try connection(room).run(take)
+    await #expect(throws: HouseTaken.self) {
+      try await HouseDuty.$isOn.withValue(true) { try await storage.write { _ in } }
+    }
+  }
+
   /// The first news; nothing happens in most seconds.
   private func told(by others: any OtherServers) async throws -> [ServerNews] {
     for _ in 0..<30 {

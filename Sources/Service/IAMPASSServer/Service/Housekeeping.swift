@@ -6,8 +6,10 @@ extension SignInService {
     while !Task.isCancelled {
       do {
         try await core.storage.keepTime()
-        if keepsHouse { try await tidy(keeping: times) }
+        try await tidyIfKeeper(keeping: times)
         core.tellWhenStorageWorksAgain()
+      } catch is HouseTaken {
+        core.logger.notice("another server does the housekeeping now")
       } catch {
         core.tell(storageFailure: error)
       }
@@ -17,6 +19,14 @@ extension SignInService {
 
   /// Whether this is the server that does it.
   var keepsHouse: Bool { core.storage.others?.keepsHouse ?? true }
+
+  /// One round, if this is the server that does it.
+  ///
+  /// - Throws: ``HouseTaken`` if another one took over meanwhile, and what goes wrong with the storage.
+  func tidyIfKeeper(keeping times: KeptTimes = .usual) async throws {
+    guard keepsHouse else { return }
+    try await HouseDuty.$isOn.withValue(core.storage.others != nil) { try await tidy(keeping: times) }
+  }
 
   /// One round.
   func tidy(keeping times: KeptTimes = .usual) async throws {

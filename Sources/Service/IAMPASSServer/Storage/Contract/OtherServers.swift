@@ -7,7 +7,7 @@ protocol OtherServers: Sendable {
   func news() async throws -> [ServerNews]
 
   /// Whether this server keeps house for all of them. One does at a time. If it ends, another one takes over within
-  /// seconds.
+  /// seconds, and within a minute or so if its process is stopped: see ``HouseDuty``.
   var keepsHouse: Bool { get }
 }
 

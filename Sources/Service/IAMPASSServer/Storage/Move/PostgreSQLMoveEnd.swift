@@ -5,6 +5,7 @@ struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
   /// The tables that a data directory does not have.
   static let ownTables: Set = [
     "write_turn", "committed_write", "schema_migration", "database_move", "failure_count", "poll_pace", "history_place",
+    "housekeeper",
   ]
   /// Longer than copying a table takes. No request waits for it.
   private static let patience = Duration.seconds(600)

@@ -26,9 +26,10 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
         try SpentNonces.prune(before: end, wall: wall, in: $0)
       }
     case .notes:
+      let hasMore = try await note { try PostgreSQLCommits.prune(at: now, in: $0) }
       // These commit by themselves, and hold nothing but old counters.
       try await forgetLimits(at: now)
-      return try await note { try PostgreSQLCommits.prune(at: now, in: $0) }
+      return hasMore
     default: return try await note { try $0.forgetOld(kind, at: now) }
     }
   }

@@ -17,6 +17,7 @@ final class PostgreSQLOthers: OtherServers {
     /// The counter at the last sweep.
     var swept: Int64
     var nextSweep: ContinuousClock.Instant
+    var hasLock: Bool
     var keepsHouse: Bool
   }
 
@@ -25,13 +26,15 @@ final class PostgreSQLOthers: OtherServers {
 
   private let pool: PostgreSQLPool
   private let time: PostgreSQLTime
+  private let house: PostgreSQLHouse
   private let place = Place()
   private let isHousekeeper = Atomic(false)
   private let thread = NIOThreadPool(numberOfThreads: 1)
 
-  init(_ pool: PostgreSQLPool, _ time: PostgreSQLTime) {
+  init(_ pool: PostgreSQLPool, _ time: PostgreSQLTime, _ house: PostgreSQLHouse) {
     self.pool = pool
     self.time = time
+    self.house = house
   }
 
   deinit { thread.shutdownGracefully { _ in } }
@@ -77,9 +80,11 @@ final class PostgreSQLOthers: OtherServers {
     ])
     let counter = try Self.counter(connection)
     try PostgreSQLSchema.refuseNewer(connection)
+    var hasLock = false
+    let keepsHouse = try house.keeps(by: connection, hasLock: &hasLock)
     return Ear(
-      connection: connection, heard: counter, swept: counter, nextSweep: .now + Self.sweepTime,
-      keepsHouse: try Self.takesHouse(connection))
+      connection: connection, heard: counter, swept: counter, nextSweep: .now + Self.sweepTime, hasLock: hasLock,
+      keepsHouse: keepsHouse)
   }
 
   /// Whether a message was lost.
@@ -90,19 +95,9 @@ final class PostgreSQLOthers: OtherServers {
     ear.nextSweep = .now + Self.sweepTime
     try PostgreSQLSchema.refuseNewer(ear.connection)
     try pool.history.check(ear.connection)
-    if !ear.keepsHouse { ear.keepsHouse = try Self.takesHouse(ear.connection) }
+    ear.keepsHouse = try house.keeps(by: ear.connection, hasLock: &ear.hasLock)
     try time.measure(ear.connection)
     return isLost
-  }
-
-  /// The lock is this connection's, and ends with it. The server asks a connection that is silent whether it still is
-  /// there: see PostgreSQLBounds.
-  private static func takesHouse(_ connection: PostgreSQLConnection) throws -> Bool {
-    let take = PostgreSQLCall(
-      "SELECT pg_try_advisory_lock(hashtextextended('iampass_house_' || current_schema(), 0))::int::int8 AS taken")
-    let row = try connection.ask([take])[0].first
-    guard let taken: Int64 = try row?.get("taken") else { throw DamagedRow(column: "taken") }
-    return taken == 1
   }
 
   private static func counter(_ connection: PostgreSQLConnection) throws -> Int64 {

@@ -28,6 +28,7 @@ public struct PostgreSQLStorage: Sendable {
   let sessionKeys = KnownSessionKeys()
   /// What the other servers do.
   let others: (any OtherServers)?
+  private let house: PostgreSQLHouse
   /// The names of the migrations that this opening has brought.
   let changes: [String]
 
@@ -63,7 +64,8 @@ public struct PostgreSQLStorage: Sendable {
       health = PostgreSQLHealth(address, time, load)
       spendings = WaitingSpendings(
         greatestTurns: PostgreSQLPool.spendingTurns, patience: patience, queue: load[.nonce])
-      others = PostgreSQLOthers(pool, time)
+      house = try PostgreSQLHouse()
+      others = PostgreSQLOthers(pool, time, house)
       let (stored, mark, changes) = try pool.lend { connection in
         try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)
@@ -116,10 +118,12 @@ public struct PostgreSQLStorage: Sendable {
     waitsForDisk: Bool, _ lock: StaticString?, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
     let act = ConsoleAct.current
+    let house = HouseDuty.isOn ? house : nil
     // A client that goes away must not undo what is half done.
     return try await Task.detached { [pool, alarm, clock] in
       try await pool.inThread(.writing) { pool in
         let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock) { db in
+          try house?.check(in: db)
           if let seen = act?.seen { try seen.check(seen.subject.state(in: db)) }
           if let act { try act.sign(in: db) }
           return try work(db)

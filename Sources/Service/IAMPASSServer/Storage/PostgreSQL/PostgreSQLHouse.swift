@@ -1,0 +1,68 @@
+import IAMPASSProtocol
+import PostgreSQLLink
+
+/// Which of several servers keeps house: the one that a row names.
+///
+/// A server takes the row if it has an advisory lock, which ends with the connection of a server that is killed. It also
+/// takes the row if nobody renewed it for a minute: a process that is stopped keeps its connection and its lock. When that
+/// process goes on, its transactions find another server's name, and change nothing.
+final class PostgreSQLHouse: Sendable {
+  /// Milliseconds after which a row that nobody renews is anyone's.
+  private static let patience: Int64 = 60_000
+
+  /// This server, among those on the database.
+  private let server: String
+
+  init() throws { server = try RandomValue.identifier() }
+
+  /// Whether this server keeps house. To be asked each second, which renews the row.
+  ///
+  /// - Parameter hasLock: whether `connection` has the lock, which is its own until it ends.
+  func keeps(by connection: PostgreSQLConnection, hasLock: inout Bool) throws -> Bool {
+    if !hasLock { hasLock = try Self.takesLock(connection) }
+    let now = try connection.unixMilliseconds()
+    if try renews(by: connection, at: now) { return true }
+    if !hasLock, try Self.isRenewed(by: connection, at: now) { return false }
+    return try takes(by: connection, at: now, hasLock: hasLock)
+  }
+
+  /// Keeps another server from taking the house until the transaction is over.
+  ///
+  /// - Throws: ``HouseTaken``.
+  func check(in db: PostgreSQLWork) throws {
+    guard try db.has("SELECT 1 FROM housekeeper WHERE server = $1 FOR KEY SHARE", server) else { throw HouseTaken() }
+  }
+
+  /// The server asks a connection that is silent whether it still is there: see PostgreSQLBounds.
+  private static func takesLock(_ connection: PostgreSQLConnection) throws -> Bool {
+    let take = PostgreSQLCall(
+      "SELECT pg_try_advisory_lock(hashtextextended('iampass_house_' || current_schema(), 0))::int::int8 AS taken")
+    let row = try connection.ask([take])[0].first
+    guard let taken: Int64 = try row?.get("taken") else { throw DamagedRow(column: "taken") }
+    return taken == 1
+  }
+
+  private func renews(by connection: PostgreSQLConnection, at now: Int64) throws -> Bool {
+    let renew = PostgreSQLCall(
+      "UPDATE housekeeper SET renewed_at = $2 WHERE server = $1 RETURNING id", .text(server), .integer(now))
+    return try !connection.run([renew])[0].isEmpty
+  }
+
+  /// A row of the future is one of a clock that was wrong.
+  private static func isRenewed(by connection: PostgreSQLConnection, at now: Int64) throws -> Bool {
+    let look = PostgreSQLCall(
+      "SELECT 1::int8 FROM housekeeper WHERE abs($1 - renewed_at) <= $2", .integer(now), .integer(patience))
+    return try !connection.ask([look])[0].isEmpty
+  }
+
+  private func takes(by connection: PostgreSQLConnection, at now: Int64, hasLock: Bool) throws -> Bool {
+    let take = PostgreSQLCall(
+      """
+      INSERT INTO housekeeper (id, server, renewed_at) VALUES (1, $1, $2)
+      ON CONFLICT (id) DO UPDATE SET server = excluded.server, renewed_at = excluded.renewed_at
+        WHERE $3 <> 0 OR abs($2 - housekeeper.renewed_at) > $4
+      RETURNING id
+      """, .text(server), .integer(now), .integer(hasLock ? 1 : 0), .integer(Self.patience))
+    return try !connection.run([take])[0].isEmpty
+  }
+}
