@@ -28,6 +28,7 @@ struct ServerRun: Sendable {
   let drainDelay: Int64
   let keptTimes: KeptTimes
   let logger: Logger
+  private let systemd = SystemdNotice()
 
   /// Returns or throws when the service no longer serves. A signal ends the process, and a newer server's change of the
   /// database that this one cannot work with.
@@ -47,6 +48,7 @@ struct ServerRun: Sendable {
       await heap
     }
     let following = Task { await service.followOtherServers() }
+    showLife(of: server)
     let cancels = [housekeeping.cancel, following.cancel]
     renewOnSignal(renewing)
     stopOnSignal(stopping, server, cancels)
@@ -75,6 +77,7 @@ struct ServerRun: Sendable {
     do {
       try await server.run(host: address.host, port: address.port, tls: tls.configuration) { port in
         logger.notice("listening on https://\(address.urlHost):\(port)")
+        systemd.ready("Serves on https://\(address.urlHost):\(port)")
         rememberAddress(port: port)
         // The start needed many pages of the program that the work does not.
         iampass_give_back_pages()
@@ -95,6 +98,18 @@ struct ServerRun: Sendable {
       return
     } catch {
       throw CommandProblem.notListening(on: address.text, option: "--metrics-listen", detail: "\(error)")
+    }
+  }
+
+  /// Tells systemd again and again that requests are served, to the end of the process.
+  private func showLife(of server: HTTPServer) {
+    guard let pause = systemd.pause else { return }
+    Task {
+      while true {
+        await server.servesRequests()
+        systemd.alive()
+        try? await Task.sleep(for: pause)
+      }
     }
   }
 
@@ -140,6 +155,7 @@ struct ServerRun: Sendable {
       await signals.first()
       endAnyway(after: drainDelay + Self.stopTime) { _ in _exit(0) }
       service.announceStop()
+      systemd.stopping(drainDelay > 0 ? "Stops in \(drainDelay) seconds" : "Stops")
       if drainDelay > 0 {
         logger.notice("stopping in \(drainDelay) seconds: /readyz says so, and another signal stops at once")
         await signals.first(within: drainDelay)
@@ -157,6 +173,7 @@ struct ServerRun: Sendable {
       guard let refusal = await following.value else { return }
       endAnyway(after: Self.stopTime) { _ in _exit(EX_CONFIG) }
       let problem = CommandProblem(refusal)
+      systemd.stopping("Stops: \(problem.message)")
       logger.critical("stopping: \(problem.message)", metadata: problem.hint.map { ["hint": "\($0)"] } ?? [:])
       await stop(server, cancels, exitCode: problem.exitCode)
     }

@@ -47,13 +47,19 @@ struct ServiceUnit {
     return true
   }
 
-  /// Starts the service with its settings of now, and waits until it listens.
+  /// Starts the service with its settings of now, and waits until it listens: systemd says when, unless an administrator's
+  /// unit is of another type.
   ///
   /// - Parameter heedsSignals: Ctrl-C and its kind end the wait.
   func restart(listeningOn address: ListenAddress, heedsSignals: Bool = true) throws(CommandProblem) {
-    try does(
-      "restart",
-      SetupWait("until the service is restarted", seconds: Self.patience, heedsSignals: heedsSignals))
+    do {
+      try does(
+        "restart",
+        SetupWait("until the service is restarted", seconds: Self.patience, heedsSignals: heedsSignals))
+    } catch {
+      // It is not ready yet, or has ended before it was, and systemd starts it again.
+      guard !heedsSignals || !SetupInterruption.isNoted, isWanted else { throw error }
+    }
     let wait = SetupWait("until the service listens", seconds: Self.startTime, heedsSignals: heedsSignals)
     let end = MonotonicInstant.now().advanced(milliseconds: Self.startTime * 1_000)
     while MonotonicInstant.now() < end, wait.goesOn() {

@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOPosix
 import NIOSSL
 
 /// The service over HTTP/1.1 and HTTP/2 on TLS.
@@ -74,6 +75,16 @@ public struct HTTPServer: Sendable {
     while requests.count > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
     // The last replies are on their way to the sockets.
     try? await Task.sleep(for: .milliseconds(100))
+  }
+
+  /// Returns once each event loop has had a turn and has run a task there, as each request needs it. If the service hangs,
+  /// this hangs.
+  ///
+  /// The database is not asked: while it is gone, requests are answered by 503, and a restart would not bring it back.
+  public func servesRequests() async {
+    for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
+      await Task(executorPreference: LoopExecutor(loop)) { _ = service.board.heldCount }.value
+    }
   }
 
   /// What answers the streams of HTTP/2.

@@ -1,0 +1,55 @@
+"""The service's unit: systemd ends a service that hangs, and starts it again; one that may not go on is left alone."""
+
+from support import HostTestCase
+
+UNIT = "iampass-server"
+DROP_IN = f"/run/systemd/system/{UNIT}.service.d/watched.conf"
+
+
+class Watched(HostTestCase):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.host.start_service)
+        self.addCleanup(self.host.run, "systemctl", "reset-failed", UNIT, check=False)
+
+    def property(self, name):
+        return self.host.run("systemctl", "show", "--property", name, "--value", UNIT).strip()
+
+    def with_settings(self, *lines):
+        text = "\n".join(["[Service]", *lines, ""])
+        self.host.run("install", "-D", "-m", "644", "/dev/stdin", DROP_IN, text_in=text)
+        self.addCleanup(self.host.run, "systemctl", "restart", UNIT)
+        self.addCleanup(self.host.run, "systemctl", "daemon-reload")
+        self.addCleanup(self.host.run, "rm", "-f", DROP_IN)
+        self.host.run("systemctl", "daemon-reload")
+
+    def test_a_service_whose_process_is_stopped_is_started_again(self):
+        # The unit's own minute would be long for a test.
+        self.with_settings("WatchdogSec=10")
+        self.host.run("systemctl", "restart", UNIT)
+        # systemd says that it runs once it listens.
+        self.assertTrue(self.host.run("ss", "-Hltn", "src 127.0.0.1:8443"))
+        self.assertRegex(self.property("StatusText"), "^Serves on https://")
+        before = self.property("MainPID")
+        self.host.run("kill", "-STOP", before)
+        self.assert_eventually("the service is not started again", lambda: self.property("MainPID") not in ("0", before)
+                               and self.property("ActiveState") == "active")
+        self.assertIn("atchdog", self.journal())
+        with self.phone("approve"):
+            self.assertEqual(self.sudo().finish(), 0)
+
+    def test_a_reload_is_no_restart(self):
+        before = self.property("MainPID")
+        self.host.run("systemctl", "reload", UNIT)
+        self.assertEqual((self.property("MainPID"), self.property("ActiveState")), (before, "active"))
+
+    def test_a_service_that_may_not_go_on_is_not_started_again_and_again(self):
+        self.host.run("systemctl", "stop", UNIT)
+        folder = "/var/lib/iampass-server"
+        self.addCleanup(self.host.run, "chmod", "700", folder)
+        # systemd sets the mode of a state directory itself.
+        self.with_settings("StateDirectory=")
+        self.host.run("chmod", "777", folder)
+        self.host.run("systemctl", "start", UNIT, check=False)
+        self.assertEqual(self.property("ExecMainStatus"), "78")
+        self.assertEqual((self.property("ActiveState"), self.property("NRestarts")), ("failed", "0"))
