@@ -38,7 +38,7 @@ class Watched(HostTestCase):
         with self.phone("approve"):
             self.assertEqual(self.sudo().finish(), 0)
 
-    def test_a_reload_is_no_restart(self):
+    def test_a_reload_keeps_the_process(self):
         before = self.property("MainPID")
         self.host.run("systemctl", "reload", UNIT)
         self.assertEqual((self.property("MainPID"), self.property("ActiveState")), (before, "active"))

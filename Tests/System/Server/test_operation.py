@@ -200,8 +200,28 @@ class Logs(unittest.TestCase):
         told = fields(world.server.wait_for("host=forged-log.* request ended$"))
         self.assertEqual(
             sorted(told),
-            ["answer", "application", "host", "method", "phone", "seconds", "service", "session", "status", "user"])
+            ["answer", "application", "host", "method", "phone", "request_id", "seconds", "service", "session", "status",
+             "user"])
         self.assertEqual((told["host"], told["service"]), ("forged-log", FORGED))
+
+    def ids_of(self, *words, sent):
+        """The ids of a request that sends this one: in its reply's header, and in the log's line about it."""
+        other = self.served("--log-format", "json", "--log-level", "debug", *words)
+        address = re.search(r"https:\\?/\\?/[0-9.:]+", other.wait_for("listening on https")).group(0).replace("\\", "")
+        code, headers, _ = world.get("/healthz", headers={"X-Request-Id": sent}, address=address)
+        self.assertEqual(code, 200)
+        line = json.loads(other.wait_for('"message":"replied".*"status":"200"'))
+        return headers["X-Request-Id"], line["request_id"]
+
+    def test_a_proxys_request_id_is_in_the_log_and_in_the_reply(self):
+        self.assertEqual(self.ids_of("--trusted-proxy", "127.0.0.1", sent="1-ab.c"), ("1-ab.c", "1-ab.c"))
+
+    def test_a_strangers_request_id_is_replaced(self):
+        for words in (), ("--trusted-proxy", "192.0.2.1"):
+            with self.subTest(words):
+                told, logged = self.ids_of(*words, sent="forged")
+                self.assertEqual(told, logged)
+                self.assertRegex(told, "^[0-9a-f]{16}$")
 
     def test_a_level_leaves_out_what_is_below_it(self):
         other = self.served("--log-level", "warning", expect=None)

@@ -14,7 +14,8 @@ struct JSONLog: LogHandler {
   }
 
   func log(event: LogEvent) {
-    let all = metadata.merging(event.metadata ?? [:]) { _, newer in newer }
+    let own = metadata.merging(event.metadata ?? [:]) { _, newer in newer }
+    let all = own.merging(RequestID.metadata.mapValues { Logger.MetadataValue.string($0) }) { _, request in request }
     let fixed = ["time", "level", "message"]
     let members: [JSON.Member] =
       [

@@ -16,6 +16,7 @@ struct TextLog: LogHandler {
 
   func log(event: LogEvent) {
     var all = metadata.merging(event.metadata ?? [:]) { _, newer in newer }
+    for (name, value) in RequestID.metadata { all[name] = .string(value) }
     if let error = event.error { all["error"] = "\(error)" }
     var quoted = event
     quoted.error = nil

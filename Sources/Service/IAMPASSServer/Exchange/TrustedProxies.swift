@@ -4,6 +4,12 @@ public struct TrustedProxies: Sendable {
 
   public init(_ addresses: [PeerAddress] = []) { self.addresses = Set(addresses) }
 
+  /// Whether this peer is one of them.
+  func believes(_ peer: String?) -> Bool {
+    guard !addresses.isEmpty, let address = peer.flatMap({ PeerAddress($0) }) else { return false }
+    return addresses.contains(address)
+  }
+
   /// The peer, or the last address that a trusted peer names: a proxy adds its own client at the end of the header.
   func client(of request: ServiceRequest) -> ClientAddress {
     guard let address = request.peer, let whole = PeerAddress(address), let peer = ClientAddress(address) else {

@@ -83,8 +83,17 @@ public struct SignInService: Sendable {
   /// Answers every held request, and those to come at once.
   public func stopHolding() { core.board.stop() }
 
-  /// The reply to a request. Failures of the storage are replies too.
+  /// The reply to a request, with its id. Failures of the storage are replies too.
   public func respond(to request: ServiceRequest) async -> ServiceReply {
+    let id = router.proxies.requestID(of: request) ?? RequestID.made()
+    return await RequestID.$current.withValue(id) {
+      let reply = await reply(to: request)
+      core.logger.debug("replied", metadata: ["method": "\(request.method)", "status": "\(reply.status)"])
+      return reply.adding(RequestID.header, id)
+    }
+  }
+
+  private func reply(to request: ServiceRequest) async -> ServiceReply {
     var reply = request.mayWait ? await apart { await router.respond(to: request) } : await router.respond(to: request)
     if let held = reply.held { reply = await held.reply() }
     core.metrics.count(reply)

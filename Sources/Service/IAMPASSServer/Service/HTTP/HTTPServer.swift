@@ -91,11 +91,8 @@ public struct HTTPServer: Sendable {
   private var streams: StreamExchange.Service {
     StreamExchange.Service(
       requests: requests, takingTime: Self.takingTime,
-      reply: { [service, logger] request in
-        let reply = await service.respond(to: request)
-        logger.debug("replied", metadata: ["method": "\(request.method)", "status": "\(reply.status)"])
-        return reply
-      }, onProof: { [connections] in connections.proven($0) })
+      reply: { [service] request in await service.respond(to: request) },
+      onProof: { [connections] in connections.proven($0) })
   }
 
   /// Answers a request of HTTP/1.1.
@@ -109,13 +106,13 @@ public struct HTTPServer: Sendable {
       // What still comes on this connection is not worth reading.
       context.channel.eventLoop.scheduleTask(in: .seconds(1)) { context.channel.close(promise: nil) }
       reply = refusal.reply.adding("Connection", "close")
+      logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
     case .success(let body):
       reply = await service.respond(
         to: ServiceRequest(request.head, body: body, channel: context.channel) {
           connections.proven(context.channel)
         })
     }
-    logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
     return Response(reply, context, presence)
   }
 }
