@@ -23,6 +23,36 @@ import Testing
     #expect(try await told(by: others).contains(.changed(.session(session.id))))
   }
 
+  /// `md5` fails in FIPS mode, with this code. The schema's own function takes its place.
+  @Test func aDatabaseThatForbidsMD5TellsChangesToo() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let phone = try await room.phone()
+    try connection(room).run(
+      script: """
+        CREATE FUNCTION md5(text) RETURNS text LANGUAGE plpgsql AS $$
+        BEGIN RAISE internal_error USING MESSAGE = 'could not compute MD5 hash: unsupported'; END $$
+        """)
+    let url = try StorageEngine.url(of: room.folder) + "%2Cpg_catalog"
+    let server = try PostgreSQLStorage(url: url, clocks: room.clock.clocks)
+    let others = try #require(PostgreSQLStorage(url: url, clocks: room.clock.clocks).others)
+    _ = try await others.news()
+    let session = try await room.started(room.ask(), on: server)
+    #expect(try await told(by: others).prefix(2) == [.changed(.session(session.id)), .changed(.user(phone.user))])
+  }
+
+  /// Servers from before the migration listen on the channel of `md5`.
+  @Test func aDatabaseThatHasMD5TellsOlderServersToo() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let older = try connection(room)
+    try older.run([
+      PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', 'iampass_' || md5(current_schema())); END $$")
+    ])
+    _ = try await room.phone()
+    let session = try await room.started(room.ask())
+    let first = try #require(try older.notification(within: .seconds(60)))
+    #expect(first.payload.hasSuffix(" session \(session.id)"))
+  }
+
   @Test func aLostMessageIsNoticedByTheNextSweeps() async throws {
     let room = try await StorageRoom(.postgresql)
     let others = try #require(room.storage.others)

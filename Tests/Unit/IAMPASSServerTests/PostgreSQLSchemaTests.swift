@@ -25,6 +25,7 @@ import Testing
     "named locums": "ee89a2411bc1abf0", "signed lists": "752f1382854097ba",
     "indices of sessions": "5015c9503777bdec",
     "lifted blocks": "84495a697cecbba2", "told names": "9b0f055ffd56bc5a", "history's place": "653455a1154a983a",
+    "change channel": "c94165cb01410d65",
     "housekeeper": "21bc15aa4632b1f9",
   ]
 
@@ -142,6 +143,22 @@ import Testing
     try connection.run([PostgreSQLCall("UPDATE schema_migration SET least = 99 WHERE name = 'later'")])
     let error = #expect(throws: StorageError.self) { try room.opened() }
     #expect(error?.code == .databaseTooNew)
+  }
+
+  /// It would refuse one name or message after the other, with the service at work.
+  @Test func aDatabaseThatDoesNotHoldEveryCharacterIsRefused() throws {
+    try LocalPostgreSQL.connection().run(
+      script: "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    let url = try LocalPostgreSQL.url().replacing("/postgres?", with: "/latin?")
+    for opening in [{ try PostgreSQLStorage(url: url) }, { try PostgreSQLStorage(existing: url) }] {
+      let error = #expect(throws: StorageError.self) { try opening() }
+      #expect(error?.code == .databaseEncoding)
+      #expect(error?.detail == "LATIN1")
+    }
+    let tables = try PostgreSQLConnection(to: PostgreSQLAddress(validating: url)).run([
+      PostgreSQLCall("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+    ])[0]
+    #expect(try tables.first?.integer(0) == 0)
   }
 
   @Test(arguments: [

@@ -165,6 +165,11 @@ extension CommandProblem {
         message: "\(error.path) is a pooler that shares sessions, in which locks and notifications do not hold",
         hint: "set pool_mode = session in PgBouncer, or give the address of the PostgreSQL server itself",
         exitCode: EX_CONFIG)
+    case .databaseEncoding:
+      self.init(
+        message: "\(error.path) has the encoding \(error.detail), which does not have every character",
+        hint: "make a database with createdb --encoding=UTF8 --template=template0, and give its address",
+        exitCode: EX_CONFIG)
     case .databaseMoved:
       self.init(
         message: "\(error.path) was moved to \(error.detail)",

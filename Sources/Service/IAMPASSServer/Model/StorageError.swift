@@ -19,6 +19,8 @@ public struct StorageError: Error, Sendable {
     case databaseNotReached
     /// PostgreSQL: a pooler lends one session to several connections. `path`: its address.
     case databaseSessionsShared
+    /// PostgreSQL: it cannot hold every character. `path`: its address. `detail`: its encoding.
+    case databaseEncoding
     /// A newer version changed the tables. `detail`: the change.
     case databaseTooNew
     /// PostgreSQL: the role may not see where the history is written. `path`: its address. `detail`: the refusal.

@@ -74,9 +74,9 @@ final class PostgreSQLOthers: OtherServers {
 
   private func begin() throws -> Ear {
     let connection = try pool.connected()
-    // The triggers' channel: see ``PostgreSQLMigration/marks``.
+    // The triggers' channel: see ``PostgreSQLMigration/changeChannel``.
     try connection.run([
-      PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', 'iampass_' || md5(current_schema())); END $$")
+      PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', change_channel(current_schema())); END $$")
     ])
     let counter = try Self.counter(connection)
     try PostgreSQLSchema.refuseNewer(connection)

@@ -70,7 +70,8 @@ public struct PostgreSQLStorage: Sendable {
         try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)
         if !isMoving, let refusal = mark?.refusal(of: url) { throw refusal }
-        // All this comes before the first change.
+        // All this comes before the first change. What has another encoding can be moved away.
+        if !isMoving || mayChangeForm { try PostgreSQLSchema.requireUnicode(connection, url) }
         if mark == nil, !mayChangeForm, let refusal = try PostgreSQLSchema.form(of: connection).refusal(of: url) {
           throw refusal
         }

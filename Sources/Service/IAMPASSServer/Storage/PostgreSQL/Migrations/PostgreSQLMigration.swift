@@ -22,7 +22,7 @@ enum PostgreSQLSchema {
     .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
     .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .sessionIndices, .liftedBlocks,
     .toldNames,
-    .historyPlace, .housekeeper,
+    .historyPlace, .changeChannel, .housekeeper,
   ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.
@@ -62,6 +62,15 @@ enum PostgreSQLSchema {
   static func form(of connection: PostgreSQLConnection) throws -> DatabaseForm {
     let known = try names(in: connection)
     return known.count == migrations.count ? .current : known.isEmpty ? .foreign : .older
+  }
+
+  /// Users' names and what computers say may have any character, which another encoding would refuse, one by one.
+  ///
+  /// - Throws: ``StorageError`` with `databaseEncoding`.
+  static func requireUnicode(_ connection: PostgreSQLConnection, _ url: String) throws {
+    let ask = PostgreSQLCall("SELECT current_setting('server_encoding')")
+    let encoding = try connection.ask([ask])[0].first?.text(0) ?? ""
+    guard encoding == "UTF8" else { throw StorageError(.databaseEncoding, path: url, detail: encoding) }
   }
 
   /// To be asked again while the service runs: a newer server may have changed the tables meanwhile.
