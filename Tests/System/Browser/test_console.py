@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import unittest
+import urllib.parse
 
 import app_keys
 from accessibility import complaints
@@ -342,6 +343,23 @@ class Console(unittest.TestCase):
         self.press(f"Delete {NASTY} (dave)")
         self.notice("is deleted")
 
+    def searches_days_of_this_time_zone(self):
+        """The form's days are the browser's, and those of the next search of the same page."""
+        browser.open(office.address + "/console/audit")
+        self.assertEqual([text for text in browser.each("form.search label") if "UTC" in text], [])
+        day, begin = browser.script("""
+            const now = new Date(), two = (number) => String(number).padStart(2, "0");
+            const day = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join("-");
+            for (const one of document.querySelectorAll("input[type=date]")) one.value = day;
+            return [day, new Date(day + "T00:00").toISOString().slice(0, 19) + "Z"];
+        """)
+        self.press("Search")
+        browser.until(lambda: browser.is_at("from_at="), "the day's beginning here")
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(browser.driver.current_url).query)
+        self.assertEqual((asked["from"], asked["from_at"], asked["to"]), ([day], [begin], [day]))
+        self.assertLess(begin, asked["to_at"][0])
+        browser.sees("td", "audited-desk")
+
     def test_an_address_that_is_not_there_leads_to_one_that_is(self):
         browser.open(office.address + "/console/nonsense")
         self.on("Not found")
@@ -376,6 +394,7 @@ class Console(unittest.TestCase):
         browser.type("input[name=computer]", "nowhere")
         self.press("Search")
         browser.sees("section", "No entries here.")
+        self.searches_days_of_this_time_zone()
         cookie = "; ".join(f"{one['name']}={one['value']}" for one in browser.driver.get_cookies())
         status, headers, body = office.fetch("/console/audit.jsonl", Cookie=cookie)
         self.assertEqual((status, headers["Content-Type"]), (200, "application/jsonl"))

@@ -152,6 +152,40 @@ import Testing
     #expect(page.contains("data-name=\"approved\">1</td>"))
   }
 
+  @Test func daysOfASearchAreTheBrowsersIfItTellsThem() async throws {
+    let fixture = try await Fixture()
+    let day = UnixTime(day: fixture.clock.now.day + 1)
+    fixture.clock.advance(seconds: day.seconds + 3_600 - fixture.clock.now.seconds)
+    _ = try await fixture.service.storage.createHostCredential(
+      named: "desk-7", host: "desk-7", of: fixture.application.id, at: fixture.clock.now)
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    func hour(_ hours: Int64) -> String { day.advanced(seconds: hours * 3_600).text }
+    let (today, yesterday) = (hour(0).prefix(10), hour(-24).prefix(10))
+    // One o'clock in UTC. Two hours west of it, the day before has not ended.
+    for (query, isFound) in [
+      ("from=\(today)", true), ("from=\(today)&from_at=\(hour(2))", false), ("to=\(yesterday)", false),
+      ("to=\(yesterday)&to_at=\(hour(2))", true), ("from=\(today)&from_at=", true),
+      // No time zone has such days.
+      ("from=\(today)&from_at=\(hour(15))", true), ("to=\(yesterday)&to_at=\(hour(15))", false),
+      ("from_at=\(hour(2))", true),
+    ] {
+      let page = await visitor.get("/audit?" + query)
+      #expect(page.status == 200)
+      #expect(page.text.contains("desk-7") == isFound, "\(query)")
+    }
+  }
+
+  @Test func theNextPageOfASearchKeepsItsDays() async throws {
+    let fixture = try await Fixture()
+    for number in 0..<101 {
+      _ = try await fixture.service.storage.createHostCredential(
+        named: "desk-\(number)", host: "desk", of: fixture.application.id, at: fixture.clock.now)
+    }
+    let day = fixture.clock.now.text.prefix(10)
+    let page = try await ConsoleVisitor.admitted(to: fixture).get("/audit?from=\(day)&from_at=\(day)T00:00:00Z").text
+    #expect(page.contains("from=\(day)&amp;from_at=\(day)T00%3A00%3A00Z&amp;before="))
+  }
+
   @Test func aSearchIsTextAndNothingElse() async throws {
     let visitor = try await ConsoleVisitor.admitted(to: try await Fixture())
     for path in ["/audit", "/sessions", "/joins"] {

@@ -3,16 +3,22 @@ import IAMPASSProtocol
 // Search forms above the console's lists. They send their fields in the address, so that a search can be kept as a link.
 
 extension Console {
+  /// Milliseconds between a day's beginning somewhere and in UTC: time zones go from 12 hours behind to 14 ahead.
+  private static let greatestOffset: Int64 = 14 * 3_600_000
+
   /// A field of the address; empty if it is not given once.
   func query(_ name: String) -> String { String((call.target.value(name) ?? "")[...].trimming(" ")) }
 
-  /// The beginning of a day that the address names, in UTC; nil if it names none.
+  /// The beginning of a day that the address names; nil if it names none. The console's script adds `NAME_at`, when that
+  /// is in the browser's time zone; otherwise the day is UTC's.
   ///
   /// - Parameter more: days after it.
   func queryDay(_ name: String, plus more: Int64 = 0) -> UnixTime? {
     let text = query(name)
-    guard text.utf8.count == 10, let day = UnixTime(text: text) else { return nil }
-    return day.advanced(seconds: more * 86_400)
+    guard text.utf8.count == 10, let day = UnixTime(text: text)?.advanced(seconds: more * 86_400) else { return nil }
+    guard let told = UnixTime(text: query(name + "_at")), abs(told.milliseconds(since: day)) <= Self.greatestOffset
+    else { return day }
+    return told
   }
 
   /// - Parameter fields: each with its name, its label and its kind.
@@ -20,7 +26,11 @@ extension Console {
     -> HTML
   {
     let inputs = fields.map { field -> HTML in
-      "<label>\(field.label) <input type=\"\(field.kind)\" name=\"\(field.name)\" value=\"\(query(field.name))\" autocomplete=\"off\"></label>"
+      let input: HTML =
+        "<input type=\"\(field.kind)\" name=\"\(field.name)\" value=\"\(query(field.name))\" autocomplete=\"off\">"
+      let begin: HTML =
+        field.kind == "date" ? "<input type=\"hidden\" name=\"\(field.name)_at\" disabled>" : .nothing
+      return "<label>\(field.label) \(input)</label>\(begin)"
     }
     return """
       <form class="search" role="search" method="get" action="\(base + path)">

@@ -208,11 +208,11 @@ extension Console {
 
   private static let placeFields = [
     (name: "user", label: "User", kind: "search"), (name: "computer", label: "Computer", kind: "search"),
-    (name: "from", label: "From (UTC day)", kind: "date"), (name: "to", label: "To", kind: "date"),
+    (name: "from", label: "From (UTC day)", kind: "date"), (name: "to", label: "To (UTC day)", kind: "date"),
   ]
 
   private func older(than entry: Int64) -> String {
-    next("/audit", keeping: ["user", "computer", "result", "from", "to"], [("before", "\(entry)")])
+    next("/audit", keeping: ["user", "computer", "result", "from", "from_at", "to", "to_at"], [("before", "\(entry)")])
   }
 
   func auditExport() async throws -> ServiceReply {
