@@ -28,7 +28,8 @@ FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "conso
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {
     "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment test_directory_away",
-    "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on test_service_unit",
+    "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on test_service_unit "
+                   "test_joined",
     "host-waiting": "test_long_waits",
     "host-control": "test_control test_second_factor test_walkthrough test_readme test_examples test_desktop test_offline "
                     "test_recovery",
