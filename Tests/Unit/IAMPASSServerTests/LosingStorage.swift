@@ -20,10 +20,17 @@ final class LosingStorage: ServiceStorage {
   let inner: any ServiceStorage
   private let moment: Moment
   private let number: Int
+  private let waiting: @Sendable (_ name: String) async -> Void
   private let state = Mutex(State())
 
-  /// - Parameter number: of the call at which the connection is lost, from 0.
-  init(_ inner: any ServiceStorage, losing number: Int, _ moment: Moment) {
+  /// - Parameters:
+  ///   - number: of the call at which the connection is lost, from 0.
+  ///   - waiting: how long a call waits before it is done.
+  init(
+    _ inner: any ServiceStorage, losing number: Int, _ moment: Moment,
+    waiting: @escaping @Sendable (_ name: String) async -> Void = { _ in }
+  ) {
+    self.waiting = waiting
     self.inner = inner
     self.number = number
     self.moment = moment
@@ -50,6 +57,7 @@ final class LosingStorage: ServiceStorage {
     }
     while state.withLock(\.isHanging) { try? await Task.sleep(for: .milliseconds(5)) }
     if isDown || isLost && moment == .before { throw ConnectionLost() }
+    await waiting(name)
     let value = try await work(inner)
     if isLost { throw ConnectionLost() }
     return value

@@ -13,6 +13,7 @@ struct ServiceCore: Sendable {
   let failures = FailureLimits()
   /// Requests under ids that are not known.
   let unknownIDs = FailureLimits()
+  let unproven = UnprovenRequests()
   /// Applications and host credentials as they were read last. They decide nothing but what is worth the work.
   let starters = Remembered<Starter>()
   /// Phones' keys, in the same way.

@@ -77,9 +77,12 @@ struct Router: Sendable {
     switch route {
     case .announcement: Self.announcement(at: call.address)
     case .health: try await core.health()
-    case .signingKeys: try await sessions.signingKeys()
+    case .signingKeys: try await core.forStranger(call) { try await sessions.signingKeys() }
     case .openID(let route): try await backchannel.reply(to: route, call)
-    case .join: try await JoinReplies(core: core, phones: JoinPhones(core: core, sessions: sessions)).reply(call)
+    case .join:
+      try await core.forStranger(call) {
+        try await JoinReplies(core: core, phones: JoinPhones(core: core, sessions: sessions)).reply(call)
+      }
     case .console(let path):
       if let wait = await waitForSignIn(path, call) {
         .tooManyFailures(wait)
@@ -178,18 +181,21 @@ struct Router: Sendable {
     }
     // It signs under the id in its path.
     guard claim.clientID == id else { return .refused(.signatureRefused) }
-    let refusal = core.earlyRefusal(.signature(client: id), call) {
-      core.starters[id].map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false
+    let isProven = core.starters[id].map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false
+    if let refusal = core.earlyRefusal(.signature(client: id), call, unless: isProven) { return refusal }
+    let (starter, outcome) = try await core.unless(isProven, forStranger: call) {
+      () async throws -> (Starter?, SignatureCheck.Outcome) in
+      // An OpenID client signs nothing.
+      guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
+        return (nil, .refused(.unknownApplication))
+      }
+      core.starters.keep(starter, as: id)
+      return (starter, try await check.starter(starter, signed: call.request, claim, uris: call.signedURIs))
     }
-    if let refusal { return refusal }
-    // An OpenID client signs nothing.
-    guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
-      return .refused(.unknownApplication)
-    }
-    core.starters.keep(starter, as: id)
-    switch try await check.starter(starter, signed: call.request, claim, uris: call.signedURIs) {
-    case .refused(let reason): return .refused(reason)
-    case .verified(let client):
+    switch (outcome, starter) {
+    case (.refused(let reason), _): return .refused(reason)
+    case (.verified, nil): return .refused(.unknownApplication)
+    case (.verified(let client), let starter?):
       return await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
         .finished { $0.signed(for: client) }
     }
@@ -210,11 +216,16 @@ struct Router: Sendable {
     }
     // Under its token.
     guard RandomValue.isIdentifier(claim.clientID) else { return .refused(.signatureRefused) }
-    let refusal = core.earlyRefusal(.signature(client: id), call) {
-      core.storage.knownKeys(ofSession: id).map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false
-    }
+    let known = core.storage.knownKeys(ofSession: id)
+    let refusal = core.earlyRefusal(
+      .signature(client: id), call,
+      unless: known.map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false)
     if let refusal { return refusal }
-    guard let keys = try await core.storage.keys(ofSession: id) else { return .refused(.unknownSession) }
+    let found: SessionKeys? =
+      if let known { known } else {
+        try await core.forStranger(call) { try await core.storage.keys(ofSession: id) }
+      }
+    guard let keys = found else { return .refused(.unknownSession) }
     let (outcome, moment) = try await check.session(keys, signed: call.request, claim, uris: call.signedURIs)
     switch (outcome, moment) {
     case (.refused(let reason), _): return .refused(reason)
@@ -246,6 +257,10 @@ struct Router: Sendable {
   }
 
   @Sendable private func reply(toFailure error: any Error) -> ServiceReply {
+    // The storage is well.
+    if error is TooManyStrangers {
+      return .refused(.storageUnavailable).adding("Retry-After", String(TooManyStrangers.pause))
+    }
     core.tell(storageFailure: error)
     return .refused(.storageUnavailable).adding("Retry-After", "2")
   }

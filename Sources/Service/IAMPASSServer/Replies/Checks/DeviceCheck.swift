@@ -36,11 +36,12 @@ struct DeviceCheck: Sendable {
   /// The statement in the body, and the phone that signed it.
   func verify(_ claim: Claim, in call: Call) async throws -> Outcome<VerifiedStatement> {
     let unverified = claim.unverified
-    let refusal = core.earlyRefusal(.answer(device: claim.device), call) {
-      core.phoneKeys[claim.device].map(unverified.isMade) ?? false
+    let isProven = core.phoneKeys[claim.device].map(unverified.isMade) ?? false
+    if let refusal = core.earlyRefusal(.answer(device: claim.device), call, unless: isProven) {
+      return .refused(refusal)
     }
-    if let refusal { return .refused(refusal) }
-    guard let phone = try await storage.phone(claim.device) else {
+    let found = try await core.unless(isProven, forStranger: call) { try await storage.phone(claim.device) }
+    guard let phone = found else {
       return .refused(.refused(.unknownDevice))
     }
     guard let key = try? DevicePublicKey(phone.publicKey) else { return .refused(.refused(.signatureRefused)) }

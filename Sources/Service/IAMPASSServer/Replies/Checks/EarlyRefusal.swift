@@ -6,7 +6,7 @@ extension ServiceCore {
   ///
   /// - Parameter isProven: whether what is remembered proves the request. Asked only beyond the limit.
   func earlyRefusal(
-    _ kind: FailureLimits.Kind, _ call: Call, unless isProven: () -> Bool
+    _ kind: FailureLimits.Kind, _ call: Call, unless isProven: @autoclosure () -> Bool
   ) -> ServiceReply? {
     let (source, now) = (call.client.text, clock())
     let exceeded = [failures, unknownIDs].filter { $0.wait(for: kind, from: source, at: now) != nil }
@@ -15,6 +15,24 @@ extension ServiceCore {
       if let wait = limits.waitBeforeWork(for: kind, from: source, at: now) { return .tooManyFailures(wait) }
     }
     return nil
+  }
+}
+
+extension ServiceCore {
+  /// Does what anybody may ask for, in a place among strangers.
+  ///
+  /// - Throws: what `work` throws; without doing it, ``TooManyStrangers``.
+  func forStranger<Value>(_ call: Call, _ work: () async throws -> Value) async throws -> Value {
+    let place = try unproven.enter(from: call.client.text)
+    defer { place.leave() }
+    return try await work()
+  }
+
+  /// The same for a request that may be proven by what is remembered: then it needs no place.
+  func unless<Value>(
+    _ isProven: Bool, forStranger call: Call, _ work: () async throws -> Value
+  ) async throws -> Value {
+    isProven ? try await work() : try await forStranger(call, work)
   }
 }
 

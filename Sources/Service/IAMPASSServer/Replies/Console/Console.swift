@@ -73,9 +73,10 @@ struct Console: Sendable {
     switch route {
     case .style: return Self.style
     case .script: return Self.script
-    case .enter(let code?): return try await door(Secret(code))
-    case .enter(nil): return try await enter()
-    case .signIn: return isPost ? try await startSignIn() : try await signInProgress()
+    case .enter(let code?): return try await core.forStranger(call) { try await door(Secret(code)) }
+    case .enter(nil): return try await core.forStranger(call) { try await enter() }
+    case .signIn:
+      return try await core.forStranger(call) { isPost ? try await startSignIn() : try await signInProgress() }
     default: return refusal(.notFound)
     }
   }
@@ -122,7 +123,8 @@ struct Console: Sendable {
 
   private func visitor() async throws -> Visitor? {
     guard let key = cookie(Self.cookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
-    guard let visit = try await storage.consoleVisit(key, at: now) else { return nil }
+    let found = try await core.forStranger(call) { try await storage.consoleVisit(key, at: now) }
+    guard let visit = found else { return nil }
     if visit.isUseOld { try await storage.markUsed(consoleVisit: key, at: now) }
     call.request.onProof()
     return Visitor(

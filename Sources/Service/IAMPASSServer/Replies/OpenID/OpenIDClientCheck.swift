@@ -18,11 +18,12 @@ struct OpenIDClientCheck: Sendable {
     let claim = try Self.claim(in: call.request, form)
     let refused = OpenIDError(.invalidClient, "the id or the secret is wrong", .signatureRefused)
     guard RandomValue.isIdentifier(claim.id) else { throw refused }
-    let refusal = core.earlyRefusal(.signature(client: claim.id), call) {
-      core.starters[claim.id].map { Self.isMade(claim, by: $0) } ?? false
+    let isProven = core.starters[claim.id].map { Self.isMade(claim, by: $0) } ?? false
+    if let refusal = core.earlyRefusal(.signature(client: claim.id), call, unless: isProven) {
+      throw RefusedEarly(reply: refusal)
     }
-    if let refusal { throw RefusedEarly(reply: refusal) }
-    guard let starter = try await core.storage.starter(claim.id), let credential = starter.credential,
+    let found = try await core.unless(isProven, forStranger: call) { try await core.storage.starter(claim.id) }
+    guard let starter = found, let credential = starter.credential,
       credential.isOpenID
     else { throw refused }
     core.starters.keep(starter, as: claim.id)

@@ -10,8 +10,14 @@ struct DeviceReplies: Sendable {
 
   func reply(to route: PhoneRoute, _ call: Call) async throws -> ServiceReply {
     switch route {
-    case .showLink(let code): try await RegistrationReplies(core: core, pushTrust: pushTrust).openLink(code, call)
-    case .register: try await RegistrationReplies(core: core, pushTrust: pushTrust).register(call)
+    case .showLink(let code):
+      try await core.forStranger(call) {
+        try await RegistrationReplies(core: core, pushTrust: pushTrust).openLink(code, call)
+      }
+    case .register:
+      try await core.forStranger(call) {
+        try await RegistrationReplies(core: core, pushTrust: pushTrust).register(call)
+      }
     case .credential: try await RegistrationReplies(core: core, pushTrust: pushTrust).addCredential(call)
     case .requests: try await RequestReplies(core: core).list(call)
     case .events: try await RequestReplies(core: core).stream(call)
