@@ -299,7 +299,7 @@ class Switch(ControlTestCase):
             self.assertIn("or leave sshd out: --services sudo,login", output)
         self.assertFalse(self.host.path(DROP_IN).exists())
 
-    def test_at_a_terminal_the_sshd_file_is_asked_for(self):
+    def test_at_a_terminal_the_sshd_file_is_asked_for_unless_yes_is_given(self):
         old = "KbdInteractiveAuthentication yes"
         # Last of all: sshd itself is told to read its files at a moment that nobody waits for.
         self.addCleanup(self.host.run, "systemctl", "restart", "ssh")
@@ -308,6 +308,11 @@ class Switch(ControlTestCase):
             child.expect_exact("which lets it? [y/N] ")
             child.sendline("n")
             self.assertEqual(child.finish(60), 0)
+            self.assertFalse(self.host.path(DROP_IN).exists())
+            child = self.host.terminal("iampassctl enable --yes --force", timeout=60)
+            self.assertEqual(child.finish(60), 0)
+            self.assertNotIn("[y/N]", child.screen)
+            self.assertIn("sshd does not ask PAM, so it never asks the phone", child.screen)
             self.assertFalse(self.host.path(DROP_IN).exists())
 
 

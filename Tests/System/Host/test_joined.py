@@ -13,6 +13,7 @@ SHOWN, AUTHORITY = "/etc/iampass-server/cert.pem", "/etc/iampass/ca.pem"
 CREDENTIALS, USERS = "/etc/iampass/credentials", "/etc/iampass/users"
 LIST = "/var/lib/iampass/service/users"
 STATE = "/home/phone/listed.json"
+SSHD = "/etc/ssh/sshd_config.d/test-host.conf"
 
 
 class Joined(HelperTestCase):
@@ -37,6 +38,22 @@ class Joined(HelperTestCase):
         # Only the service says who signs in.
         self.host.path(USERS).write_text("")
         self.host.run("systemctl", "reload", "iampass-helper")
+
+    def test_yes_and_enable_ask_nothing_at_a_terminal(self):
+        self.addCleanup(self.host.run, "systemctl", "restart", "ssh")
+        code = self.server("join-code", "create", "workstation", "--unattended", "--certificate", SHOWN).split()[-1]
+        self.addCleanup(self.server, "host-credential", "revoke", "workstation", "another")
+        self.server("user", "add", "workstation", "bob", "--no-link")
+        self.addCleanup(self.server, "user", "remove", "workstation", "bob")
+        self.addCleanup(self.host.run, "pam-auth-update", "--package", "--enable", "iampass", "iampass-session")
+        self.host.run("iampassctl", "disable")
+        # As Debian has it.
+        with self.host.changed(SSHD, lambda text: text.replace("KbdInteractiveAuthentication yes", "KbdInteractiveAuthentication no")):
+            child = self.host.terminal(f"iampassctl join --again --name another --yes --enable https://localhost:8443 {code}", timeout=60)
+            self.assertEqual(child.finish(60), 0, child.screen)
+        self.assertNotIn("[y/N]", child.screen)
+        self.assertIn("sshd does not ask PAM, so it never asks the phone", child.screen)
+        self.assertIn("sign-in by phone is on for sudo, sudo-i, login", child.screen)
 
     def server(self, *words):
         return self.host.run("iampass-server", *words, "--data", DATA)

@@ -23,6 +23,7 @@ struct EnableCommand: ParsableCommand {
   @Option(help: "Turn it off again after so long, such as 10m, unless you sign in by phone meanwhile.")
   var trial: String?
   @Flag(help: "Let sshd ask PAM, where it does not, without a question.") var sshd = false
+  @Flag(help: "Ask nothing: without --sshd, sshd stays as it is.") var yes = false
   @Flag(exclusivity: .exclusive) var key: SecurityKeyChoice?
   @Flag(help: "Go on with problems that check finds.") var force = false
 
@@ -158,7 +159,7 @@ struct EnableCommand: ParsableCommand {
   /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.
   private func planForSSHD(_ wanted: [String]?) throws(Failure) -> SSHDropIn.Plan {
     let names = wanted ?? (try? configured()) ?? []
-    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: sshd) : .notNeeded
+    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: sshd, asks: !yes) : .notNeeded
   }
 
   /// - Returns: the old text; nil where nothing was written.

@@ -114,16 +114,18 @@ enum SSHDropIn {
 
   /// Whether the file is needed, and the admin wants it.
   ///
-  /// - Parameter isRequested: `--sshd` was given: the file is written without a question.
+  /// - Parameters:
+  ///   - isRequested: `--sshd` was given: the file is written without a question.
+  ///   - asks: whether to ask at a terminal otherwise.
   /// - Throws: ``Failure/sshdUnreadable(_:)``.
-  static func plan(isRequested: Bool) throws(Failure) -> Plan {
+  static func plan(isRequested: Bool, asks: Bool) throws(Failure) -> Plan {
     switch SSHDaemon.settings() {
     case .notInstalled: return .notNeeded
     case .settings(let settings): if settings.asksPAM { return .notNeeded }
     case .failed(let output): throw .sshdUnreadable(output)
     }
     if isRequested { return .write }
-    guard Terminal.isInteractive else { return .leave }
+    guard asks, Terminal.isInteractive else { return .leave }
     let question = "sshd does not ask PAM. Write \(path), which lets it?"
     return try Prompt(interrupt: Interrupt()).agrees(question) ? .write : .leave
   }

@@ -163,7 +163,7 @@ struct JoinCommand: ParsableCommand {
   /// - Parameter hasUsers: without the list nobody could sign in by phone.
   private func offer(_ hasUsers: Bool) throws {
     guard hasUsers || !enable else { throw Failure.join(.notEnabled) }
-    var arguments = ["--config=\(host.path)"]
+    var arguments = ["--config=\(host.path)"] + (yes ? ["--yes"] : [])
     if !enable {
       guard hasUsers, !yes, Terminal.isInteractive,
         try Prompt(interrupt: Interrupt()).agrees("Have sign-ins ask the phone, for a trial of \(Self.trial)?")
