@@ -8,6 +8,7 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import ssl
@@ -16,6 +17,7 @@ import time
 import unittest
 import urllib.request
 
+import ports
 import signed_requests
 from server import DATA, IO, ServerWorld, until
 from world import PATIENCE, run
@@ -209,6 +211,44 @@ class Damaged(DatabaseCase):
         types = page.rindex(b"\x4d\x4d\x4d\x4d", 0, values)
         self.overwrite(start + types + 1, b"\0\x7f\x5b")
         self.assert_nobody_is_told_active(session)
+
+    def damage_unseen(self, position):
+        """As a disk does by itself: the file's time stays."""
+        file = self.world.path("data/iampass.sqlite")
+        times = os.stat(file)
+        self.overwrite(position, b"\xff" * PAGE)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def test_after_a_stop_in_order_it_is_found_while_the_service_works(self):
+        world, mark = self.world, self.world.path("data/clean-stop")
+        self.assertFalse(os.path.exists(mark))
+        self.checkpoint()
+        # No start reads this table.
+        place = self.position("signing_key")
+        world.server.stop()
+        self.assertTrue(os.path.exists(mark))
+        self.damage_unseen(place)
+        world.start_server("--metrics-listen", f"127.0.0.1:{ports.take()}")
+        self.assertFalse(os.path.exists(mark))
+        metrics = re.search(r"http://[0-9.:]+", world.server.wait_for("metrics on")).group(0)
+        world.server.wait_for("hint=.*the database is damaged, or cannot be read")
+        self.assertEqual(world.get("/readyz", address=metrics)[::2], (503, "the database's file is damaged\n"))
+        self.assertIn("\niampass_database_damaged 1\n", world.get("/metrics", address=metrics)[2])
+        self.assertTrue(self.added("later"))
+        # It leaves no mark, and the next start refuses the file.
+        world.server.stop()
+        self.assertEqual(world.serve_here().returncode, DATA)
+
+    def test_after_a_crash_it_is_found_before_anybody_is_answered(self):
+        self.checkpoint()
+        place = self.position("signing_key")
+        self.world.server.process.kill()
+        self.world.server.process.wait(PATIENCE)
+        self.assertFalse(os.path.exists(self.world.path("data/clean-stop")))
+        self.damage_unseen(place)
+        done = self.world.serve_here()
+        self.assertEqual(done.returncode, DATA, done.stderr)
+        self.assertRegex(done.stderr, r"iampass\.sqlite is damaged: .*\nhint: .*backup")
 
     def test_at_the_start_it_is_said_and_what_to_do(self):
         self.world.approved("desk")

@@ -282,7 +282,7 @@ import Testing
   private func failures(of service: SignInService) -> Int {
     let text = service.core.metrics.text(
       nil, signing: nil, unsignedSince: nil, load: service.core.storage.load, held: 0, keepsHouse: false,
-      certificateEnd: nil)
+      certificateEnd: nil, file: .elsewhere)
     let line = text.split(separator: "\n").first { $0.hasPrefix("iampass_storage_failures_total ") }
     return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
   }

@@ -107,6 +107,9 @@ struct Serve: AsyncParsableCommand {
   @Option(help: ArgumentHelp("text, or json: one object a line.", valueName: "format"))
   var logFormat = LogFormat.text
 
+  /// How long a start waits for the check of the whole database, with what a crash has left: see `ServiceUnit`.
+  private static let longestCheck = Duration.seconds(5)
+
   func validate() throws {
     guard (data == nil) != (database == nil) else { throw ValidationError("give one of --data and --database") }
     guard appPushURL == nil || pushAuthority != nil else {
@@ -135,11 +138,12 @@ struct Serve: AsyncParsableCommand {
       listen: listen, metrics: metricsListen, publicURL: publicURL, proxies: trustedProxy)
     try await explaining {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
-      let (service, storage) = try await makeService(tls, addresses, logger)
+      let (service, storage, unchecked) = try await makeService(tls, addresses, logger)
       warnOfPageProblem(service, logger)
       try await ServerRun(
-        service: service, storage: storage, tls: tls, certificate: tlsCert, addresses: addresses,
-        drainDelay: drainDelay, keptTimes: KeptTimes(answers: keepAnswers, audit: keepAudit), logger: logger
+        service: service, storage: storage, unchecked: unchecked, cleanStop: data.map(CleanStop.init(folder:)),
+        tls: tls, certificate: tlsCert, addresses: addresses, drainDelay: drainDelay,
+        keptTimes: KeptTimes(answers: keepAnswers, audit: keepAudit), logger: logger
       ).run()
       try? storage.close()
     }
@@ -154,20 +158,28 @@ struct Serve: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  private func openStorage(in data: String, _ logger: Logger) async throws -> SQLiteStorage {
+  /// After a stop in order the whole file is checked while the service runs. Otherwise it is checked now, unless that takes
+  /// too long: a computer that crashed may have damaged it, or somebody put another one there.
+  private func openStorage(
+    in data: String, _ logger: Logger
+  ) async throws -> (storage: SQLiteStorage, isChecked: Bool) {
+    let isClean = CleanStop(folder: data).take()
     let storage = try SQLiteStorage(folder: data)
-    try storage.checkWhole()
+    let isChecked = isClean ? false : try await storage.checkWhole(within: Self.longestCheck)
+    if !isClean && !isChecked {
+      logger.warning("the last stop was not in order, and the database is large: it is checked while the service runs")
+    }
     if try await storage.beginWithCopy() {
       logger.warning(
         "a copy of the database was put back",
         metadata: ["hint": "phones cut off and credentials revoked since it was made are taken again"])
     }
-    return storage
+    return (storage, isChecked)
   }
 
   private func makeService(
     _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
-  ) async throws -> (SignInService, any OperatorStore) {
+  ) async throws -> (SignInService, any OperatorStore, unchecked: SQLiteStorage?) {
     let pushTrust = try PushTrust(
       authority: pushAuthority, standIn: try standIn(), proxy: try PushProxy(ofOption: pushProxy))
     let contact = try PushContact(ofOption: pushContact)
@@ -179,14 +191,15 @@ struct Serve: AsyncParsableCommand {
         storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
         pushContact: contact, proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end },
         joinCodes: joinCodes)
-      return (service, storage)
+      return (service, storage, nil)
     }
-    let storage = try await openStorage(in: data ?? "", logger)
+    let (storage, isChecked) = try await openStorage(in: data ?? "", logger)
     let service = SignInService(
       storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
       pushContact: contact, proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end },
       joinCodes: joinCodes)
-    return (service, storage)
+    service.noteFile(isChecked: isChecked)
+    return (service, storage, isChecked ? nil : storage)
   }
 
   /// A proxy shows computers a certificate of its own.

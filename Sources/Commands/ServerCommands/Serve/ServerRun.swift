@@ -20,6 +20,10 @@ struct ServerRun: Sendable {
 
   let service: SignInService
   let storage: any OperatorStore
+  /// The file that is to be checked while the service runs; nil if there is nothing to do.
+  let unchecked: SQLiteStorage?
+  /// Where the next start sees that this service has stopped in order; nil with PostgreSQL.
+  let cleanStop: CleanStop?
   let tls: TLSFiles
   /// The file of the certificate, for the log.
   let certificate: String
@@ -37,7 +41,8 @@ struct ServerRun: Sendable {
     let server = HTTPServer(service: service, logger: logger)
     let stopping = try Signals([SIGTERM, SIGINT])
     let renewing = try Signals([SIGHUP])
-    let serving = Task { try await serve(server) }
+    let (listening, begun) = AsyncStream<Never>.makeStream()
+    let serving = Task { try await serve(server, begun) }
     let housekeeping = Task {
       async let certificates: Void = tls.keepFresh(logger: logger)
       async let lists: Void = service.followUserLists()
@@ -49,19 +54,36 @@ struct ServerRun: Sendable {
     }
     let following = Task { await service.followOtherServers() }
     showLife(of: server)
-    let cancels = [housekeeping.cancel, following.cancel]
+    let checking = Task {
+      for await _ in listening {}
+      if let unchecked, !Task.isCancelled { await service.checkFile(of: unchecked) }
+    }
+    let background = Background(cancels: [housekeeping.cancel, following.cancel], checking: checking)
     renewOnSignal(renewing)
-    stopOnSignal(stopping, server, cancels)
-    stopIfOutdated(following, server, cancels)
+    stopOnSignal(stopping, server, background)
+    stopIfOutdated(following, server, background)
     try await serving.value
     following.cancel()
     // Its log has said why.
     if let refusal = await following.value { _exit(CommandProblem(refusal).exitCode) }
   }
 
-  private func serve(_ server: HTTPServer) async throws {
+  /// What goes on beside the listeners.
+  private struct Background {
+    let cancels: [@Sendable () -> Void]
+    let checking: Task<Void, Never>
+
+    /// The check lets go of the file at once.
+    func end() async {
+      for cancel in cancels { cancel() }
+      checking.cancel()
+      await checking.value
+    }
+  }
+
+  private func serve(_ server: HTTPServer, _ begun: AsyncStream<Never>.Continuation) async throws {
     try await withThrowingTaskGroup { group in
-      group.addTask { try await listen(with: server) }
+      group.addTask { try await listen(with: server, begun) }
       if let address = addresses.metrics {
         let metrics = MetricsServer(service: service, logger: logger)
         group.addTask { try await listen(with: metrics, on: address) }
@@ -72,7 +94,8 @@ struct ServerRun: Sendable {
     }
   }
 
-  private func listen(with server: HTTPServer) async throws {
+  /// - Parameter begun: ends once it listens.
+  private func listen(with server: HTTPServer, _ begun: AsyncStream<Never>.Continuation) async throws {
     let address = addresses.listen
     do {
       try await server.run(host: address.host, port: address.port, tls: tls.configuration) { port in
@@ -81,6 +104,7 @@ struct ServerRun: Sendable {
         rememberAddress(port: port)
         // The start needed many pages of the program that the work does not.
         iampass_give_back_pages()
+        begun.finish()
       }
     } catch is CancellationError {
       return
@@ -149,7 +173,7 @@ struct ServerRun: Sendable {
   }
 
   private func stopOnSignal(
-    _ signals: sending Signals, _ server: HTTPServer, _ cancels: [@Sendable () -> Void]
+    _ signals: sending Signals, _ server: HTTPServer, _ background: Background
   ) {
     Task {
       await signals.first()
@@ -162,12 +186,12 @@ struct ServerRun: Sendable {
         endAnyway(after: Self.stopTime) { _ in _exit(0) }
       }
       logger.notice("stopping")
-      await stop(server, cancels, exitCode: 0)
+      await stop(server, background, exitCode: 0)
     }
   }
 
   private func stopIfOutdated(
-    _ following: Task<StorageError?, Never>, _ server: HTTPServer, _ cancels: [@Sendable () -> Void]
+    _ following: Task<StorageError?, Never>, _ server: HTTPServer, _ background: Background
   ) {
     Task {
       guard let refusal = await following.value else { return }
@@ -175,17 +199,23 @@ struct ServerRun: Sendable {
       let problem = CommandProblem(refusal)
       systemd.stopping("Stops: \(problem.message)")
       logger.critical("stopping: \(problem.message)", metadata: problem.hint.map { ["hint": "\($0)"] } ?? [:])
-      await stop(server, cancels, exitCode: problem.exitCode)
+      await stop(server, background, exitCode: problem.exitCode)
     }
   }
 
   /// The listeners end with the process. If they were cancelled, NIO would trap on a connection that has just come, and
   /// an idle client could delay them for seconds.
-  private func stop(_ server: HTTPServer, _ cancels: [@Sendable () -> Void], exitCode: Int32) async {
+  private func stop(_ server: HTTPServer, _ background: Background, exitCode: Int32) async {
     await server.drain(seconds: Self.drainTime)
-    for cancel in cancels { cancel() }
+    await background.end()
     // Everything that was said is on the disk.
-    try? storage.close()
+    do {
+      try storage.close()
+      // What is damaged is not to be served again.
+      if !service.isFileDamaged { cleanStop?.leave() }
+    } catch {
+      logger.notice("the next start checks the whole database", metadata: ["error": "\(error)"])
+    }
     _exit(exitCode)
   }
 

@@ -7,7 +7,7 @@ struct ServiceUnit {
   private static let systemctl = "/usr/bin/systemctl"
   /// Seconds, for each of systemd's answers.
   private static let patience: Int64 = 30
-  /// Seconds until a started service listens: a large database is read first.
+  /// Seconds until a started service listens: after a crash it reads the database for a few first, however large it is.
   private static let startTime: Int64 = 20
 
   let name: String

@@ -14,7 +14,7 @@ public enum RequestID {
   /// For each line of the log; empty outside of a request.
   public static var metadata: [String: String] { current.map { [name: $0] } ?? [:] }
 
-  /// A new one. It is no secret.
+  /// A new one. It is not a secret.
   static func made() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

@@ -19,6 +19,7 @@ struct ServiceCore: Sendable {
   /// Phones' keys, in the same way.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
+  let file = FileHealth()
   let metrics: Metrics
   let stockLooks = StockLooks()
   let audit: Audit

@@ -14,6 +14,7 @@ extension SignInService {
     return core.metrics.text(
       stock?.storage, signing: stock?.signing,
       unsignedSince: stock?.signing.unsignedSince.map(core.storage.clock.unixTime), load: core.storage.load,
-      held: board.heldCount, keepsHouse: keepsHouse, certificateEnd: certificateEnd())
+      held: board.heldCount, keepsHouse: keepsHouse, certificateEnd: certificateEnd(),
+      file: core.file.state)
   }
 }

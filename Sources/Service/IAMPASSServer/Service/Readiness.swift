@@ -9,6 +9,7 @@ extension SignInService {
     if core.storage.clock.standstill() > Self.longestStandstill {
       return "the database's clock was set back: no deadline comes until it has caught up"
     }
+    if isFileDamaged { return "the database's file is damaged" }
     _ = try await core.health()
     return nil
   }

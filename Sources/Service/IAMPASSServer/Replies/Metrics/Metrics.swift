@@ -57,7 +57,7 @@ final class Metrics: Sendable {
   ///   - unsignedSince: in Unix time.
   func text(
     _ stock: StorageStock?, signing: SigningState?, unsignedSince: UnixTime?, load: StorageLoad, held: Int,
-    keepsHouse: Bool, certificateEnd: UnixTime?
+    keepsHouse: Bool, certificateEnd: UnixTime?, file: FileHealth.State
   ) -> String {
     let counts = counts.withLock { $0 }
     var text = OpenMetricsText()
@@ -80,6 +80,7 @@ final class Metrics: Sendable {
       stock == nil || signing == nil ? 0 : 1)
     if let stock { text.add(stock) }
     if let signing { text.add(signing, unsignedSince: unsignedSince) }
+    text.add(file)
     text.gauge("iampass_requests_held", "Requests that are held until something changes.", Int64(held))
     text.gauge("iampass_keeps_house", "Whether this server does the housekeeping: 1 or 0.", keepsHouse ? 1 : 0)
     if let end = counts.housekeptAt {
@@ -119,6 +120,18 @@ extension OpenMetricsText {
     gauge("iampass_requests_unanswered", "Requests that wait for their answer.", stock.unanswered)
     gauge("iampass_sessions_live", "Sessions that are approved and have not ended.", stock.live)
     gauge("iampass_database_size_bytes", "Size of the database.", stock.bytes)
+  }
+
+  fileprivate mutating func add(_ file: FileHealth.State) {
+    let (checked, damaged): (Int64, Int64)
+    switch file {
+    case .elsewhere: return
+    case .unchecked: (checked, damaged) = (0, 0)
+    case .sound: (checked, damaged) = (1, 0)
+    case .damaged: (checked, damaged) = (1, 1)
+    }
+    gauge("iampass_database_checked", "Whether the whole file was checked since the start: 1 or 0.", checked)
+    gauge("iampass_database_damaged", "Whether that check has found a damage: 1 or 0.", damaged)
   }
 
   fileprivate mutating func add(_ signing: SigningState, unsignedSince: UnixTime?) {

@@ -11,7 +11,7 @@ public struct SQLiteStorage: Sendable {
   private static let busyTime = 5.0
   /// How long an opening waits for another process, in seconds.
   private static let openingTime = 30.0
-  private static let fileName = "iampass.sqlite"
+  static let fileName = "iampass.sqlite"
 
   let pool: DatabasePool
   private let lock = LockWatch()
@@ -104,19 +104,6 @@ public struct SQLiteStorage: Sendable {
         // SQLite may say so at once, without having waited.
         usleep(50_000)
       }
-    }
-  }
-
-  /// Looks at every page of the database, which takes a second for some hundred megabytes.
-  public func checkWhole() throws {
-    do {
-      let found = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") } ?? ""
-      guard found == "ok" else {
-        let line = found.split(separator: "\n").joined(separator: " ")
-        throw StorageError(.databaseDamaged, path: pool.path, detail: line)
-      }
-    } catch  where StorageTrouble(error) == .damaged {
-      throw StorageError(.databaseDamaged, path: pool.path, detail: "\(error)")
     }
   }
 
