@@ -21,7 +21,7 @@ public struct CleanStop: Sendable {
   public func take() -> Bool {
     let (found, now) = (written, current)
     // A mark that stays would not match once the database has changed.
-    guard unlink(path) == 0, flushFolder() else { return false }
+    guard unlink(path) == 0, FolderSync.flush(folder) else { return false }
     return found != nil && found == now
   }
 
@@ -37,7 +37,7 @@ public struct CleanStop: Sendable {
       unlink(partial)
       return
     }
-    _ = flushFolder()
+    _ = FolderSync.flush(folder)
   }
 
   private var written: String? {
@@ -59,12 +59,5 @@ public struct CleanStop: Sendable {
     var status = stat()
     guard stat(folder + "/" + name, &status) == 0 else { return nil }
     return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
-  }
-
-  private func flushFolder() -> Bool {
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return fsync(descriptor) == 0
   }
 }

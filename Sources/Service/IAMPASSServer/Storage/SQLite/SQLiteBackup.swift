@@ -25,7 +25,7 @@ public struct BackupError: Error, Sendable {
 extension SQLiteStorage {
   /// Writes one consistent copy of everything to a new file, 0600, while the service may be running.
   ///
-  /// The file has its name only once it is whole and on disk.
+  /// The file has its name only once it is whole and on disk, and the name is on disk when this returns.
   public func backUp(to path: String) async throws {
     guard access(path, F_OK) != 0 else { throw BackupError(.exists, path) }
     let partial = path + ".partial-" + (try RandomValue.identifier())
@@ -46,6 +46,9 @@ extension SQLiteStorage {
     guard Glibc.link(partial, path) == 0 else {
       throw BackupError(errno == EEXIST ? .exists : .notWritten, path, Self.systemError)
     }
+    let end = path.lastIndex(of: "/")
+    let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard FolderSync.flush(folder) else { throw BackupError(.notWritten, path, Self.systemError) }
   }
 
   private static var systemError: String { String(cString: strerror(errno)) }
