@@ -1,5 +1,5 @@
 /// A statement with its parameters.
-public struct PostgreSQLCall: Sendable {
+public struct PostgreSQLCall: Hashable, Sendable {
   let sql: String
   let values: [PostgreSQLValue]
 

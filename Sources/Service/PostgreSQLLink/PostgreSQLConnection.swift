@@ -15,6 +15,11 @@ public final class PostgreSQLConnection {
   /// The names of the statements that the server has prepared for this connection.
   var prepared: [PreparedName: String] = [:]
 
+  /// What ``leave()`` sent and whose answer has not been read.
+  var owed: [Sent] = []
+  /// How often a caller waited for the server's answers.
+  public internal(set) var roundTrips = 0
+
   /// Whether the connection can still be used.
   public var isOpen: Bool { connection != nil }
 
@@ -23,8 +28,10 @@ public final class PostgreSQLConnection {
     connection != nil && PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
   }
 
-  /// Whether a transaction has begun, failed or not.
-  public var isInTransaction: Bool { connection != nil && PQtransactionStatus(connection) != PQTRANS_IDLE }
+  /// Whether a transaction has begun, failed or not. One that was left has ended.
+  public var isInTransaction: Bool {
+    connection != nil && owed.isEmpty && PQtransactionStatus(connection) != PQTRANS_IDLE
+  }
 
   /// Connects to the first host of the address that answers and is what `target_session_attrs` asks for.
   ///
@@ -98,6 +105,25 @@ public final class PostgreSQLConnection {
     } catch {
       throw committing ? Self.asCommit(error) : error
     }
+  }
+
+  /// Does the calls as a transaction of their own and afterwards asks questions, which begin a transaction, in one round
+  /// trip.
+  ///
+  /// - Returns: the rows of each call; and of each question, or nil if these were not answered.
+  /// - Throws: ``PostgreSQLError`` of the calls, as ``run(_:)``.
+  public func run(
+    _ calls: [PostgreSQLCall], then questions: [PostgreSQLCall]
+  ) throws(PostgreSQLError) -> (rows: [[PostgreSQLRow]], answers: [[PostgreSQLRow]]?) {
+    let outcome: (answers: [Answer], refusal: PostgreSQLError?, next: [Answer]?)
+    do throws(PostgreSQLError) {
+      outcome = try exchange(calls, then: questions)
+    } catch {
+      throw Self.asCommit(error)
+    }
+    if outcome.refusal != nil || outcome.next == nil { rollBack() }
+    if let refusal = outcome.refusal { throw Self.asCommit(refusal) }
+    return (outcome.answers.map(\.rows), outcome.next?.map(\.rows))
   }
 
   /// The same for calls that commit nothing: they read, or belong to a transaction that they begin or that has begun.
@@ -196,5 +222,6 @@ public final class PostgreSQLConnection {
     // PQfinish takes no nil twice: the pointer is dropped with the connection.
     PQfinish(connection)
     connection = nil
+    owed = []
   }
 }

@@ -64,6 +64,7 @@ extension PostgreSQLConnection {
   private func begin(_ sql: String, _ status: ExecStatusType) throws(PostgreSQLError) {
     guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
     let end = ContinuousClock.now + patience
+    try settle(until: end)
     guard PQsendQuery(connection, sql) == 1 else { throw lost(.connectionLost) }
     guard let result = try next(until: end) else { throw lost(.answerInvalid) }
     defer { PQclear(result) }

@@ -10,7 +10,7 @@ extension PostgreSQLConnection {
   }
 
   /// What was sent, in order: each has one result.
-  private enum Sent {
+  enum Sent {
     case preparation(PreparedName, String)
     case call
   }
@@ -27,10 +27,72 @@ extension PostgreSQLConnection {
     _ calls: [PostgreSQLCall]
   ) throws(PostgreSQLError) -> (answers: [Answer], refusal: PostgreSQLError?) {
     guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
+    roundTrips += 1
     let end = ContinuousClock.now + patience
     guard PQenterPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+    let sent = try send(calls)
+    // What is owed comes before what was asked now.
+    try readOwed(until: end)
+    let answers = try results(of: sent, until: end)
+    guard PQexitPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+    // The next connection is made to a server that takes writes.
+    if answers.refusal?.isReadOnly == true { close() }
+    return answers
+  }
+
+  /// Does the calls, which are a transaction of their own, and then asks the questions, in one round trip.
+  ///
+  /// - Returns: the rows of each call, or its refusal; and of each question, if all of them were answered. They may have
+  ///   begun a transaction in any case.
+  func exchange(
+    _ calls: [PostgreSQLCall], then questions: [PostgreSQLCall]
+  ) throws(PostgreSQLError) -> (answers: [Answer], refusal: PostgreSQLError?, next: [Answer]?) {
+    guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
+    roundTrips += 1
+    let end = ContinuousClock.now + patience
+    guard PQenterPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+    let sent = try send(calls)
+    let sentNext = try send(questions, after: sent)
+    try readOwed(until: end)
+    let done = try results(of: sent, until: end)
+    // What was done is known, even if the connection ends here.
+    let asked = try? results(of: sentNext, until: end)
+    if connection != nil, PQexitPipelineMode(connection) != 1 { close() }
+    if done.refusal?.isReadOnly == true { close() }
+    let next = asked.flatMap { $0.refusal == nil ? $0.answers : nil }
+    return (done.answers, done.refusal, next)
+  }
+
+  /// Ends a transaction that only read, and does not wait for the answer: the next call on this connection reads it. The
+  /// caller has all its answers, from one view, and nothing that the end says could change them.
+  public func leave() {
+    guard isInTransaction else { return }
+    guard PQenterPipelineMode(connection) == 1, let sent = try? send([PostgreSQLCall("COMMIT")]) else { return close() }
+    owed = sent
+    // Otherwise the server would keep the view until the next call. There is room for so short a message, unless the
+    // connection is broken.
+    if PQflush(connection) != 0 { close() }
+  }
+
+  /// Reads what is owed, for calls that are not in pipeline mode.
+  func settle(until end: ContinuousClock.Instant) throws(PostgreSQLError) {
+    guard !owed.isEmpty else { return }
+    try readOwed(until: end)
+    guard PQexitPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
+  }
+
+  private func readOwed(until end: ContinuousClock.Instant) throws(PostgreSQLError) {
+    guard !owed.isEmpty else { return }
+    // The transaction has ended even if the server refused the call.
+    _ = try results(of: owed, until: end)
+    owed = []
+  }
+
+  /// - Parameter before: what was sent before and has not been answered.
+  private func send(_ calls: [PostgreSQLCall], after before: [Sent] = []) throws(PostgreSQLError) -> [Sent] {
     var sent: [Sent] = []
     var names = prepared
+    for case .preparation(let statement, let name) in owed + before { names[statement] = name }
     for call in calls {
       let name = names[call.preparedAs] ?? "s\(names.count)"
       if names.updateValue(name, forKey: call.preparedAs) == nil {
@@ -41,11 +103,7 @@ extension PostgreSQLConnection {
       sent.append(.call)
     }
     guard PQpipelineSync(connection) == 1 else { throw lost(.connectionLost) }
-    let answers = try results(of: sent, until: end)
-    guard PQexitPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
-    // The next connection is made to a server that takes writes.
-    if answers.refusal?.isReadOnly == true { close() }
-    return answers
+    return sent
   }
 
   /// Reads all results up to the synchronization point, so that the next call begins with a clean connection.
@@ -102,6 +160,7 @@ extension PostgreSQLConnection {
   public func run(script: StaticString) throws(PostgreSQLError) {
     guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
     let end = ContinuousClock.now + patience
+    try settle(until: end)
     guard PQsendQuery(connection, "\(script)") == 1 else { throw lost(.connectionLost) }
     var refusal: PostgreSQLError?
     while let result = try next(until: end) {

@@ -1,5 +1,5 @@
 /// A parameter of a statement. It goes to the server beside the SQL, never in it.
-public enum PostgreSQLValue: Equatable, Sendable {
+public enum PostgreSQLValue: Hashable, Sendable {
   case null
   /// A `bigint`.
   case integer(Int64)
