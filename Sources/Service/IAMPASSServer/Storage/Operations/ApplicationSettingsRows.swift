@@ -34,8 +34,12 @@ extension ApplicationSettings {
   }
 
   static func ofUser(_ user: Int64, in db: some StorageWork) throws -> ApplicationSettings {
-    let row = try db.first("SELECT application FROM app_user WHERE id = $1", user)
-    return try row.map { try of($0.get("application"), in: db) } ?? ApplicationSettings()
+    let row = try db.first(
+      """
+      SELECT application.* FROM application JOIN app_user ON app_user.application = application.id
+      WHERE app_user.id = $1
+      """, user)
+    return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
   func store(for application: String, in db: some StorageWork) throws {

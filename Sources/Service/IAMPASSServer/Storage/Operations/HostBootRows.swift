@@ -1,14 +1,18 @@
 extension HostBoot {
+  static func newest(of credential: String, in db: some StorageWork) throws -> SignedBoot? {
+    try db.first(
+      "SELECT boot_id, signed_at FROM host_boot WHERE credential = $1 ORDER BY number DESC LIMIT 1", credential
+    ).map { try SignedBoot(id: $0.get("boot_id"), signedAt: $0.get("signed_at")) }
+  }
+
   /// The credential is used in this boot. Sessions of clients that do not name their boot are left alone.
   static func note(
     _ boot: SignedBoot, of credential: String, at now: UnixTime, in db: some StorageWork
   ) throws -> Finding {
-    let newest: StaticString =
-      "SELECT boot_id, signed_at FROM host_boot WHERE credential = $1 ORDER BY number DESC LIMIT 1"
-    if let row = try db.first(newest, credential) {
-      let current = try SignedBoot(id: row.get("boot_id"), signedAt: row.get("signed_at"))
+    if let current = try newest(of: credential, in: db) {
       if current.id == boot.id {
-        try db.execute(
+        // Most starts are of the same boot as the one before, and ask nothing further about it.
+        try db.executeUnasked(
           "UPDATE host_boot SET signed_at = greatest(signed_at, $1) WHERE credential = $2 AND boot_id = $3",
           boot.signedAt, credential, boot.id)
         return .isCurrent

@@ -28,14 +28,6 @@ extension VerifiedCredential {
   }
 }
 
-extension Phone {
-  /// What it can be asked for, the weakest first.
-  static func methods(of id: String, in db: some StorageWork) throws -> [AuthenticationMethod] {
-    let face: [AuthenticationMethod] = try mayVouchForFace(id, in: db) && offersFace(id, in: db) ? [.facial] : []
-    return try [.acceptance] + face + (VerifiedCredential.of(phone: id, in: db) == nil ? [] : [.device])
-  }
-}
-
 extension KeptAnswer {
   /// Keyed by the session's id, which outlives the session.
   func insert(at now: UnixTime, in db: some StorageWork) throws {

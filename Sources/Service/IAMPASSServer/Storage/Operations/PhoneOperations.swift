@@ -15,6 +15,14 @@ extension StorageEngine {
 
   func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests? {
     try await read { db in
+      try db.ahead { db in
+        _ = try Phone.live(of: phone.user, in: db)
+        _ = try Session.unended(of: phone.user, in: db)
+        _ = try Session.unended(forLocum: phone.id, in: db)
+        _ = try VerifiedCredential.of(phone: phone.id, in: db)
+        _ = try Training.required(of: phone.id, in: db)
+        _ = try CodeUse.shown(to: phone.user, at: now, in: db)
+      }
       let phones = try Phone.live(of: phone.user, in: db)
       guard phones.contains(where: { $0.id == phone.id }) else { return nil }
       return PhoneRequests(
@@ -28,9 +36,19 @@ extension StorageEngine {
 
   func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount {
     try await read { db in
-      PhoneAccount(
+      try db.ahead { db in
+        _ = try Application.name(of: phone.user, in: db)
+        _ = try Session.unended(of: phone.user, in: db)
+        _ = try PhoneMeans.find(phone.id, in: db)
+        _ = try ApplicationSettings.ofUser(phone.user, in: db)
+        _ = try Training.required(of: phone.id, in: db)
+        _ = try CodeUse.shown(to: phone.user, at: now, in: db)
+        _ = try Phone.live(of: phone.user, in: db)
+        _ = try Session.byLocums(of: phone.user, at: now, in: db)
+      }
+      return PhoneAccount(
         application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
-        methods: try Phone.methods(of: phone.id, in: db),
+        methods: try PhoneMeans.find(phone.id, in: db)?.methods ?? [.acceptance],
         walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
         training: try Training.required(of: phone.id, in: db),
         codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
@@ -61,6 +79,10 @@ extension StorageEngine {
 
   func endSessions(_ ids: Set<String>, by phone: ActingPhone, at now: UnixTime) async throws -> EndByPhone {
     try await write { db in
+      try db.ahead { db in
+        _ = try phone.isLive(in: db)
+        for id in ids { _ = try Session.find(id: id, in: db) }
+      }
       guard try phone.isLive(in: db) else { return .cutOff }
       var sessions: [Session] = []
       var uses: [String] = []
@@ -161,10 +183,18 @@ extension AnswerElsewhere {
 }
 
 extension PhoneFacts {
+  static func askAll(of phone: ActingPhone, in db: some StorageWork) throws {
+    _ = try phone.isLive(in: db)
+    _ = try VerifiedCredential.of(phone: phone.id, in: db)
+    _ = try PhoneMeans.find(phone.id, in: db)
+  }
+
   init(_ phone: ActingPhone, in db: some StorageWork) throws {
+    try db.ahead { try Self.askAll(of: phone, in: $0) }
     isLive = try phone.isLive(in: db)
     credential = try VerifiedCredential.of(phone: phone.id, in: db)
-    mayVouchForFace = try Phone.mayVouchForFace(phone.id, in: db)
-    vouchesForFace = try mayVouchForFace && Phone.offersFace(phone.id, in: db)
+    let means = try PhoneMeans.find(phone.id, in: db)
+    mayVouchForFace = means?.mayVouchForFace ?? false
+    vouchesForFace = means.map { $0.mayVouchForFace && $0.offersFace } ?? false
   }
 }

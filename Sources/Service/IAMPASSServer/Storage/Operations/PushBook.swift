@@ -17,7 +17,12 @@ enum PushBook {
 
   /// How the user's live phones are rung, without those that cannot be.
   static func bells(of user: Int64, in db: some StorageWork) throws -> [PhoneBell] {
-    try Phone.live(of: user, in: db).compactMap { try bell(of: $0, user, in: db) }
+    let phones = try Phone.live(of: user, in: db)
+    try db.ahead { db in
+      for phone in phones { _ = try bell(of: phone, user, in: db) }
+      _ = try token(in: db)
+    }
+    return try phones.compactMap { try bell(of: $0, user, in: db) }
   }
 
   private static func bell(of phone: Phone, _ user: Int64, in db: some StorageWork) throws -> PhoneBell? {
@@ -43,10 +48,6 @@ enum PushBook {
     let token = AppToken(
       service: service, token: Secret(try row.get("token")), toldAt: UnixTime(milliseconds: try row.get("told_at")))
     return PhoneBell(phone: phone.id, way: .app(token, settings))
-  }
-
-  static func rings(_ phone: String, in db: some StorageWork) throws -> Bool {
-    try db.has("SELECT 1 FROM push_subscription WHERE phone = $1", phone)
   }
 
   static func keep(_ way: PushWay?, of phone: String, at now: UnixTime, in db: some StorageWork) throws {

@@ -13,6 +13,7 @@ extension StorageEngine {
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart {
     try await write { db in
+      try db.ahead { try StartRecord.askFirst(of: ask, in: $0) }
       let boot = try HostBoot.note(of: ask, at: now, in: db)
       let decision = try decide(StartRecord(of: ask, at: now, in: db))
       return SessionStart(boot: boot, outcome: try Session.store(decision, ask, at: now, in: db))
@@ -32,6 +33,10 @@ extension StorageEngine {
     deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
   ) async throws -> Result<Session, Refusal> {
     try await write { db in
+      try db.ahead { db in
+        _ = try Session.find(id: id, in: db)
+        try PhoneFacts.askAll(of: phone, in: db)
+      }
       let session = try Session.find(id: id, in: db).flatMap { $0.isFor(phone) ? $0 : nil }
       switch try decide(PhoneFacts(phone, in: db), session) {
       case .failure(let refusal): return .failure(refusal)
@@ -48,8 +53,10 @@ extension StorageEngine {
     try await write { db in
       guard var session = try Session.find(id: id, in: db) else { return nil }
       let isChanged = try step(&session)
+      // It reads nothing that the change is about, and before it no answer is lost.
+      let told = try ToldSession(session, in: db)
       if isChanged { try session.update(in: db) }
-      return (try ToldSession(session, in: db), isChanged)
+      return (told, isChanged)
     }
   }
 
@@ -78,6 +85,10 @@ extension ServiceEngine {
 extension ToldSession {
   convenience init(_ session: Session, in db: some StorageWork) throws {
     let user = session.showsToken ? session.user : nil
+    try db.ahead { db in
+      if let user { _ = try User.find(user, application: session.application, in: db) }
+      if session.showsApproval { _ = try KeptAnswer.approval(of: session.id, in: db) }
+    }
     self.init(
       session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
       userID: try user.flatMap { try User.find($0, application: session.application, in: db)?.name })
@@ -138,42 +149,81 @@ extension HostBoot {
 }
 
 extension StartRecord {
+  /// All that is known to be asked before anything is answered.
+  fileprivate static func askFirst(of ask: StartAsk, in db: some StorageWork) throws {
+    _ = try ask.starter.isUsable(in: db)
+    if ask.boot != nil, let credential = ask.starter.credential { _ = try HostBoot.newest(of: credential.id, in: db) }
+    try askForUser(of: ask, in: db)
+  }
+
+  /// What names the user, and who asks: a host credential, which may be a copy's, or the application by itself.
+  private static func askForUser(of ask: StartAsk, in db: some StorageWork) throws {
+    _ = try ask.starter.isUsable(in: db)
+    _ = try ApplicationSettings.of(ask.starter.application.id, in: db)
+    _ = try User.find(ask.user, application: ask.starter.application.id, in: db)
+    if let session = ask.session { _ = try Session.find(id: session, in: db) }
+  }
+
   fileprivate init(of ask: StartAsk, at now: UnixTime, in db: some StorageWork) throws {
+    try db.ahead { try Self.askForUser(of: ask, in: $0) }
     // Read again: it may have been revoked since its signature was checked.
     let isStarterUsable = try ask.starter.isUsable(in: db)
     let settings = try ApplicationSettings.of(ask.starter.application.id, in: db)
     self.isStarterUsable = isStarterUsable
     self.settings = settings
     let credential = settings.holdsClones ? ask.starter.credential?.id : nil
+    let readsCodes = ask.showsCode(under: settings)
+    try db.ahead { db in
+      if let credential { _ = try HostMark.isForked(credential, in: db) }
+      // Known by now. A start that is refused for its computer asks in vain: few are.
+      let user = try User.find(ask.user, application: ask.starter.application.id, in: db)
+      if let user { try AskedUser.askAll(of: user, ask, readsCodes: readsCodes, now, db) }
+    }
     isComputerHeld = try credential.map { try HostMark.isForked($0, in: db) } ?? false
     guard isStarterUsable, !settings.isDisabled, !isComputerHeld else {
       user = nil
       return
     }
     let found = try User.find(ask.user, application: ask.starter.application.id, in: db)
-    user = try found.map { try AskedUser($0, ask, readsCodes: ask.showsCode(under: settings), now, db) }
+    user = try found.map { try AskedUser($0, ask, readsCodes: readsCodes, now, db) }
     begun = try ask.session.flatMap { try Session.find(id: $0, in: db) }
   }
 }
 
 extension StartFacts.AskedPhone {
-  fileprivate init(_ phone: Phone, in db: some StorageWork) throws {
+  fileprivate init(_ phone: Phone, _ means: PhoneMeans) {
     self.init(
-      id: phone.id, methods: try Phone.methods(of: phone.id, in: db),
-      addable: Training.addable(mayVouchForFace: try Phone.mayVouchForFace(phone.id, in: db)),
-      isRung: try !phone.hasPage || PushBook.rings(phone.id, in: db))
+      id: phone.id, methods: means.methods, addable: Training.addable(mayVouchForFace: means.mayVouchForFace),
+      isRung: !phone.hasPage || means.rings)
   }
 }
 
 extension StartRecord.AskedUser {
+  fileprivate static func askAll(
+    of user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: some StorageWork
+  ) throws {
+    _ = try Phone.live(of: user.id, in: db)
+    _ = try PhoneMeans.ofLive(user.id, in: db)
+    _ = try SourceBlock.isSet(user: user.id, source: ask.source.text, at: now, in: db)
+    _ = try Denials.recent(of: user.id, at: now, in: db)
+    _ = try Session.unended(of: user.id, in: db)
+    if readsCodes { _ = try MatchCodesInUse.ended(of: user.id, at: now, in: db) }
+  }
+
   fileprivate init(_ user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: some StorageWork) throws {
     let id = user.id
     self.id = id
-    phones = try Phone.live(of: id, in: db).map { try StartFacts.AskedPhone($0, in: db) }
+    let means = try PhoneMeans.ofLive(id, in: db)
+    phones = try Phone.live(of: id, in: db).map { phone in
+      guard let means = means[phone.id] else { throw DamagedRow(column: "phone") }
+      return StartFacts.AskedPhone(phone, means)
+    }
     locum = try user.usableLocum(for: ask, at: now).flatMap { locum -> (Locum, phone: StartFacts.AskedPhone)? in
       let phone = try Phone.find(locum.phone, in: db)
-      guard let phone, !phone.isCutOff, phone.user == locum.user else { return nil }
-      return (locum, try StartFacts.AskedPhone(phone, in: db))
+      guard let phone, !phone.isCutOff, phone.user == locum.user,
+        let means = try PhoneMeans.ofLive(locum.user, in: db)[phone.id]
+      else { return nil }
+      return (locum, StartFacts.AskedPhone(phone, means))
     }
     isSourceBlocked = try SourceBlock.isSet(user: id, source: ask.source.text, at: now, in: db)
     denials = try Denials.recent(of: id, at: now, in: db)

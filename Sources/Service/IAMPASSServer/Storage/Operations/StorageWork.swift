@@ -27,6 +27,19 @@ public protocol StorageWork: SendableMetatype {
   /// - Returns: a row for each row that was changed.
   func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row]
 
+  /// Changes rows that nothing asks about in the rest of this transaction. What was asked ahead stays an answer.
+  func executeUnasked(_ sql: StaticString, _ values: any StorableValue...) throws
+
+  /// Asks in one round trip what the operation will ask one by one, as far as the questions do not depend on each other's
+  /// answers. Until the next change, each of them then has its answer already.
+  ///
+  /// An engine without round trips does nothing here. What is asked ahead in vain, or is not, changes no answer: all of a
+  /// transaction's answers are of one view.
+  ///
+  /// - Parameter questions: asks, and is answered what is known already, or nothing, as by empty tables. What it throws
+  ///   then ends the list.
+  func ahead(_ questions: (Self) throws -> Void) throws
+
   /// Keeps other writers from what this transaction counts, by PostgreSQL's `LOCK TABLE`. Does nothing in an engine whose
   /// writers wait for each other anyway.
   func lock(_ sql: StaticString) throws

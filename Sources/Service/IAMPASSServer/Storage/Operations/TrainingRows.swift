@@ -13,8 +13,8 @@ extension Training {
   /// What the phone still lacks of what was asked for, the weakest first.
   static func required(of phone: String, in db: some StorageWork) throws -> [AuthenticationMethod] {
     let asked: [String] = try db.all("SELECT method FROM training WHERE phone = $1", phone).map { try $0.get("method") }
+    let means = try PhoneMeans.find(phone, in: db)
     return left(
-      asked, having: try Phone.methods(of: phone, in: db),
-      addable: addable(mayVouchForFace: try Phone.mayVouchForFace(phone, in: db)))
+      asked, having: means?.methods ?? [], addable: addable(mayVouchForFace: means?.mayVouchForFace ?? false))
   }
 }

@@ -69,6 +69,8 @@ final class PostgreSQLPool: Sendable {
   private let lastHost = LastHost()
   private let places: [Kind: WaitingPlaces]
   let load: StorageLoad
+  /// How often its operations have waited for the database's answers.
+  let roundTrips = Atomic<Int>(0)
 
   /// - Parameters:
   ///   - patience: how long an operation waits for its turn at most.
@@ -108,8 +110,10 @@ final class PostgreSQLPool: Sendable {
   func lend<Value>(new isNew: Bool = false, _ work: (PostgreSQLConnection) throws -> Value) throws -> Value {
     if isNew { closeAll() }
     let connection = try take() ?? connected()
+    let before = connection.roundTrips
     defer {
       connection.rollBack()
+      roundTrips.add(connection.roundTrips - before, ordering: .relaxed)
       // What ended one connection has probably ended the others.
       if connection.isOpen { keep(connection) } else { closeAll() }
     }

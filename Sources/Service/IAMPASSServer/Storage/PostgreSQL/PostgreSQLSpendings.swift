@@ -35,17 +35,22 @@ extension PostgreSQLStorage {
 }
 
 extension PostgreSQLPool {
-  /// One transaction, and another one that reads. If a statement of the first is refused, each nonce has a transaction of
-  /// its own: what one request sent must not fail the others.
+  /// One transaction, and another one that reads, in one round trip. If a statement of the first is refused, each nonce
+  /// has a transaction of its own: what one request sent must not fail the others.
   fileprivate func spend(_ spendings: [Spending]) throws -> [Result<Spending.Outcome, any Error>] {
     let areNew: [Result<Bool, any Error>]
+    var seen: ToldSessions?
     do {
-      areNew = try spendTogether(spendings).map { .success($0) }
+      let spent = try spendTogether(spendings)
+      areNew = spent.areNew.map { .success($0) }
+      seen = spent.told
     } catch let error as PostgreSQLError where error.isRefusal && spendings.count > 1 {
-      areNew = spendings.map { one in Result { try spendTogether([one])[0] } }
+      areNew = spendings.map { one in Result { try spendTogether([one], isAlone: true).areNew[0] } }
     }
     let asked = zip(spendings, areNew).filter { (try? $1.get()) == true }.compactMap(\.0.session)
-    let told = Result { asked.isEmpty ? nil : try again { try ToldSessions(Set(asked).sorted(), in: $0) } }
+    let told = Result {
+      try asked.isEmpty ? nil : seen ?? again { try ToldSessions(Set(asked).sorted(), in: PostgreSQLWork.view($0)) }
+    }
     return zip(spendings, areNew).map { spending, isNew in
       Result {
         guard try isNew.get(), let session = spending.session else {
@@ -56,8 +61,12 @@ extension PostgreSQLPool {
     }
   }
 
-  /// - Returns: for each whether it is new. If two have one nonce, one of them is.
-  private func spendTogether(_ spendings: [Spending]) throws -> [Bool] {
+  /// - Parameter isAlone: nothing is read afterwards.
+  /// - Returns: for each whether it is new. If two have one nonce, one of them is. And the sessions that are to be told,
+  ///   unless something failed that can be asked again.
+  private func spendTogether(
+    _ spendings: [Spending], isAlone: Bool = false
+  ) throws -> (areNew: [Bool], told: ToldSessions?) {
     // A transaction waits for another one that spends the same nonce. All go in one order, so that no two wait for
     // each other.
     let order = spendings.indices.sorted {
@@ -65,10 +74,20 @@ extension PostgreSQLPool {
         spendings[$1].nonce.owner, spendings[$1].nonce.value, $1
       )
     }
-    let answers = try lend { try $0.run(order.map { spendings[$0].call }) }
+    let calls = order.map { spendings[$0].call }
+    let asked = isAlone ? [] : Set(spendings.compactMap(\.session)).sorted()
+    let (answers, told) = try lend { connection -> ([[PostgreSQLRow]], ToldSessions?) in
+      guard !asked.isEmpty else { return (try connection.run(calls), nil) }
+      let db = PostgreSQLWork(connection)
+      let questions = db.collect { try ToldSessions.askAll(asked, in: $0) }
+      let spent = try connection.run(calls, then: [PostgreSQLWork.viewing] + questions)
+      guard let answers = spent.answers else { return (spent.rows, nil) }
+      db.keep(Array(answers.dropFirst()), to: questions)
+      return (spent.rows, try? ToldSessions(asked, in: db))
+    }
     var areNew = [Bool](repeating: false, count: spendings.count)
     for (index, rows) in zip(order, answers) { areNew[index] = try rows.first?.get("spent") ?? false }
-    return areNew
+    return (areNew, told)
   }
 }
 
@@ -94,14 +113,22 @@ private struct ToldSessions {
   private let mark: ServiceMark
   private let sessions: [String: Result<ToldSession, any Error>]
 
-  init(_ ids: [String], in connection: PostgreSQLConnection) throws {
-    let db = PostgreSQLWork(
-      connection, opening: [PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")])
-    let rows = try db.firsts("SELECT * FROM session WHERE id = $1", each: ids.map(PostgreSQLValue.text))
+  /// - Parameter db: a view, which ends here.
+  init(_ ids: [String], in db: PostgreSQLWork) throws {
+    try db.ahead { try Self.askAll(ids, in: $0) }
+    // An approval and a user's name are asked for once the session says that it is told of them.
+    try db.ahead { db in
+      for id in ids {
+        if let session = try? Session.find(id: id, in: db) { _ = try? ToldSession(session, in: db) }
+      }
+    }
     mark = try HistoryMark.current(in: db)
     var sessions: [String: Result<ToldSession, any Error>] = [:]
-    for case (let id, let row?) in zip(ids, rows) {
-      do { sessions[id] = .success(try ToldSession(Session(row: row), in: db)) } catch let error as PostgreSQLError {
+    for id in ids {
+      do {
+        guard let session = try Session.find(id: id, in: db) else { continue }
+        sessions[id] = .success(try ToldSession(session, in: db))
+      } catch let error as PostgreSQLError {
         throw error
       } catch {
         // A damaged row fails its own client's request alone.
@@ -109,7 +136,12 @@ private struct ToldSessions {
       }
     }
     self.sessions = sessions
-    try db.end()
+    db.leave()
+  }
+
+  static func askAll(_ ids: [String], in db: PostgreSQLWork) throws {
+    for id in ids { _ = try Session.find(id: id, in: db) }
+    _ = try HistoryMark.current(in: db)
   }
 
   func moment(of session: String) throws -> SessionMoment {

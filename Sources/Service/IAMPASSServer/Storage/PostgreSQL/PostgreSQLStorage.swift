@@ -151,10 +151,9 @@ public struct PostgreSQLStorage: Sendable {
   ) async throws -> Value {
     try await pool.inThread(.reading) { pool in
       try pool.again { connection in
-        let db = PostgreSQLWork(
-          connection, opening: [PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")])
+        let db = PostgreSQLWork.view(connection)
         let value = try work(db)
-        try db.end()
+        db.leave()
         return value
       }
     }

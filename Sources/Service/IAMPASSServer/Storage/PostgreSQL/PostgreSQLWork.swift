@@ -2,8 +2,8 @@ import PostgreSQLLink
 
 /// What an operation does in its one transaction.
 ///
-/// A change that returns nothing is sent with the next question, or with the commit: most operations take two round
-/// trips. What the server then refuses fails the whole transaction.
+/// A change that returns nothing is sent with the next question, or with the commit, and questions are asked together by
+/// ``ahead(_:)``: most operations take two round trips. What the server then refuses fails the whole transaction.
 public final class PostgreSQLWork: StorageWork {
   private let connection: PostgreSQLConnection
   private var unsent: [PostgreSQLCall]
@@ -12,6 +12,10 @@ public final class PostgreSQLWork: StorageWork {
   /// Notes how long the opening took; nil once it is noted.
   private var lock: Histogram?
   private let openingCount: Int
+  /// The questions of ``ahead(_:)`` while they are collected.
+  private var collected: [PostgreSQLCall]?
+  /// What was asked ahead, since the last change.
+  private var answers: [PostgreSQLCall: [PostgreSQLRow]] = [:]
 
   /// - Parameters:
   ///   - opening: what begins the transaction; sent with the first question.
@@ -23,20 +27,20 @@ public final class PostgreSQLWork: StorageWork {
     openingCount = opening.count
   }
 
+  /// Begins what sees one state of the database, and changes nothing.
+  static let viewing = PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+  /// One consistent view, which ends by ``leave()``.
+  static func view(_ connection: PostgreSQLConnection) -> PostgreSQLWork {
+    PostgreSQLWork(connection, opening: [viewing])
+  }
+
   public func all(_ sql: StaticString, _ values: any StorableValue...) throws -> [PostgreSQLRow] {
     try ask(sql, values.map(PostgreSQLValue.init))
   }
 
   public func first(_ sql: StaticString, _ values: any StorableValue...) throws -> PostgreSQLRow? {
     try ask(sql, values.map(PostgreSQLValue.init)).first
-  }
-
-  /// The first row of the same question for each of these values, in one round trip; nil where there is none.
-  func firsts(_ sql: StaticString, each values: [PostgreSQLValue]) throws -> [PostgreSQLRow?] {
-    guard !values.contains(where: \.hasNUL) else { return try values.map { try ask(sql, [$0]).first } }
-    let calls = unsent + values.map { PostgreSQLCall(sql, $0) }
-    unsent = []
-    return try connection.ask(calls).suffix(values.count).map(\.first)
   }
 
   public func has(_ sql: StaticString, _ values: any StorableValue...) throws -> Bool {
@@ -48,14 +52,41 @@ public final class PostgreSQLWork: StorageWork {
   }
 
   public func execute(_ sql: StaticString, _ values: any StorableValue...) throws {
-    hasChanged = true
-    unsent.append(PostgreSQLCall(sql, values.map(PostgreSQLValue.init)))
+    try add(sql, values)
+    answers = [:]
   }
 
+  public func executeUnasked(_ sql: StaticString, _ values: any StorableValue...) throws { try add(sql, values) }
+
   public func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [PostgreSQLRow] {
+    try requireOpen()
+    answers = [:]
     let rows = try send(PostgreSQLCall(sql, values.map(PostgreSQLValue.init)))
     if !rows.isEmpty { hasChanged = true }
     return rows
+  }
+
+  public func ahead(_ questions: (PostgreSQLWork) throws -> Void) throws {
+    // One list within another is part of it.
+    guard collected == nil else { return try questions(self) }
+    let calls = collect(questions)
+    guard !calls.isEmpty else { return }
+    keep(try send(calls), to: calls)
+  }
+
+  /// What of these questions is not answered yet, each once.
+  func collect(_ questions: (PostgreSQLWork) throws -> Void) -> [PostgreSQLCall] {
+    collected = []
+    // What fails without answers is asked with them again.
+    try? questions(self)
+    var known = Set(answers.keys)
+    defer { collected = nil }
+    return (collected ?? []).filter { known.insert($0).inserted }
+  }
+
+  /// - Parameter rows: of each of these questions, as this transaction sees them.
+  func keep(_ rows: [[PostgreSQLRow]], to calls: [PostgreSQLCall]) {
+    for (call, rows) in zip(calls, rows) { answers[call] = rows }
   }
 
   public func lock(_ sql: StaticString) throws { try execute(sql) }
@@ -73,17 +104,32 @@ public final class PostgreSQLWork: StorageWork {
     noteLock(try connection.commit(after: unsent + [last]))
   }
 
-  /// Ends the transaction, which changed nothing.
+  /// Ends the transaction, which changed nothing. It may fail yet: what it read may not go together with what others did.
   func end() throws {
     // Nothing was asked: there is no transaction.
     guard connection.isInTransaction else { return }
     _ = try send(PostgreSQLCall("COMMIT"))
   }
 
+  /// Ends the transaction, which was read-only and of one view: nothing can fail.
+  func leave() { connection.leave() }
+
+  private func add(_ sql: StaticString, _ values: [any StorableValue]) throws {
+    try requireOpen()
+    hasChanged = true
+    unsent.append(PostgreSQLCall(sql, values.map(PostgreSQLValue.init)))
+  }
+
+  /// Nothing is changed by a list of questions: it would be changed twice.
+  private func requireOpen() throws { if collected != nil { throw ChangeAhead() } }
+
   private func ask(_ sql: StaticString, _ values: [PostgreSQLValue]) throws -> [PostgreSQLRow] {
     // Questions compare texts for equality alone, and PostgreSQL's texts have no NUL: no row can match.
     guard !values.contains(where: \.hasNUL) else { return [] }
-    return try send(PostgreSQLCall(sql, values))
+    let call = PostgreSQLCall(sql, values)
+    if let known = answers[call] { return known }
+    if collected?.append(call) != nil { return [] }
+    return try send(call)
   }
 
   /// - Parameter answers: of the opening, and what was sent with it.
@@ -93,13 +139,18 @@ public final class PostgreSQLWork: StorageWork {
     if let waited = try? answers[openingCount - 1].first?.integer(0) { lock.note(.microseconds(waited)) }
   }
 
-  private func send(_ call: PostgreSQLCall) throws -> [PostgreSQLRow] {
-    let calls = unsent + [call]
+  private func send(_ call: PostgreSQLCall) throws -> [PostgreSQLRow] { try send([call])[0] }
+
+  /// - Returns: the rows of each of these calls.
+  private func send(_ calls: [PostgreSQLCall]) throws -> [[PostgreSQLRow]] {
+    let all = unsent + calls
     unsent = []
-    let answers = try connection.ask(calls)
+    let answers = try connection.ask(all)
     noteLock(answers)
-    return answers.last ?? []
+    return answers.suffix(calls.count)
   }
+
+  private struct ChangeAhead: Error {}
 }
 
 extension PostgreSQLValue {

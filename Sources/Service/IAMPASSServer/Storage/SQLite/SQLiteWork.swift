@@ -22,6 +22,13 @@ extension Database: StorageWork {
     try prepared(sql).execute(arguments: arguments(values))
   }
 
+  public func executeUnasked(_ sql: StaticString, _ values: any StorableValue...) throws {
+    try prepared(sql).execute(arguments: arguments(values))
+  }
+
+  /// Its answers take no way.
+  public func ahead(_ questions: (Database) throws -> Void) {}
+
   public func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row] {
     try Row.fetchAll(prepared(sql), arguments: arguments(values))
   }

@@ -1,0 +1,55 @@
+import IAMPASSProtocol
+
+/// By what a phone can answer, and whether it can be rung, by one question.
+struct PhoneMeans {
+  /// It is an app whose application lets apps vouch for their user's face. A page never may.
+  let mayVouchForFace: Bool
+  /// It said that it does.
+  let offersFace: Bool
+  let hasCredential: Bool
+  /// It has a push subscription.
+  let rings: Bool
+
+  /// What it can be asked for, the weakest first.
+  var methods: [AuthenticationMethod] {
+    [.acceptance] + (mayVouchForFace && offersFace ? [.facial] : []) + (hasCredential ? [.device] : [])
+  }
+
+  private init(row: some StorageRow) throws {
+    mayVouchForFace = try row.get("may_vouch")
+    offersFace = try row.get("offers_face")
+    hasCredential = try row.get("has_credential")
+    rings = try row.get("rings")
+  }
+
+  static func find(_ phone: String, in db: some StorageWork) throws -> PhoneMeans? {
+    try db.first(
+      """
+      SELECT (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,
+        (EXISTS (SELECT 1 FROM face WHERE face.phone = phone.id AND is_offered <> 0))::int::bigint AS offers_face,
+        (EXISTS (SELECT 1 FROM phone_credential WHERE phone_credential.phone = phone.id))::int::bigint
+          AS has_credential,
+        (EXISTS (SELECT 1 FROM push_subscription WHERE push_subscription.phone = phone.id))::int::bigint AS rings
+      FROM phone JOIN app_user ON app_user.id = phone.user_id
+        JOIN application ON application.id = app_user.application
+      WHERE phone.id = $1
+      """, phone
+    ).map(PhoneMeans.init(row:))
+  }
+
+  /// Those of the user's live phones, by the phones' ids.
+  static func ofLive(_ user: Int64, in db: some StorageWork) throws -> [String: PhoneMeans] {
+    let rows = try db.all(
+      """
+      SELECT phone.id, (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,
+        (EXISTS (SELECT 1 FROM face WHERE face.phone = phone.id AND is_offered <> 0))::int::bigint AS offers_face,
+        (EXISTS (SELECT 1 FROM phone_credential WHERE phone_credential.phone = phone.id))::int::bigint
+          AS has_credential,
+        (EXISTS (SELECT 1 FROM push_subscription WHERE push_subscription.phone = phone.id))::int::bigint AS rings
+      FROM phone JOIN app_user ON app_user.id = phone.user_id
+        JOIN application ON application.id = app_user.application
+      WHERE phone.user_id = $1 AND phone.cut_off_at IS NULL
+      """, user)
+    return Dictionary(try rows.map { (try $0.get("id"), try PhoneMeans(row: $0)) }) { first, _ in first }
+  }
+}

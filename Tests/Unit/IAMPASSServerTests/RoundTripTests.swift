@@ -1,0 +1,125 @@
+import IAMPASSProtocol
+import Synchronization
+import Testing
+
+@testable import IAMPASSServer
+
+/// How often the service waits for PostgreSQL. Each wait of a write is under the lock that all servers share, so that it
+/// bounds what all of them do in a second.
+@Suite struct RoundTripTests {
+  /// A computer's user with two phones, each with a credential.
+  private struct Office {
+    let room: StorageRoom
+    let storage: PostgreSQLStorage
+    let credential: HostCredential
+    let phone: ActingPhone
+
+    init() async throws {
+      room = try await StorageRoom(.postgresql)
+      storage = try #require(room.storage as? PostgreSQLStorage)
+      credential = try await room.storage.createHostCredential(
+        named: "laptop", host: "laptop", of: room.application.id, at: room.now)
+      phone = try await room.phone()
+      let other = try await room.phone()
+      for id in [phone.id, other.id] {
+        let key = VerifiedCredential(id: "credential of " + id, publicKey: "key", counter: 0)
+        try await storage.write { [now = room.now] in try key.insert(phone: id, at: now, in: $0) }
+      }
+      // The first statement of each kind is prepared, and there is a connection.
+      _ = try await started()
+    }
+
+    /// - Parameter challenge: the answer is then told to the computer.
+    func started(_ challenge: ApprovalChallenge? = nil) async throws -> Session {
+      // A start that comes while another one of its source is open is not stored.
+      room.clock.advance(seconds: SessionLifecycle.answerTime)
+      _ = try await room.endOverdue()
+      return try await room.started(
+        room.ask(by: credential, boot: SignedBoot(id: "boot", signedAt: 1), challenge: challenge))
+    }
+
+    func trips(_ work: () async throws -> Void) async throws -> Int {
+      let before = storage.pool.roundTrips.load(ordering: .sequentiallyConsistent)
+      try await work()
+      return storage.pool.roundTrips.load(ordering: .sequentiallyConsistent) - before
+    }
+
+    func tell(_ session: Session) async throws -> SessionMoment? {
+      let nonce = SignedNonce(
+        owner: session.id, value: try RandomValue.identifier(), forgetAt: room.now.advanced(seconds: 600))
+      return try await storage.spend(nonce, telling: session.id, at: room.now)
+    }
+  }
+
+  @Test func aStartWaitsForTwoAnswersAndItsCommit() async throws {
+    let office = try await Office()
+    office.room.clock.advance(seconds: SessionLifecycle.answerTime)
+    _ = try await office.room.endOverdue()
+    let ask = office.room.ask(by: office.credential, boot: SignedBoot(id: "boot", signedAt: 2))
+    let trips = try await office.trips { _ = try await office.room.started(ask) }
+    #expect(trips <= 3)
+  }
+
+  @Test func anAnswerWaitsForOneAnswerAndItsCommit() async throws {
+    let office = try await Office()
+    let session = try await office.started()
+    // The test looks for its phone first.
+    let looks = 1
+    let trips = try await office.trips {
+      _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
+    }
+    #expect(trips - looks <= 2)
+  }
+
+  @Test func aStatusIsSpentAndToldInOneVisit() async throws {
+    let office = try await Office()
+    let session = try await office.started()
+    _ = try await office.tell(session)
+    let trips = try await office.trips {
+      let moment = try await office.tell(session)
+      #expect(moment?.told?.session.id == session.id)
+    }
+    #expect(trips == 1)
+  }
+
+  @Test func aStatusWithItsAnswerTakesOneVisitMore() async throws {
+    let office = try await Office()
+    let challenge = try #require(ApprovalChallenge(Array(0..<32)))
+    let session = try await office.started(challenge)
+    _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
+    let trips = try await office.trips {
+      let moment = try await office.tell(session)
+      #expect(moment?.told?.session.id == session.id)
+    }
+    #expect(trips <= 2)
+  }
+
+  @Test func anEndWaitsForOneAnswerAndItsCommit() async throws {
+    let office = try await Office()
+    let session = try await office.started()
+    _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
+    let now = office.room.now
+    let trips = try await office.trips {
+      _ = try await office.storage.changeSession(session.id) { session in
+        session.lifecycle.close(.loggedOut, at: now)
+        return true
+      }
+    }
+    #expect(trips <= 2)
+  }
+
+  @Test func whatAPhoneShowsIsOneVisit() async throws {
+    let office = try await Office()
+    _ = try await office.started()
+    let trips = try await office.trips {
+      let requests = try await office.storage.requests(for: office.phone, at: office.room.now)
+      #expect(requests?.unended.count == 1)
+    }
+    // With a second phone there is also what that one answered.
+    #expect(trips <= 2)
+    let further = try await office.trips {
+      _ = try await office.storage.account(of: office.phone, at: office.room.now)
+    }
+    #expect(further == 1)
+  }
+}
