@@ -79,14 +79,18 @@ class Connection:
 class Phone:
     """One user's phone, with one session that it has approved."""
 
-    def __init__(self, service, number):
+    def __init__(self, service, number, name="user"):
         self.service = service
-        self.user = f"user-{number}"
+        self.user = f"{name}-{number}"
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.session = None
 
     async def sign_in(self, connection):
         """Registers by a link, is asked and approves; the client fetches that."""
+        await self.register(connection)
+        await self.sign_in_again(connection)
+
+    async def register(self, connection):
         application = self.service.application
         link = await connection.ask_signed(
             "GET", f"/management/device_registration_link/{application}/{self.user}?display_name={self.user}")
@@ -95,10 +99,17 @@ class Phone:
         registered = await connection.ask("POST", "/device/v1/register", body=json.dumps({
             "code": link["register_url"].rsplit("/", 1)[1], "public_key": base64.b64encode(public).decode()}).encode())
         self.device = registered["device"]
+
+    async def start(self, connection):
+        """The user is asked."""
         started = await connection.ask_signed(
-            "POST", f"/authentication/authenticate_user/{application}/{self.user}?duration_seconds=43200",
+            "POST", f"/authentication/authenticate_user/{self.service.application}/{self.user}?duration_seconds=43200",
             {"context": {"host": "desk", "service": "sshd", "user": self.user, "remote_host": "192.0.2.7"}})
         self.session = started["authentication_status"]
+
+    async def sign_in_again(self, connection):
+        """Is asked and approves; the client fetches that."""
+        await self.start(connection)
         await self._approve(connection)
         status = await connection.ask("GET", self.path, self.signed_fields())
         if status["session_status"] != "active":

@@ -10,6 +10,7 @@ import threading
 import time
 
 from bench_phones import PATIENCE, Connection, Phone, Service, Streams
+from bench_rates import measure_rates
 from bench_server import CONNECTIONS, Bench
 from bench_sign_in import Run, taken_pam_folder
 from postgresql import PostgreSQL
@@ -32,6 +33,7 @@ def measure_scale(report, runs, sign_ins, users):
         world.serve_twice(servers=1)
         report.part("PostgreSQL, one server")
         asyncio.run(_measure_requests(world, report))
+    measure_rates(report)
     with contextlib.ExitStack() as ending:
         world = OneName()
         ending.callback(world.close)

@@ -12,8 +12,9 @@ helper    from the service's word that the phone left to logind's that the sessi
           processor time, memory, wake-ups and connections of the helper with many watched sessions, and with one
 server    signed status requests a second over 50 connections, beside a fixed text; memory with thousands of phones and
           held requests; from a phone's leaving to the reply that waits for it
-scale     on PostgreSQL: signed status requests of one server; from a phone's leaving at one server to the reply that
-          waits at another; sign-ins while one of two servers is killed every five seconds; a move of --users users
+scale     on PostgreSQL: signed status requests of one server; starts a second of one server and of two; sign-ins a
+          second at a socket and over a network; from a phone's leaving at one server to the reply that waits at
+          another; sign-ins while one of two servers is killed every five seconds; a move of --users users
 fleet     joins, one by one and many at once; the list of users of --computers computers that hold a request each: its
           size, also signed and with phones, and how soon a change reaches all; the service's memory and idle processor time; the console's pages with
           thousands of users, computers and sessions; apart from `all`
