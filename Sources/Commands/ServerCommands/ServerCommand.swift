@@ -39,11 +39,13 @@ public struct ServerCommand: AsyncParsableCommand {
     let words = Array(CommandLine.arguments.dropFirst())
     if let problem = CommandProblem.unknownCommand(in: words, of: Self.self) { throw problem }
     do {
-      var command = try parseAsRoot()
-      if var asynchronous = command as? any AsyncParsableCommand {
-        try await asynchronous.run()
-      } else {
-        try command.run()
+      try await AuditActor.$current.withValue(CallingUser.actor()) {
+        var command = try parseAsRoot()
+        if var asynchronous = command as? any AsyncParsableCommand {
+          try await asynchronous.run()
+        } else {
+          try command.run()
+        }
       }
     } catch  where exitCode(for: error) == .success {
       // Help, versions and completions: the library would not look whether they are written.

@@ -1,6 +1,7 @@
 """The audit as a collector of logs reads it: from a time or an entry on, and what comes while it reads."""
 
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -40,6 +41,39 @@ class Audit(unittest.TestCase):
         self.assertIn("--since", done.stderr)
         for word in ("yesterday", "2027-02-31", "2027-1-5", "2027-01-15T25:00:00Z"):
             self.assertEqual(world.command("audit", "--since", word).returncode, USAGE, word)
+
+    def test_each_entry_says_who_did_it(self):
+        world.approved("named")
+        ours = {"kind": "cli", "id": str(os.getuid())}
+        for words in (("host-credential", "create", "office", "desk-7", "--host", "desk-7"),
+                      ("host-credential", "revoke", "office", "desk-7"),
+                      ("openid-client", "create", "office", "till", "--shown", "A till"),
+                      ("application", "set", "office", "--match-code", "off", "--phones", "2"),
+                      ("administrator", "add", "ada", "--role", "admin"), ("join-code", "create", "office", "--certificate", world.certificate),
+                      ("console-link",), ("signing-key", "rotate", "--now")):
+            last = self.entries()[-1]["id"]
+            done = world.command(*words)
+            self.assertEqual(done.returncode, 0, (words, done.stderr))
+            found = [{k: v for k, v in entry["actor"].items() if k != "login"} for entry in self.entries("--after", str(last))]
+            self.assertEqual(found, [ours] * len(found), words)
+            self.assertTrue(found, words)
+        entries = self.entries()
+        self.assertEqual([entry for entry in entries if not entry["actor"]], [])
+        parties = {entry["event"]: entry["actor"] for entry in entries if entry.get("host") == "named"}
+        self.assertEqual(parties["asked"], {"kind": "application", "id": world.application["application_id"]})
+        self.assertEqual(parties["approved"]["kind"], "phone")
+        for line in world.command("audit").stdout.splitlines():
+            self.assertRegex(line, "  by (cli|application|phone|session|service)[^=]*( login=[0-9]+)?$")
+
+    def test_who_signed_in_to_the_machine_is_named_besides(self):
+        words = [program("iampass-server"), "console-link", "--data", world.path("data")]
+        script = "echo 4242 > /proc/self/loginuid || exit 99; exec \"$@\""
+        done = subprocess.run(["sh", "-c", script, "sh", *words], capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode == 99:
+            self.skipTest("the kernel does not let this process set its loginuid")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        actor = {"kind": "cli", "id": str(os.getuid()), "login": "4242"}
+        self.assertEqual(self.entries()[-1]["actor"], actor)
 
     def following(self, *options, **more):
         words = [program("iampass-server"), "audit", "--data", world.path("data"), "--follow", "--json-lines", *options]

@@ -57,6 +57,13 @@ class Signed(unittest.TestCase):
         entries = [json.loads(line) for line in world.command("audit", "--json-lines").stdout.splitlines()]
         change = next(one for one in entries if one.get("administrator") and one["event"] == "application made")
         self.assertEqual((change["administrator"], change["application"]), ("ada", "made by ada"))
+        visit = next(one["actor"] for one in entries if one["event"] == "console sign-in")
+        self.assertEqual(change["actor"], visit)
+        self.assertEqual((visit["kind"], visit["role"]), ("console", "admin"))
+        found = self.visitor.ask("GET", "/audit?user=console:" + visit["id"])[1]
+        self.assertIn("made by ada", found)
+        self.assertIn(f"ada, console {visit['id'][:8]}, admin", found)
+        self.assertNotIn(">asked<", found)
         answers = [json.loads(line) for line in world.command("audit", "--answers").stdout.splitlines()]
         answer = next(one for one in answers if one["session"] == change["approval"])
         statement, context = json.loads(answer["statement"]), json.loads(answer["context"])

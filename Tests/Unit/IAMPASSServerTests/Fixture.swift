@@ -55,6 +55,8 @@ final class Fixture: Sendable {
   let folder: String
   let service: SignInService
   let application: Application
+  /// The engine's storage, whatever is around it.
+  private let bare: any ServiceStorage
 
   /// - Parameters:
   ///   - matchCodes: off unless the test is about codes.
@@ -66,6 +68,7 @@ final class Fixture: Sendable {
   ) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try engine.open(in: folder, clock)
+    bare = storage
     application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)
     service = Fixture.service(wrap(storage), folder, publicURL: try publicURL.map { try ServerURL($0) }, logger: logger)
   }
@@ -156,7 +159,18 @@ final class Fixture: Sendable {
       method: method, target: target, authority: Fixture.authority, headers: signing + headers, body: body)
   }
 
-  func respond(_ request: ServiceRequest) async -> ServiceReply { await service.respond(to: request) }
+  /// No request of any test may leave an entry in the audit without saying who did it. Others may work beside a request
+  /// that is held.
+  func respond(_ request: ServiceRequest) async -> ServiceReply {
+    guard request.values(of: ["Prefer"]).isEmpty else { return await service.respond(to: request) }
+    let last = try? await bare.newestAuditEntries(before: nil, limit: 1).first?.id ?? 0
+    let reply = await service.respond(to: request)
+    guard let last, let added = try? await bare.auditEntries(after: last, limit: 1_000) else { return reply }
+    for entry in added where entry.actor == nil {
+      Issue.record("\(request.method) \(request.target): the audit does not say who did this: \(entry.event)")
+    }
+    return reply
+  }
 
   func addUser(_ name: String) async throws {
     let reply = await respond(

@@ -15,6 +15,7 @@ final class LosingStorage: ServiceStorage {
     var lost: String?
     var isDown = false
     var isHanging = false
+    var anonymous: Set<String> = []
   }
 
   let inner: any ServiceStorage
@@ -44,6 +45,9 @@ final class LosingStorage: ServiceStorage {
 
   var calls: Int { state.withLock(\.calls) }
 
+  /// The calls of whom nobody knows who asked.
+  var anonymous: Set<String> { state.withLock(\.anonymous) }
+
   /// The call at which the connection was lost; nil while it has not been.
   var lost: String? { state.withLock(\.lost) }
 
@@ -52,6 +56,7 @@ final class LosingStorage: ServiceStorage {
   ) async throws -> Value {
     let (isLost, isDown) = state.withLock { state in
       defer { state.calls += 1 }
+      if AuditActor.current == nil { state.anonymous.insert(name) }
       if state.calls == number { state.lost = name }
       return (state.calls == number, state.isDown)
     }

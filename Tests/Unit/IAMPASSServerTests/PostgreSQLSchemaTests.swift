@@ -25,6 +25,7 @@ import Testing
     "named locums": "ee89a2411bc1abf0", "signed lists": "752f1382854097ba",
     "indices of sessions": "5015c9503777bdec",
     "lifted blocks": "84495a697cecbba2", "told names": "9b0f055ffd56bc5a", "history's place": "653455a1154a983a",
+    "actors of the audit": "165d9c645d91ed17",
     "change channel": "c94165cb01410d65",
     "housekeeper": "21bc15aa4632b1f9",
   ]

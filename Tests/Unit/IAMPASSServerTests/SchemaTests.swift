@@ -54,6 +54,7 @@ import Testing
     "indices of sessions": "c6cd6583622620d6",
     "lifted blocks": "84fb18fa66e1974d",
     "told names": "c730fed1b3a7a929",
+    "actors of the audit": "dcf8a60d8107818b",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -103,6 +104,7 @@ import Testing
     "indices of sessions": "56a35cd067cb88c1",
     "lifted blocks": "37b17919821ffc61",
     "told names": "cb14a4244a153aec",
+    "actors of the audit": "509157ff35a3585b",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -85,8 +85,8 @@ import Testing
     _ = try await room.storage.addUsers([Self.token], to: room.application.id)
     #expect(try await !line().textLine.contains("user_name"))
     _ = try await room.storage.addUsers([Self.token], called: [name("a b")], to: room.application.id)
-    #expect(try await line().textLine.hasSuffix(#"  user=1  user_name="a b""#))
-    #expect(try await line().jsonLine.hasSuffix(#","user":1,"user_name":"a b"}"#))
+    #expect(try await line().textLine.hasSuffix(#"  user=1  user_name="a b"  by unknown"#))
+    #expect(try await line().jsonLine.hasSuffix(#","user":1,"user_name":"a b","actor":null}"#))
     // A name is not kept for the 400 days of the audit.
     _ = try await room.storage.deleteUsers([Self.token], of: room.application.id, at: room.now)
     #expect(try await !line().textLine.contains("user_name"))

@@ -132,6 +132,10 @@ struct Serve: AsyncParsableCommand {
   private static func text(_ bounds: ClosedRange<Int>) -> String { "\(bounds.lowerBound) to \(bounds.upperBound)" }
 
   func run() async throws {
+    try await AuditActor.$current.withValue(.service) { try await serve() }
+  }
+
+  private func serve() async throws {
     let logger = try makeLogger()
     prepareProcess(logger)
     let addresses = try ServeAddresses(

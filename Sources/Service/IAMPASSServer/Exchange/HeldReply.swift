@@ -24,7 +24,12 @@ struct HeldReply: Sendable {
   init(_ watch: ChangeBoard.Watch, patience: Int64, look: @escaping Looking) {
     self.watch = watch
     self.patience = patience
-    self.look = look
+    // Looks go on after the request's own task: what they change is the client's all the same.
+    guard let actor = AuditActor.current else {
+      self.look = look
+      return
+    }
+    self.look = { isLast in try await AuditActor.$current.withValue(actor) { try await look(isLast) } }
   }
 
   /// The same, whose reply goes through `change` in the end.

@@ -15,7 +15,7 @@ extension SignInService {
         }
         known = versions
         try await core.reports.store(in: core.storage)
-        try await documents.attend()
+        try await AuditActor.$current.withValue(.service) { try await documents.attend() }
         core.tellWhenStorageWorksAgain()
       } catch {
         core.tell(storageFailure: error)

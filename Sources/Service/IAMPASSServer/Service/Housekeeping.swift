@@ -34,9 +34,11 @@ extension SignInService {
     try await storage.keepTime()
     let now = core.clock()
     let wall = storage.clock.wall()
-    try await core.closeOverdue(at: now)
-    try await leaveForSilence(at: now)
-    try await storage.forgetOld(at: now, wall: wall, keeping: times)
+    try await AuditActor.$current.withValue(.service) {
+      try await core.closeOverdue(at: now)
+      try await leaveForSilence(at: now)
+      try await storage.forgetOld(at: now, wall: wall, keeping: times)
+    }
     core.metrics.housekept()
   }
 }

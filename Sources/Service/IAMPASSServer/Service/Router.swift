@@ -51,8 +51,11 @@ struct Router: Sendable {
     }
     let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
     if let refusal = call.refusal(of: route) { return refusal }
-    return await limitingFailures(of: route, call) {
-      await replyingWhenStorageFails { try await reply(to: route, call) }
+    // Who it is, the request must prove first.
+    return await AuditActor.$current.withValue(nil) {
+      await limitingFailures(of: route, call) {
+        await replyingWhenStorageFails { try await reply(to: route, call) }
+      }
     }
   }
 
@@ -196,8 +199,9 @@ struct Router: Sendable {
     case (.refused(let reason), _): return .refused(reason)
     case (.verified, nil): return .refused(.unknownApplication)
     case (.verified(let client), let starter?):
-      return await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
-        .finished { $0.signed(for: client) }
+      return await AuditActor.$current.withValue(.starter(starter)) {
+        await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
+      }.finished { $0.signed(for: client) }
     }
   }
 
@@ -233,7 +237,9 @@ struct Router: Sendable {
     case (.verified(let client), let moment?):
       // It was forgotten after its keys were read.
       guard moment.told != nil else { return .refused(.unknownSession) }
-      return await replyingWhenStorageFails { try await work(moment) }.finished { $0.signed(for: client) }
+      return await AuditActor.$current.withValue(.session(keys.id)) {
+        await replyingWhenStorageFails { try await work(moment) }
+      }.finished { $0.signed(for: client) }
     }
   }
 

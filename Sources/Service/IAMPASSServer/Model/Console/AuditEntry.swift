@@ -13,6 +13,9 @@ public struct AuditEntry: Sendable {
   /// The names that have a value, in the order of the table: `application`, `user`, `phone`, `session`, `host`, …
   public let details: [(name: String, value: String)]
 
+  /// Who did it; nil: nobody is known, as for entries of older programs.
+  public internal(set) var actor: AuditActor?
+
   static let names = [
     "application", "user", "phone", "session", "host", "service", "account", "tty", "remote_host", "address",
     "credential", "reason", "administrator", "approval", "locum", "locum_phone",
@@ -35,7 +38,7 @@ public struct AuditEntry: Sendable {
 
   public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
 
-  /// One line of JSON.
+  /// One line of JSON. Its `actor` is null if nobody is known.
   public var jsonLine: String {
     let fixed = [
       JSON.Member("id", .integer(id)), JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),
@@ -45,11 +48,13 @@ public struct AuditEntry: Sendable {
       + shownDetails.map {
         JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value))
       }
-    return JSON.object(all).printed()
+    return JSON.object(all + [JSON.Member("actor", actor?.json ?? .null)]).printed()
   }
 
   /// One line for people.
   public var textLine: String {
-    ([at.text, event] + shownDetails.map { "\($0.name)=\(FieldText.quoted($0.value))" }).joined(separator: "  ")
+    let party = "by " + (actor.map { DisplayText.sanitized($0.text) } ?? "unknown")
+    return ([at.text, event] + shownDetails.map { "\($0.name)=\(FieldText.quoted($0.value))" } + [party])
+      .joined(separator: "  ")
   }
 }

@@ -20,5 +20,9 @@ enum ConsoleAccess {
   /// Whether the last use is to be stored again.
   static func isOld(_ use: UnixTime, at now: UnixTime) -> Bool { now.milliseconds(since: use) >= useInterval * 1_000 }
 
+  /// What the audit calls a browser's visit. The database has the whole hash of the cookie, and nobody finds the cookie by
+  /// a part of it.
+  static func publicName(of key: Secret) -> String { String(hash(key).prefix(16)) }
+
   static func hash(_ secret: Secret) -> String { Digest.hexadecimal(Digest.sha256(secret.exposedBytes)) }
 }

@@ -17,7 +17,8 @@ struct AuditFilter: Sendable {
   /// have been set meanwhile.
   static let slack = UnixTime.millisecondsOfDay
 
-  /// Part of a Unix user's, a phone's or an administrator's name, or of what people call the user.
+  /// Part of a Unix user's, a phone's or an administrator's name, or of what people call the user; or the beginning of who
+  /// did it, as `cli:0`.
   var user = ""
   /// Part of a host's or a credential's name.
   var computer = ""

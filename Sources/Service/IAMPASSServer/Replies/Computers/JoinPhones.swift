@@ -51,8 +51,10 @@ struct JoinPhones: Sendable {
     _ one: WaitingJoin, isApproved: Bool, by name: String, _ session: Session, at now: UnixTime
   ) async throws -> Bool {
     let act = ConsoleAct(administrator: name, approval: session.id, seen: nil)
-    let decision = try await ConsoleAct.$current.withValue(act) {
-      try await core.storage.decideJoin(one.joining.id, isApproved: isApproved, at: now)
+    let decision = try await AuditActor.$current.withValue(session.answeredBy.map(AuditActor.phone)) {
+      try await ConsoleAct.$current.withValue(act) {
+        try await core.storage.decideJoin(one.joining.id, isApproved: isApproved, at: now)
+      }
     }
     for ask in one.asks where ask.lifecycle.endedAt == nil { _ = try await sessions.logOut(ask.id) }
     core.board.changed(.joins)

@@ -9,6 +9,10 @@ struct JoinReplies: Sendable {
   let phones: JoinPhones
 
   func reply(_ call: Call) async throws -> ServiceReply {
+    try await AuditActor.$current.withValue(.newcomer) { try await attend(call) }
+  }
+
+  private func attend(_ call: Call) async throws -> ServiceReply {
     guard let request = try? JoinRequest(parsing: call.request.body) else { return .refused(.badRequest) }
     let ask = JoinAsk(request: request, address: call.client.text)
     let wait = call.request.preferredWait(longest: HeldReply.usualWait)

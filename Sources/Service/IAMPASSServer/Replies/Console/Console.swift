@@ -33,6 +33,8 @@ struct Console: Sendable {
     /// As the audit has it.
     var name: String { administrator?.name ?? ConsoleAccess.linkName }
 
+    var actor: AuditActor { .console(visit: key, role: role) }
+
     /// The same, for a page where it only reads.
     var reading: Visitor {
       Visitor(key: key, formToken: formToken, administrator: administrator, role: .auditor)
@@ -50,8 +52,16 @@ struct Console: Sendable {
       return refusal(.methodNotAllowed).adding("Allow", route.methods.sorted().joined(separator: ", "))
     }
     guard let rule = ConsoleRule.find(call.request.method, path) else { return refusal(.notFound) }
-    guard let least = rule.least else { return try await open(route) }
+    guard let least = rule.least else {
+      return try await AuditActor.$current.withValue(.browser) { try await open(route) }
+    }
     guard let visitor = try await visitor() else { return refusal(.notSignedIn) }
+    return try await AuditActor.$current.withValue(visitor.actor) { try await reply(to: route, least, visitor) }
+  }
+
+  private func reply(
+    to route: ConsoleRoute, _ least: AdministratorRole, _ visitor: Visitor
+  ) async throws -> ServiceReply {
     guard visitor.role >= least else { return refusal(.roleTooLow) }
     guard call.request.method == "POST" else { return try await page(route, visitor) }
     guard isFromHere else { return refusal(.wrongOrigin, as: 403) }
@@ -176,9 +186,10 @@ struct Console: Sendable {
     // A read is enough to check, so that a guessed code does not cost a write.
     guard try await isUsable(code) else { return refusal(.unknownLink) }
     let key = Secret(try RandomValue.identifier())
-    guard try await storage.enterConsole(by: code, key: key, from: call.client, at: now) else {
-      return refusal(.unknownLink)
+    let isIn = try await AuditActor.$current.withValue(.console(visit: key, role: .admin)) {
+      try await storage.enterConsole(by: code, key: key, from: call.client, at: now)
     }
+    guard isIn else { return refusal(.unknownLink) }
     core.logger.notice("a browser signed in to the console", metadata: ["address": "\(call.client.text)"])
     return admitted(key)
   }

@@ -178,15 +178,24 @@ extension Console {
     return "\(shown(values).joined(separator: ", "))"
   }
 
+  /// Who did it: an administrator by name and role, anyone else by what they proved.
+  private func by(_ entry: AuditEntry) -> HTML {
+    let name = entry["administrator"]
+    guard let actor = entry.actor else { return "\(shown([name ?? "unknown"]).joined())" }
+    let details = actor.details.map { $0.name == "role" ? $0.value : "\($0.name) \($0.value)" }
+    let party = ([actor.kind] + (actor.id.map { [String($0.prefix(8))] } ?? [])).joined(separator: " ")
+    return "\(shown([name, party] + details).joined(separator: ", "))"
+  }
+
   func auditPage(_ visitor: Visitor) async throws -> ServiceReply {
     let before = call.target.value("before").flatMap { Int64($0) }
     let found = try await storage.auditEntries(matching: auditFilter, before: before, limit: Self.auditLength)
-    var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More", "Administrator"])
+    var table = ConsoleTable(["When", "What", "Who", "Where", "From", "More", "By"])
     for entry in found.entries {
       func words(_ names: [String]) -> HTML { self.words(names, of: entry) }
       table.add([
         entry.at.htmlWithSeconds, "\(entry.event)", who(entry), words(["host", "service", "tty"]),
-        words(["remote_host", "address"]), more(entry), words(["administrator"]),
+        words(["remote_host", "address"]), more(entry), by(entry),
       ])
     }
     let further: HTML =

@@ -102,9 +102,11 @@ extension Console {
     if session.lifecycle.isUnanswered { return waiting(ask) }
     guard session.lifecycle.status == .active else { return notSignedIn(session.lifecycle.ending) }
     let visit = Secret(try RandomValue.identifier())
-    guard let entered = try await storage.enterConsole(asked: ask.key, key: visit, from: call.client, at: now) else {
-      return notSignedIn(nil)
+    let role = try await storage.administrators().first { $0.user == session.user }?.role
+    let entered = try await AuditActor.$current.withValue(.console(visit: visit, role: role)) {
+      try await storage.enterConsole(asked: ask.key, key: visit, from: call.client, at: now)
     }
+    guard let entered else { return notSignedIn(nil) }
     core.announceChange(of: entered)
     core.logger.notice(
       "an administrator signed in to the console",

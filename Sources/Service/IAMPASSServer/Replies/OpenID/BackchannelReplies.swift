@@ -39,6 +39,10 @@ struct BackchannelReplies: Sendable {
   private func authorize(_ call: Call) async throws -> ServiceReply {
     let form = try OpenIDForm(call.request)
     let client = try await client(of: call, form)
+    return try await AuditActor.$current.withValue(.starter(client)) { try await authorize(client, form, call) }
+  }
+
+  private func authorize(_ client: Starter, _ form: OpenIDForm, _ call: Call) async throws -> ServiceReply {
     let ask = try BackchannelAsk(form).start(by: client, from: call.client)
     let now = core.clock()
     if let credential = client.credential, credential.isUseNews(at: now) {
@@ -91,6 +95,10 @@ struct BackchannelReplies: Sendable {
   private func token(_ call: Call) async throws -> ServiceReply {
     let form = try OpenIDForm(call.request)
     let client = try await client(of: call, form)
+    return try await AuditActor.$current.withValue(.starter(client)) { try await token(client, form, call) }
+  }
+
+  private func token(_ client: Starter, _ form: OpenIDForm, _ call: Call) async throws -> ServiceReply {
     guard let grant = form.value("grant_type") else {
       throw OpenIDError(.invalidRequest, "send grant_type=\(OpenIDConfiguration.grant)")
     }

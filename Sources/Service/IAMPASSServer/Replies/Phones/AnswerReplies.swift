@@ -16,11 +16,16 @@ struct AnswerReplies: Sendable {
     case .success(let found): claim = found
     }
     guard let answer = try? AnswerStatement(claim.statement) else { return .refused(.badRequest) }
-    let verified: VerifiedStatement
     switch try await device.verify(claim, in: call) {
     case .refused(let reply): return reply
-    case .verified(let statement): verified = statement
+    case .verified(let verified):
+      return try await AuditActor.$current.withValue(.phone(verified.phone.id)) {
+        try await take(answer, verified, call)
+      }
     }
+  }
+
+  private func take(_ answer: AnswerStatement, _ verified: VerifiedStatement, _ call: Call) async throws -> ServiceReply {
     let check = CredentialCheck(origin: call.address.url.origin)
     let now = core.clock()
     let outcome = try await core.storage.answer(answer.session, by: verified.acting, at: now) { phone, session in

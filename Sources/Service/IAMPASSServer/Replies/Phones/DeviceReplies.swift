@@ -79,7 +79,8 @@ extension ServiceCore {
   ) async throws -> ServiceReply {
     switch try await DeviceCheck(core: self).ask(in: call, purposes: purposes) {
     case .refused(let reply): return reply
-    case .verified(let (verified, ask)): return try await work(verified, ask)
+    case .verified(let (verified, ask)):
+      return try await AuditActor.$current.withValue(.phone(verified.phone.id)) { try await work(verified, ask) }
     }
   }
 

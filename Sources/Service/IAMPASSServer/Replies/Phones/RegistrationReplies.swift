@@ -37,8 +37,8 @@ struct RegistrationReplies: Sendable {
     case .failure(let refusal): return reply(to: refusal)
     case .success(let phone):
       let now = core.clock()
-      let result = try await core.storage.register(phone, by: request.code, at: now) { facts in
-        Registration.decide(facts, at: now)
+      let result = try await AuditActor.$current.withValue(.phone(phone.id)) {
+        try await core.storage.register(phone, by: request.code, at: now) { Registration.decide($0, at: now) }
       }
       switch result {
       case .failure(let refusal): return refusal.reply

@@ -33,7 +33,8 @@ extension AuditEntry {
         SELECT * FROM audit WHERE id < $1 AND id >= $8
           AND ($2::text = '' OR strpos(lower(coalesce(account, '') || ' ' || coalesce(phone, '') || ' '
             || coalesce(administrator, '') || ' ' || coalesce(
-              (SELECT one.told_name FROM app_user AS one WHERE one.id = audit.user_id), '')), lower($2::text)) > 0)
+              (SELECT one.told_name FROM app_user AS one WHERE one.id = audit.user_id), '')), lower($2::text)) > 0
+            OR strpos($2::text, ':') > 0 AND strpos(lower(coalesce(actor, '')), lower($2::text)) = 1)
           AND ($3::text = '' OR strpos(lower(coalesce(host, '') || ' ' || coalesce(credential, '')), lower($3::text)) > 0)
           AND ($4::text = '' OR $4::text = event
             OR $4::text = 'not answered' AND event = 'ended' AND reason = 'NOT_ANSWERED'

@@ -5,6 +5,7 @@ extension AuditEntry {
     id = try row.get("id")
     at = try UnixTime(milliseconds: row.get("at"))
     event = try row.get("event")
+    actor = try (row.get("actor") as String?).map(AuditActor.init(stored:))
     details = try Self.names.compactMap { name in
       let value = try name == "user" ? (row.get("user_id") as Int64?).map(String.init) : row.get(name)
       return value.map { (name, $0) }

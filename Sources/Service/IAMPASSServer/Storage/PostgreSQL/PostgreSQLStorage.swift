@@ -118,15 +118,14 @@ public struct PostgreSQLStorage: Sendable {
   private func write<Value: Sendable>(
     waitsForDisk: Bool, _ lock: StaticString?, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
-    let act = ConsoleAct.current
+    let note = AuditNote.current
     let house = HouseDuty.isOn ? house : nil
     // A client that goes away must not undo what is half done.
     return try await Task.detached { [pool, alarm, clock] in
       try await pool.inThread(.writing) { pool in
-        let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock) { db in
+        let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock, note) { db in
           try house?.check(in: db)
-          if let seen = act?.seen { try seen.check(seen.subject.state(in: db)) }
-          if let act { try act.sign(in: db) }
+          if let seen = note.act?.seen { try seen.check(seen.subject.state(in: db)) }
           return try work(db)
         }
         if written.hasChanged { alarm.wrote() }
@@ -200,14 +199,15 @@ extension PostgreSQLPool {
   /// See ``PostgreSQLStorage``.
   @discardableResult
   func write<Value>(
-    at now: UnixTime, waitsForDisk: Bool, _ lock: StaticString? = nil, _ work: (PostgreSQLWork) throws -> Value
+    at now: UnixTime, waitsForDisk: Bool, _ lock: StaticString? = nil, _ note: AuditNote = .none,
+    _ work: (PostgreSQLWork) throws -> Value
   ) throws -> Written<Value> {
     for _ in 1...Self.greatestAttempts {
       let id = try RandomValue.identifier()
       var value: Value?
       do {
         return try again { connection in
-          try write(id, at: now, Self.opening(waitsForDisk, lock), connection) { db in
+          try write(id, at: now, Self.opening(waitsForDisk, lock, note), connection) { db in
             let done = try work(db)
             value = done
             return done
@@ -236,12 +236,16 @@ extension PostgreSQLPool {
     return Written(value: value, hasChanged: db.hasChanged)
   }
 
-  private static func opening(_ waitsForDisk: Bool, _ lock: StaticString?) -> [PostgreSQLCall] {
+  private static func opening(
+    _ waitsForDisk: Bool, _ lock: StaticString?, _ note: AuditNote
+  ) -> [PostgreSQLCall] {
     var calls = [PostgreSQLCall("BEGIN ISOLATION LEVEL SERIALIZABLE")]
     if !waitsForDisk { calls.append(PostgreSQLCall("SET LOCAL synchronous_commit = off")) }
     // Neither takes a snapshot (PostgreSQL's manual, LOCK).
     calls.append(PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE"))
     if let lock { calls.append(PostgreSQLCall(lock)) }
+    // What follows takes a snapshot.
+    if let call = note.call { calls.append(call) }
     // The last of the opening: see ``PostgreSQLWork/init(_:opening:lock:)``.
     calls.append(
       PostgreSQLCall("SELECT (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint AS waited"))

@@ -120,7 +120,7 @@ public struct SQLiteStorage: Sendable {
     _ mode: Syncing.Mode, _ work: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
     let arrival = ContinuousClock.now
-    let act = ConsoleAct.current
+    let note = AuditNote.current
     // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
     return try await Task.detached {
       let wait = load[.write].begin()
@@ -132,8 +132,7 @@ public struct SQLiteStorage: Sendable {
           throw DatabaseError(resultCode: .SQLITE_BUSY)
         }
         sessions.forgetAll()
-        guard let act else { return try transact(mode, in: db, work) }
-        return try transact(mode, in: db) { try act.does(work, in: $0) }
+        return try transact(mode, in: db) { try note.does(work, in: $0) }
       }
     }.value
   }

@@ -22,7 +22,7 @@ enum PostgreSQLSchema {
     .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
     .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .sessionIndices, .liftedBlocks,
     .toldNames,
-    .historyPlace, .changeChannel, .housekeeper,
+    .historyPlace, .auditActors, .changeChannel, .housekeeper,
   ]
 
   /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.

@@ -49,6 +49,7 @@ enum Schema {
     .sessionIndices,
     .liftedBlocks,
     .toldNames,
+    .auditActors,
   ]
 
   static var migrator: DatabaseMigrator {
